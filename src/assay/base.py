@@ -1,0 +1,200 @@
+"""What every estimator stands on: opening rows, checking parameters, certificates, callbacks, pictures."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from assay import parameters, rows
+from assay.certificates import Certificate, Certificates
+from assay.parameters import Domain
+from assay.rows import MemoryRows, Rows
+
+logger = logging.getLogger("assay")
+
+FLOATS = [np.float64, np.float32]
+
+__all__ = ["Certificate", "Certificates", "IterativeModel", "Model", "Watch", "logger"]
+
+
+class Model(BaseEstimator):
+    """Base of all estimators.
+
+    A subclass lists the domain of each parameter in `_domains`, opens its data with `_open_rows` (at fit) and
+    `_open_new_rows` (afterwards), sets `certificates_` in `fit`, and recomputes all certificates, dear ones
+    included, in `certify`.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {}
+    _accepts_sparse: ClassVar[bool] = True
+    certificates_: Certificates
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        return tags
+
+    def _check_parameters(self) -> None:
+        parameters.check(type(self).__name__, vars(self), self._domains)
+
+    def _refuse(self, name: str, must_be: str) -> parameters.ParameterError:
+        """The error for a parameter that only the data shows to be wrong."""
+        return parameters.refusal(type(self).__name__, name, must_be, getattr(self, name))
+
+    def _open_rows(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, with_target: bool = False
+    ) -> Rows:
+        """Validate parameters and training data; set `n_features_in_` and `feature_names_in_`."""
+        self._check_parameters()
+        if rows.is_external(X):
+            return self._open_external(X, y if with_target else None, sample_weight)
+        X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        options: dict[str, Any] = {"accept_sparse": "csr" if self._accepts_sparse else False, "dtype": FLOATS}
+        target: NDArray | None = None
+        if with_target:
+            X, target = validate_data(self, X, y, multi_output=True, y_numeric=True, **options)
+            target = np.asarray(target, dtype=X.dtype)
+        else:
+            X = validate_data(self, X, **options)
+        weight = rows.check_weights(sample_weight, X.shape[0], X.dtype)
+        return MemoryRows(X, target, weight)
+
+    def _open_new_rows(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, with_target: bool = False
+    ) -> Rows:
+        """Validate data given after the fit; columns are matched by name where there are names."""
+        check_is_fitted(self)
+        y = y if with_target else None
+        if rows.is_external(X):
+            data = rows.open_external(X, y, sample_weight, features=getattr(self, "feature_names_in_", None))
+            if data.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            return data
+        X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr" if self._accepts_sparse else False, dtype=FLOATS
+        )
+        target = None if y is None else np.asarray(y, dtype=X.dtype)
+        if target is not None and target.shape[:1] != X.shape[:1]:
+            raise ValueError(f"X has {X.shape[0]} rows but y has {target.shape[0]}; they must be as many.")
+        return MemoryRows(X, target, rows.check_weights(sample_weight, X.shape[0], X.dtype))
+
+    def _open_external(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        data = rows.open_external(X, y, sample_weight)
+        self.n_features_in_ = data.shape[1]
+        if data.feature_names is not None:
+            self.feature_names_in_ = data.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return data
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the data of the fit, dear ones included.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data that the model was fitted on.
+
+        Returns
+        -------
+        certificates : Certificates
+            Computed from the fitted attributes and the data alone.
+        """
+        raise NotImplementedError
+
+    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None, **options: Any) -> Any:
+        """Draw the fitted model; see `assay.display.plot`.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+        """
+        check_is_fitted(self)
+        # The pictures stand on the models, not the other way round: found at run time, by name.
+        display = importlib.import_module("assay.display")
+        return display.plot(self, X, y, ax=ax, **options)
+
+
+class IterativeModel(CallbackSupportMixin, Model):
+    """Base of estimators that iterate: scikit-learn's callbacks see every restart and every iteration.
+
+    `fit` is decorated with `sklearn.callback.with_callbacks`, calls `_watch_fit` once, and hands the `Watch`
+    to its solver. Fitted attributes: `n_iter_`, `converged_`, `optimality_`, and `history_` with
+    `history=True`.
+    """
+
+    n_iter_: int
+    converged_: bool
+    optimality_: float
+
+    def _watch_fit(self, X: Any, y: Any = None, *, n_runs: int, max_iter: int) -> Watch:
+        return Watch(self, X, y, n_runs=n_runs, max_iter=max_iter)
+
+
+class Watch:
+    """Tells scikit-learn's callbacks about runs (restarts) and iterations; does nothing when there are none.
+
+    Examples
+    --------
+    In a solver::
+
+        for run in range(n_init):
+            with watch.run():
+                for iteration in range(max_iter):
+                    ...
+                    if watch.iteration(lambda: {"cluster_centers_": centers}):
+                        break          # a callback asked to stop
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, *, n_runs: int, max_iter: int) -> None:
+        self._estimator, self._data = estimator, {"X": X, "y": y}
+        self._max_iter = max_iter
+        self._run: Any = None
+        self._root = None
+        if getattr(estimator, "_skl_callbacks", None):
+            self._root = estimator._init_callback_context(task_name="fit", max_subtasks=n_runs)
+            self._root.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    @contextmanager
+    def run(self, name: str = "restart") -> Iterator[None]:
+        """One restart of the solver."""
+        if self._root is None:
+            yield
+            return
+        self._run = self._root.subcontext(task_name=name, max_subtasks=self._max_iter)
+        self._run.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        yield
+        self._run.call_on_fit_task_end(estimator=self._estimator, **self._data)
+
+    def iteration(self, attributes: Callable[[], dict[str, Any]]) -> bool:
+        """Report one finished iteration; true when a callback asks to stop.
+
+        `attributes` gives the fitted attributes of a model stopped here; it is called only if needed.
+        """
+        if self._run is None:
+            return False
+        task = self._run.subcontext(task_name="iteration")
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return bool(
+            task.call_on_fit_task_end(
+                estimator=self._estimator, **self._data, reconstruction_attributes=attributes
+            )
+        )
+
+    def finish(self) -> None:
+        """Report the end of the fit."""
+        if self._root is not None:
+            self._root.call_on_fit_task_end(estimator=self._estimator, **self._data)

@@ -1,0 +1,280 @@
+"""Certificates: what a fit claims about itself, measured, and able to fail.
+
+A `Certificate` compares one measured `value` with one `bound`. It knows under which assumptions the claim is a
+theorem and where the theorem stands. `Certificates` is the sequence of them that a fitted model carries as
+`certificates_`.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+if TYPE_CHECKING:
+    import pandas
+
+Relation = Literal["<=", ">=", "=="]
+
+SYMBOLS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "==": "="}
+
+
+class CertificateError(ValueError):
+    """Raised by `Certificates.require` when a certificate does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """One claim about a fit, with the numbers that decide it.
+
+    Parameters
+    ----------
+    claim : str
+        The claim as a sentence.
+    quantity : str
+        Name of the measured quantity, e.g. "relative duality gap".
+    value : float
+        What was measured on this fit.
+    relation : {"<=", ">=", "=="}
+        How the value must stand to the bound.
+    bound : float
+        What the value is compared with.
+    assumptions : tuple of str
+        Hypotheses under which the claim is a theorem; empty when it is a plain measurement.
+    source : str
+        Course and section, or paper.
+    trivial : float, optional
+        The bound anyone knows without the theorem; a bound no better than it is `vacuous`.
+    tolerance : float, default=0.0
+        Absolute room for rounding, needed by "==".
+
+    Examples
+    --------
+    >>> from assay.certificates import Certificate
+    >>> gap = Certificate("The objective is within 1e-6 of the minimum.", "relative duality gap",
+    ...                   value=3e-9, relation="<=", bound=1e-6)
+    >>> gap.holds, gap.slack
+    (True, 9.97e-07)
+    """
+
+    claim: str
+    quantity: str
+    value: float
+    relation: Relation
+    bound: float
+    assumptions: tuple[str, ...] = ()
+    source: str = ""
+    trivial: float | None = None
+    tolerance: float = 0.0
+
+    @property
+    def slack(self) -> float:
+        """Room left before the claim fails; negative when it has failed."""
+        if self.relation == "<=":
+            return self.bound - self.value
+        if self.relation == ">=":
+            return self.value - self.bound
+        return -abs(self.value - self.bound)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the measured value respects the bound; false for NaN."""
+        if self.relation != "==" and self.value == self.bound:  # also when both are infinite
+            return True
+        return bool(self.slack >= -self.tolerance)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says no more than what is known without the theorem."""
+        if self.trivial is None:
+            return False
+        return bool(self.bound <= self.trivial if self.relation == ">=" else self.bound >= self.trivial)
+
+    @property
+    def verdict(self) -> str:
+        """One word: "holds", "fails" or "vacuous"."""
+        if not self.holds:
+            return "fails"
+        return "vacuous" if self.vacuous else "holds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and the verdict, ready for JSON (non-finite numbers as strings)."""
+        return {
+            "claim": self.claim,
+            "quantity": self.quantity,
+            "value": _json_number(self.value),
+            "relation": self.relation,
+            "bound": _json_number(self.bound),
+            "tolerance": self.tolerance,
+            "holds": self.holds,
+            "slack": _json_number(self.slack),
+            "vacuous": self.vacuous,
+            "assumptions": list(self.assumptions),
+            "source": self.source,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.verdict}: {self.quantity} = {self.value:.3g} {SYMBOLS[self.relation]} {self.bound:.3g}"
+            f"  ({self.claim})"
+        )
+
+
+class Certificates(Sequence[Certificate]):
+    """The certificates of one fit, in order.
+
+    Prints as a table, shows as HTML in notebooks, exports to JSON and to a pandas frame. Every certificate
+    must hold for `holds` to be true; `require()` raises and names those that do not.
+
+    Examples
+    --------
+    >>> from assay.certificates import Certificate, Certificates
+    >>> proof = Certificates([Certificate("The trace never rises.", "largest rise", 0.0, "<=", 0.0)])
+    >>> proof.holds
+    True
+    >>> print(proof)
+    verdict  quantity      value     bound  claim
+    holds    largest rise      0  ≤      0  The trace never rises.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Iterable[Certificate] = ()) -> None:
+        self._items = tuple(items)
+
+    @overload
+    def __getitem__(self, index: int) -> Certificate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Certificates: ...
+    def __getitem__(self, index: int | slice) -> Certificate | Certificates:
+        if isinstance(index, slice):
+            return Certificates(self._items[index])
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Certificate]:
+        return iter(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Certificates) and self._items == other._items
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"items": self._items}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self._items = tuple(state["items"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Certificates, (self._items,))
+
+    @property
+    def holds(self) -> bool:
+        """Whether every certificate holds."""
+        return all(item.holds for item in self._items)
+
+    @property
+    def failed(self) -> Certificates:
+        """Those that do not hold."""
+        return Certificates(item for item in self._items if not item.holds)
+
+    def named(self, quantity: str) -> Certificate:
+        """Return the certificate of a quantity.
+
+        Raises
+        ------
+        KeyError
+            If no certificate measures it.
+        """
+        for item in self._items:
+            if item.quantity == quantity:
+                return item
+        known = ", ".join(repr(item.quantity) for item in self._items)
+        raise KeyError(f"No certificate measures {quantity!r}; there are {known}.")
+
+    def require(self) -> Certificates:
+        """Return self if every certificate holds, else raise `CertificateError` naming what failed."""
+        if not self.holds:
+            raise CertificateError("; ".join(str(item) for item in self.failed))
+        return self
+
+    def to_json(self, **options: Any) -> str:
+        """The certificates as a JSON list."""
+        return json.dumps([item.to_dict() for item in self._items], ensure_ascii=False, **options)
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificates:
+        """Read back what `to_json` wrote."""
+        return cls(
+            Certificate(
+                claim=item["claim"],
+                quantity=item["quantity"],
+                value=float(item["value"]),
+                relation=item["relation"],
+                bound=float(item["bound"]),
+                assumptions=tuple(item["assumptions"]),
+                source=item["source"],
+                tolerance=float(item["tolerance"]),
+            )
+            for item in json.loads(text)
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The certificates as a pandas frame, one row each."""
+        import pandas as pd
+
+        return pd.DataFrame([item.to_dict() for item in self._items])
+
+    def __str__(self) -> str:
+        header = ("verdict", "quantity", "value", "", "bound", "claim")
+        rows = [
+            (
+                item.verdict,
+                item.quantity,
+                f"{item.value:.3g}",
+                SYMBOLS[item.relation],
+                f"{item.bound:.3g}",
+                item.claim,
+            )
+            for item in self._items
+        ]
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        right = (False, False, True, False, True, False)
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if is_right else cell.ljust(width)
+                for cell, width, is_right in zip(row, widths, right, strict=True)
+            ).rstrip()
+            for row in [header, *rows]
+        )
+
+    def __repr__(self) -> str:
+        return f"Certificates({len(self)} claims, holds={self.holds})\n{self}" if self else "Certificates([])"
+
+    def _repr_html_(self) -> str:
+        color = {"holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#9a6700"}
+        body = "".join(
+            f'<tr><td style="color:{color[item.verdict]};font-weight:600">{item.verdict}</td>'
+            f"<td>{html.escape(item.quantity)}</td>"
+            f'<td style="text-align:right">{item.value:.3g} {SYMBOLS[item.relation]} {item.bound:.3g}</td>'
+            f'<td style="text-align:left">{html.escape(item.claim)}</td>'
+            f'<td style="text-align:left">{html.escape("; ".join(item.assumptions))}</td>'
+            f'<td style="text-align:left">{html.escape(item.source)}</td></tr>'
+            for item in self._items
+        )
+        head = "".join(
+            f"<th>{name}</th>"
+            for name in ("verdict", "quantity", "measured", "claim", "assumptions", "source")
+        )
+        return f'<table class="certificates"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _json_number(value: float) -> float | str:
+    return float(value) if math.isfinite(value) else str(float(value))

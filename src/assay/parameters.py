@@ -1,0 +1,117 @@
+"""Domains of parameters: what a value must be, said in one sentence when it is not.
+
+An estimator lists the domain of each of its parameters once, in the class attribute `_domains`; `Model` checks
+them all at the start of `fit`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from assay.randomness import generator
+
+
+class ParameterError(ValueError):
+    """A parameter is outside its domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A set of values, with the words that describe it ("an int at least 1")."""
+
+    words: str
+    contains: Callable[[Any], bool]
+
+    def __or__(self, other: Domain) -> Domain:
+        first, second = self.contains, other.contains
+        return Domain(f"{self.words} or {other.words}", lambda value: first(value) or second(value))
+
+
+def integer(*, at_least: int) -> Domain:
+    """Ints from `at_least` on."""
+    return Domain(
+        f"an int at least {at_least}",
+        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= at_least,
+    )
+
+
+def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> Domain:
+    """Finite numbers in an interval."""
+    limits = [
+        f"at least {at_least:g}" if at_least > -math.inf else "",
+        f"above {above:g}" if above > -math.inf else "",
+        f"at most {at_most:g}" if at_most < math.inf else "",
+    ]
+    words = " and ".join(limit for limit in limits if limit)
+    return Domain(
+        f"a finite number {words}".strip(),
+        lambda value: (
+            isinstance(value, Real)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and at_least <= value <= at_most
+            and value > above
+        ),
+    )
+
+
+def one_of(*options: str) -> Domain:
+    """A string of a list."""
+    words = ", ".join(repr(option) for option in options)
+    return Domain(
+        f"one of {words}" if len(options) > 1 else words,
+        lambda value: isinstance(value, str) and value in options,
+    )
+
+
+def array(words: str, check: Callable[[np.ndarray], bool] = lambda values: True) -> Domain:
+    """Array-likes of numbers that pass a check."""
+
+    def contains(value: Any) -> bool:
+        if isinstance(value, str) or not hasattr(value, "__len__"):
+            return False
+        try:
+            values = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            return False
+        return bool(np.all(np.isfinite(values)) and check(values))
+
+    return Domain(words, contains)
+
+
+def _is_random_state(value: Any) -> bool:
+    if isinstance(value, np.random.RandomState):  # looked at, not advanced
+        return True
+    try:
+        generator(value)
+    except ValueError:
+        return False
+    return True
+
+
+boolean = Domain("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+nothing = Domain("None", lambda value: value is None)
+function = Domain("a callable", callable)
+random_state = Domain(
+    "None, a non-negative int, a numpy Generator, SeedSequence or RandomState", _is_random_state
+)
+
+
+def check(owner: str, values: Mapping[str, Any], domains: Mapping[str, Domain]) -> None:
+    """Raise `ParameterError` for the first value outside its domain."""
+    for name, domain in domains.items():
+        if not domain.contains(values[name]):
+            raise refusal(owner, name, domain.words, values[name])
+
+
+def refusal(owner: str, name: str, must_be: str, got: Any) -> ParameterError:
+    """The one sentence: whose parameter, what it must be, what it got."""
+    shown = repr(got)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}. Got {shown} instead.")

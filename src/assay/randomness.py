@@ -1,0 +1,54 @@
+"""Randomness: every accepted kind of `random_state`, and independent children of one.
+
+The global NumPy state is never read nor advanced, except when the caller passes the global `RandomState`
+itself. Same seed, same numbers, whatever the number of threads: work that runs in parallel (restarts,
+trees, chains) takes one spawned child each, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TypeAlias
+
+import numpy as np
+
+RandomState: TypeAlias = "None | int | np.random.Generator | np.random.SeedSequence | np.random.RandomState"
+
+
+def generator(random_state: RandomState = None) -> np.random.Generator:
+    """Turn any accepted kind of `random_state` into a `numpy.random.Generator`.
+
+    A `Generator` is returned as it is (it advances, like scikit-learn's `RandomState` instances do);
+    a `RandomState` gives a generator seeded by one draw from it; an int, a `SeedSequence` and None
+    seed a new generator.
+
+    Examples
+    --------
+    >>> from assay.randomness import generator
+    >>> float(generator(0).random()) == float(generator(0).random())
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
+    if random_state is None or isinstance(random_state, np.random.SeedSequence):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
+        return np.random.default_rng(int(random_state))
+    raise ValueError(
+        "The 'random_state' parameter must be None, a non-negative int, a numpy Generator, SeedSequence or "
+        f"RandomState. Got {random_state!r} instead."
+    )
+
+
+def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generator]:
+    """Give `n_children` independent generators, one per restart, tree or chain.
+
+    An int or a `SeedSequence` always gives the same children: a sequence handed in is not advanced.
+    """
+    if isinstance(random_state, np.random.SeedSequence):
+        random_state = np.random.SeedSequence(
+            random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
+        )
+    return generator(random_state).spawn(n_children)

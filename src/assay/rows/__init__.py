@@ -1,0 +1,86 @@
+"""Rows: one way to walk data that is in memory, on disk or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
+from assay.rows._columns import split_columns
+from assay.rows._memory import MemoryRows
+from assay.rows._threads import n_threads, threads
+from assay.rows._weights import check_weights
+
+__all__ = [
+    "Block",
+    "Matrix",
+    "MemoryRows",
+    "Rows",
+    "add",
+    "block_rows",
+    "check_weights",
+    "is_external",
+    "n_threads",
+    "rows",
+    "split_columns",
+    "threads",
+]
+
+IN_MEMORY_BYTES = 2**26
+"""Memory maps up to this size (64 MiB) are treated like arrays."""
+
+
+def is_external(X: Any) -> bool:
+    """Whether the rows live outside memory: a path, an Arrow dataset or table, a memory map, a Dask collection."""
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    if isinstance(X, np.memmap):
+        return X.nbytes > IN_MEMORY_BYTES
+    return type(X).__module__.partition(".")[0] in ("pyarrow", "dask")
+
+
+def rows(X: Any, y: Any = None, sample_weight: Any = None, *, features: NDArray | None = None) -> Rows:
+    """Open a table of rows for walking.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
+        The features. A path names a `.npy` file, a Parquet file, a folder of them or a pattern such as
+        "rows/*.parquet".
+    y : array, column name or list of them, optional
+        The target. With named columns, the features are the other columns.
+    sample_weight : array or column name, optional
+        Non-negative weights; a weight of 2 means the row stands there twice.
+    features : array of str, optional
+        Columns to read as features, in this order; all that are not target or weight by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.rows import rows
+    >>> rows(np.ones((10, 3))).reduce(lambda block: block.X.sum(axis=0))
+    array([10., 10., 10.])
+    """
+    if is_external(X):
+        return open_external(X, y, sample_weight, features=features)
+    X, y, sample_weight = split_columns(X, y, sample_weight)
+    matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    target = None if y is None else check_array(y, ensure_2d=False, dtype=matrix.dtype)
+    if target is not None and target.shape[0] != matrix.shape[0]:
+        raise ValueError(f"X has {matrix.shape[0]} rows but y has {target.shape[0]}; they must be as many.")
+    return MemoryRows(matrix, target, check_weights(sample_weight, matrix.shape[0], matrix.dtype))
+
+
+def open_external(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> Rows:
+    """Open rows that live outside memory."""
+    if type(X).__module__.partition(".")[0] == "dask":
+        from assay.rows._dask import open_dask
+
+        return open_dask(X, y, sample_weight, features=features)
+    from assay.rows._stream import open_stream
+
+    return open_stream(X, y, sample_weight, features=features)

@@ -1,0 +1,33 @@
+"""Weights of rows: non-negative, finite, not all zero; a weight of 2 means the row stands there twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | None:
+    """Return weights as an array of this dtype, or None when every row counts once."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(sample_weight, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers, one a row.") from None
+    if weight.ndim != 1 or weight.shape[0] != n_samples:
+        raise ValueError(
+            f"sample_weight must be one-dimensional with {n_samples} entries, one a row. "
+            f"Got shape {weight.shape} instead."
+        )
+    total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError("sample_weight holds NaN or infinity: drop those rows or give them a finite weight.")
+    if weight.min(initial=0.0) < 0:
+        raise ValueError(
+            f"sample_weight must be at least 0. Got {weight.min():g} at row {int(weight.argmin())} instead."
+        )
+    if total <= 0:
+        raise ValueError("sample_weight must be above 0 for at least one row. Every weight is 0.")
+    return weight

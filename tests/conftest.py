@@ -1,0 +1,32 @@
+"""Settings of the whole test run."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _global_random_state_is_untouched():
+    """No test and no code under test may advance NumPy's global random state."""
+    before = np.random.get_state()
+    yield
+    after = np.random.get_state()
+    assert before[2] == after[2]
+    assert np.array_equal(before[1], after[1])
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20240131)
