@@ -21,9 +21,49 @@ from assay.rows import MemoryRows, Rows
 
 logger = logging.getLogger("assay")
 
+LARGE = 2**18
+"""Values beyond which an array is worth the threads, or a check is left to the walk of the fit."""
+
 FLOATS = [np.float64, np.float32]
 
 __all__ = ["Certificate", "Certificates", "IterativeModel", "Model", "Watch", "logger"]
+
+
+def _all_finite(X: NDArray) -> bool:
+    """Whether a sum of all values is finite; large arrays are summed by blocks on threads."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if X.size <= LARGE:
+            return bool(np.isfinite(X.sum(dtype=np.float64)))
+        return bool(np.isfinite(MemoryRows(X).reduce(_block_sum)))
+
+
+def _block_sum(block: rows.Block) -> float:
+    return float(block.X.sum(dtype=np.float64))
+
+
+def _is_plain(X: Any, *, finite: Callable[[NDArray], bool] = _all_finite) -> bool:
+    """Whether `X` is an array that needs no conversion: two-dimensional, floating, not empty, finite.
+
+    Anything else goes through scikit-learn's `validate_data`, which costs more than a small fit.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.shape[0] > 1
+        and X.shape[1] > 0
+        and finite(X)
+    )
+
+
+def _is_plain_target(y: Any, X: NDArray) -> bool:
+    return (
+        type(y) is np.ndarray
+        and y.ndim == 1
+        and y.dtype in (np.float64, np.float32)
+        and y.shape[0] == X.shape[0]
+        and bool(np.isfinite(y.sum(dtype=np.float64)))
+    )
 
 
 class Model(BaseEstimator):
@@ -36,6 +76,7 @@ class Model(BaseEstimator):
 
     _domains: ClassVar[Mapping[str, Domain]] = {}
     _accepts_sparse: ClassVar[bool] = True
+    _checks_finite: ClassVar[bool] = False  # whether the fit's own walk finds NaN and infinity
     certificates_: Certificates
 
     def __sklearn_tags__(self) -> Any:
@@ -45,6 +86,9 @@ class Model(BaseEstimator):
 
     def _check_parameters(self) -> None:
         parameters.check(type(self).__name__, vars(self), self._domains)
+
+    def _finite_check(self, X: NDArray) -> bool:
+        return (self._checks_finite and X.size > LARGE) or _all_finite(X)
 
     def _refuse(self, name: str, must_be: str) -> parameters.ParameterError:
         """The error for a parameter that only the data shows to be wrong."""
@@ -60,7 +104,11 @@ class Model(BaseEstimator):
         X, y, sample_weight = rows.split_columns(X, y, sample_weight)
         options: dict[str, Any] = {"accept_sparse": "csr" if self._accepts_sparse else False, "dtype": FLOATS}
         target: NDArray | None = None
-        if with_target:
+        if _is_plain(X, finite=self._finite_check) and (not with_target or _is_plain_target(y, X)):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            target = y.astype(X.dtype, copy=False) if with_target else None
+        elif with_target:
             X, target = validate_data(self, X, y, multi_output=True, y_numeric=True, **options)
             target = np.asarray(target, dtype=X.dtype)
         else:
@@ -83,9 +131,11 @@ class Model(BaseEstimator):
                 )
             return data
         X, y, sample_weight = rows.split_columns(X, y, sample_weight)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr" if self._accepts_sparse else False, dtype=FLOATS
-        )
+        named = hasattr(self, "feature_names_in_")
+        if named or not _is_plain(X, finite=_all_finite) or X.shape[1] != self.n_features_in_:
+            X = validate_data(
+                self, X, reset=False, accept_sparse="csr" if self._accepts_sparse else False, dtype=FLOATS
+            )
         target = None if y is None else np.asarray(y, dtype=X.dtype)
         if target is not None and target.shape[:1] != X.shape[:1]:
             raise ValueError(f"X has {X.shape[0]} rows but y has {target.shape[0]}; they must be as many.")

@@ -1,7 +1,7 @@
 """Certificates: what a fit claims about itself, measured, and able to fail.
 
-A `Certificate` compares one measured `value` with one `bound`. It knows under which assumptions the claim is a
-theorem and where the theorem stands. `Certificates` is the sequence of them that a fitted model carries as
+A `Certificate` compares one measured `value` with one `bound`. It knows under which assumptions the claim is
+a theorem and where the theorem stands. `Certificates` is the sequence of them that a fitted model carries as
 `certificates_`.
 """
 

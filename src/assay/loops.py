@@ -38,12 +38,20 @@ def compiled(function: Function) -> Function:
     >>> total(np.array([1.0, 2.0, 3.5]))
     6.5
     """
-    return numba.njit(nogil=True, cache=True, fastmath=set(REORDER), error_model="numpy")(function)
+    return _njit(function, set(REORDER))
 
 
 def _exact(function: Function) -> Function:
     """Compile without reordering: the two-part constants below cancel if the compiler rearranges them."""
-    return numba.njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")(function)
+    return _njit(function, {"contract"})
+
+
+def _njit(function: Any, fastmath: set[str]) -> Any:
+    settings = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **settings)(function)
+    except RuntimeError:  # typed at a prompt: there is no file to keep the cache beside
+        return numba.njit(**settings)(function)
 
 
 LOG2_E = 1.4426950408889634

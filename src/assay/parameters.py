@@ -1,7 +1,7 @@
 """Domains of parameters: what a value must be, said in one sentence when it is not.
 
-An estimator lists the domain of each of its parameters once, in the class attribute `_domains`; `Model` checks
-them all at the start of `fit`.
+An estimator lists the domain of each of its parameters once, in the class attribute `_domains`; `Model`
+checks them all at the start of `fit`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,29 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A set of values, with the words that describe it ("an int at least 1")."""
+    """A set of values, with the words that describe it ("an int at least 1").
+
+    `options` lists its named members, where it has some ("auto", "qr").
+    """
 
     words: str
     contains: Callable[[Any], bool]
+    options: tuple[str, ...] = ()
 
     def __or__(self, other: Domain) -> Domain:
         first, second = self.contains, other.contains
-        return Domain(f"{self.words} or {other.words}", lambda value: first(value) or second(value))
+        return Domain(
+            f"{self.words} or {other.words}",
+            lambda value: first(value) or second(value),
+            self.options + other.options,
+        )
 
 
 def integer(*, at_least: int) -> Domain:
     """Ints from `at_least` on."""
     return Domain(
         f"an int at least {at_least}",
-        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= at_least,
+        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= at_least,
     )
 
 
@@ -55,8 +63,8 @@ def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: floa
             isinstance(value, Real)
             and not isinstance(value, bool)
             and math.isfinite(value)
-            and at_least <= value <= at_most
-            and value > above
+            and at_least <= float(value) <= at_most
+            and float(value) > above
         ),
     )
 
@@ -67,6 +75,7 @@ def one_of(*options: str) -> Domain:
     return Domain(
         f"one of {words}" if len(options) > 1 else words,
         lambda value: isinstance(value, str) and value in options,
+        options,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-RandomState: TypeAlias = "None | int | np.random.Generator | np.random.SeedSequence | np.random.RandomState"
+RandomState: TypeAlias = "int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None"
 
 
 def generator(random_state: RandomState = None) -> np.random.Generator:

@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from assay.theory._ridge import RidgeRisk, Stability, excess_risk, ridge_risk, squaring_experiment
+
+__all__ = ["RidgeRisk", "Stability", "excess_risk", "ridge_risk", "squaring_experiment"]

@@ -1,0 +1,43 @@
+"""Least squares and ridge: tall tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.contest import Contest, peer
+
+LIBRARIES = {
+    "assay": "assay.linear",
+    "sklearnex": "sklearnex.linear_model",
+    "scikit-learn": "sklearn.linear_model",
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
+def test_tall(contest: Contest, tall, name: str, library: str) -> None:
+    X, y = tall
+    kind = peer(LIBRARIES[library], name)
+    contest.run(
+        f"{name} n={len(X):.0e} d={X.shape[1]}",
+        library,
+        lambda: kind().fit(X, y),
+        lambda model: float(np.mean((y - model.predict(X)) ** 2)),
+        rounds=2 if library == "scikit-learn" else 5,
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
+def test_iris(contest: Contest, small, name: str, library: str) -> None:
+    X, y = small
+    kind = peer(LIBRARIES[library], name)
+    contest.run(
+        f"{name} on iris",
+        library,
+        lambda: kind().fit(X, y),
+        lambda model: float(np.mean((y - model.predict(X)) ** 2)),
+        rounds=200,
+        iterations=5,
+    )

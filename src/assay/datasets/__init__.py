@@ -1,0 +1,36 @@
+"""Data: tables of real data, and laws that can be sampled and asked for their truth."""
+
+from assay.datasets._blobs import Blobs
+from assay.datasets._classification_law import ClassificationLaw
+from assay.datasets._gaussian_classes import GaussianClasses
+from assay.datasets._law import Estimate, Law, Sample
+from assay.datasets._linear_gaussian import LinearGaussian
+from assay.datasets._regression_law import RegressionLaw
+from assay.datasets._rings import Rings
+from assay.datasets._sparse_linear import SparseLinear
+from assay.datasets._table import Table
+from assay.datasets._tables import available, breast_cancer, diabetes, digits, iris, load, us_arrests, wine
+from assay.datasets._two_moons import TwoMoons
+
+__all__ = [
+    "Blobs",
+    "ClassificationLaw",
+    "Estimate",
+    "GaussianClasses",
+    "Law",
+    "LinearGaussian",
+    "RegressionLaw",
+    "Rings",
+    "Sample",
+    "SparseLinear",
+    "Table",
+    "TwoMoons",
+    "available",
+    "breast_cancer",
+    "diabetes",
+    "digits",
+    "iris",
+    "load",
+    "us_arrests",
+    "wine",
+]

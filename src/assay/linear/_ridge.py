@@ -1,0 +1,213 @@
+"""Ridge regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.linear._certificates import duality_gap, orthogonality, uniqueness
+from assay.linear._engine import Array, Evidence, fit_linear
+from assay.linear._predictor import LinearModel
+from assay.linear._ridge_path import RidgePath, ridge_path
+from assay.parameters import Domain
+from assay.rows import Rows
+from assay.solvers import Solution
+
+PENALTY = parameters.real(at_least=0) | parameters.array(
+    "an array of non-negative numbers, one a target",
+    lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
+)
+
+
+class Ridge(LinearModel):
+    """Least squares with a squared-norm penalty.
+
+    Minimises over (w, b)
+
+        Σ_i s_i (y_i − x_iᵀw − b)² + α ‖w‖²,        b not penalised,
+
+    which is n times (1/n) Σ s (y − xᵀw − b)² + λ‖w‖² with α = nλ (n = Σ s): give `alpha` or
+    `penalty_strength` (λ). One walk over the rows (moments) and a Cholesky solve of size n_features; the dual
+    form w = Xᵀ(XXᵀ + αI)⁻¹y of size n_samples when there are more columns than rows.
+
+    Certificates: normal-equation residual, duality gap; with α = 0, uniqueness or least norm as in
+    `LinearRegression`.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_targets,), default=1.0
+        Penalty on the scale of the sum of squares, as in scikit-learn.
+    penalty_strength : float or array of shape (n_targets,), optional
+        λ, the penalty on the scale of the mean of squares; takes the place of `alpha` when given.
+    fit_intercept : bool, default=True
+        Whether b is fitted; otherwise it is 0.
+    solver : {"auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient"}, default="auto"
+        As in `LinearRegression`; "cholesky" and "qr" are primal forms.
+    tol : float, default=1e-10
+        Gradient norm, relative to the gradient at zero, at which the iterative solvers stop.
+    max_iter : int, default=10000
+        Most iterations of the iterative solvers.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or array of shape (n_targets,)
+    alpha_, penalty_strength_ : float or array of shape (n_targets,)
+        The penalty on both scales.
+    dual_gap_ : float
+        Relative duality gap, never negative (0 for α = 0).
+    rank_, condition_number_ : int, float
+        Of the penalised problem.
+    scatter_ : array of shape (n_features, n_features) or None
+        XᵀX of the (centred, weighted) table; None if it was never formed.
+    total_weight_ : float
+        n, the number of rows counted with their weights.
+    solver_ : str
+        What "auto" chose.
+    certificates_ : Certificates
+    n_iter_, converged_, optimality_
+        Iterations, whether they ended by `tol`, and the relative normal-equation residual.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.linear import Ridge
+    >>> X, y = diabetes(return_X_y=True)
+    >>> model = Ridge(penalty_strength=0.001).fit(X, y)
+    >>> model.certificates_.holds
+    True
+    >>> round(float(model.alpha_), 3), round(model.penalty_strength_, 6)
+    (0.442, 0.001)
+    >>> path = model.path(X, y, alphas=[0.01, 0.1, 1.0, 10.0])
+    >>> path.effective_degrees_of_freedom.round(2)
+    array([10.25,  8.64,  4.94,  1.83])
+
+    References
+    ----------
+    Rudi & Şimşekli §1.5.2; Wei §6.2.1; Peyré, ridge; Douc & Le Corff §6.3.1.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        **LinearModel._domains,
+        "alpha": PENALTY,
+        "penalty_strength": parameters.nothing | PENALTY,
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        penalty_strength: Any = None,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.alpha = alpha
+        self.penalty_strength = penalty_strength
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice.
+        """
+        data = self._open_rows(X, y, sample_weight, with_target=True)
+        alpha = self._penalties(data)
+        if self.solver == "dual" and alpha.min() == 0:
+            raise self._refuse("alpha", "above 0 with solver='dual'")
+        watch = self._watch_solver(X, y)
+        with watch.run(self.solver):
+            fit = fit_linear(
+                data,
+                alpha,
+                fit_intercept=self.fit_intercept,
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=lambda coef: watch.iteration(lambda: {"coef_": coef[:, 0], "intercept_": 0.0}),
+            )
+        watch.finish()
+        self._store(fit, data)
+        scalar = np.ndim(self.alpha if self.penalty_strength is None else self.penalty_strength) == 0
+        self.alpha_ = float(alpha[0]) if scalar else alpha
+        self.penalty_strength_ = self.alpha_ / fit.evidence.weight
+        self.certificates_ = self._certificates(fit.evidence, fit.coef, alpha, fit.solution)
+        self.optimality_ = self.certificates_[0].value
+        self.dual_gap_ = self.certificates_[1].value if alpha.min() > 0 else 0.0
+        return self
+
+    def _penalties(self, data: Rows) -> NDArray:
+        """The penalty of each target on the scale of the sum."""
+        name = "alpha" if self.penalty_strength is None else "penalty_strength"
+        given = np.asarray(getattr(self, name), dtype=np.float64)
+        if given.ndim == 1 and given.shape[0] != data.n_targets:
+            raise self._refuse(name, f"a number or an array of {data.n_targets} numbers, one a target")
+        scale = 1.0 if self.penalty_strength is None else data.total_weight
+        return np.broadcast_to(given * scale, (data.n_targets,)).copy()
+
+    def _certificates(
+        self, evidence: Evidence, coef: Array, alpha: NDArray, solution: Solution
+    ) -> Certificates:
+        dtype = self.coef_.dtype
+        found = [orthogonality(evidence, coef, alpha, dtype)]
+        if alpha.min() > 0:
+            found.append(duality_gap(evidence, coef, alpha, dtype))
+        elif not np.isnan(solution.condition):
+            found.append(uniqueness(solution, coef.shape[0]))
+        return Certificates(found)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates on the rows themselves, by one walk.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+        evidence = self._evidence(data)
+        coef, _ = self._columns()
+        alpha = np.broadcast_to(np.asarray(self.alpha_, dtype=np.float64), (coef.shape[1],))
+        solution = Solution(coef, self.rank_, np.nan)
+        if alpha.min() == 0:
+            solution = self._geometry(data, evidence)._replace(coef=coef)
+        return self._certificates(evidence, coef, alpha, solution)
+
+    def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> RidgePath:
+        """Coefficients, degrees of freedom and leave-one-out error for many penalties from one decomposition.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Data as in `fit`; needs no earlier fit.
+        alphas : array-like of positive numbers, optional
+            Penalties on the scale of the sum; 100 values spread over the spectrum of X by default.
+
+        Returns
+        -------
+        path : RidgePath
+        """
+        probe = type(self)(**self.get_params())
+        data = probe._open_rows(X, y, sample_weight, with_target=True)
+        return ridge_path(data, alphas, fit_intercept=self.fit_intercept)
+
+    def _single_alpha(self) -> float:
+        if np.ndim(self.alpha_):
+            raise ValueError("One smoother matrix needs one penalty; alpha_ has one a target.")
+        return float(self.alpha_)

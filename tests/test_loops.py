@@ -1,0 +1,50 @@
+"""The vectorisable exponential and logarithm against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from assay.loops import compiled, exp, log
+
+
+@compiled
+def apply_exp(values, result):
+    for i in range(values.size):
+        result[i] = exp(values[i])
+
+
+@compiled
+def apply_log(values, result):
+    for i in range(values.size):
+        result[i] = log(values[i])
+
+
+@pytest.mark.parametrize("width", [1e-300, 1e-8, 1.0, 50.0, 708.0])
+def test_exp_is_numpys_to_the_last_digits(rng, width):
+    values = rng.uniform(-width, width, size=20_000)
+    result = np.empty_like(values)
+    apply_exp(values, result)
+    assert_allclose(result, np.exp(values), rtol=5e-16)
+
+
+def test_exp_is_clamped_at_both_ends():
+    values, result = np.array([-1e9, -708.0, 709.0, 1e9]), np.empty(4)
+    apply_exp(values, result)
+    assert_allclose(result, np.exp([-708.0, -708.0, 709.0, 709.0]), rtol=5e-16)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e-300, 1e-290), (0.5, 2.0), (0.999, 1.001), (1.0, 1e300)])
+def test_log_is_numpys_to_the_last_digits(rng, low, high):
+    values = np.concatenate([[low, high], rng.uniform(low, high, size=20_000)])
+    result = np.empty_like(values)
+    apply_log(values, result)
+    assert_allclose(result, np.log(values), rtol=1e-15, atol=1e-300)
+
+
+def test_compiled_loops_accept_both_precisions():
+    for dtype in (np.float32, np.float64):
+        values, result = np.linspace(-3, 3, 7).astype(dtype), np.empty(7, dtype)
+        apply_exp(values, result)
+        assert_allclose(result, np.exp(values), rtol=1e-6)

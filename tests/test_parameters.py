@@ -1,0 +1,42 @@
+"""Domains of parameters and the one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import parameters as p
+
+
+@pytest.mark.parametrize(
+    ("domain", "inside", "outside"),
+    [
+        (p.integer(at_least=1), [1, np.int32(5)], [0, 1.0, True, "1", None]),
+        (p.real(at_least=0), [0, 0.5, np.float32(1)], [-1, np.nan, np.inf, "0", False]),
+        (p.real(above=0, at_most=1), [0.1, 1], [0, 1.01]),
+        (p.one_of("a", "b"), ["a", "b"], ["c", 1, None]),
+        (p.boolean, [True, np.bool_(False)], [1, "True", None]),
+        (p.nothing | p.integer(at_least=0), [None, 0], [-1, "x"]),
+        (p.array("numbers"), [[1, 2], np.ones(2)], [["a"], [np.nan], "12", 3]),
+        (p.random_state, [None, 3, np.random.default_rng(0)], [-3, "x", 1.5]),
+        (p.function, [len], [3]),
+    ],
+)
+def test_domains_contain_what_they_say(domain, inside, outside):
+    assert all(domain.contains(value) for value in inside)
+    assert not any(domain.contains(value) for value in outside)
+
+
+def test_the_sentence_names_owner_parameter_domain_and_value():
+    with pytest.raises(
+        p.ParameterError, match=r"^The 'k' parameter of KMeans must be an int at least 1\. Got 0 instead\.$"
+    ):
+        p.check("KMeans", {"k": 0}, {"k": p.integer(at_least=1)})
+
+
+def test_named_options_are_known():
+    assert (p.one_of("a", "b") | p.nothing | p.one_of("c")).options == ("a", "b", "c")
+
+
+def test_long_values_are_shortened():
+    assert len(str(p.refusal("X", "y", "short", "z" * 500))) < 200

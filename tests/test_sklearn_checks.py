@@ -1,0 +1,20 @@
+"""scikit-learn's own common checks on every public estimator; no expected failure."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from estimators import estimator_classes, instances
+
+
+def test_the_walk_finds_the_estimators():
+    names = {kind.__name__ for kind in estimator_classes()}
+    assert {"KMeans", "KernelRidge", "LinearRegression", "Ridge"} <= names
+
+
+# scikit-learn's checks themselves fit on data that make an honest solver speak.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(list(instances()))
+def test_scikit_learn_common_checks(estimator, check):
+    check(estimator)
