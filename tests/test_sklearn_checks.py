@@ -15,6 +15,7 @@ def test_the_walk_finds_the_estimators():
 
 # scikit-learn's checks themselves fit on data that make an honest solver speak.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.shuffles_globally
 @parametrize_with_checks(list(instances()))
 def test_scikit_learn_common_checks(estimator, check):
     check(estimator)

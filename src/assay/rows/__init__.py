@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
 from assay.rows._columns import split_columns
 from assay.rows._memory import MemoryRows
-from assay.rows._threads import n_threads, threads
+from assay.rows._threads import n_threads, ordered_map, threads
 from assay.rows._weights import check_weights
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "check_weights",
     "is_external",
     "n_threads",
+    "open_external",
+    "ordered_map",
     "rows",
     "split_columns",
     "threads",
@@ -35,7 +37,7 @@ IN_MEMORY_BYTES = 2**26
 
 
 def is_external(X: Any) -> bool:
-    """Whether the rows live outside memory: a path, an Arrow dataset or table, a memory map, a Dask collection."""
+    """Whether the rows live outside memory: a path, a memory map, an Arrow table or dataset, Dask."""
     if isinstance(X, (str, os.PathLike)):
         return True
     if isinstance(X, np.memmap):
@@ -67,12 +69,16 @@ def rows(X: Any, y: Any = None, sample_weight: Any = None, *, features: NDArray 
     """
     if is_external(X):
         return open_external(X, y, sample_weight, features=features)
-    X, y, sample_weight = split_columns(X, y, sample_weight)
+    X, y, sample_weight = split_columns(X, y, sample_weight, features)
+    names = list(getattr(X, "columns", ()))
     matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     target = None if y is None else check_array(y, ensure_2d=False, dtype=matrix.dtype)
     if target is not None and target.shape[0] != matrix.shape[0]:
         raise ValueError(f"X has {matrix.shape[0]} rows but y has {target.shape[0]}; they must be as many.")
-    return MemoryRows(matrix, target, check_weights(sample_weight, matrix.shape[0], matrix.dtype))
+    data = MemoryRows(matrix, target, check_weights(sample_weight, matrix.shape[0], matrix.dtype))
+    if names and all(isinstance(name, str) for name in names):
+        data.feature_names = np.array(names, dtype=object)
+    return data
 
 
 def open_external(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> Rows:

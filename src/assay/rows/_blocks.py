@@ -24,6 +24,11 @@ class Block(NamedTuple):
     weight: NDArray | None
     start: int
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the features are a CSR matrix."""
+        return not isinstance(self.X, np.ndarray)
+
 
 Step: TypeAlias = Callable[..., Any]
 Combine: TypeAlias = Callable[[Any, Any], Any]
@@ -86,6 +91,13 @@ class Rows(ABC):
     @abstractmethod
     def take(self, indices: NDArray) -> NDArray:
         """The rows of these (increasing) indices, dense, in memory."""
+
+    @abstractmethod
+    def head(self, n_rows: int, step: Step, *state: Any) -> Any:
+        """Apply `step(block, *state)` to one block made of the first rows, at most `n_rows` of them.
+
+        For pilots: a rough mean or scale before the walk itself. Walks as little of the source as it can.
+        """
 
     @property
     def total_weight(self) -> float:

@@ -16,22 +16,23 @@ def is_name(value: Any) -> bool:
     )
 
 
-def split_columns(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Take target and weights out of an in-memory frame when they are given by name."""
+def split_columns(
+    X: Any, y: Any, sample_weight: Any, features: NDArray | None = None
+) -> tuple[Any, Any, Any]:
+    """Take features, target and weights out of an in-memory frame when they are given by name."""
     if not hasattr(X, "columns"):
         return X, y, sample_weight
-    named_target, named_weight = is_name(y), isinstance(sample_weight, str)
-    if not named_target and not named_weight:
-        return X, y, sample_weight
     columns = list(X.columns)
-    target = ([y] if isinstance(y, str) else list(y)) if named_target else []
-    weight = [sample_weight] if named_weight else []
-    require_columns(columns, [*target, *weight])
-    features = [name for name in columns if name not in {*target, *weight}]
+    # A list as long as the table that names no columns is a target of labels.
+    labels = not isinstance(y, str) and is_name(y) and len(y) == len(X) and not set(y) <= set(columns)
+    target = [] if labels or not is_name(y) else [y] if isinstance(y, str) else list(y)
+    weight = sample_weight if isinstance(sample_weight, str) else None
+    if features is None and not target and weight is None:
+        return X, y, sample_weight
     return (
-        X[features],
-        X[y if isinstance(y, str) else target] if named_target else y,
-        X[sample_weight] if named_weight else sample_weight,
+        X[feature_columns(columns, target, weight, features, "the table")],
+        X[y if isinstance(y, str) else target] if target else y,
+        X[weight] if weight else sample_weight,
     )
 
 
@@ -54,8 +55,24 @@ def feature_columns(
     require_columns(available, used, where)
     if features is not None:
         require_columns(available, features, where)
-        return [str(name) for name in features]
+        return list(features)
     return [name for name in available if name not in set(used)]
+
+
+def check_target(y: Any, n_samples: int, dtype: Any) -> NDArray | None:
+    """Return a target in memory as finite numbers of this dtype, one row each."""
+    if y is None:
+        return None
+    try:
+        target = np.asarray(y, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError("y must hold numbers, one a row.") from None
+    if target.ndim not in (1, 2):
+        raise ValueError(f"y must have one or two dimensions. Got shape {target.shape} instead.")
+    if target.shape[0] != n_samples:
+        raise ValueError(f"X has {n_samples} rows but y has {target.shape[0]}; they must be as many.")
+    check_finite(target, "y")
+    return target
 
 
 def check_finite(X: NDArray, what: str) -> None:

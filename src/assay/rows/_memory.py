@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assay.rows._blocks import Block, Combine, Matrix, Rows, Step, add, block_rows
-from assay.rows._threads import ordered_map
+from assay.rows._blocks import Block, Combine, Matrix, Step, block_rows
+from assay.rows._local import LocalRows
 
 
-class MemoryRows(Rows):
+class MemoryRows(LocalRows):
     """Validated arrays in memory. Blocks are views: nothing is copied."""
 
     def __init__(self, X: Matrix, y: NDArray | None = None, weight: NDArray | None = None) -> None:
@@ -25,8 +25,13 @@ class MemoryRows(Rows):
         self.has_weight = weight is not None
         self._step = block_rows(X.shape[1], X.dtype.itemsize)
 
-    def _block(self, start: int) -> Block:
-        stop = min(start + self._step, self.shape[0])
+    def _units(self) -> Generator[int, None, None]:
+        yield from range(0, self.shape[0], self._step)
+
+    def _blocks(self, unit: int) -> Iterator[Block]:
+        yield self._block(unit, min(unit + self._step, self.shape[0]))
+
+    def _block(self, start: int, stop: int) -> Block:
         return Block(
             _rows_of_csr(self.X, start, stop) if self.is_sparse else self.X[start:stop],
             None if self.y is None else self.y[start:stop],
@@ -37,27 +42,14 @@ class MemoryRows(Rows):
     def reduce(
         self, step: Step, *state: Any, combine: Combine | None = None, rowwise: Sequence[NDArray] = ()
     ) -> Any:
-        """See `Rows.reduce`."""
-        n_samples = self.shape[0]
-        if n_samples <= self._step:
+        """See `Rows.reduce`; one block is a direct call."""
+        if self.shape[0] <= self._step:
             return step(Block(self.X, self.y, self.weight, 0), *state, *rowwise)
+        return super().reduce(step, *state, combine=combine, rowwise=rowwise)
 
-        def one(start: int) -> Any:
-            stop = start + self._step
-            return step(self._block(start), *state, *(values[start:stop] for values in rowwise))
-
-        combine = combine or add
-        total: Any = None
-        for index, part in enumerate(ordered_map(one, range(0, n_samples, self._step))):
-            total = part if index == 0 else combine(total, part)
-        return total
-
-    def map(self, step: Step, *state: Any, dtype: Any, width: int | None = None) -> NDArray:
-        """See `Rows.map`."""
-        n_samples = self.shape[0]
-        result = np.empty(n_samples if width is None else (n_samples, width), dtype=dtype)
-        self.reduce(_write, step, state, combine=_nothing, rowwise=(result,))
-        return result
+    def head(self, n_rows: int, step: Step, *state: Any) -> Any:
+        """See `Rows.head`."""
+        return step(self._block(0, min(n_rows, self.shape[0])), *state)
 
     def take(self, indices: NDArray) -> NDArray:
         """See `Rows.take`."""
@@ -65,19 +57,11 @@ class MemoryRows(Rows):
         return taken.toarray() if self.is_sparse else np.ascontiguousarray(taken)
 
 
-def _write(block: Block, step: Step, state: tuple[Any, ...], result: NDArray) -> None:
-    result[...] = step(block, *state)
-
-
-def _nothing(left: None, right: None) -> None:
-    return None
-
-
 def _rows_of_csr(X: Matrix, start: int, stop: int) -> Matrix:
-    """A slice of rows that shares the memory of `X`."""
+    """A slice of rows that shares the values and column indices of `X`."""
     begin, end = X.indptr[start], X.indptr[stop]
-    return type(X)(
-        (X.data[begin:end], X.indices[begin:end], X.indptr[start : stop + 1] - begin),
-        shape=(stop - start, X.shape[1]),
-        copy=False,
-    )
+    # Attributes, not the constructor: that one copies a slice shorter than half of its base.
+    part = type(X)((stop - start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices = X.data[begin:end], X.indices[begin:end]
+    part.indptr = X.indptr[start : stop + 1] - begin
+    return part

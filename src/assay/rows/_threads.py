@@ -1,28 +1,40 @@
-"""The thread pool behind every local walk."""
+"""The thread pool behind every local walk.
+
+Each count of threads has one pool for the life of the process. A step that walks rows itself, inside a walk,
+runs on the thread it is on: nested walks neither deadlock nor multiply threads.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import os
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 _lock = threading.Lock()
 _pools: dict[int, ThreadPoolExecutor] = {}
-_controller: ThreadpoolController | None = None
-_inside = threading.local()
-_override: list[int] = []
+_count: contextvars.ContextVar[int | None] = contextvars.ContextVar("assay_threads", default=None)
+_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("assay_inside_a_walk", default=False)
+
+_END = object()
 
 
 def n_threads() -> int:
-    """Threads used by walks: `ASSAY_NUM_THREADS`, else the cores this process may use."""
-    if _override:
-        return _override[-1]
+    """Threads used by walks: as `threads` says, else `ASSAY_NUM_THREADS`, else the cores of this process."""
+    count = _count.get()
+    if count is not None:
+        return count
     given = os.environ.get("ASSAY_NUM_THREADS", "")
     if given.isdigit() and int(given) > 0:
         return int(given)
@@ -31,7 +43,7 @@ def n_threads() -> int:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Use `count` threads inside a `with` block.
+    """Use `count` threads inside a `with` block; other threads and tasks of the program are not affected.
 
     Examples
     --------
@@ -40,44 +52,92 @@ def threads(count: int) -> Iterator[None]:
     ...     n_threads()
     1
     """
-    if count < 1:
+    if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
         raise ValueError(
             f"The 'count' parameter of threads must be an int at least 1. Got {count!r} instead."
         )
-    _override.append(count)
+    token = _count.set(int(count))
     try:
         yield
     finally:
-        _override.pop()
+        _count.reset(token)
 
 
-def ordered_map(function: Callable[..., Any], items: Iterable[Any]) -> Iterator[Any]:
-    """Results of `function(item)` in the order of the items, computed on the pool, few held at a time."""
-    count = n_threads()
-    if count == 1 or getattr(_inside, "busy", False):
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], *, window: int | None = None
+) -> Generator[Result, None, None]:
+    """Results of `function(item)` in the order of the items, computed on the pool, few held at a time.
+
+    The first error, in the order of the items, is raised as soon as the items before it are done; what has
+    not begun is cancelled and what has begun is waited for, so that nothing writes to the caller's arrays
+    afterwards. Steps see the caller's context variables (`np.errstate`, scikit-learn's configuration).
+
+    Parameters
+    ----------
+    function : callable
+        Called on one item at a time, on any thread.
+    items : iterable
+        Consumed on the calling thread, as the results are.
+    window : int, optional
+        Items handed out and not yet given back, besides the one waited for; two a thread by default.
+    """
+    if _inside.get():
         yield from map(function, items)
         return
-    pool, window = _pool(count), 2 * count
-    pending: deque[Future] = deque()
-    with _single_threaded_blas():
+    count = n_threads()
+    context = contextvars.copy_context()
+    context.run(_inside.set, True)
+    if count == 1:
+        with _single_threaded_blas:
+            for item in items:
+                yield context.run(function, item)
+        return
+    pool, window = _pool(count), 2 * count if window is None else window
+    pending: deque[Future[Result]] = deque()
+    with _single_threaded_blas:
         try:
             for item in items:
-                pending.append(pool.submit(_run, function, item))
+                pending.append(pool.submit(context.copy().run, function, item))
+                del item  # the pool holds it until it is computed, and no longer
                 if len(pending) > window:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
-            for future in pending:
-                future.cancel()
+            wait([future for future in pending if not future.cancel()])
 
 
-def _run(function: Callable[[Any], Any], item: Any) -> Any:
-    _inside.busy = True
+def read_ahead(items: Iterable[Item], *, depth: int = 2) -> Generator[Item, None, None]:
+    """The same items, taken by a reader thread: at most `depth` of them are waiting or being read.
+
+    Closing the iterator stops the reader after the item it is reading and closes the source.
+    """
+    source, context = iter(items), contextvars.copy_context()
+
+    def read() -> Any:
+        return context.run(next, source, _END)
+
+    reader = ThreadPoolExecutor(1, thread_name_prefix="assay-reader")
+    pending: deque[Future[Any]] = deque()
     try:
-        return function(item)
+        pending.extend(reader.submit(read) for _ in range(depth))
+        while (item := pending.popleft().result()) is not _END:
+            pending.append(reader.submit(read))
+            handed = [item]
+            del item  # whoever takes it is the only one to hold it
+            yield handed.pop()
     finally:
-        _inside.busy = False
+        reader.shutdown(cancel_futures=True)
+        if hasattr(source, "close"):
+            source.close()
+
+
+def alone(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function as the pool would: one BLAS thread, nested walks on this thread."""
+    context = contextvars.copy_context()
+    context.run(_inside.set, True)
+    with _single_threaded_blas:
+        return context.run(function, *arguments)
 
 
 def _pool(count: int) -> ThreadPoolExecutor:
@@ -87,13 +147,42 @@ def _pool(count: int) -> ThreadPoolExecutor:
         return _pools[count]
 
 
-def _single_threaded_blas() -> AbstractContextManager[Any]:
-    """One BLAS thread a block. Libraries are looked up once: the look-up costs more than a small fit."""
-    global _controller
-    with _lock:
-        if _controller is None:
-            _controller = ThreadpoolController()
-    return _controller.limit(limits=1, user_api="blas") if n_threads() > 1 else nullcontext()
+class _SingleThreadedBlas:
+    """One BLAS thread while any walk is under way.
+
+    The limit belongs to the whole process: walks of several threads overlap, so the first one in sets it and
+    the last one out restores it. The look-up of libraries costs more than a small fit: it is done again only
+    when modules were imported since, which may have brought a BLAS of their own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+        self._n_modules = self._walks = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._walks == 0:
+                if self._controller is None or self._n_modules != len(sys.modules):
+                    self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._walks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._walks = max(0, self._walks - 1)  # a forked child may leave a walk that it never entered
+            if self._walks == 0 and self._limit is not None:
+                self._limit.restore_original_limits()
+                self._limit = None
+
+    def forget(self) -> None:
+        """Start afresh in a forked child, where no walk is under way."""
+        self._lock = threading.Lock()
+        self._limit, self._walks = None, 0
+
+
+_single_threaded_blas = _SingleThreadedBlas()
 
 
 def _forget_threads() -> None:
@@ -101,6 +190,8 @@ def _forget_threads() -> None:
     global _lock
     _lock = threading.Lock()
     _pools.clear()
+    _single_threaded_blas.forget()
+    _inside.set(False)
 
 
 if hasattr(os, "register_at_fork"):

@@ -21,13 +21,23 @@ def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | N
             f"sample_weight must be one-dimensional with {n_samples} entries, one a row. "
             f"Got shape {weight.shape} instead."
         )
-    total = weight.sum()
-    if not np.isfinite(total):
+    check_block_weights(weight)
+    if not weight.any():
+        raise all_weights_zero()
+    return weight
+
+
+def check_block_weights(weight: NDArray, start: int = 0) -> None:
+    """Check the weights of the rows from `start` on; whether all are zero only the whole table can tell."""
+    if not np.isfinite(weight).all():
         raise ValueError("sample_weight holds NaN or infinity: drop those rows or give them a finite weight.")
     if weight.min(initial=0.0) < 0:
         raise ValueError(
-            f"sample_weight must be at least 0. Got {weight.min():g} at row {int(weight.argmin())} instead."
+            f"sample_weight must be at least 0. Got {weight.min():g} at row {start + int(weight.argmin())} "
+            "instead."
         )
-    if total <= 0:
-        raise ValueError("sample_weight must be above 0 for at least one row. Every weight is 0.")
-    return weight
+
+
+def all_weights_zero() -> ValueError:
+    """The error for a table that no row of counts."""
+    return ValueError("sample_weight must be above 0 for at least one row. All sample weights are zero.")

@@ -1,0 +1,211 @@
+"""Rows on disk: blocks are read ahead by one thread while earlier ones are computed on the others.
+
+Memory bound: with t threads, at most t + 4 units of `UNIT_BYTES` are alive (two being read or waiting, one
+changing hands, t + 1 given to the pool), and one block a thread.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.rows._array_map import ArrayMap, open_npy
+from assay.rows._blocks import Block, Step, block_rows
+from assay.rows._columns import check_finite, check_target, is_name
+from assay.rows._local import LocalRows
+from assay.rows._threads import n_threads, read_ahead
+from assay.rows._weights import all_weights_zero, check_block_weights, check_weights
+
+UNIT_BYTES = 2**24
+"""What is read at once (16 MiB): large enough for the disk, small enough to hold several."""
+
+MIN_BLOCK_ROWS = 64
+PARQUET_SUFFIXES = (".parquet", ".pq")
+
+Arrays = tuple[NDArray, NDArray | None, NDArray | None]
+
+
+class Source(Protocol):
+    """A table outside memory that is read in units of consecutive rows."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    feature_names: NDArray | None
+    n_targets: int
+    has_weight: bool
+
+    def units(self, n_rows: int) -> Generator[Any, None, None]:
+        """The units in order, `n_rows` each but the last; runs on the reader thread."""
+
+    def arrays(self, unit: Any, n_rows: int) -> Iterator[Arrays]:
+        """Features, target and weights of a unit, cut every `n_rows` rows; runs on a thread of the pool."""
+
+    def take(self, indices: NDArray) -> NDArray:
+        """The features of these rows."""
+
+
+class StreamRows(LocalRows):
+    """A `Source`, with target and weights of its own or from memory. Values are checked at the first walk."""
+
+    def __init__(self, source: Source, target: NDArray | None = None, weight: NDArray | None = None) -> None:
+        self._source, self._target, self._weight = source, target, weight
+        self.shape, self.dtype, self.feature_names = source.shape, source.dtype, source.feature_names
+        self.n_targets = source.n_targets
+        if target is not None:
+            self.n_targets = 1 if target.ndim == 1 else target.shape[1]
+        self.has_weight = source.has_weight or weight is not None
+        row_bytes = max(1, source.shape[1] * source.dtype.itemsize)
+        # The blocks of a table in memory, so that its results are found again, unless the table is very wide.
+        self._step = min(
+            block_rows(source.shape[1], source.dtype.itemsize), max(MIN_BLOCK_ROWS, UNIT_BYTES // row_bytes)
+        )
+        self._unit_rows = self._step * max(1, UNIT_BYTES // (self._step * row_bytes))
+        self._checked = False
+        self._some_weight = threading.Event()
+
+    def _units(self) -> Generator[tuple[int, Any], None, None]:
+        with closing(read_ahead(self._source.units(self._unit_rows))) as units:
+            for index, unit in enumerate(units):
+                yield index * self._unit_rows, unit
+                del unit
+
+    def _blocks(self, unit: tuple[int, Any]) -> Iterator[Block]:
+        start, data = unit
+        return self._cut(start, data, self._step)
+
+    def _cut(self, start: int, data: Any, step: int) -> Iterator[Block]:
+        for X, y, weight in self._source.arrays(data, step):
+            stop = start + X.shape[0]
+            if self._target is not None:
+                y = self._target[start:stop]
+            if self._weight is not None:
+                weight = self._weight[start:stop]
+            if not self._checked:
+                self._check(X, y, weight, start)
+            yield Block(X, y, weight, start)
+            start = stop
+
+    def _check(self, X: NDArray, y: NDArray | None, weight: NDArray | None, start: int) -> None:
+        check_finite(X, "X")
+        if y is not None:
+            check_finite(y, "y")
+        if weight is not None:
+            check_block_weights(weight, start)
+            if weight.any():
+                self._some_weight.set()
+
+    def _window(self) -> int:
+        return n_threads()
+
+    def _finished(self) -> None:
+        if self.has_weight and not self._some_weight.is_set():
+            raise all_weights_zero()
+        self._checked = True
+
+    def head(self, n_rows: int, step: Step, *state: Any) -> Any:
+        """See `Rows.head`; no more is read than these rows."""
+        n_rows = min(n_rows, self.shape[0])
+        with closing(self._source.units(n_rows)) as units:
+            (block,) = self._cut(0, next(units), n_rows)
+        return step(block, *state)
+
+    def take(self, indices: NDArray) -> NDArray:
+        """See `Rows.take`."""
+        taken = self._source.take(np.asarray(indices, dtype=np.intp))
+        check_finite(taken, "X")
+        return taken
+
+
+def open_stream(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> StreamRows:
+    """Open rows that live on disk or in Arrow memory; see `assay.rows.rows`."""
+    if isinstance(X, (str, os.PathLike)):
+        X = _at(os.path.expanduser(os.fspath(X)))
+    if isinstance(X, np.memmap):
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if is_name(value):
+                raise ValueError(
+                    f"{name} must be an array, since an array on disk has no named columns. "
+                    f"Got {value!r} instead."
+                )
+        return _join(ArrayMap(X), y, sample_weight)
+    target = y if is_name(y) else None
+    weight = sample_weight if isinstance(sample_weight, str) else None
+    source = _arrow().open_arrow(X, target, weight, features)
+    return _join(source, y if target is None else None, sample_weight if weight is None else None)
+
+
+def _join(source: Source, y: Any, sample_weight: Any) -> StreamRows:
+    n_samples = source.shape[0]
+    return StreamRows(
+        source,
+        check_target(y, n_samples, source.dtype),
+        check_weights(sample_weight, n_samples, source.dtype),
+    )
+
+
+def _at(path: str) -> Any:
+    """The memory map of a `.npy` file, or the Parquet files of a path or pattern."""
+    if os.path.isdir(path):
+        files = sorted(str(file) for file in Path(path).iterdir() if _is_part(file))
+        if not files:
+            raise ValueError(
+                f"The folder {path!r} holds no Parquet file (*.parquet); for files in folders below it give "
+                f"the pattern {os.path.join(path, '**', '*.parquet')!r}."
+            )
+        return _arrow().ParquetFiles(files, f"the folder {path!r}")
+    if os.path.isfile(path):
+        kind = _kind(path)
+        if kind == "npy":
+            return open_npy(path)
+        if kind == "parquet":
+            return _arrow().ParquetFiles([path], repr(path))
+        raise ValueError(
+            f"{path!r} is neither a .npy nor a Parquet file; read it with pandas or polars, or "
+            "convert it to Parquet."
+        )
+    if glob.has_magic(path):
+        files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
+        if not files:
+            raise FileNotFoundError(f"No file matches the pattern {path!r}.")
+        strangers = [file for file in files if _kind(file) != "parquet"]
+        if strangers:
+            raise ValueError(
+                f"The pattern {path!r} matches {strangers[0]!r}, which is not a Parquet file; a pattern must "
+                "match Parquet files only."
+            )
+        return _arrow().ParquetFiles(files, f"the pattern {path!r}")
+    raise FileNotFoundError(f"There is no file or folder {path!r}.")
+
+
+def _is_part(file: Path) -> bool:
+    return file.suffix in PARQUET_SUFFIXES and file.name[0] not in "._" and file.is_file()
+
+
+def _kind(path: str) -> str:
+    """What a file is, by its name or else by its first bytes."""
+    suffix = Path(path).suffix
+    with open(path, "rb") as file:
+        magic = file.read(6)
+    if suffix == ".npy" or magic == b"\x93NUMPY":
+        return "npy"
+    return "parquet" if suffix in PARQUET_SUFFIXES or magic[:4] == b"PAR1" else "unknown"
+
+
+def _arrow() -> Any:
+    try:
+        from assay.rows import _arrow
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "pyarrow":
+            raise
+        raise ModuleNotFoundError(
+            "Reading Parquet files needs pyarrow: pip install 'assay[frames]'.", name="pyarrow"
+        ) from None
+    return _arrow

@@ -1,0 +1,356 @@
+"""Model files: what is saved comes back, what is damaged or strange is refused in one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import assay
+from assay import load, save
+from assay.certificates import Certificate, Certificates
+from assay.cluster import KMeans
+from assay.linear import LinearRegression, Ridge
+from assay.persistence import ModelFileError, Seed
+
+
+@pytest.fixture
+def table(rng):
+    X = rng.normal(size=(80, 3))
+    return X, X @ [1.0, -2.0, 0.5] + rng.normal(size=80)
+
+
+@pytest.fixture
+def saved(tmp_path, table):
+    """A saved model, and its file."""
+    model, path = Ridge(alpha=0.5).fit(*table), tmp_path / "model.assay"
+    save(model, path)
+    return model, path
+
+
+def rewrite(path, change):
+    """Write a model file again with another manifest or payload, as someone who knows the format would."""
+    with zipfile.ZipFile(path) as archive:
+        manifest, payload = json.loads(archive.read("manifest.json")), archive.read("model.skops")
+    manifest, payload = change(manifest, payload)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+        archive.writestr("model.skops", payload)
+
+
+def with_schema(change):
+    """Change the skops schema of a payload and set the digest right."""
+
+    def changed(manifest, payload):
+        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            entries = {name: archive.read(name) for name in archive.namelist()}
+        schema = json.loads(entries["schema.json"])
+        change(schema)
+        entries["schema.json"] = json.dumps(schema).encode()
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, content in entries.items():
+                archive.writestr(name, content)
+        return {**manifest, "sha256": hashlib.sha256(buffer.getvalue()).hexdigest()}, buffer.getvalue()
+
+    return changed
+
+
+def test_a_model_comes_back_as_it_was(saved, table):
+    model, path = saved
+    again = load(path)
+    assert type(again) is Ridge
+    assert again.get_params() == model.get_params()
+    assert vars(again).keys() == vars(model).keys()
+    np.testing.assert_array_equal(again.predict(table[0]), model.predict(table[0]))
+    assert again.certificates_ == model.certificates_
+    assert again.certificates_.holds
+    assert len(again.certificates_) > 0
+
+
+def test_an_unfitted_model_comes_back(tmp_path):
+    save(Ridge(alpha=3.0), tmp_path / "m")
+    assert load(tmp_path / "m").alpha == 3.0
+
+
+def test_a_pipeline_comes_back(tmp_path, table):
+    X, y = table
+    model = TransformedTargetRegressor(make_pipeline(StandardScaler(), Ridge()), transformer=StandardScaler())
+    save(model.fit(X, y), tmp_path / "m")
+    again = load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.regressor_[-1].certificates_ == model.regressor_[-1].certificates_
+
+
+def test_names_and_precision_come_back(tmp_path, table):
+    import pandas as pd
+
+    X = pd.DataFrame(table[0].astype(np.float32), columns=["a", "b", "c"])
+    model = LinearRegression().fit(X, table[1].astype(np.float32))
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert again.feature_names_in_.dtype == model.feature_names_in_.dtype
+    assert again.coef_.dtype == model.coef_.dtype
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_certificates_of_every_kind_come_back(tmp_path):
+    model = Ridge()
+    model.certificates_ = Certificates(
+        [
+            Certificate("a", "b", 1.0, "<=", np.inf, assumptions=("c", "d"), source="e", trivial=2.0),
+            Certificate("a", "b", np.float64(1.0), "==", 1.0, tolerance=0.5),
+        ]
+    )
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m").certificates_
+    assert again == model.certificates_
+    assert again[0].vacuous
+    assert isinstance(again[0].assumptions, tuple)
+
+
+@pytest.mark.parametrize(
+    "random_state",
+    [None, 3, np.random.default_rng(5), np.random.Generator(np.random.MT19937(2)), np.random.RandomState(4)],
+)
+def test_random_states_come_back_where_they_were(tmp_path, random_state):
+    model = make_pipeline(StandardScaler(), Ridge())
+    model[-1].random_state = random_state
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")[-1].random_state
+    if random_state is None or isinstance(random_state, int):
+        assert again == random_state
+    else:
+        assert type(again) is type(random_state)
+        assert again.uniform() == random_state.uniform()
+
+
+def test_seed_sequences_come_back_and_the_model_keeps_its_own(tmp_path):
+    seed = np.random.SeedSequence([1, 2**70], spawn_key=(3,))
+    seed.spawn(2)
+    model = make_pipeline(StandardScaler(), Ridge())
+    model[-1].random_state = seed
+    save(model, tmp_path / "m")
+    assert model[-1].random_state is seed
+    again = load(tmp_path / "m")[-1].random_state
+    assert isinstance(again, np.random.SeedSequence)
+    assert again.state == seed.state
+    assert isinstance(again, Seed)
+    assert again.spawn(1)[0].generate_state(4).tolist() == seed.spawn(1)[0].generate_state(4).tolist()
+
+
+def test_clusters_and_their_seed_come_back(tmp_path, table):
+    X = table[0]
+    model = KMeans(3, random_state=np.random.SeedSequence(11)).fit(X)
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.certificates_ == model.certificates_
+    np.testing.assert_array_equal(again.fit(X).cluster_centers_, model.cluster_centers_)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    attribute=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_plain_values_of_any_shape_come_back(tmp_path, attribute):
+    model = Ridge()
+    model.attribute_ = attribute
+    save(model, tmp_path / "m")
+    assert load(tmp_path / "m").attribute_ == attribute
+
+
+# Writing
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(saved, monkeypatch):
+    model, path = saved
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        save(model, path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_saving_again_replaces_the_file(saved):
+    path = saved[1]
+    save(Ridge(alpha=9.0), path)
+    assert load(path).alpha == 9.0
+    assert os.listdir(path.parent) == [path.name]
+
+
+class Home(BaseEstimator):
+    """An estimator of the user."""
+
+    def fit(self, X, y=None):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ({"alpha": 1}, "Only estimators can be saved. Got a dict instead"),
+        (make_pipeline(Home(), Ridge()), r"The model holds .*Home, which could not be loaded again"),
+        (FunctionTransformer(os.getcwd), r"The model holds .*getcwd, which could not be loaded again"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(tmp_path, model, sentence):
+    with pytest.raises(ModelFileError, match=sentence):
+        save(model, tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+def test_bad_places_are_one_sentence(tmp_path):
+    with pytest.raises(ModelFileError, match="does not exist; make it before saving there"):
+        save(Ridge(), tmp_path / "no" / "m")
+    with pytest.raises(ModelFileError, match="is a folder; give the name of a file"):
+        save(Ridge(), tmp_path)
+
+
+# Reading
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    with pytest.raises(ModelFileError, match=r"There is no model file '.*absent'"):
+        load(tmp_path / "absent")
+    with pytest.raises(ModelFileError, match="There is no model file"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x04\x95pickle", b"x" * 10_000])
+def test_what_is_not_a_model_file_is_refused(tmp_path, content):
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"is not a model file: it was not written by assay.save"):
+        load(tmp_path / "m")
+
+
+def test_another_zip_is_not_a_model_file(tmp_path):
+    skops.io.dump(Ridge(), tmp_path / "m")
+    with pytest.raises(ModelFileError, match=r"is not a model file: it was not written by assay.save"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.99])
+def test_a_truncated_file_is_refused(saved, share):
+    path = saved[1]
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ModelFileError, match="is not a model file: it is truncated"):
+        load(path)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(position=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_a_changed_byte_is_refused_or_harmless(saved, position, flip):
+    model, path = saved
+    original = path.read_bytes()
+    content = bytearray(original)
+    content[int(position * len(content))] ^= flip
+    path.write_bytes(content)
+    try:
+        again = load(path)
+    except ModelFileError:
+        pass
+    else:  # dates and attributes of the zip entries
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+    finally:
+        path.write_bytes(original)
+
+
+def test_a_payload_that_does_not_match_its_digest_is_refused(saved):
+    path = saved[1]
+    rewrite(path, lambda manifest, payload: (manifest, payload + b"\0"))
+    with pytest.raises(ModelFileError, match="was changed after it was saved"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "sentence"),
+    [
+        (
+            {"format": 99, "assay": "7.0"},
+            r"has format 99, newer than the format 1 .* saved by assay 7.0: upgrade",
+        ),
+        ({"format": "1"}, "has format 1, newer"),
+        ({"class": "assay.linear.Gone"}, r"holds a assay.linear.Gone, which assay .* does not know"),
+        ({"class": "assay.linear._ridge.np"}, r"which assay .* does not know"),
+        ({"class": "sklearn.linear_model._ridge.Ridge"}, "was changed after it was saved: it holds a assay"),
+    ],
+)
+def test_a_manifest_of_another_world_is_refused(saved, manifest, sentence):
+    path = saved[1]
+    rewrite(path, lambda old, payload: ({**old, **manifest}, payload))
+    with pytest.raises(ModelFileError, match=sentence):
+        load(path)
+
+
+@pytest.mark.parametrize("manifest", [[], {}, {"format": 1}])
+def test_an_incomplete_manifest_is_refused(saved, manifest):
+    path = saved[1]
+    rewrite(path, lambda old, payload: (manifest, payload))
+    with pytest.raises(ModelFileError, match="its manifest is incomplete"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("os", "system"),
+        ("subprocess", "Popen"),
+        ("builtins", "eval"),
+        ("assay.persistence", "os"),
+        ("assay.persistence", "save"),
+        ("assay.persistence", "Path"),
+        ("assay.persistence", "BaseEstimator"),
+        ("assay.cli", "main"),
+        ("assay.__main__", "main"),
+        ("assay.linear", "Ridge.fit"),
+        ("assaying", "Ridge"),
+    ],
+)
+@pytest.mark.parametrize("loader", ["ConstructorFromReduceNode", "FunctionNode", "TypeNode", "ObjectNode"])
+def test_a_hostile_payload_is_refused_by_name(saved, module, name, loader, monkeypatch):
+    def poison(schema):
+        attributes = schema["content"]["content"]
+        node = {"__class__": name, "__module__": module, "__loader__": loader}
+        if loader in ("ConstructorFromReduceNode", "ObjectNode"):
+            node["content"] = attributes["alpha"]
+        attributes["alpha"] = node
+
+    path = saved[1]
+    rewrite(path, with_schema(poison))
+    with pytest.raises(ModelFileError, match=f"holds {module}.{name}, which is not known to be safe to load"):
+        load(path)
+    assert "assay.__main__" not in sys.modules
+
+
+def test_without_skops_the_way_out_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'assay\[cli\]'"):
+        save(Ridge(), tmp_path / "m")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'assay\[cli\]'"):
+        assay.load(tmp_path / "m")
