@@ -42,7 +42,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(STAMP)-demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[cli,plot]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[cli]'
 	@touch $@
 
 $(STAMP)-dev: pyproject.toml constraints.txt | $(BIN)/python

@@ -1,0 +1,82 @@
+"""Pictures shared by all regressions: predicted against observed, and residuals against predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import r2_score
+
+from assay.display._columns import sampled
+from assay.display._style import FAINT_INK, house_style, new_axes
+
+
+def plot_predictions(observed: Any, predicted: Any, *, ax: Any = None, name: str = "predicted") -> Any:
+    """Draw predictions against what was observed, with the line where both agree.
+
+    Parameters
+    ----------
+    observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The target and its predictions, for example out of fold.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    name : str, default="predicted"
+        Label of the vertical axis.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from assay.display import plot_predictions
+    >>> plot_predictions([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]).get_title()
+    'R² = 0.99'
+    """
+    with house_style():
+        axes = new_axes(ax)
+        draw_predictions(observed, predicted, axes, name=name)
+        return axes
+
+
+def draw_predictions(observed: Any, predicted: Any, ax: Any, *, name: str = "predicted") -> None:
+    """Predicted against observed, on given axes."""
+    observed, predicted = _columns(observed), _columns(predicted)
+    for target in range(observed.shape[1]):
+        _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
+    low = min(observed.min(), predicted.min())
+    high = max(observed.max(), predicted.max())
+    ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    _name_targets(ax, observed.shape[1])
+    title = f"R² = {r2_score(observed, predicted):z.2f}".replace("-", "−") if observed.shape[0] > 1 else ""
+    ax.set(xlabel="observed", ylabel=name, title=title)
+
+
+def draw_residuals(observed: Any, predicted: Any, ax: Any) -> None:
+    """Residuals against predicted, on given axes."""
+    observed, predicted = _columns(observed), _columns(predicted)
+    for target in range(observed.shape[1]):
+        residuals = observed[:, target] - predicted[:, target]
+        _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
+    ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    _name_targets(ax, observed.shape[1])
+    spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
+    ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")
+
+
+def _cloud(ax: Any, x: Any, y: Any, *, label: str) -> None:
+    shown = sampled(x.shape[0])
+    transparency = float(np.clip(12.0 / np.sqrt(shown.size), 0.25, 0.8))
+    ax.scatter(
+        x[shown], y[shown], s=20, alpha=transparency, linewidths=0, rasterized=shown.size > 1000, label=label
+    )
+
+
+def _name_targets(ax: Any, n_targets: int) -> None:
+    if n_targets > 1:
+        ax.legend()
+
+
+def _columns(values: Any) -> Any:
+    values = np.asarray(values, dtype=float)
+    return values.reshape(values.shape[0], -1)

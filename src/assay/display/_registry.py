@@ -1,0 +1,94 @@
+"""The function that draws any model, and how a class gets its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import singledispatch
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from assay.display._style import house_style, new_axes
+
+Picture = Callable[..., None]
+
+
+def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options: Any) -> Any:
+    """Draw a fitted model.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A model of this library, or a `Pipeline` that ends in one.
+    X, y : array-like, optional
+        Data to show the model on. Without them the picture shows the fitted parameters.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    **options
+        `kind` chooses among the pictures of the model, and `feature_names` names the columns:
+
+        - LinearRegression: "predictions" (default with data), "residuals", "coefficients";
+        - Ridge: "path" (default with data), "leave_one_out", and those of LinearRegression;
+        - KMeans: "map" (default with data), "centers", "restarts", "convergence";
+        - KernelRidge: "curve" (default for one feature), "predictions" (default with data), "residuals",
+          "leave_one_out", "weights".
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import plot
+    >>> from assay.linear import LinearRegression
+    >>> X, y = diabetes(return_X_y=True)
+    >>> plot(LinearRegression().fit(X, y), X, y).get_xlabel()
+    'observed'
+    """
+    check_is_fitted(model)
+    with house_style():
+        if draw.dispatch(type(model)) is draw.dispatch(object):
+            draw(model, X, y)  # says that there is no picture, before a figure is opened
+        axes = new_axes(ax)
+        draw(model, X, y, ax=axes, **options)
+        return axes
+
+
+@singledispatch
+def draw(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options: Any) -> None:
+    """Draw a model on given axes; register a function here to give a class its picture.
+
+    Examples
+    --------
+    ::
+
+        @draw.register(MyModel)
+        def draw_my_model(model, X=None, y=None, *, ax, **options): ...
+    """
+    known = sorted({kind.__name__ for kind in draw.registry if kind is not object})
+    raise TypeError(
+        f"There is no picture of {type(model).__name__}; there is one of {', '.join(known)}, and "
+        "assay.display.draw.register adds one."
+    )
+
+
+def choose(model: Any, kind: str, pictures: Mapping[str, Picture]) -> Picture:
+    """The picture of that kind, or a sentence that lists the kinds there are."""
+    if kind not in pictures:
+        known = ", ".join(repr(name) for name in pictures)
+        raise ValueError(
+            f"The 'kind' parameter of the picture of {type(model).__name__} must be one of {known}. "
+            f"Got {kind!r} instead."
+        )
+    return pictures[kind]
+
+
+def require_data(model: Any, kind: str, **data: Any) -> None:
+    """Refuse a picture that needs data when there is none."""
+    if any(value is None for value in data.values()):
+        names = " and ".join(data)
+        raise ValueError(
+            f"The {kind!r} picture of {type(model).__name__} needs {names}: "
+            f"plot({', '.join(data)}, kind={kind!r})."
+        )

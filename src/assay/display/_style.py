@@ -1,0 +1,94 @@
+"""The house style: readable, light, and safe for colour-blind readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+INK = "#24292f"
+FAINT_INK = "#6e7781"
+GRID = "#d8dee4"
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7b4fa3", "#8c6d31", "#7f7f7f")
+"""Okabe and Ito's colours, without those that vanish on light or dark; vermilion is kept for marks."""
+
+ACCENT = "#d55e00"
+
+SETTINGS: Mapping[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titleweight": "bold",
+    "axes.titlepad": 9.0,
+    "axes.labelsize": 10.0,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.edgecolor": FAINT_INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": FAINT_INK,
+    "ytick.color": FAINT_INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+    "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
+    "figure.figsize": (6.4, 4.2),
+    "figure.dpi": 110,
+    "savefig.dpi": 160,
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the house style within a `with` block.
+
+    Every picture of `assay.display` is drawn in it; use it around one's own figures to match them.
+
+    Examples
+    --------
+    >>> from assay.display import house_style
+    >>> with house_style():
+    ...     pass  # figures made here
+    """
+    matplotlib = require_matplotlib()
+    from cycler import cycler
+
+    with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE)}):
+        yield
+
+
+def require_matplotlib() -> Any:
+    """Import matplotlib, or say in one sentence how to install it."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError("Pictures need matplotlib: install it with pip install 'assay[plot]'.") from error
+    return matplotlib
+
+
+def new_axes(ax: Any) -> Any:
+    """The axes handed in, or those of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def colors(n_colors: int) -> list[Any]:
+    """Colours that tell `n_colors` groups apart: the palette, or a map when it is too short."""
+    if n_colors <= len(PALETTE):
+        return list(PALETTE[:n_colors])
+    return list(require_matplotlib().colormaps["turbo"](np.linspace(0.04, 0.96, n_colors)))

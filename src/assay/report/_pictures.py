@@ -1,0 +1,197 @@
+"""The pictures of a report, as SVG that follows the colours of the page."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.display import house_style, plot, plot_predictions
+from assay.display._style import ACCENT, FAINT_INK, GRID, INK, PALETTE
+from assay.report._comparison import Candidate, Comparison
+
+PATH_ROWS = 2000
+"""Paths of kernel machines need all pairs of rows: drawn up to this many rows only."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture and the sentence below it."""
+
+    svg: str
+    caption: str
+
+
+def overview(comparison: Comparison) -> Picture:
+    """The leaderboard as a picture."""
+    if comparison.task == "clustering":
+        caption = (
+            "Silhouette (the choice goes by it) and explained share of the variance, by number of clusters."
+        )
+        return _picture(lambda ax: _draw_sizes(comparison, ax), caption, "overview", size=(6.4, 2.7))
+    shown = len(comparison.candidates)
+    caption = (
+        "Mean R² over the folds; the bar reaches two standard errors to each side, faint dots are the folds. "
+        "1 is perfect, 0 no better than the mean."
+    )
+    return _picture(
+        lambda ax: _draw_scores(comparison, ax), caption, "overview", size=(6.4, 0.8 + 0.42 * shown)
+    )
+
+
+def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator[Picture]:
+    """The pictures of one candidate; `key` makes the names inside the SVG unique on the page."""
+    data = comparison.data
+    if comparison.task == "clustering":
+        yield _picture(
+            lambda ax: plot(candidate.model, data.X, ax=ax),
+            "The rows in the plane that shows most of their spread; shading: the nearest centre there.",
+            f"{key}-map",
+        )
+        if candidate is comparison.best:
+            yield _picture(
+                lambda ax: plot(candidate.model, ax=ax, kind="restarts"),
+                "Each restart of the algorithm ends in a local minimum; the lowest is kept.",
+                f"{key}-restarts",
+            )
+        return
+    yield _picture(
+        lambda ax: plot_predictions(data.y, candidate.predictions, ax=ax, name="predicted, out of fold"),
+        "Each row predicted by a model that has not seen it; on the dashed line the prediction is right. "
+        "R² here is over all rows at once.",
+        f"{key}-predictions",
+    )
+    for kind, caption in _further_kinds(comparison, candidate):
+        yield _picture(_on_axes(candidate.model, data.X, data.y, kind), caption, f"{key}-{kind}")
+
+
+def _on_axes(model: Any, X: Any, y: Any, kind: str) -> Callable[[Any], Any]:
+    return lambda ax: plot(model, X, y, ax=ax, kind=kind)
+
+
+def _further_kinds(comparison: Comparison, candidate: Candidate) -> Iterator[tuple[str, str]]:
+    n_rows, n_features = comparison.data.X.shape
+    if candidate.name == "LinearRegression":
+        yield "coefficients", "Change of the prediction for one standard deviation more in each column."
+    if candidate.name == "Ridge":
+        yield (
+            "path",
+            "Coefficients of the standardised columns as the penalty grows; the dashed line is the choice.",
+        )
+        yield "leave_one_out", "Error of predicting each row from all others, by penalty."
+        yield "coefficients", "Coefficients of the standardised columns at the chosen penalty."
+    if candidate.name == "KernelRidge":
+        if n_features == 1:
+            yield "curve", "The fitted function of the standardised column, and the rows."
+        if n_rows <= PATH_ROWS:
+            yield (
+                "leave_one_out",
+                "Error of predicting each row from all others, by penalty, at the chosen width.",
+            )
+
+
+def _draw_scores(comparison: Comparison, ax: Any) -> None:
+    candidates = comparison.candidates[::-1]
+    for place, candidate in enumerate(candidates):
+        color = ACCENT if candidate is comparison.best else PALETTE[0]
+        ax.plot(
+            candidate.scores,
+            np.full(candidate.scores.size, place),
+            "o",
+            color=color,
+            alpha=0.3,
+            markersize=4.5,
+        )
+        ax.errorbar(
+            candidate.score,
+            place,
+            xerr=2 * candidate.standard_error,
+            fmt="o",
+            color=color,
+            capsize=3,
+            markersize=7,
+        )
+    ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
+    ax.set_yticks(range(len(candidates)), [candidate.name for candidate in candidates])
+    ax.set_ylim(-0.6, len(candidates) - 0.4)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel(comparison.score_name)
+
+
+def _draw_sizes(comparison: Comparison, ax: Any) -> None:
+    ordered = sorted(comparison.candidates, key=lambda candidate: candidate.parameters["n_clusters"])
+    sizes = [candidate.parameters["n_clusters"] for candidate in ordered]
+    explained = [candidate.measures["explained"] for candidate in ordered]
+    ax.plot(sizes, explained, "o-", color=PALETTE[2], markersize=4)
+    ax.errorbar(
+        sizes,
+        [candidate.score for candidate in ordered],
+        yerr=[2 * candidate.standard_error for candidate in ordered],
+        fmt="o-",
+        color=PALETTE[0],
+        capsize=3,
+        markersize=5,
+    )
+    best = comparison.best
+    ax.plot(best.parameters["n_clusters"], best.score, "o", color=ACCENT, markersize=9, zorder=5)
+    for name, value, color in (
+        ("explained share", explained[-1], PALETTE[2]),
+        ("silhouette", ordered[-1].score, PALETTE[0]),
+    ):
+        ax.annotate(
+            name,
+            (sizes[-1], value),
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            color=color,
+            fontsize=9,
+        )
+    ax.set_xticks(sizes)
+    ax.set_xlabel("number of clusters")
+
+
+def _picture(
+    draw: Callable[[Any], Any], caption: str, key: str, size: tuple[float, float] = (5.6, 3.9)
+) -> Picture:
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    with house_style(), warnings.catch_warnings():
+        # A letter that the font lacks shows as a box; that is no reason to speak on the error stream.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        layout = ConstrainedLayoutEngine()
+        figure = Figure(figsize=size, layout=layout)
+        FigureCanvasSVG(figure)
+        ax = figure.subplots()
+        draw(ax)
+        title = ax.get_title()
+        ax.set_title("")
+        ax.set_title(title, loc="left")
+        # Laid out once: saving with the layout engine on would draw everything twice.
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+        text = io.StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(text, format="svg", dpi=110, transparent=True, metadata=nothing)
+    return Picture(_embed(text.getvalue(), caption, key), caption)
+
+
+def _embed(svg: str, label: str, key: str) -> str:
+    """Make an SVG file a part of a page: no prologue, unique ids, the colours of the page."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
+    svg = re.sub(r'\b(id="|xlink:href="#|url\(#)', rf"\g<1>{key}-", svg)
+    view = re.search(r'viewBox="[^"]*"', svg)
+    attributes = f'{view.group() if view else ""} role="img" aria-label="{label.replace(chr(34), chr(39))}"'
+    svg = re.sub(r"<svg[^>]*>", f"<svg {attributes}>", svg, count=1)
+    for color, variable in ((INK, "--ink"), (FAINT_INK, "--faint"), (GRID, "--grid")):
+        svg = svg.replace(color, f"var({variable})")
+    return re.sub(r"\n\s*", "\n", svg)

@@ -1,0 +1,78 @@
+"""Files: both or neither, and what was there before stays when the new run fails."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import assay
+from assay import persistence
+from assay.report import ReportError, _write, certificates_of, check_folder, write
+
+
+@pytest.fixture
+def _short_page(monkeypatch):
+    monkeypatch.setattr(_write, "render", lambda comparison, model_path: f"<p>{model_path}</p>")
+
+
+def test_report_and_model_are_written(tmp_path, clustering):
+    written = write(clustering, tmp_path / "deep" / "out")
+    assert sorted(os.listdir(tmp_path / "deep" / "out")) == ["model.assay", "report.html"]
+    assert str(written.model) in written.report.read_text(encoding="utf-8")
+    model = assay.load(written.model)
+    np.testing.assert_array_equal(model.predict(clustering.data.X), clustering.best.predictions)
+    assert certificates_of(model) == clustering.best.certificates
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_the_saved_regression_predicts_the_same(tmp_path, regression):
+    model = assay.load(write(regression, tmp_path).model)
+    X = regression.data.X
+    np.testing.assert_allclose(model.predict(X), regression.best.model.predict(X))
+    assert certificates_of(model).holds
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_a_failed_save_leaves_nothing(tmp_path, clustering, monkeypatch):
+    def fail(model, path):
+        path.write_bytes(b"half a mod")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(persistence, "save", fail)
+    with pytest.raises(ReportError, match=r"cannot be written to .*No space left on device"):
+        write(clustering, tmp_path / "deep" / "out")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatch):
+    (tmp_path / "report.html").write_text("old report")
+    (tmp_path / "model.assay").write_text("old model")
+
+    def fail(model, path):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(persistence, "save", fail)
+    with pytest.raises(RuntimeError, match="broken"):
+        write(clustering, tmp_path)
+    assert (tmp_path / "report.html").read_text() == "old report"
+    assert (tmp_path / "model.assay").read_text() == "old model"
+    assert len(os.listdir(tmp_path)) == 2
+
+
+def test_a_file_in_the_way_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ReportError, match="is a file; name a folder with --output"):
+        check_folder(tmp_path / "file")
+    with pytest.raises(ReportError, match="cannot be written to"):
+        check_folder(tmp_path / "file" / "below")
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(ReportError, match="is a folder, in the way"):
+        check_folder(tmp_path)
+
+
+def test_checking_a_folder_makes_nothing(tmp_path):
+    check_folder(tmp_path / "new")
+    assert os.listdir(tmp_path) == []
