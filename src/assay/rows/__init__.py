@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
 from assay.rows._columns import split_columns
 from assay.rows._memory import MemoryRows
-from assay.rows._threads import n_threads, ordered_map, threads
+from assay.rows._threads import alone, n_threads, ordered_map, threads
 from assay.rows._weights import check_weights
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "MemoryRows",
     "Rows",
     "add",
+    "alone",
     "block_rows",
     "check_weights",
     "is_external",

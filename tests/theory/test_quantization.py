@@ -1,0 +1,118 @@
+"""The k-means criterion: exact optimum, expectation, and the mean quality of k-means++."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from assay.theory import (
+    corrected_criterion,
+    expected_criterion,
+    optimal_partition,
+    pairwise_criterion,
+    plus_plus_factor,
+    plus_plus_ratio,
+    stuck_rectangle,
+    tie_trap,
+    unlucky_rows,
+)
+
+
+def inertia(X, labels):
+    return sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels))
+
+
+@pytest.mark.spec("douc/M8.8", "wei/T10.1")
+def test_pairwise_form_is_twice_the_centroid_form(rng):
+    X, labels = rng.normal(size=(30, 3)), rng.integers(0, 4, size=30)
+    assert_allclose(pairwise_criterion(X, labels), 2 * inertia(X, labels))
+
+
+@pytest.mark.spec("douc/T8.6")
+def test_shift_identity_behind_monotonicity(rng):
+    X, z = rng.normal(size=(12, 3)), rng.normal(size=3)
+    mean = X.mean(axis=0)
+    assert_allclose(((X - z) ** 2).sum(), ((X - mean) ** 2).sum() + 12 * ((mean - z) ** 2).sum())
+
+
+@pytest.mark.spec("douc/T8.7")
+def test_expected_criterion_is_the_mean_over_draws(rng):
+    labels = np.array([0, 0, 0, 1, 1, 2])
+    means, variances = rng.normal(size=(6, 2)), np.array([1.0, 2.0, 0.5, 4.0, 1.0, 3.0])
+    expected = expected_criterion(labels, means, variances)
+    assert_allclose(expected.pairwise, expected.centroid)
+    noise = rng.normal(size=(2500, 6, 2)) * np.sqrt(variances / 2)[:, np.newaxis]
+    draws = np.array([pairwise_criterion(means + draw, labels) for draw in noise])
+    assert abs(draws.mean() - expected.pairwise) < 4 * draws.std() / np.sqrt(2500)
+    corrected = np.array([corrected_criterion(means + draw, labels, variances) for draw in noise])
+    assert abs(corrected.mean() - expected.corrected) < 4 * corrected.std() / np.sqrt(2500)
+
+
+@pytest.mark.spec("douc/T8.7")
+def test_equal_means_inside_groups_leave_only_noise():
+    labels, variances = np.array([0, 0, 1, 1, 1]), np.arange(1.0, 6.0)
+    means = np.array([[0.0], [0.0], [7.0], [7.0], [7.0]])
+    expected = expected_criterion(labels, means, variances)
+    assert_allclose(expected.pairwise, 2 * (1 / 2 * 3.0 + 2 / 3 * 12.0))
+    assert_allclose(expected.corrected, 0.0, atol=1e-12)
+
+
+@pytest.mark.spec("douc/T8.7")
+def test_unequal_variances_favour_splitting_the_noisy_group():
+    # Three groups of two; with two clusters the truth merges the quiet groups, which lie a little apart.
+    means = np.array([[0.0], [0.0], [1.0], [1.0], [9.0], [9.0]])
+    variances = np.array([0.01, 0.01, 0.01, 0.01, 60.0, 60.0])
+    true, split = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 0, 0, 1, 2])
+    assert (
+        expected_criterion(split, means, variances).pairwise
+        < expected_criterion(true, means, variances).pairwise
+    )
+    assert (
+        expected_criterion(split, means, variances).corrected
+        > expected_criterion(true, means, variances).corrected
+    )
+
+
+@pytest.mark.spec("rudi/T7.3")
+def test_the_optimum_by_dynamic_programming_is_that_of_brute_force(rng):
+    for _ in range(3):
+        values = rng.normal(size=(7, 1))
+        for n_clusters in (1, 2, 3, 7):
+            line = optimal_partition(values, n_clusters)
+            plane = optimal_partition(np.column_stack([values, np.zeros(7)]), n_clusters)
+            assert_allclose(line.inertia, plane.inertia, atol=1e-12)
+            assert_allclose(inertia(values, line.labels), line.inertia, atol=1e-12)
+
+
+def test_the_optimum_refuses_what_it_cannot_try(rng):
+    with pytest.raises(ValueError, match="at most 12 rows"):
+        optimal_partition(rng.normal(size=(13, 2)), 2)
+    with pytest.raises(ValueError, match="an int at least 1"):
+        optimal_partition(rng.normal(size=(3, 2)), 0)
+    with pytest.raises(ValueError, match="two-dimensional"):
+        optimal_partition([1.0, 2.0], 2)
+
+
+@pytest.mark.spec("rudi/T7.4", "peyre/T3")
+def test_plus_plus_seeds_are_competitive_in_the_mean(rng):
+    X = np.concatenate([rng.normal(center, 0.1, size=15) for center in (0.0, 1.0, 5.0, 6.0)])[:, np.newaxis]
+    found = plus_plus_ratio(X, 4, optimal_partition(X, 4).inertia, n_draws=400, random_state=0)
+    assert np.all(found.ratios >= 1.0)
+    assert found.mean + 4 * found.standard_error < found.bound
+    assert_allclose(found.bound, plus_plus_factor(4))
+
+
+@pytest.mark.spec("rudi/T7.4", "sangnier/KM-T5")
+def test_plus_plus_avoids_what_random_rows_fall_into():
+    trap = unlucky_rows(1e4)
+    found = plus_plus_ratio(trap.X, 3, trap.optimal_inertia, n_draws=300, random_state=1)
+    assert np.quantile(found.ratios, 0.9) < 3
+    assert trap.stuck_inertia / trap.optimal_inertia > 1e7
+
+
+@pytest.mark.spec("sangnier/KM-T5")
+@pytest.mark.parametrize("trap", [stuck_rectangle(4.0), tie_trap(), unlucky_rows(20.0)])
+def test_traps_state_their_optimum(trap):
+    assert_allclose(optimal_partition(trap.X, len(trap.init)).inertia, trap.optimal_inertia)
+    assert trap.stuck_inertia > trap.optimal_inertia
