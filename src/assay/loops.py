@@ -47,7 +47,7 @@ def _exact(function: Function) -> Function:
 
 
 def _njit(function: Any, fastmath: set[str]) -> Any:
-    settings = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    settings: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # typed at a prompt: there is no file to keep the cache beside

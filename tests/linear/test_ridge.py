@@ -164,3 +164,11 @@ def test_the_dual_form_needs_a_penalty(table):
         Ridge(0.0, solver="dual").fit(*table)
     with pytest.raises(ValueError, match=r"'alphas' parameter of Ridge\.path must be"):
         Ridge().path(*table, alphas=[0.0])
+
+
+def test_descent_keeps_the_objective_when_asked(table):
+    X, y = table
+    model = Ridge(5.0, solver="gradient_descent", fit_intercept=False, history=True).fit(X, y)
+    assert np.all(np.diff(model.history_) <= 1e-12)
+    objective = np.mean((y - X @ model.coef_) ** 2) + 5.0 / len(X) * model.coef_ @ model.coef_
+    assert model.history_[-1] == pytest.approx(objective)

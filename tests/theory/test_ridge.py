@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from assay.linear import Ridge
-from assay.theory import excess_risk, ridge_risk, squaring_experiment
+from assay.theory import excess_risk, primal_dual_crossover, ridge_risk, squaring_experiment
 
 
 @pytest.fixture
@@ -78,6 +78,16 @@ def test_normal_equations_lose_twice_the_digits_of_qr():
     slope_qr = np.polyfit(np.log10(found.condition), np.log10(found.qr), 1)[0]
     assert 1.6 < slope_squared < 2.4
     assert 0.6 < slope_qr < 1.4
+
+
+@pytest.mark.spec("peyre/T4")
+def test_both_forms_of_ridge_give_one_vector_on_either_side_of_the_crossover():
+    found = primal_dual_crossover([5, 50, 500], n_samples=50, repeats=1)
+    assert found.largest_difference.max() < 1e-10
+    assert np.all(found.primal > 0)
+    assert np.all(found.dual > 0)
+    with pytest.raises(ValueError, match="'alpha' parameter of primal_dual_crossover"):
+        primal_dual_crossover([100], n_samples=50, alpha=1e-12)
 
 
 def test_bad_arguments_are_refused(design):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
-from assay import parameters
 from assay.certificates import Certificates
 from assay.linear._certificates import orthogonality, pythagoras, uniqueness
 from assay.linear._engine import Array, Evidence, fit_linear
 from assay.linear._predictor import LinearModel
-from assay.parameters import Domain
 from assay.solvers import Solution
 
 
@@ -86,8 +83,6 @@ class LinearRegression(LinearModel):
     Rudi & Şimşekli §1.3–1.4; Douc & Le Corff §6.2.1; Peyré, least squares.
     """
 
-    _domains: ClassVar[Mapping[str, Domain]] = {**LinearModel._domains, "history": parameters.boolean}
-
     def __init__(
         self,
         *,
@@ -129,8 +124,6 @@ class LinearRegression(LinearModel):
         watch.finish()
         self._store(fit, data)
         self._store_likelihood(fit.evidence, fit.solution.rank, vector=self.coef_.ndim == 1)
-        if self.history:
-            self.history_ = np.array(fit.trace)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
         return self

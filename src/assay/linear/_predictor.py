@@ -30,12 +30,14 @@ class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
         "solver": parameters.one_of(*SOLVERS),
         "tol": parameters.real(above=0),
         "max_iter": parameters.integer(at_least=1),
+        "history": parameters.boolean,
     }
     _checks_finite = True
     fit_intercept: bool
     solver: str
     tol: float
     max_iter: int
+    history: bool
     coef_: NDArray
     intercept_: Any
 
@@ -122,6 +124,8 @@ class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
         self.converged_ = fit.solution.converged
         self.scatter_ = fit.scatter
         self.total_weight_ = fit.evidence.weight
+        if self.history:
+            self.history_ = np.array(fit.trace)
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {fit.solver} "

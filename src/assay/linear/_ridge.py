@@ -53,6 +53,9 @@ class Ridge(LinearModel):
         Gradient norm, relative to the gradient at zero, at which the iterative solvers stop.
     max_iter : int, default=10000
         Most iterations of the iterative solvers.
+    history : bool, default=False
+        Whether gradient descent keeps the objective on the scale of the mean, of every iteration, in
+        `history_`.
 
     Attributes
     ----------
@@ -108,6 +111,7 @@ class Ridge(LinearModel):
         solver: str = "auto",
         tol: float = 1e-10,
         max_iter: int = 10_000,
+        history: bool = False,
     ) -> None:
         self.alpha = alpha
         self.penalty_strength = penalty_strength
@@ -115,6 +119,7 @@ class Ridge(LinearModel):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.history = history
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:

@@ -76,6 +76,10 @@ def _refuse_classes(table: RawTable, target: str) -> None:
     values = column.dropna().unique()
     if len(values) == 0:  # the check of the numbers has the better sentence
         return
+    if len(values) == 1:
+        raise ReportError(
+            f"The target {target!r} is {values[0]!s} in every row; there is nothing to predict."
+        )
     if numeric and not (table.classes and target == table.target):
         finite = np.asarray(values, dtype=float)
         finite = finite[np.isfinite(finite)]

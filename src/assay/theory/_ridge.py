@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
 from assay.parameters import refusal
+from assay.rows import rows
+from assay.solvers import by_cholesky, by_dual, moments
 
 Array = NDArray[np.float64]
 
@@ -124,6 +127,64 @@ def _best(parts: Callable[[Array], tuple[Array, Array]], eigenvalues: Array) -> 
         risk, bounds=(grid[start - 1], grid[start + 1]), method="bounded", options={"xatol": 1e-12}
     )
     return float(np.exp(found.x))
+
+
+class Crossover(NamedTuple):
+    """Seconds that the two forms of ridge took, and how far apart their coefficients are."""
+
+    n_features: NDArray
+    primal: Array
+    dual: Array
+    largest_difference: Array
+
+
+def primal_dual_crossover(
+    n_features: ArrayLike, *, n_samples: int = 300, alpha: float = 1.0, repeats: int = 3
+) -> Crossover:
+    """Time ridge in its primal form (size d) and dual form (size n) as d grows past n.
+
+    w = (XᵀX + αI_d)⁻¹Xᵀy = Xᵀ(XXᵀ + αI_n)⁻¹y: the same vector; the smaller system wins (Peyré, ridge).
+
+    Parameters
+    ----------
+    n_features : array-like of int
+    n_samples : int, default=300
+    alpha : float, default=1.0
+    repeats : int, default=3
+        The shortest of so many runs is kept.
+    """
+    rng = np.random.default_rng(11)
+    grid = np.asarray(n_features, dtype=int)
+    seconds, difference = np.empty((2, grid.size)), np.empty(grid.size)
+    for index, d in enumerate(grid):
+        X, y = rng.standard_normal((n_samples, d)), rng.standard_normal((n_samples, 1))
+        primal, seconds[0, index] = _shortest(_primal_form, X, y, alpha, repeats=repeats)
+        dual, seconds[1, index] = _shortest(_dual_form, X, y, alpha, repeats=repeats)
+        difference[index] = np.abs(primal - dual).max()
+    return Crossover(grid, seconds[0], seconds[1], difference)
+
+
+def _primal_form(X: Array, y: Array, alpha: float) -> Array:
+    solution = by_cholesky(moments(rows(X, y), center=False), np.array([alpha]))
+    if solution is None:
+        raise refusal("primal_dual_crossover", "alpha", "large enough for a Cholesky factorisation", alpha)
+    return solution.coef
+
+
+def _dual_form(X: Array, y: Array, alpha: float) -> Array:
+    return by_dual(X, y, np.array([alpha])).coef
+
+
+def _shortest(
+    form: Callable[[Array, Array, float], Array], X: Array, y: Array, alpha: float, *, repeats: int
+) -> tuple[Array, float]:
+    """The coefficients, and the shortest time of several runs."""
+    times = []
+    for _ in range(repeats):
+        start = perf_counter()
+        coef = form(X, y, alpha)
+        times.append(perf_counter() - start)
+    return coef, min(times)
 
 
 class Stability(NamedTuple):
