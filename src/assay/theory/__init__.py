@@ -23,9 +23,18 @@ from assay.theory._quantization import (
     tie_trap,
     unlucky_rows,
 )
-from assay.theory._ridge import RidgeRisk, Stability, excess_risk, ridge_risk, squaring_experiment
+from assay.theory._ridge import (
+    Crossover,
+    RidgeRisk,
+    Stability,
+    excess_risk,
+    primal_dual_crossover,
+    ridge_risk,
+    squaring_experiment,
+)
 
 __all__ = [
+    "Crossover",
     "ExpectedCriterion",
     "KernelRidgeRisk",
     "LinearSmootherRisk",
@@ -43,6 +52,7 @@ __all__ = [
     "pairwise_criterion",
     "plus_plus_factor",
     "plus_plus_ratio",
+    "primal_dual_crossover",
     "ridge_risk",
     "squaring_experiment",
     "stuck_rectangle",

@@ -1,0 +1,88 @@
+"""Centres laid out for the loops, and blocks handed to them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster import _kmeans_loops as loops
+from assay.rows import Block, Rows
+
+
+class Centers(NamedTuple):
+    """Centres, and their form in the loops.
+
+    `given` are the centres in the dtype of the data, `points` are `given − shift` in float64; the other
+    fields are described in `assay.cluster._kmeans_loops`.
+    """
+
+    given: NDArray
+    points: NDArray
+    shift: NDArray
+    centers: NDArray
+    norms: NDArray
+    negated: NDArray
+    transposed: NDArray
+    half: NDArray
+    rounding: float
+
+    def gaps(self) -> NDArray:
+        """At most the distance from each centre to the nearest other one; infinite for a single centre."""
+        squares = self.norms[:, np.newaxis] + self.norms - 2.0 * (self.points @ self.points.T)
+        np.fill_diagonal(squares, np.inf)
+        error = 4.0 * (self.points.shape[1] + 4) * np.finfo(np.float64).eps * self.norms
+        return np.sqrt(np.maximum(squares - error - error[:, np.newaxis], 0.0).min(axis=1)) * (1.0 - 1e-12)
+
+
+def longest_row(data: Rows) -> int:
+    """Number of terms in the product of a row and a centre."""
+    return int(data.reduce(_longest_row, combine=max)) if data.is_sparse else data.shape[1]
+
+
+def _longest_row(block: Block) -> int:
+    return int(np.diff(block.X.indptr).max())
+
+
+def place(given: NDArray, shift: NDArray, n_terms: int) -> Centers:
+    """Lay out centres relative to a shift (float64), for products of `n_terms` terms."""
+    centers = given.astype(np.float64, copy=False)
+    points = centers - shift
+    norms = np.einsum("kd,kd->k", points, points)
+    n_clusters, n_features = points.shape
+    n_padded = -(-n_clusters // loops.LANES) * loops.LANES
+    # With u = 2⁻²⁴: rounding x and c to float32 costs 2u |x||c|, their product n_terms · u |x||c|, half
+    # and the sum u (‖c‖²/2 + |x||c|); |x||c| ≤ (‖x‖² + ‖c‖²)/2. Twice that is room for all that is smaller.
+    rounding = (n_terms + 8) * 2.0**-24
+    negated = np.zeros((n_padded, n_features), dtype=np.float32)
+    negated[:n_clusters] = -points
+    half = np.full(n_padded, np.inf, dtype=np.float32)
+    half[:n_clusters] = (0.5 - rounding) * norms
+    return Centers(given, points, shift, centers, norms, negated, negated.T.copy(), half, rounding)
+
+
+def table(block: Block) -> tuple[tuple[Any, Any, Any, Any], NDArray]:
+    """Features of a block as the loops take them (dense, values, columns, starts), and its weights.
+
+    Everything is handed over read-only, so that memory maps need no loop of their own.
+    """
+    X = block.X
+    weight = read_only(no_values(X.dtype) if block.weight is None else block.weight)
+    if isinstance(X, np.ndarray):
+        return (read_only(np.ascontiguousarray(X)), None, None, None), weight
+    return (None, read_only(X.data), read_only(X.indices), read_only(X.indptr)), weight
+
+
+def read_only(values: NDArray) -> NDArray:
+    """A view that cannot be written to."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+@lru_cache
+def no_values(dtype: Any) -> NDArray:
+    """An empty array, which stands for weights that are all 1."""
+    return np.empty(0, dtype=dtype)

@@ -1,0 +1,212 @@
+"""Initial centres: k-means++, farthest points, random rows.
+
+A draw is one uniform number looked up in the cumulative weights of the rows, taken in an order that depends
+on their content alone (that of a fixed projection). So the same seed gives the same centres whether a row
+stands there three times or has weight 3, and however the rows are ordered. When every distinct row is a
+centre, the centres that remain are copies of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster import _kmeans_loops as loops
+from assay.cluster._centers import table
+from assay.rows import Block, Matrix, MemoryRows, Rows
+
+SAMPLE_ROWS = 2**18
+BUCKET_ROWS = 1024
+PROJECTION_SEED = 5489
+
+
+class Pool(NamedTuple):
+    """Rows to draw from, their canonical order, and the position of each row's bucket in that order."""
+
+    data: MemoryRows
+    keys: NDArray
+    order: NDArray
+    bucket: NDArray
+
+
+class Seeds(NamedTuple):
+    """Squared distance of each row to its closest seed, and which that is."""
+
+    closest: NDArray
+    nearest: NDArray
+
+
+def open_pool(data: Rows, random: np.random.Generator) -> Pool:
+    """Bring the rows to draw from into memory: all of them, or 2¹⁸ drawn uniformly from a larger source."""
+    if not isinstance(data, MemoryRows):
+        n_samples = data.shape[0]
+        indices = np.arange(n_samples)
+        if n_samples > SAMPLE_ROWS:
+            indices = np.sort(random.choice(n_samples, SAMPLE_ROWS, replace=False, shuffle=False))
+        weight = None
+        if data.has_weight:
+            weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[indices]
+        data = MemoryRows(data.take(indices), None, weight)
+    keys = data.map(_project, _direction(data.shape[1]).astype(data.dtype), dtype=np.float64)
+    order = np.argsort(keys, kind="stable")
+    bucket = np.empty(len(order), dtype=np.int32)
+    bucket[order] = np.arange(len(order)) // BUCKET_ROWS
+    return Pool(data, keys, order, bucket)
+
+
+@lru_cache(maxsize=16)
+def _direction(n_features: int) -> NDArray:
+    return np.random.default_rng(PROJECTION_SEED).standard_normal(n_features)
+
+
+def plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
+    """k-means++: the first row uniformly, then one draw a centre with probability ∝ w · D(x)²."""
+    uniforms = random.random(n_clusters)
+    centers = _start(pool, n_clusters, uniforms[0])
+    seeds = _no_seeds(pool)
+    for j in range(1, n_clusters):
+        masses = _approach(pool, seeds, centers[:j])
+        if not masses.sum() > 0.0:
+            centers[j:] = centers[0]
+            break
+        centers[j] = _row(pool, _draw(pool, seeds.closest, masses, uniforms[j]))
+    return centers
+
+
+def farthest(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
+    """Farthest point sampling: a random row, then always the row farthest from those chosen."""
+    centers = _start(pool, n_clusters, random.random())
+    seeds = _no_seeds(pool)
+    for j in range(1, n_clusters):
+        _approach(pool, seeds, centers[:j])
+        distances = seeds.closest
+        if pool.data.weight is not None:
+            distances = np.where(pool.data.weight > 0.0, distances, 0.0)
+        largest = distances.max()
+        if not largest > 0.0:
+            centers[j:] = centers[0]
+            break
+        ties = np.flatnonzero(distances == largest)
+        centers[j] = _row(pool, int(ties[np.argmin(pool.keys[ties])]))
+    return centers
+
+
+def random_rows(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
+    """Distinct rows, each drawn with probability ∝ its weight among the rows not drawn yet."""
+    weight = np.ones(len(pool.keys)) if pool.data.weight is None else pool.data.weight
+    cumulative = np.cumsum(weight[pool.order], dtype=np.float64)
+    found: dict[bytes, NDArray] = {}
+    for uniform in random.random(4 * n_clusters + 16):
+        if len(found) == n_clusters:
+            break
+        row = _row(pool, int(pool.order[_position(cumulative, uniform)])) + 0.0  # −0 is 0
+        found.setdefault(row.tobytes(), row)  # a row drawn before, or its copy, is drawn again
+    if len(found) < n_clusters:
+        _complete(pool, found, n_clusters, random)
+    centers = list(found.values())
+    return np.array(centers + [centers[0]] * (n_clusters - len(centers)), dtype=pool.data.dtype)
+
+
+def _complete(pool: Pool, found: dict[bytes, NDArray], n_clusters: int, random: np.random.Generator) -> None:
+    """Draw the rest among the rows that differ from all those found, as long as there are any."""
+    seeds = _no_seeds(pool)
+    for row in found.values():
+        _approach(pool, seeds, row[np.newaxis])
+    while len(found) < n_clusters:
+        remaining = (seeds.closest > 0.0).astype(np.float64)
+        masses = remaining if pool.data.weight is None else remaining * pool.data.weight
+        if not masses.sum() > 0.0:
+            return
+        row = _row(pool, _draw(pool, remaining, None, random.random())) + 0.0
+        found[row.tobytes()] = row
+        _approach(pool, seeds, row[np.newaxis])
+
+
+INITS: dict[str, Callable[[Pool, int, np.random.Generator], NDArray]] = {
+    "k-means++": plus_plus,
+    "farthest": farthest,
+    "random": random_rows,
+}
+
+
+def _no_seeds(pool: Pool) -> Seeds:
+    n_samples = len(pool.keys)
+    return Seeds(np.full(n_samples, np.inf), np.zeros(n_samples, dtype=np.int32))
+
+
+def _start(pool: Pool, n_clusters: int, uniform: float) -> NDArray:
+    centers = np.empty((n_clusters, pool.data.shape[1]), dtype=pool.data.dtype)
+    centers[0] = _row(pool, _draw(pool, np.ones(len(pool.keys)), None, uniform))
+    return centers
+
+
+def _approach(pool: Pool, seeds: Seeds, centers: NDArray) -> NDArray:
+    """Account for the last of the centres; return the mass w · D² of every bucket."""
+    points = centers.astype(np.float64)
+    new = len(points) - 1
+    quarter_gaps = 0.25 * ((points - points[new]) ** 2).sum(axis=1)
+    quarter_gaps[new] = -1.0
+    return pool.data.reduce(
+        _approach_block,
+        points[new],
+        new,
+        quarter_gaps * (1.0 - 1e-9),
+        int(pool.bucket[pool.order[-1]]) + 1,
+        rowwise=(pool.bucket, *seeds),
+    )
+
+
+def _approach_block(
+    block: Block,
+    center: NDArray,
+    new: int,
+    quarter_gaps: NDArray,
+    n_buckets: int,
+    bucket: NDArray,
+    closest: NDArray,
+    nearest: NDArray,
+) -> NDArray:
+    masses = np.zeros(n_buckets)
+    features, weight = table(block)
+    norm = float(center @ center)
+    loops.approach(*features, weight, center, norm, new, quarter_gaps, bucket, closest, nearest, masses)
+    return masses
+
+
+def _draw(pool: Pool, mass: NDArray, bucket_masses: NDArray | None, uniform: float) -> int:
+    """The row at which the cumulative weight × mass passes a uniform share of its total."""
+    begin, end = 0, len(pool.order)
+    if bucket_masses is not None and len(bucket_masses) > 1:
+        cumulative = np.cumsum(bucket_masses)
+        which = _position(cumulative, uniform)
+        before = cumulative[which - 1] if which else 0.0
+        uniform = (uniform * cumulative[-1] - before) / bucket_masses[which]
+        begin, end = which * BUCKET_ROWS, min((which + 1) * BUCKET_ROWS, end)
+    members = pool.order[begin:end]
+    masses = mass[members]
+    if pool.data.weight is not None:
+        masses = masses * pool.data.weight[members]
+    return int(members[_position(np.cumsum(masses), uniform)])
+
+
+def _position(cumulative: NDArray, uniform: float) -> int:
+    """First position whose cumulative mass exceeds this share of the total; never one without mass."""
+    position = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
+    last = int(np.searchsorted(cumulative, cumulative[-1], side="left"))
+    return min(position, last)
+
+
+def _row(pool: Pool, index: int) -> NDArray:
+    return pool.data.take(np.array([index]))[0]
+
+
+def _project(block: Block, direction: NDArray) -> NDArray:
+    return block.X @ direction
+
+
+def _weights_of(block: Block) -> Matrix:
+    return block.weight

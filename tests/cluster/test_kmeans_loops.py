@@ -1,0 +1,127 @@
+"""The compiled loops against their NumPy twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from assay.cluster import _kmeans_loops as loops
+from assay.cluster._centers import place, table
+from assay.cluster._inspection import inspect
+from assay.cluster._lloyd import _assign as assign_rows
+from assay.cluster._lloyd import new_bounds
+from assay.rows import Block, rows
+
+CASES = pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
+
+
+def problem(kind, n_samples=700, n_features=6, n_clusters=9, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_samples, n_features)) * (random.uniform(size=(n_samples, n_features)) < 0.7)
+    X = X.astype(np.float32 if kind == "float32" else np.float64)
+    centers = place(
+        X[:n_clusters].copy(),
+        np.zeros(n_features) if kind == "csr" else X.mean(axis=0, dtype=float),
+        n_features,
+    )
+    return (sparse.csr_array(X) if kind == "csr" else X), X.astype(float), centers
+
+
+def all_squares(X, centers):
+    return ((X[:, np.newaxis] - centers.centers) ** 2).sum(axis=2)
+
+
+def test_two_smallest_of_every_column():
+    random = np.random.default_rng(0)
+    products = random.integers(-9, 9, size=(12, 128)).astype(np.float32)
+    half = random.integers(0, 3, size=12).astype(np.float32)
+    nearest = np.empty(128, dtype=np.int32)
+    first, second = np.empty(128, dtype=np.float32), np.empty(128, dtype=np.float32)
+    loops.two_smallest(products, half, nearest, first, second)
+    scores = products + half[:, np.newaxis]
+    assert_array_equal(nearest, scores.argmin(axis=0))
+    assert_array_equal([first, second], np.sort(scores, axis=0)[:2])
+
+
+@CASES
+def test_inspection_measures_what_it_says(kind):
+    X, dense, centers = problem(kind)
+    squares = all_squares(dense, centers)
+    labels = np.full(len(dense), -1, dtype=np.int32)
+    found = inspect(rows(X), centers, labels)
+    assert_array_equal(labels, squares.argmin(axis=1))
+    assert_allclose(found.inertia, squares.min(axis=1).sum(), rtol=1e-12)
+    assert_allclose(found.counts, np.bincount(labels, minlength=9))
+    assert_allclose(found.scatter, ((dense - centers.shift) ** 2).sum(), rtol=1e-12)
+    sums = np.array([(dense[labels == k] - centers.shift).sum(axis=0) for k in range(9)])
+    assert_allclose(found.sums, sums, atol=1e-10)
+    assert found.excess == 0.0
+    labels[3] = (labels[3] + 4) % 9
+    norms = ((dense[3] - centers.shift) ** 2).sum() + centers.norms[labels[3]]
+    assert_allclose(
+        inspect(rows(X), centers, labels).excess,
+        (squares[3, labels[3]] - squares[3].min()) / norms,
+        rtol=1e-9,
+    )
+
+
+@CASES
+def test_assignment_moves_rows_and_bounds_are_bounds(kind):
+    X, dense, centers = problem(kind)
+    data, bounds = rows(X), new_bounds(rows(X), 9)
+    moves = assign_rows(data, centers, bounds)
+    distances = np.sqrt(all_squares(dense, centers))
+    labels = distances.argmin(axis=1)
+    assert_array_equal(bounds.labels, labels)
+    assert moves.n_changed == len(dense)
+    own, others = np.sort(distances, axis=1)[:, :2].T
+    assert np.all(bounds.lower <= others)
+    assert np.all(bounds.slack <= others - own)
+    assert np.all(bounds.slack >= others - own - 1e-2)
+    again = assign_rows(data, centers, bounds)
+    assert again.n_changed == 0
+    assert_allclose(again.sums, 0.0)
+
+
+def test_float32_scores_that_cannot_decide_are_decided_exactly():
+    # Two far groups, and structure inside each that float32 products cannot see.
+    random = np.random.default_rng(1)
+    X = random.normal(size=(600, 3)) * 1e-3 + np.repeat([[0.0], [1e3]], 300, axis=0)
+    centers = place(X[::50].copy(), X.mean(axis=0), 3)
+    labels = np.full(600, -1, dtype=np.int32)
+    inspect(rows(X), centers, labels)
+    assert_array_equal(labels, all_squares(X, centers).argmin(axis=1))
+
+
+@CASES
+def test_seeding_pass_keeps_the_closest_seed(kind):
+    X, dense, _ = problem(kind)
+    random = np.random.default_rng(2)
+    weight = random.uniform(size=len(dense)).astype(X.dtype)
+    bucket = random.integers(0, 5, size=len(dense)).astype(np.int32)
+    closest, nearest = np.full(len(dense), np.inf), np.zeros(len(dense), dtype=np.int32)
+    seeds = dense[[4, 100, 200, 300]]
+    for new in range(4):
+        gaps = 0.25 * ((seeds[: new + 1] - seeds[new]) ** 2).sum(axis=1)
+        gaps[new] = -1.0
+        masses = np.zeros(5)
+        features, weights = table(Block(X, None, weight, 0))
+        loops.approach(
+            *features,
+            weights,
+            seeds[new],
+            seeds[new] @ seeds[new],
+            new,
+            gaps,
+            bucket,
+            closest,
+            nearest,
+            masses,
+        )
+    squares = ((dense[:, np.newaxis] - seeds) ** 2).sum(axis=2)
+    assert_allclose(closest, squares.min(axis=1), atol=1e-12)
+    assert_array_equal(nearest, squares.argmin(axis=1))
+    assert_allclose(masses, np.bincount(bucket, weight * squares.min(axis=1), minlength=5))
+    assert closest[4] == 0.0
