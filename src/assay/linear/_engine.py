@@ -22,7 +22,7 @@ from assay.solvers import (
 )
 from assay.solvers._descent import Report
 from assay.solvers._finite import require_finite
-from assay.solvers._moments import PILOT_ROWS, Moments, pilot_mean
+from assay.solvers._moments import PILOT_ROWS, Moments, pilot_shift
 
 Array = NDArray[np.float64]
 
@@ -194,7 +194,7 @@ def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept:
     d = data.shape[1]
     pilot = np.zeros(d + data.n_targets)
     if fit_intercept and not data.is_sparse:
-        pilot = data.head(PILOT_ROWS, pilot_mean)
+        pilot = data.head(PILOT_ROWS, pilot_shift)
     weight, cross, r_sum, r_ss, x_sum, x_ss, y_sum, y_ss = data.reduce(residual_step, coef, intercept, pilot)
     if fit_intercept:
         cross = cross - np.outer(x_sum / weight, r_sum)

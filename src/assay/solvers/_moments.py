@@ -1,8 +1,8 @@
 """Second moments of a table, in one walk: all that least squares needs to know of the rows.
 
-The moments are the Gram matrix of the augmented rows √s·[x − p, y − q, 1], where (p, q) is a pilot mean taken
-from the first rows. Shifting by it costs nothing (the rows are copied into cache anyway) and keeps the digits
-that columns with a large mean would lose.
+The moments are the Gram matrix of the augmented rows √s·[x − p, y − q, 1], where (p, q) is the mean of the
+first rows in the columns where that is large beside their spread, and 0 in the others. The shift keeps the
+digits that columns with a large mean would lose.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from assay.rows import Block, Rows
 from assay.solvers._finite import require_finite
 
 PILOT_ROWS = 512
+LARGE_MEAN = 4.0
+"""Standard deviations beyond which a mean is subtracted before squaring; below, about a digit is lost."""
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -57,7 +59,7 @@ def moments(data: Rows, *, center: bool) -> Moments:
     d, t = data.shape[1], data.n_targets
     pilot = np.zeros(d + t)
     if center and not data.is_sparse:
-        pilot[:] = data.head(PILOT_ROWS, pilot_mean)
+        pilot[:] = data.head(PILOT_ROWS, pilot_shift)
     with np.errstate(over="ignore", invalid="ignore"):
         gram = data.reduce(augmented_gram, pilot)
     require_finite(gram, data)
@@ -78,10 +80,15 @@ def moments(data: Rows, *, center: bool) -> Moments:
     return Moments(float(weight), mean[:d], mean[d:], xx, xy, np.maximum(spread[d:], 0.0), constant)
 
 
-def pilot_mean(block: Block) -> NDArray:
-    """Plain mean of [x, y] over a few rows."""
-    y = np.asarray(block.y, dtype=np.float64).reshape(block.X.shape[0], -1)
-    return np.concatenate([block.X.mean(axis=0, dtype=np.float64), y.mean(axis=0)])
+def pilot_shift(block: Block) -> NDArray:
+    """Plain mean of [x, y] over a few rows, 0 where it is below a few standard deviations."""
+    n = block.X.shape[0]
+    assert block.y is not None
+    table = np.concatenate([block.X, block.y.reshape(n, -1)], axis=1, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite shows in the moments
+        mean = table.sum(axis=0) / n
+        spread = np.einsum("ij,ij->j", table, table) / n - mean**2
+        return np.where(mean**2 > LARGE_MEAN**2 * spread, mean, 0.0)
 
 
 def augmented_gram(block: Block, pilot: NDArray) -> NDArray:
@@ -100,8 +107,9 @@ def augmented_rows(block: Block, shift: NDArray, *, ones: bool) -> NDArray:
     width = d + y.shape[1]
     X = block.X.toarray() if block.is_sparse else block.X
     augmented = np.empty((n, width + ones), order="F" if X.flags.f_contiguous else "C")
-    np.subtract(X, shift[:d], out=augmented[:, :d])
-    np.subtract(y, shift[d:], out=augmented[:, d:width])
+    augmented[:, :d], augmented[:, d:width] = X, y
+    if shift.any():  # a copy is cheaper than a subtraction
+        augmented[:, :width] -= shift
     if ones:
         augmented[:, width] = 1.0
     if block.weight is not None:
