@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from assay.cluster import KMeans, _init
 from assay.rows import rows
@@ -47,6 +48,37 @@ def test_plus_plus_is_competitive_on_average(rng):
         centers = _init.plus_plus(rows_pool, 4, np.random.default_rng(seed))
         ratios.append(((X - centers.T) ** 2).min(axis=1).sum() / best)
     assert 1 <= np.mean(ratios) + 4 * np.std(ratios) / np.sqrt(300) < plus_plus_factor(4)
+
+
+def test_greedy_draws_take_the_candidate_that_leaves_the_least(blobs):
+    rows_pool, uniforms = pool(blobs), np.random.default_rng(7).random((6, 2 + int(np.log(6))))
+    centers = _init.greedy_plus_plus(rows_pool, 6, np.random.default_rng(7))
+    for j in range(1, 6):
+        closest = ((blobs[:, np.newaxis] - centers[:j]) ** 2).sum(axis=2).min(axis=1)
+        cumulative = np.cumsum(closest[rows_pool.order])
+        drawn = rows_pool.order[np.searchsorted(cumulative, uniforms[j] * cumulative[-1], side="right")]
+        left = [np.minimum(closest, ((blobs - blobs[i]) ** 2).sum(axis=1)).sum() for i in drawn]
+        assert_array_equal(centers[j], blobs[drawn[np.argmin(left)]])
+
+
+def test_greedy_draws_are_better_on_average_than_single_ones(blobs):
+    def left(draw):
+        values = []
+        for seed in range(40):
+            centers = draw(pool(blobs), 8, np.random.default_rng(seed))
+            values.append(((blobs[:, np.newaxis] - centers) ** 2).sum(axis=2).min(axis=1).sum())
+        return np.mean(values)
+
+    assert left(_init.greedy_plus_plus) < left(_init.plus_plus)
+
+
+def test_greedy_draws_may_be_compared_on_fewer_rows(monkeypatch, blobs, rng):
+    weight = rng.uniform(size=len(blobs))
+    monkeypatch.setattr(_init, "TRIAL_ROWS", 40)
+    dense = _init.greedy_plus_plus(pool(blobs, weight), 8, np.random.default_rng(1))
+    thin = _init.greedy_plus_plus(pool(sparse.csr_array(blobs), weight), 8, np.random.default_rng(1))
+    assert_allclose(dense, thin)
+    assert len(np.unique(dense, axis=0)) == 8
 
 
 @pytest.mark.spec("peyre/M4")

@@ -1,4 +1,4 @@
-"""Initial centres: k-means++, farthest points, random rows.
+"""Initial centres: k-means++ (as published and greedy), farthest points, random rows.
 
 A draw is one uniform number looked up in the cumulative weights of the rows, taken in an order that depends
 on their content alone (that of a fixed projection). So the same seed gives the same centres whether a row
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from assay.rows import Block, Matrix, MemoryRows, Rows
 
 SAMPLE_ROWS = 2**18
 BUCKET_ROWS = 1024
+TRIAL_ROWS = 2**16
 PROJECTION_SEED = 5489
 
 
@@ -77,6 +78,29 @@ def plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArr
     return centers
 
 
+def greedy_plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
+    """Greedy k-means++: of 2 + ⌊ln K⌋ draws ∝ w · D(x)², the one that leaves the smallest Σ w · D(x)².
+
+    The draws see all rows; candidates are compared on at most `TRIAL_ROWS` of them.
+    """
+    uniforms = random.random((n_clusters, 2 + int(np.log(n_clusters))))
+    centers = _start(pool, n_clusters, uniforms[0, 0])
+    seeds = _no_seeds(pool)
+    shown, trial = _trial(pool)
+    for j in range(1, n_clusters):
+        masses = _approach(pool, seeds, centers[:j])
+        if not masses.sum() > 0.0:
+            centers[j:] = centers[0]
+            break
+        drawn = [_draw(pool, seeds.closest, masses, uniform) for uniform in uniforms[j]]
+        candidates = np.array([_row(pool, index) for index in drawn])
+        there = Seeds(seeds.closest[shown], seeds.nearest[shown])
+        potentials = _potentials(trial, there, centers[:j], candidates)
+        # Candidates that differ by rounding only are equal, and the first is taken.
+        centers[j] = candidates[np.argmax(potentials <= potentials.min() * (1.0 + 1e-9))]
+    return centers
+
+
 def farthest(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
     """Farthest point sampling: a random row, then always the row farthest from those chosen."""
     centers = _start(pool, n_clusters, random.random())
@@ -127,6 +151,7 @@ def _complete(pool: Pool, found: dict[bytes, NDArray], n_clusters: int, random: 
 
 
 INITS: dict[str, Callable[[Pool, int, np.random.Generator], NDArray]] = {
+    "greedy-k-means++": greedy_plus_plus,
     "k-means++": plus_plus,
     "farthest": farthest,
     "random": random_rows,
@@ -175,6 +200,39 @@ def _approach_block(
     norm = float(center @ center)
     loops.approach(*features, weight, center, norm, new, quarter_gaps, bucket, closest, nearest, masses)
     return masses
+
+
+def _trial(pool: Pool) -> tuple[Any, MemoryRows]:
+    """Rows to compare candidates on: all, or some spread over the order of the pool; their indices first."""
+    n_samples = len(pool.order)
+    if n_samples <= TRIAL_ROWS:
+        return slice(None), pool.data
+    positions = np.linspace(0, n_samples - 1, TRIAL_ROWS).astype(np.int64)
+    shown = np.sort(pool.order[positions])
+    weight = None if pool.data.weight is None else pool.data.weight[shown]
+    return shown, MemoryRows(pool.data.X[shown], None, weight)
+
+
+def _potentials(data: MemoryRows, seeds: Seeds, centers: NDArray, candidates: NDArray) -> NDArray:
+    """Σ w · D² that each candidate would leave."""
+    points, trials = centers.astype(np.float64), candidates.astype(np.float64)
+    quarter_gaps = 0.25 * ((trials[:, np.newaxis] - points) ** 2).sum(axis=2)
+    norms = np.einsum("cd,cd->c", trials, trials)
+    return data.reduce(_potentials_block, trials, norms, quarter_gaps * (1.0 - 1e-9), rowwise=seeds)
+
+
+def _potentials_block(
+    block: Block,
+    candidates: NDArray,
+    norms: NDArray,
+    quarter_gaps: NDArray,
+    closest: NDArray,
+    nearest: NDArray,
+) -> NDArray:
+    potentials = np.zeros(len(candidates))
+    rows, weight = table(block)
+    loops.approach_any(*rows, weight, candidates, norms, quarter_gaps, closest, nearest, potentials)
+    return potentials
 
 
 def _draw(pool: Pool, mass: NDArray, bucket_masses: NDArray | None, uniform: float) -> int:

@@ -67,12 +67,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, It
     n_clusters : int, default=8
         Number of clusters K, at most the number of rows. With fewer distinct rows than clusters, each makes a
         cluster, the other clusters stay empty, and a `ConvergenceWarning` says so.
-    init : {"k-means++", "farthest", "random"}, array of shape (n_clusters, n_features) or callable, \
-default="k-means++"
+    init : {"greedy-k-means++", "k-means++", "farthest", "random"}, array of shape (n_clusters, n_features) \
+or callable, default="greedy-k-means++"
         Initial centres. "k-means++" draws rows one by one with probability proportional to the squared
-        distance to those drawn before; "farthest" takes a random row, then always the farthest; "random"
-        draws distinct rows. A callable is called as `init(X, n_clusters, random_state=...)`. Rows on disk or
-        on a cluster are drawn from all rows if there are at most 2¹⁸, else from a uniform sample of 2¹⁸.
+        distance to those drawn before; its greedy form draws 2 + ⌊ln K⌋ rows each time and keeps the one that
+        lowers the inertia most (compared on at most 2¹⁶ rows); "farthest" takes a random row, then always
+        the farthest; "random" draws distinct rows. A callable is called as
+        `init(X, n_clusters, random_state=...)`. Rows on disk or on a cluster are drawn from all rows if there
+        are at most 2¹⁸, else from a uniform sample of 2¹⁸.
     n_init : "auto" or int, default="auto"
         Number of restarts; "auto" is 10 for "random" and callables, else 1. Given centres have one run.
     max_iter : int, default=300
@@ -153,7 +155,7 @@ default="k-means++"
         self,
         n_clusters: int = 8,
         *,
-        init: Any = "k-means++",
+        init: Any = "greedy-k-means++",
         n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,

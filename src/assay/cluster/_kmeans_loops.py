@@ -303,3 +303,30 @@ def approach(  # type: ignore[no-untyped-def]
             masses[bucket[i]] += weight[i] * closest[i]
         else:
             masses[bucket[i]] += closest[i]
+
+
+@compiled
+def approach_any(  # type: ignore[no-untyped-def]
+    dense, values, columns, starts, weight, candidates, candidate_norms, quarter_gaps, closest, nearest,
+    potentials,
+):  # fmt: skip
+    """Potential Σ w min(closest, ‖x − c‖²) that each of a few candidates would leave as the next seed.
+
+    `quarter_gaps[c, a]` is as in `approach`, for candidate c.
+    """
+    for i in range(closest.shape[0]):
+        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
+        for c in range(candidates.shape[0]):
+            least = closest[i]
+            if least > quarter_gaps[c, nearest[i]]:
+                distance = 0.0
+                if values is not None:
+                    for position in range(starts[i], starts[i + 1]):
+                        value = np.float64(values[position])
+                        distance += value * (value - 2.0 * candidates[c, columns[position]])
+                    distance = max(distance + candidate_norms[c], 0.0)
+                if dense is not None:
+                    for f in range(candidates.shape[1]):
+                        distance += (np.float64(dense[i, f]) - candidates[c, f]) ** 2
+                least = min(least, distance)
+            potentials[c] += w * least
