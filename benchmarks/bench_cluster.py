@@ -46,6 +46,25 @@ def test_twenty_iterations(contest: Contest, tables, table: str, dtype: str, lib
     )
 
 
+@pytest.mark.parametrize("table", ["blobs", "noise"])
+def test_twenty_iterations_of_faiss(contest: Contest, tables, table: str) -> None:
+    faiss = pytest.importorskip("faiss", reason="faiss is not installed")
+    X = tables[table].astype("float32")
+    init = X[np.random.default_rng(3).choice(len(X), 50, replace=False)]
+
+    def fit():
+        model = faiss.Kmeans(20, 50, niter=20, max_points_per_centroid=len(X), seed=0)
+        model.train(X, init_centroids=init)
+        return model
+
+    contest.run(
+        f"KMeans n={len(X):.0e} d=20 k=50, 20 iterations, {table}, float32",
+        "faiss",
+        fit,
+        lambda model: float(model.index.search(X, 1)[0].sum()),
+    )
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_iris(contest: Contest, small, library: str) -> None:
     X, _ = small

@@ -28,6 +28,18 @@ def test_tall(contest: Contest, tall, name: str, library: str) -> None:
     )
 
 
+def test_tall_statsmodels(contest: Contest, tall) -> None:
+    api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    X, y = tall
+    contest.run(
+        f"LinearRegression n={len(X):.0e} d={X.shape[1]}",
+        "statsmodels",
+        lambda: api.OLS(y, api.add_constant(X)).fit(),
+        lambda model: float(np.mean(model.resid**2)),
+        rounds=1,
+    )
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
 def test_iris(contest: Contest, small, name: str, library: str) -> None:

@@ -103,25 +103,35 @@ def test_seeding_pass_keeps_the_closest_seed(kind):
     bucket = random.integers(0, 5, size=len(dense)).astype(np.int32)
     closest, nearest = np.full(len(dense), np.inf), np.zeros(len(dense), dtype=np.int32)
     seeds = dense[[4, 100, 200, 300]]
+    norms = (seeds**2).sum(axis=1)
+    features, weights = table(Block(X, None, weight, 0))
     for new in range(4):
-        gaps = 0.25 * ((seeds[: new + 1] - seeds[new]) ** 2).sum(axis=1)
-        gaps[new] = -1.0
-        masses = np.zeros(5)
-        features, weights = table(Block(X, None, weight, 0))
+        gaps = 0.25 * ((seeds[: new + 1] - seeds[new]) ** 2).sum(axis=1)[np.newaxis]
+        gaps[0, new] = -1.0
+        masses, one = np.zeros(5), slice(new, new + 1)
         loops.approach(
-            *features,
-            weights,
-            seeds[new],
-            seeds[new] @ seeds[new],
-            new,
-            gaps,
-            bucket,
-            closest,
-            nearest,
-            masses,
+            *features, weights, seeds[one], norms[one], new, gaps, bucket, closest, nearest, masses
         )
     squares = ((dense[:, np.newaxis] - seeds) ** 2).sum(axis=2)
     assert_allclose(closest, squares.min(axis=1), atol=1e-12)
     assert_array_equal(nearest, squares.argmin(axis=1))
     assert_allclose(masses, np.bincount(bucket, weight * squares.min(axis=1), minlength=5))
     assert closest[4] == 0.0
+
+
+@CASES
+def test_candidates_are_tried_without_becoming_seeds(kind):
+    X, dense, _ = problem(kind)
+    weight = np.random.default_rng(3).uniform(size=len(dense)).astype(X.dtype)
+    seed, candidates = dense[7], dense[[50, 150, 250]]
+    closest, nearest = ((dense - seed) ** 2).sum(axis=1), np.zeros(len(dense), dtype=np.int32)
+    before = closest.copy()
+    gaps = 0.25 * ((candidates - seed) ** 2).sum(axis=1)[:, np.newaxis]
+    features, weights = table(Block(X, None, weight, 0))
+    masses = np.zeros(3)
+    norms = (candidates**2).sum(axis=1)
+    loops.approach(*features, weights, candidates, norms, -1, gaps, nearest, closest, nearest, masses)
+    squares = ((dense[:, np.newaxis] - candidates) ** 2).sum(axis=2)
+    assert_allclose(masses, weight @ np.minimum(squares, before[:, np.newaxis]))
+    assert_array_equal(closest, before)
+    assert not nearest.any()

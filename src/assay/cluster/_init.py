@@ -171,34 +171,41 @@ def _start(pool: Pool, n_clusters: int, uniform: float) -> NDArray:
 
 def _approach(pool: Pool, seeds: Seeds, centers: NDArray) -> NDArray:
     """Account for the last of the centres; return the mass w · D² of every bucket."""
-    points = centers.astype(np.float64)
-    new = len(points) - 1
-    quarter_gaps = 0.25 * ((points - points[new]) ** 2).sum(axis=1)
-    quarter_gaps[new] = -1.0
-    return pool.data.reduce(
-        _approach_block,
-        points[new],
-        new,
-        quarter_gaps * (1.0 - 1e-9),
-        int(pool.bucket[pool.order[-1]]) + 1,
-        rowwise=(pool.bucket, *seeds),
-    )
+    new = len(centers) - 1
+    gaps = _quarter_gaps(centers, centers[new:])
+    gaps[0, new] = -1.0
+    n_buckets = int(pool.bucket[pool.order[-1]]) + 1
+    state = centers[new:].astype(np.float64), new, gaps, n_buckets
+    return pool.data.reduce(_approach_block, *state, rowwise=(pool.bucket, *seeds))
+
+
+def _potentials(data: MemoryRows, seeds: Seeds, centers: NDArray, candidates: NDArray) -> NDArray:
+    """Σ w · D² that each candidate would leave."""
+    gaps = _quarter_gaps(centers, candidates)
+    state = candidates.astype(np.float64), -1, gaps, len(candidates)
+    return data.reduce(_approach_block, *state, rowwise=(seeds.nearest, *seeds))
+
+
+def _quarter_gaps(centers: NDArray, candidates: NDArray) -> NDArray:
+    """A quarter of the squared distances from candidates to centres, rounded down."""
+    points, trials = centers.astype(np.float64), candidates.astype(np.float64)
+    return 0.25 * (1.0 - 1e-9) * ((trials[:, np.newaxis] - points) ** 2).sum(axis=2)
 
 
 def _approach_block(
     block: Block,
-    center: NDArray,
+    candidates: NDArray,
     new: int,
     quarter_gaps: NDArray,
-    n_buckets: int,
+    n_masses: int,
     bucket: NDArray,
     closest: NDArray,
     nearest: NDArray,
 ) -> NDArray:
-    masses = np.zeros(n_buckets)
+    masses = np.zeros(n_masses)
     features, weight = table(block)
-    norm = float(center @ center)
-    loops.approach(*features, weight, center, norm, new, quarter_gaps, bucket, closest, nearest, masses)
+    norms = np.einsum("cd,cd->c", candidates, candidates)
+    loops.approach(*features, weight, candidates, norms, new, quarter_gaps, bucket, closest, nearest, masses)
     return masses
 
 
@@ -211,28 +218,6 @@ def _trial(pool: Pool) -> tuple[Any, MemoryRows]:
     shown = np.sort(pool.order[positions])
     weight = None if pool.data.weight is None else pool.data.weight[shown]
     return shown, MemoryRows(pool.data.X[shown], None, weight)
-
-
-def _potentials(data: MemoryRows, seeds: Seeds, centers: NDArray, candidates: NDArray) -> NDArray:
-    """Σ w · D² that each candidate would leave."""
-    points, trials = centers.astype(np.float64), candidates.astype(np.float64)
-    quarter_gaps = 0.25 * ((trials[:, np.newaxis] - points) ** 2).sum(axis=2)
-    norms = np.einsum("cd,cd->c", trials, trials)
-    return data.reduce(_potentials_block, trials, norms, quarter_gaps * (1.0 - 1e-9), rowwise=seeds)
-
-
-def _potentials_block(
-    block: Block,
-    candidates: NDArray,
-    norms: NDArray,
-    quarter_gaps: NDArray,
-    closest: NDArray,
-    nearest: NDArray,
-) -> NDArray:
-    potentials = np.zeros(len(candidates))
-    rows, weight = table(block)
-    loops.approach_any(*rows, weight, candidates, norms, quarter_gaps, closest, nearest, potentials)
-    return potentials
 
 
 def _draw(pool: Pool, mass: NDArray, bucket_masses: NDArray | None, uniform: float) -> int:

@@ -274,45 +274,15 @@ def measure(  # type: ignore[no-untyped-def]
 
 @compiled
 def approach(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, weight, center, center_norm, new, quarter_gaps, bucket,
+    dense, values, columns, starts, weight, candidates, candidate_norms, new, quarter_gaps, bucket,
     closest, nearest, masses,
 ):  # fmt: skip
-    """Squared distance of each row to its closest seed, after one more seed.
+    """Squared distance of each row to its closest seed, if a candidate were a seed too.
 
-    `quarter_gaps[a]` is a quarter of the squared distance between the new seed and seed a: a row that close
-    to its own seed cannot be closer to the new one. Adds w · closest to the mass of each row's bucket.
-    """
-    for i in range(closest.shape[0]):
-        if closest[i] > quarter_gaps[nearest[i]]:
-            distance = 0.0
-            if values is not None:
-                for position in range(starts[i], starts[i + 1]):
-                    value, c = np.float64(values[position]), center[columns[position]]
-                    distance += value * (value - 2.0 * c)
-                distance += center_norm
-                # What remains of a row that equals the seed is rounding.
-                if distance <= 1e-14 * center_norm:
-                    distance = 0.0
-            if dense is not None:
-                for f in range(center.shape[0]):
-                    distance += (np.float64(dense[i, f]) - center[f]) ** 2
-            if distance < closest[i]:
-                closest[i] = distance
-                nearest[i] = new
-        if weight.shape[0] > 0:
-            masses[bucket[i]] += weight[i] * closest[i]
-        else:
-            masses[bucket[i]] += closest[i]
-
-
-@compiled
-def approach_any(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, weight, candidates, candidate_norms, quarter_gaps, closest, nearest,
-    potentials,
-):  # fmt: skip
-    """Potential Σ w min(closest, ‖x − c‖²) that each of a few candidates would leave as the next seed.
-
-    `quarter_gaps[c, a]` is as in `approach`, for candidate c.
+    `quarter_gaps[c, a]` is a quarter of the squared distance between candidate c and seed a: a row that close
+    to its own seed cannot be closer to the candidate. With `new` < 0 candidates are tried: w · closest is
+    added to the mass of each. Else the one candidate becomes seed number `new`: `closest` and `nearest` are
+    brought up to date and w · closest is added to the mass of each row's bucket.
     """
     for i in range(closest.shape[0]):
         w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
@@ -324,9 +294,16 @@ def approach_any(  # type: ignore[no-untyped-def]
                     for position in range(starts[i], starts[i + 1]):
                         value = np.float64(values[position])
                         distance += value * (value - 2.0 * candidates[c, columns[position]])
-                    distance = max(distance + candidate_norms[c], 0.0)
+                    distance += candidate_norms[c]
+                    # What remains of a row that equals the seed is rounding.
+                    if distance <= 1e-14 * candidate_norms[c]:
+                        distance = 0.0
                 if dense is not None:
                     for f in range(candidates.shape[1]):
                         distance += (np.float64(dense[i, f]) - candidates[c, f]) ** 2
-                least = min(least, distance)
-            potentials[c] += w * least
+                if distance < least:
+                    least = distance
+                    if new >= 0:
+                        closest[i] = distance
+                        nearest[i] = new
+            masses[bucket[i] if new >= 0 else c] += w * least
