@@ -95,6 +95,7 @@ def two_smallest(products, half, nearest, first, second):  # type: ignore[no-unt
 
     A tournament of four centres at a time, in vector lanes of rows. Comparisons are strict, so that ties go
     to the lowest index. Written with one scalar a line: other forms do not vectorise.
+    `second` is not the last to be compared, so that its store needs no mask, which is slow on some machines.
     """
     for r in range(products.shape[1]):
         first[r] = np.inf
@@ -123,13 +124,13 @@ def two_smallest(products, half, nearest, first, second):  # type: ignore[no-unt
             winner = winner_b if is_b else winner
             high = high if high < high_b else high_b
             high = high if high < middle else middle
-            best = first[r]
             next_best = second[r]
+            high = high if high < next_best else next_best
+            best = first[r]
             champion = nearest[r]
             is_new = low < best
             middle = best if is_new else low
-            high = high if high < middle else middle
-            second[r] = high if high < next_best else next_best
+            second[r] = high if high < middle else middle
             nearest[r] = winner if is_new else champion
             first[r] = low if is_new else best
 
@@ -179,6 +180,7 @@ def nearest_centers(  # type: ignore[no-untyped-def]
 @compiled
 def doubtful_rows(  # type: ignore[no-untyped-def]
     dense, values, columns, starts, centers, norms, thresholds, decay, gaps, labels, slack, lower, visited,
+    uppers,
 ):  # fmt: skip
     """List in `visited` the rows whose label may have to change; return how many there are.
 
@@ -187,27 +189,36 @@ def doubtful_rows(  # type: ignore[no-untyped-def]
     `thresholds[a] − decay[a]` and any other by at most `decay[a]` (both grow from iteration to iteration and
     are added when bounds are stored, so that a row which is passed over is only read). `gaps[a]` is at most
     the distance from centre a to the nearest other. A label of −1 marks a row never visited.
+
+    Rows are taken in runs as long as `uppers`, which is room to work in. A run is three loops without
+    branches that depend on the data: those would often be mispredicted.
     """
     n_visited = 0
-    for i in range(labels.shape[0]):
-        label = np.int64(labels[i])
-        if label >= 0:
-            if slack[i] > thresholds[label]:
-                continue
-            norm = 0.0
-            if values is not None:
-                for position in range(starts[i], starts[i + 1]):
-                    norm += np.float64(values[position]) ** 2
-            own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
-            room = 0.0 if values is None else norm + norms[label]
-            upper = np.sqrt((own + room * EXACT) * (1.0 + EXACT))
+    for start in range(0, labels.shape[0], uppers.shape[0]):
+        n_listed = n_visited
+        for i in range(start, min(start + uppers.shape[0], labels.shape[0])):
+            visited[n_listed] = i
+            n_listed += 0 if slack[i] > thresholds[max(labels[i], 0)] else 1
+        listed = visited[n_visited:n_listed]
+        for t in range(listed.shape[0]):
+            i, norm, uppers[t] = listed[t], 0.0, np.inf
+            label = np.int64(labels[i])
+            if label >= 0:
+                if values is not None:
+                    for position in range(starts[i], starts[i + 1]):
+                        norm += np.float64(values[position]) ** 2
+                own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
+                room = 0.0 if values is None else norm + norms[label]
+                uppers[t] = (own + room * EXACT) * (1.0 + EXACT)
+        for t in range(listed.shape[0]):
+            i, upper = listed[t], np.sqrt(uppers[t])
+            label = np.int64(max(labels[i], 0))
             others = max(np.float64(lower[i]) - decay[label], gaps[label] - upper)
-            if upper < others:
-                lower[i] = (others + decay[label]) * (1.0 - STORED_DOWN)
-                slack[i] = (others - upper + thresholds[label]) * (1.0 - STORED_DOWN)
-                continue
-        visited[n_visited] = i
-        n_visited += 1
+            # A row that has to be visited is given other bounds there.
+            lower[i] = (others + decay[label]) * (1.0 - STORED_DOWN)
+            slack[i] = (others - upper + thresholds[label]) * (1.0 - STORED_DOWN)
+            visited[n_visited] = i
+            n_visited += 0 if upper < others else 1
     return n_visited
 
 

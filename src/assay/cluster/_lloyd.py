@@ -17,6 +17,7 @@ from assay.rows import Block, Rows
 
 TINY_SHARE = 1e-8
 FEW_DISTANCES = 2**13  # up to here, bounds cost more than the distances they save
+RUN_ROWS = 512
 REACH = 1.0 + 1e-9  # distances between centres are rounded; the bounds built on them are widened by this
 
 
@@ -150,8 +151,8 @@ def new_bounds(data: Rows, n_clusters: int) -> Bounds:
     n_samples = data.shape[0]
     return Bounds(
         np.full(n_samples, -1, dtype=np.int32),
-        np.empty(n_samples, dtype=np.float32),
-        np.empty(n_samples, dtype=np.float32),
+        np.full(n_samples, -np.inf, dtype=np.float32),
+        np.full(n_samples, -np.inf, dtype=np.float32),
         np.zeros(n_clusters),
         np.zeros(n_clusters),
     )
@@ -182,7 +183,17 @@ def _assign_block(
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
     visited = np.empty(block.X.shape[0], dtype=np.int64)
     n_visited = loops.doubtful_rows(
-        *features, centers.centers, centers.norms, thresholds, decay, gaps, labels, slack, lower, visited
+        *features,
+        centers.centers,
+        centers.norms,
+        thresholds,
+        decay,
+        gaps,
+        labels,
+        slack,
+        lower,
+        visited,
+        np.empty(min(RUN_ROWS, len(visited))),
     )
     if n_visited == 0:
         return Moves(sums, counts, 0.0, 0)
