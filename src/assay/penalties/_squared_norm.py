@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ class SquaredNorm:
     >>> penalty.value(w), penalty.proximal(w, step=0.5).ravel()
     (array([5.]), array([0.5, 1. ]))
     """
+
+    convex: ClassVar[bool] = True
 
     strength: Any
 
@@ -48,3 +50,11 @@ class SquaredNorm:
         dual point ν = −∇ℓ that of the loss vanishes.
         """
         return np.sum((self.strength * coef - dual) ** 2, axis=0) / (2 * self.strength)
+
+    def subgradient_distance(self, coef: NDArray, dual: NDArray) -> NDArray:
+        """‖u − αw‖ of each column."""
+        return np.sqrt(np.sum((dual - self.strength * coef) ** 2, axis=0))
+
+    def critical_strength(self, gradient_at_zero: NDArray) -> NDArray:
+        """No finite strength gives zero: ∞, or 0 for a column whose gradient is zero already."""
+        return np.where(np.any(np.asarray(gradient_at_zero) != 0, axis=0), np.inf, 0.0)

@@ -1,0 +1,214 @@
+"""Norms of vectors and matrices, their duals, and the inequalities between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.certificates import Certificate, Certificates
+from assay.parameters import refusal
+from assay.penalties._arguments import floating, rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """A norm: its name, its formula, the name of its dual, whether ‖AB‖ ≤ ‖A‖‖B‖."""
+
+    name: str
+    formula: str
+    kind: Literal["vector", "matrix"]
+    dual: str
+    submultiplicative: bool
+    function: Callable[[NDArray], NDArray]
+
+    def __call__(self, x: NDArray) -> float:
+        """The norm of x."""
+        x = floating(x)
+        if x.ndim != (1 if self.kind == "vector" else 2):
+            raise refusal(f"the {self.name} norm", "x", f"a {self.kind}", x)
+        return float(self.function(x)) if x.size else 0.0
+
+
+def _singular_values(x: NDArray) -> NDArray:
+    return np.linalg.svd(x, compute_uv=False)
+
+
+def _row_lengths(x: NDArray) -> NDArray:
+    return np.sqrt(np.sum(x**2, axis=1))
+
+
+NORMS: Mapping[str, Norm] = {
+    norm.name: norm
+    for norm in (
+        Norm("l1", "Σ|x_j|", "vector", "linf", False, lambda x: np.sum(np.abs(x))),
+        Norm("l2", "√Σx_j²", "vector", "l2", False, lambda x: np.sqrt(np.sum(x**2))),
+        Norm("linf", "max|x_j|", "vector", "l1", False, lambda x: np.max(np.abs(x))),
+        Norm("frobenius", "√Σx_jk²", "matrix", "frobenius", True, lambda x: np.sqrt(np.sum(x**2))),
+        Norm("spectral", "σ₁", "matrix", "nuclear", True, lambda x: np.max(_singular_values(x))),
+        Norm("nuclear", "Σσ_i", "matrix", "spectral", True, lambda x: np.sum(_singular_values(x))),
+        Norm(
+            "induced_1",
+            "max_k Σ_j|x_jk|, the largest column sum",
+            "matrix",
+            "column_maxima",
+            True,
+            lambda x: np.max(np.sum(np.abs(x), axis=0)),
+        ),
+        Norm(
+            "induced_inf",
+            "max_j Σ_k|x_jk|, the largest row sum",
+            "matrix",
+            "row_maxima",
+            True,
+            lambda x: np.max(np.sum(np.abs(x), axis=1)),
+        ),
+        Norm(
+            "column_maxima",
+            "Σ_k max_j|x_jk|",
+            "matrix",
+            "induced_1",
+            True,
+            lambda x: np.sum(np.max(np.abs(x), axis=0)),
+        ),
+        Norm(
+            "row_maxima",
+            "Σ_j max_k|x_jk|",
+            "matrix",
+            "induced_inf",
+            True,
+            lambda x: np.sum(np.max(np.abs(x), axis=1)),
+        ),
+        Norm("l1_l2", "Σ_j ‖x_j‖₂, rows x_j", "matrix", "linf_l2", True, lambda x: np.sum(_row_lengths(x))),
+        Norm(
+            "linf_l2", "max_j ‖x_j‖₂, rows x_j", "matrix", "l1_l2", False, lambda x: np.max(_row_lengths(x))
+        ),
+        Norm("l1_l1", "Σ|x_jk|", "matrix", "linf_linf", True, lambda x: np.sum(np.abs(x))),
+        Norm("linf_linf", "max|x_jk|", "matrix", "l1_l1", False, lambda x: np.max(np.abs(x))),
+    )
+}
+
+
+def _named(owner: str, name: str) -> Norm:
+    if name not in NORMS:
+        raise refusal(owner, "name", f"one of {', '.join(NORMS)}", name)
+    return NORMS[name]
+
+
+def norm(x: NDArray, name: str) -> float:
+    """The named norm of a vector or matrix; the names and formulas are the keys and values of `NORMS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import norm
+    >>> A = np.array([[3.0, 0.0], [4.0, 0.0]])
+    >>> norm(A, "nuclear"), norm(A, "induced_1"), norm(A, "induced_inf")
+    (5.0, 7.0, 4.0)
+
+    References
+    ----------
+    Wei §1.2.1.
+    """
+    return _named("norm", name)(x)
+
+
+def dual_norm(x: NDArray, name: str) -> float:
+    """Supremum of ⟨x, z⟩ over the unit ball of the named norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import dual_norm
+    >>> dual_norm(np.array([3.0, -4.0]), "l1")
+    4.0
+    """
+    return NORMS[_named("dual_norm", name).dual](x)
+
+
+def n_nonzero_rows(x: NDArray) -> int:
+    """‖X‖_{2,0}, the number of rows that are not zero; not a norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import n_nonzero_rows
+    >>> n_nonzero_rows(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    1
+    """
+    return int(np.count_nonzero(np.any(np.asarray(x) != 0, axis=1)))
+
+
+def n_nonzero_diagonal(x: NDArray) -> int:
+    """‖diag(X)‖₀, the number of diagonal entries that are not zero; not a norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import n_nonzero_diagonal
+    >>> n_nonzero_diagonal(np.array([[0.0, 1.0], [0.0, 2.0]]))
+    1
+    """
+    return int(np.count_nonzero(np.diag(x)))
+
+
+def norm_inequalities(x: NDArray) -> Certificates:
+    """The inequalities between the norms of x, measured.
+
+    For a vector of d entries, ‖x‖∞ ≤ ‖x‖₂ ≤ ‖x‖₁ ≤ √d ‖x‖₂ ≤ d ‖x‖∞. For an m × n matrix of rank r,
+    σ₁ ≤ ‖X‖_F ≤ ‖X‖_* ≤ √r ‖X‖_F ≤ r σ₁, σ₁² ≤ ‖X‖₁‖X‖∞ (induced norms), ‖X‖₁ ≤ √m σ₁ and ‖X‖∞ ≤ √n σ₁.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import norm_inequalities
+    >>> norm_inequalities(np.array([1.0, -2.0, 2.0])).holds
+    True
+    """
+    x = floating(x)
+    if x.ndim == 1:
+        size = {name: norm(x, name) for name in ("l1", "l2", "linf")}
+        d = len(x)
+        chain = [
+            ("‖x‖∞", size["linf"]),
+            ("‖x‖₂", size["l2"]),
+            ("‖x‖₁", size["l1"]),
+            ("√d ‖x‖₂", math.sqrt(d) * size["l2"]),
+            ("d ‖x‖∞", d * size["linf"]),
+        ]
+        links = list(pairwise(chain))
+    else:
+        names = ("spectral", "frobenius", "nuclear", "induced_1", "induced_inf")
+        spectral, frobenius, nuclear, columns, rows = (norm(x, name) for name in names)
+        rank = int(np.linalg.matrix_rank(x))
+        m, n = x.shape
+        chain = [
+            ("σ₁", spectral),
+            ("‖X‖_F", frobenius),
+            ("‖X‖_*", nuclear),
+            ("√r ‖X‖_F", math.sqrt(rank) * frobenius),
+            ("r σ₁", rank * spectral),
+        ]
+        links = [
+            *pairwise(chain),
+            (("σ₁²", spectral**2), ("‖X‖₁ ‖X‖∞", columns * rows)),
+            (("‖X‖₁", columns), ("√m σ₁", math.sqrt(m) * spectral)),
+            (("‖X‖∞", rows), ("√n σ₁", math.sqrt(n) * spectral)),
+        ]
+    return Certificates(
+        Certificate(
+            f"{low} ≤ {high}.",
+            low,
+            small,
+            "<=",
+            large,
+            source="Wei §1.2.1",
+            tolerance=rounding(x) * x.size * large,
+        )
+        for (low, small), (high, large) in links
+    )
