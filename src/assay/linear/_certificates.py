@@ -12,6 +12,9 @@ from assay.solvers import Solution
 
 FLOAT32 = np.dtype(np.float32)
 
+ROUNDING_OF_SUMS = 32 * float(np.finfo(np.float64).eps)
+"""Rounding of a sum of squares by blocks, relative, with room."""
+
 LARGEST_CONDITION = 1e11
 """Condition number beyond which fewer than about four digits of a coefficient are certain."""
 
@@ -72,6 +75,25 @@ def uniqueness(solution: Solution, n_features: int) -> Certificate:
         relation="<=",
         bound=1e-8,
         source="Peyré, least squares (pseudo-inverse)",
+    )
+
+
+def noise_digits(total_ss: Array, residual_ss: Array, *, squared: bool) -> Certificate:
+    """Whether the noise variance is more than rounding, worst target.
+
+    Σ s r² from second moments is a difference of numbers of the size of Σ s y², and has lost their rounding;
+    from the residuals themselves only the rounding of y is lost.
+    """
+    ratio = np.divide(total_ss, residual_ss, out=np.full_like(total_ss, np.inf), where=residual_ss > 0)
+    lost = ROUNDING_OF_SUMS * (ratio if squared else np.sqrt(ratio))
+    remedy = "; give inference the rows to measure it on the residuals" if squared else ""
+    return Certificate(
+        claim=f"The noise variance is known to at least four digits{remedy}.",
+        quantity="relative rounding of the noise variance",
+        value=float(lost.max()),
+        relation="<=",
+        bound=1e-4,
+        source="Rudi & Şimşekli §1.3.3",
     )
 
 

@@ -59,7 +59,11 @@ class Evidence(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """A fitted linear model before it becomes attributes."""
+    """A fitted linear model before it becomes attributes.
+
+    `mean_x` are the weighted column means (zeros without an intercept); `triangle` is R with RᵀR = XᵀX where
+    the fit found it without squaring.
+    """
 
     coef: Array
     intercept: Array
@@ -68,6 +72,8 @@ class Fit(NamedTuple):
     scatter: Array | None
     trace: list[float]
     solver: str
+    mean_x: Array
+    triangle: Array | None = None
 
 
 def fit_linear(
@@ -110,12 +116,13 @@ def fit_linear(
         )
         intercept = mean_y - mean_x @ solution.coef
         evidence = gather_evidence(data, solution.coef, intercept, fit_intercept=fit_intercept)
-        return Fit(solution.coef, intercept, solution, evidence, None, [], solver)
+        return Fit(solution.coef, intercept, solution, evidence, None, [], solver, mean_x)
 
     stats = moments(data, center=fit_intercept)
     trace: list[float] = []
     found: Solution | None = None
     residual_ss: Array | None = None
+    root: Array | None = None
     if solver == "gradient_descent":
         found, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
     elif solver in ("auto", "cholesky"):
@@ -125,12 +132,14 @@ def fit_linear(
         factor[:, :d][:, stats.constant] = 0.0
         found = by_triangle(factor, d, alpha)
         residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ found.coef) ** 2, axis=0)
+        root = factor[:d, :d].copy()
         solver = "qr"
     intercept = stats.mean_y - stats.mean_x @ found.coef
     evidence = evidence_of_moments(stats, found.coef, residual_ss)
-    return Fit(
-        found.coef, intercept, found, evidence, stats.xx, trace, "cholesky" if solver == "auto" else solver
-    )
+    solver = "cholesky" if solver == "auto" else solver
+    # A view would keep the moments of all the targets alive.
+    scatter = stats.xx.copy() if data.n_targets > d else stats.xx
+    return Fit(found.coef, intercept, found, evidence, scatter, trace, solver, stats.mean_x, root)
 
 
 def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
@@ -161,7 +170,7 @@ def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
         np.linalg.norm(X, axis=0),
         np.sum(y**2, axis=0),
     )
-    return Fit(solution.coef, intercept, solution, evidence, None, [], "dual")
+    return Fit(solution.coef, intercept, solution, evidence, None, [], "dual", mean[:d])
 
 
 def plain_rows(block: Block, shift: Array) -> Array:

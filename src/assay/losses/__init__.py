@@ -2,6 +2,47 @@
 
 from __future__ import annotations
 
+from assay.losses._absolute import Absolute, Huber, Quantile
+from assay.losses._counts import NegativeBinomial, Poisson
+from assay.losses._cumulative import CumulativeResponse, Probit
+from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
+from assay.losses._insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
+from assay.losses._log_link import LogLinkLoss
+from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
+from assay.losses._loss import Loss
+from assay.losses._margin import MarginLoss
+from assay.losses._multinomial import Multinomial, ReferenceMultinomial, logsumexp, softmax
+from assay.losses._named import LOSS_NAMES, loss
+from assay.losses._positive import Gamma, Tweedie
 from assay.losses._squared import Squared
 
-__all__ = ["Squared"]
+__all__ = [
+    "LOSS_NAMES",
+    "Absolute",
+    "CrossEntropy",
+    "CumulativeResponse",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Gamma",
+    "Hinge",
+    "Huber",
+    "LogLinkLoss",
+    "Logistic",
+    "Loss",
+    "MarginLoss",
+    "Multinomial",
+    "NegativeBinomial",
+    "Poisson",
+    "Probit",
+    "Quantile",
+    "ReferenceMultinomial",
+    "Savage",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Tweedie",
+    "ZeroOne",
+    "logsumexp",
+    "loss",
+    "softmax",
+]

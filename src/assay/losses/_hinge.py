@@ -1,0 +1,185 @@
+"""Losses of the margin with a corner: hinge, squared hinge, 0-1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.losses._loss import require
+from assay.losses._margin import MarginLoss
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge(MarginLoss):
+    """φ(u) = max(0, 1 − u), labels −1 and +1: the loss of support vector machines.
+
+    At u = 1 the subgradient is 0. u*(η) = sign(2η − 1); at η = ½ every u in [−1, 1] is a minimiser and 0 is
+    given, at η = 0 every u ≤ −1 and at η = 1 every u ≥ 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import Hinge
+    >>> Hinge().minimiser(np.array([0.2, 0.5, 0.9]))
+    array([-1.,  0.,  1.])
+
+    References
+    ----------
+    Sangnier §1.4.1, exercise 1.5; Rudi & Şimşekli §2.1.2.
+    """
+
+    convex: ClassVar[bool] = True
+    smoothness: ClassVar[float] = math.inf
+    strong_convexity: ClassVar[float] = 0.0
+    lipschitz: ClassVar[float] = 1.0
+    majorises_zero_one: ClassVar[bool] = True
+
+    def margin_value(self, margin: NDArray) -> NDArray:
+        """max(0, 1 − u)."""
+        return np.maximum(1 - margin, 0)
+
+    def margin_derivative(self, margin: NDArray) -> NDArray:
+        """−1 where u < 1, 0 elsewhere."""
+        left = np.asarray(1 - margin)
+        return -(left > 0).astype(left.dtype)
+
+    def margin_curvature(self, margin: NDArray) -> NDArray:
+        """0, as it is at every u ≠ 1."""
+        return np.zeros_like(margin)
+
+    def margin_conjugate(self, slope: NDArray) -> NDArray:
+        """The slope itself, for −1 ≤ s ≤ 0."""
+        return np.where((slope >= -1) & (slope <= 0), slope, np.inf)
+
+    def minimiser(self, eta: NDArray) -> NDArray:
+        """The sign of 2η − 1."""
+        return np.sign(2 * eta - 1)
+
+    def minimal_risk(self, eta: NDArray) -> NDArray:
+        """2 min(η, 1 − η)."""
+        return 2 * np.minimum(eta, 1 - eta)
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredHinge(MarginLoss):
+    """φ(u) = max(0, 1 − u)², labels −1 and +1.
+
+    u*(η) = 2η − 1; at η = 0 every u ≤ −1 is a minimiser and at η = 1 every u ≥ 1. The minimal risk is
+    4η(1 − η).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import SquaredHinge
+    >>> SquaredHinge().minimiser(np.array([0.25, 0.5, 1.0]))
+    array([-0.5,  0. ,  1. ])
+
+    References
+    ----------
+    Sangnier, examination of 2023, exercise 3.
+    """
+
+    convex: ClassVar[bool] = True
+    smoothness: ClassVar[float] = 2.0
+    strong_convexity: ClassVar[float] = 0.0
+    lipschitz: ClassVar[float] = math.inf
+    majorises_zero_one: ClassVar[bool] = True
+
+    def margin_value(self, margin: NDArray) -> NDArray:
+        """max(0, 1 − u)²."""
+        return np.maximum(1 - margin, 0) ** 2
+
+    def margin_derivative(self, margin: NDArray) -> NDArray:
+        """−2 max(0, 1 − u)."""
+        return -2 * np.maximum(1 - margin, 0)
+
+    def margin_curvature(self, margin: NDArray) -> NDArray:
+        """2 where u < 1, 0 elsewhere."""
+        left = np.asarray(1 - margin)
+        return 2 * (left > 0).astype(left.dtype)
+
+    def margin_conjugate(self, slope: NDArray) -> NDArray:
+        """φ*(s) = s + ¼ s² for s ≤ 0."""
+        return np.where(slope <= 0, slope + slope**2 / 4, np.inf)
+
+    def minimiser(self, eta: NDArray) -> NDArray:
+        """2η − 1."""
+        return 2 * eta - 1
+
+    def minimal_risk(self, eta: NDArray) -> NDArray:
+        """4η(1 − η)."""
+        return 4 * eta * (1 - eta)
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroOne(MarginLoss):
+    """φ(u) = 1{u ≤ 0}, labels −1 and +1: the error itself, for evaluation only.
+
+    u*(η) is any number of the sign of 2η − 1; that sign is given, 0 at η = ½ where every u ≠ 0 is a minimiser
+    but 0 is not. There are no useful derivatives: asking for them raises.
+
+    Parameters
+    ----------
+    ties : {"error", "positive"}, default="error"
+        Whether f = 0 counts as an error for both labels, or as the prediction +1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import ZeroOne
+    >>> ZeroOne().value(np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.3, 0.0]))
+    array([0., 1., 1.])
+    >>> ZeroOne(ties="positive").value(np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.3, 0.0]))
+    array([0., 1., 0.])
+
+    References
+    ----------
+    Sangnier §1.2.1; Rudi & Şimşekli §2.1.2.
+    """
+
+    ties: str = "error"
+    convex: ClassVar[bool] = False
+    smoothness: ClassVar[float] = math.inf
+    strong_convexity: ClassVar[float] = 0.0
+    lipschitz: ClassVar[float] = math.inf
+    majorises_zero_one: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require(self, "ties", parameters.one_of("error", "positive"))
+
+    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """1 where the sign of the prediction is not the label."""
+        if self.ties == "error":
+            return self.margin_value(y * prediction)
+        margin = np.asarray(y * prediction)
+        return ((margin < 0) | ((margin == 0) & (np.asarray(y) < 0))).astype(margin.dtype)
+
+    def margin_value(self, margin: NDArray) -> NDArray:
+        """1{u ≤ 0}."""
+        margin = np.asarray(margin)
+        return (margin <= 0).astype(margin.dtype)
+
+    def margin_derivative(self, margin: NDArray) -> NoReturn:
+        """There is none to descend along."""
+        raise NotImplementedError("The 0-1 loss is for evaluation: minimise Hinge, Logistic or Exponential.")
+
+    def margin_curvature(self, margin: NDArray) -> NoReturn:
+        """There is none to descend along."""
+        self.margin_derivative(margin)
+
+    def margin_conjugate(self, slope: NDArray) -> NDArray:
+        """0 at s = 0, inf elsewhere."""
+        return np.where(slope == 0, np.zeros_like(slope), np.inf)
+
+    def minimiser(self, eta: NDArray) -> NDArray:
+        """The sign of 2η − 1."""
+        return np.sign(2 * eta - 1)
+
+    def minimal_risk(self, eta: NDArray) -> NDArray:
+        """min(η, 1 − η)."""
+        return np.minimum(eta, 1 - eta)
