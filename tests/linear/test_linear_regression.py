@@ -103,6 +103,38 @@ def test_gradient_descent_takes_constant_steps_from_zero(table):
     assert_allclose(model.coef_, np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-6)
 
 
+class Watcher:
+    """Keeps the score of the model at every iteration, and stops after `patience` of them."""
+
+    def __init__(self, patience):
+        self.patience, self.scores = patience, []
+
+    def setup(self, estimator, context):
+        self.scores.clear()
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        if fitted_estimator is not None:
+            self.scores.append(fitted_estimator.score(X, y))
+        return len(self.scores) >= self.patience
+
+
+def test_callbacks_see_the_model_of_every_iteration_and_can_stop_it(table):
+    X, y = table
+    watcher = Watcher(patience=4)
+    model = LinearRegression(solver="gradient_descent").set_callbacks(watcher)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert model.n_iter_ == 4
+    assert np.all(np.diff(watcher.scores) > 0)
+    assert watcher.scores[-1] == pytest.approx(model.score(X, y))
+
+
 def test_a_stopped_descent_warns_and_its_certificate_fails(table):
     X, y = table
     with pytest.warns(ConvergenceWarning, match="max_iter=3"):

@@ -78,7 +78,7 @@ def test_all_routes_lead_to_the_same_coefficients(rng):
     )
     data = rows(X, y)
     stats = moments(data, center=False)
-    options = {"tol": 1e-13, "max_iter": 5000, "report": lambda coef: False}
+    options = {"tol": 1e-13, "max_iter": 5000, "report": lambda coef, intercept: False}
     found = {
         "cholesky": by_cholesky(stats, alpha),
         "triangle": by_triangle(triangle(data, np.zeros(8)), 6, alpha),
@@ -102,7 +102,7 @@ def test_cholesky_declines_what_squaring_would_spoil(rng):
 def test_conjugate_gradients_end_after_as_many_steps_as_there_are_distinct_eigenvalues(rng):
     q, _ = np.linalg.qr(rng.standard_normal((40, 6)))
     X = q * np.array([1, 1, 1, 2, 2, 3.0])
-    options = {"tol": 1e-10, "max_iter": 100, "report": lambda coef: False}
+    options = {"tol": 1e-10, "max_iter": 100, "report": lambda coef, intercept: False}
     solution, _, _ = by_conjugate_gradient(rows(X, q.sum(axis=1)), np.zeros(1), center=False, **options)
     assert solution.n_iter == 3
 
@@ -113,7 +113,7 @@ def test_gradient_descent_decreases_and_can_be_stopped(rng):
     seen = []
     options = {"tol": 1e-14, "max_iter": 1000}
     solution, trace = by_gradient_descent(
-        stats, np.zeros(1), report=lambda coef: seen.append(coef) or len(seen) == 5, **options
+        stats, np.zeros(1), report=lambda coef, intercept: seen.append(coef) or len(seen) == 5, **options
     )
     assert solution.n_iter == 5
     assert not solution.converged

@@ -84,7 +84,7 @@ def fit_linear(
     solver: str,
     tol: float,
     max_iter: int,
-    report: Report = lambda coef: False,
+    report: Report = lambda coef, intercept: False,
 ) -> Fit:
     """Minimise Σ s ‖y − b − w·x‖² + α‖w‖², b not penalised.
 
@@ -102,7 +102,7 @@ def fit_linear(
     tol, max_iter
         Stopping rule of the two iterations.
     report : callable
-        Told the coefficients after each iteration; true asks to stop.
+        Told the coefficients and intercepts after each iteration; true asks to stop.
     """
     n, d = data.shape
     if solver == "auto":

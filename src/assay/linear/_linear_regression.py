@@ -129,18 +129,7 @@ class LinearRegression(LinearModel):
             A weight of 2 means the row stands there twice.
         """
         data = self._open_rows(X, y, sample_weight, with_target=True)
-        watch = self._watch_solver(X, y)
-        with watch.run(self.solver):
-            fit = fit_linear(
-                data,
-                np.zeros(data.n_targets),
-                fit_intercept=self.fit_intercept,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                report=lambda coef: watch.iteration(lambda: {"coef_": coef[:, 0], "intercept_": 0.0}),
-            )
-        watch.finish()
+        fit = self._solve(X, y, data, np.zeros(data.n_targets))
         self._store(fit, data)
         self.feature_means_, self.triangle_ = fit.mean_x, fit.triangle
         self._store_likelihood(fit.evidence, fit.solution.rank, vector=self.coef_.ndim == 1)

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
-from assay.base import IterativeModel, Watch
-from assay.linear._engine import Array, Evidence, Fit, gather_evidence
+from assay.base import IterativeModel
+from assay.linear._engine import Array, Evidence, Fit, fit_linear, gather_evidence
 from assay.parameters import Domain
 from assay.rows import Block, Rows
 from assay.solvers import minimum_norm, triangle
@@ -103,8 +103,26 @@ class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
         """Whether the target is a vector (and not a matrix of one or more columns)."""
         return bool(data.head(1, target_dimension) == 1)
 
-    def _watch_solver(self, X: Any, y: Any) -> Watch:
-        return self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+    def _solve(self, X: Any, y: Any, data: Rows, alpha: NDArray) -> Fit:
+        """Run the engine with the parameters of the model, callbacks looking on."""
+        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+        which = 0 if self._targets(data) else slice(None)
+
+        def report(coef: Array, intercept: Array) -> bool:
+            return watch.iteration(lambda: {"coef_": coef.T[which], "intercept_": intercept[which]})
+
+        with watch.run(self.solver):
+            fit = fit_linear(
+                data,
+                alpha,
+                fit_intercept=self.fit_intercept,
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=report,
+            )
+        watch.finish()
+        return fit
 
     def _store(self, fit: Fit, data: Rows) -> None:
         """Turn a fit into attributes, in the precision of the table and the shape of the target."""

@@ -12,7 +12,7 @@ from sklearn.callback import with_callbacks
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear._certificates import duality_gap, orthogonality, uniqueness
-from assay.linear._engine import Array, Evidence, fit_linear
+from assay.linear._engine import Array, Evidence
 from assay.linear._predictor import LinearModel
 from assay.linear._ridge_path import RidgePath, ridge_path
 from assay.parameters import Domain
@@ -136,18 +136,7 @@ class Ridge(LinearModel):
         alpha = self._penalties(data)
         if self.solver == "dual" and alpha.min() == 0:
             raise self._refuse("alpha", "above 0 with solver='dual'")
-        watch = self._watch_solver(X, y)
-        with watch.run(self.solver):
-            fit = fit_linear(
-                data,
-                alpha,
-                fit_intercept=self.fit_intercept,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                report=lambda coef: watch.iteration(lambda: {"coef_": coef[:, 0], "intercept_": 0.0}),
-            )
-        watch.finish()
+        fit = self._solve(X, y, data, alpha)
         self._store(fit, data)
         scalar = np.ndim(self.alpha if self.penalty_strength is None else self.penalty_strength) == 0
         self.alpha_ = float(alpha[0]) if scalar else alpha

@@ -13,8 +13,8 @@ from assay.solvers._finite import require_finite
 from assay.solvers._least_squares import Array, Solution
 from assay.solvers._moments import Moments
 
-Report = Callable[[Array], bool]
-"""Told the coefficients after each iteration; true asks the solver to stop."""
+Report = Callable[[Array, Array], bool]
+"""Told the coefficients and intercepts after each iteration; true asks the solver to stop."""
 
 
 def by_gradient_descent(
@@ -42,7 +42,7 @@ def by_gradient_descent(
             converged = True
             break
         coef = coef - gradient / smoothness
-        if report(coef):
+        if report(coef, moments.mean_y - moments.mean_x @ coef):
             break
     d = coef.shape[0]
     # From zero, descent never leaves the row space: its limit is the minimum-norm solution.
@@ -122,7 +122,7 @@ def by_conjugate_gradient(
         converged = bool(np.all(squared <= goal))
         ratio = np.divide(squared, previous, out=np.zeros_like(squared), where=previous > 0)
         direction = residual + ratio * direction
-        if report(coef):
+        if report(coef, mean_y - mean_x @ coef):
             break
     d = coef.shape[0]
     return (
