@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize
 
 from assay.parameters import ParameterError
+from assay.penalties import Ball
 from assay.solvers import (
     Smooth,
     Trace,
@@ -25,7 +26,6 @@ from assay.solvers import (
     least_squares_objective,
     linear_rate,
     logistic_objective,
-    onto_ball,
     optimal_step_rate,
     projected_gradient,
     projected_plan,
@@ -297,7 +297,9 @@ def test_projected_descent_keeps_its_bound_and_its_plan(rng):
     constraint = {"type": "ineq", "fun": lambda w: r**2 - w @ w}
     oracle = optimize.minimize(f.value, np.zeros(3), jac=f.gradient, constraints=[constraint], tol=1e-12)
     plan = projected_plan(r, G, 0.02)
-    found = projected_gradient(f, onto_ball(r), start, step=plan.step, n_iter=plan.n_iter, keep_points=True)
+    found = projected_gradient(
+        f, Ball(0.0, r).project, start, step=plan.step, n_iter=plan.n_iter, keep_points=True
+    )
     assert found.certificates.holds
     assert plan.bound <= 0.02
     assert found.value - oracle.fun <= plan.bound
@@ -308,14 +310,16 @@ def test_projected_descent_keeps_its_bound_and_its_plan(rng):
     assert means.against(bound, minimum=oracle.fun).holds
     worse = means._replace(values=means.values + bound(plan.n_iter))
     assert not worse.against(bound, minimum=oracle.fun).holds
-    last = projected_gradient(f, onto_ball(r), start, step=1 / f.smoothness, n_iter=500, average=False)
+    last = projected_gradient(
+        f, Ball(0.0, r).project, start, step=1 / f.smoothness, n_iter=500, average=False
+    )
     assert_allclose(last.point, oracle.x, atol=1e-6)
     assert np.array_equal(last.point, last.last)
 
 
 @pytest.mark.spec("douc/T5.7")
 def test_the_constant_one_radius_needs_a_start_within_one_radius():
-    f, n, project = linear([1.0, 0.0]), 100, onto_ball(1.0)
+    f, n, project = linear([1.0, 0.0]), 100, Ball(0.0, 1.0).project
     near, wrong_side = [0.0, 0.0], [1.0, 0.0]
     plan = projected_plan(1.0, 1.0, 0.1, start_within_radius=True)
     assert plan.n_iter == n
@@ -400,7 +404,7 @@ F, START = random_quadratic(0)
         (lambda: gradient_descent(F, [np.nan]), "start"),
         (lambda: gradient_descent(F, START, tol=-1), "tol"),
         (lambda: gradient_descent(F, START, max_iter=0), "max_iter"),
-        (lambda: projected_gradient(F, onto_ball(1.0), START, step=0.1, n_iter=0), "n_iter"),
+        (lambda: projected_gradient(F, Ball(0.0, 1.0).project, START, step=0.1, n_iter=0), "n_iter"),
         (lambda: linear_rate(0.2, 10.0, 1.0, 1.0), "step"),
         (lambda: linear_rate(0.1, 10.0, 11.0, 1.0), "strong_convexity"),
         (lambda: smooth_rate(0.0, 1.0), "smoothness"),

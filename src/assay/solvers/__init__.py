@@ -79,12 +79,6 @@ from assay.solvers._objective import (
     logistic_objective,
     quadratic,
 )
-from assay.solvers._projections import (
-    onto_ball,
-    onto_box,
-    onto_l1_ball,
-    onto_simplex,
-)
 from assay.solvers._steps import (
     averaging_step,
     constant_step,
@@ -181,10 +175,6 @@ __all__ = [
     "minimum_norm",
     "moments",
     "newton",
-    "onto_ball",
-    "onto_box",
-    "onto_l1_ball",
-    "onto_simplex",
     "optimal_step_rate",
     "plain",
     "power_iteration",
