@@ -143,6 +143,8 @@ class Model(BaseEstimator):
 
     def _open_external(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         data = rows.open_external(X, y, sample_weight)
+        if self._checks_finite:
+            data.trust_values()
         self.n_features_in_ = data.shape[1]
         if data.feature_names is not None:
             self.feature_names_in_ = data.feature_names

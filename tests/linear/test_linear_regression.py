@@ -345,6 +345,17 @@ def test_nan_in_a_large_table_is_found_by_the_walk_itself(rng):
         LinearRegression().fit(X, y)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nan_on_disk_is_found_whoever_looks(rng, tmp_path, weighted):
+    X = rng.standard_normal((500, 3))
+    X[3, 1] = np.nan
+    np.save(tmp_path / "rows.npy", X)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        LinearRegression().fit(
+            tmp_path / "rows.npy", X[:, 0], sample_weight=np.ones(500) if weighted else None
+        )
+
+
 @pytest.mark.parametrize(
     ("weight", "sentence"),
     [

@@ -129,8 +129,9 @@ class LinearRegression(LinearModel):
             A weight of 2 means the row stands there twice.
         """
         data = self._open_rows(X, y, sample_weight, with_target=True)
-        fit = self._solve(X, y, data, np.zeros(data.n_targets))
-        self._store(fit, data)
+        vector = self._targets(data)
+        fit = self._solve(X, y, data, np.zeros(data.n_targets), vector=vector)
+        self._store(fit, data, vector=vector)
         self.feature_means_, self.triangle_ = fit.mean_x, fit.triangle
         self._store_likelihood(fit.evidence, fit.solution.rank, vector=self.coef_.ndim == 1)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)

@@ -103,10 +103,10 @@ class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
         """Whether the target is a vector (and not a matrix of one or more columns)."""
         return bool(data.head(1, target_dimension) == 1)
 
-    def _solve(self, X: Any, y: Any, data: Rows, alpha: NDArray) -> Fit:
+    def _solve(self, X: Any, y: Any, data: Rows, alpha: NDArray, *, vector: bool) -> Fit:
         """Run the engine with the parameters of the model, callbacks looking on."""
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
-        which = 0 if self._targets(data) else slice(None)
+        which = 0 if vector else slice(None)
 
         def report(coef: Array, intercept: Array) -> bool:
             return watch.iteration(lambda: {"coef_": coef.T[which], "intercept_": intercept[which]})
@@ -124,9 +124,8 @@ class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
         watch.finish()
         return fit
 
-    def _store(self, fit: Fit, data: Rows) -> None:
+    def _store(self, fit: Fit, data: Rows, *, vector: bool) -> None:
         """Turn a fit into attributes, in the precision of the table and the shape of the target."""
-        vector = self._targets(data)
         dtype = data.dtype
         coef = fit.coef.T.astype(dtype)
         self.coef_ = coef[0] if vector else coef

@@ -136,8 +136,9 @@ class Ridge(LinearModel):
         alpha = self._penalties(data)
         if self.solver == "dual" and alpha.min() == 0:
             raise self._refuse("alpha", "above 0 with solver='dual'")
-        fit = self._solve(X, y, data, alpha)
-        self._store(fit, data)
+        vector = self._targets(data)
+        fit = self._solve(X, y, data, alpha, vector=vector)
+        self._store(fit, data, vector=vector)
         scalar = np.ndim(self.alpha if self.penalty_strength is None else self.penalty_strength) == 0
         self.alpha_ = float(alpha[0]) if scalar else alpha
         self.penalty_strength_ = self.alpha_ / fit.evidence.weight

@@ -99,6 +99,12 @@ class Rows(ABC):
         For pilots: a rough mean or scale before the walk itself. Walks as little of the source as it can.
         """
 
+    def trust_values(self) -> None:  # noqa: B027 (most sources have nothing to leave)
+        """Leave NaN and infinity in features and target to the caller, whose sums over the rows show them.
+
+        Weights are checked all the same. Sources that check nothing themselves ignore this.
+        """
+
     @property
     def total_weight(self) -> float:
         """Sum of the weights: the number of rows when there are none."""

@@ -102,6 +102,10 @@ class StreamRows(LocalRows):
             if weight.any():
                 self._some_weight.set()
 
+    def trust_values(self) -> None:
+        """See `Rows.trust_values`."""
+        self._checked = not self.has_weight
+
     def _window(self) -> int:
         return n_threads()
 
