@@ -269,6 +269,16 @@ def test_bad_parameters_are_refused_in_one_sentence(kind):
 
 
 @each_instance
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_in_one_sentence(model, value):
+    X, y = sample(model)
+    X[5, 1] = value
+    with pytest.raises(ValueError, match="NaN|infinity") as refusal:
+        prepared(model).fit(X, y)
+    assert "\n" not in str(refusal.value)
+
+
+@each_instance
 def test_hard_tables_neither_crash_nor_lie(model):
     X, y = sample(model)
     hard = {

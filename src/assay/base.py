@@ -66,6 +66,17 @@ def _is_plain_target(y: Any, X: NDArray) -> bool:
     )
 
 
+def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
+    """scikit-learn's `validate_data`, with one sentence about missing values in place of a page."""
+    try:
+        return validate_data(estimator, *data, **options)
+    except ValueError as error:
+        first, _, rest = str(error).partition("\n")
+        if "contains NaN" not in first or not rest:
+            raise
+        raise ValueError(f"{first.rstrip('.')}; drop or fill those rows first.") from None
+
+
 class Model(BaseEstimator):
     """Base of all estimators.
 
@@ -109,10 +120,10 @@ class Model(BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
             target = y.astype(X.dtype, copy=False) if with_target else None
         elif with_target:
-            X, target = validate_data(self, X, y, multi_output=True, y_numeric=True, **options)
+            X, target = _validated(self, X, y, multi_output=True, y_numeric=True, **options)
             target = np.asarray(target, dtype=X.dtype)
         else:
-            X = validate_data(self, X, **options)
+            X = _validated(self, X, **options)
         weight = rows.check_weights(sample_weight, X.shape[0], X.dtype)
         return MemoryRows(X, target, weight)
 
@@ -133,7 +144,7 @@ class Model(BaseEstimator):
         X, y, sample_weight = rows.split_columns(X, y, sample_weight)
         named = hasattr(self, "feature_names_in_")
         if named or not _is_plain(X, finite=_all_finite) or X.shape[1] != self.n_features_in_:
-            X = validate_data(
+            X = _validated(
                 self, X, reset=False, accept_sparse="csr" if self._accepts_sparse else False, dtype=FLOATS
             )
         target = None if y is None else np.asarray(y, dtype=X.dtype)

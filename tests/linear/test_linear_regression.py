@@ -332,7 +332,8 @@ def test_bad_tables_are_refused_in_one_sentence(table, change, sentence):
     X, y = change(*table)
     with pytest.raises(ValueError, match=sentence) as refusal:
         LinearRegression().fit(X, y)
-    assert refusal.value.__cause__ is None or "\n" not in str(refusal.value)
+    if "2D array" not in sentence:  # scikit-learn's own words, which its checks ask for
+        assert "\n" not in str(refusal.value)
 
 
 def test_nan_in_a_large_table_is_found_by_the_walk_itself(rng):
