@@ -273,7 +273,7 @@ def test_bad_parameters_are_refused_in_one_sentence(kind):
 def test_values_that_are_not_finite_are_refused_in_one_sentence(model, value):
     X, y = sample(model)
     X[5, 1] = value
-    with pytest.raises(ValueError, match="NaN|infinity") as refusal:
+    with pytest.raises(ValueError, match=r"NaN|infinity") as refusal:
         prepared(model).fit(X, y)
     assert "\n" not in str(refusal.value)
 
