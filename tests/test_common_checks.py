@@ -8,14 +8,14 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone, is_clusterer, is_regressor
+from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 import assay
 from assay.base import IterativeModel
-from assay.datasets import Blobs, LinearGaussian
+from assay.datasets import Blobs, GaussianClasses, LinearGaussian
 from assay.rows import threads
 from estimators import estimator_classes, instances
 
@@ -32,6 +32,9 @@ def sample(model, n_samples=240, seed=3):
     if is_clusterer(model):
         centers = 6 * np.vstack([np.eye(4), -np.eye(4)])  # as many blobs as the default number of clusters
         return Blobs(centers=centers, cluster_std=0.5).sample(n_samples, random_state=seed).X, None
+    if is_classifier(model):
+        means = [[0.6, -0.4, 0.0, 0.0], [-0.6, 0.4, 0.3, 0.0]]  # overlapping: an unpenalised fit exists
+        return GaussianClasses(means).sample(n_samples, random_state=seed)
     assert is_regressor(model), "add a law for the new kind of estimator here"
     law = LinearGaussian([1.0, -2.0, 0.5, 0.0], intercept=3.0, noise_std=0.5, covariance=np.eye(4))
     return law.sample(n_samples, random_state=seed)
@@ -51,7 +54,9 @@ def outputs(model, X):
 
 def agree(first, second, X, *, atol=1e-7):
     """Equal predictions: for labels up to a few rows on a border, else to rounding."""
-    if is_clusterer(first):
+    if is_classifier(first):
+        assert_allclose(first.decision_function(X), second.decision_function(X), atol=atol)
+    elif is_clusterer(first):
         assert np.mean(outputs(first, X) != outputs(second, X)) < 0.01
     else:
         assert_allclose(outputs(first, X), outputs(second, X), atol=atol)
@@ -102,7 +107,9 @@ def test_float32_stays_float32(model):
     for name, value in float_attributes(fitted).items():
         if re.match(r"(coef|intercept|cluster_centers|dual_coef)_$", name):
             assert value.dtype == np.float32, name
-    if not is_clusterer(model):
+    if is_classifier(model):
+        assert fitted.decision_function(X32).dtype == np.float32
+    elif not is_clusterer(model):
         assert fitted.predict(X32).dtype == np.float32
     agree(fitted, prepared(model).fit(X, y), X32, atol=2e-2)
 

@@ -11,15 +11,16 @@ from assay.display._columns import column_names, shortened
 from assay.display._predictions import draw_predictions, draw_residuals
 from assay.display._registry import choose, draw, require_data
 from assay.display._style import ACCENT, FAINT_INK, PALETTE
-from assay.linear import LinearRegression, Ridge
+from assay.linear import Ridge
+from assay.linear._predictor import LinearRegressor
 
 MAX_COEFFICIENTS = 20
 MAX_NAMED_CURVES = 8
 
 
-@draw.register(LinearRegression)
+@draw.register(LinearRegressor)
 def draw_linear_regression(
-    model: LinearRegression,
+    model: LinearRegressor,
     X: Any = None,
     y: Any = None,
     *,

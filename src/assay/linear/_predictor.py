@@ -22,8 +22,33 @@ from assay.solvers import minimum_norm, triangle
 SOLVERS = ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
 
 
-class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
-    """A prediction x ↦ w·x + b, with the geometry of the table it was fitted on."""
+class LinearPredictor(IterativeModel):
+    """Scores x ↦ w·x + b: one, or one a row of `coef_`."""
+
+    coef_: NDArray
+    intercept_: Any
+
+    def _scores(self, X: Any) -> Any:
+        """Scores of each row: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        width = self.coef_.shape[0] if self.coef_.ndim == 2 else None
+        return data.map(affine, self.coef_.T, self.intercept_, dtype=self.coef_.dtype, width=width)
+
+
+class LinearRegressor(RegressorMixin, LinearPredictor):
+    """A prediction x ↦ w·x + b of a number, or of several."""
+
+    def predict(self, X: Any) -> Any:
+        """Predicted target of each row: an array, or a lazy Dask array for Dask input."""
+        return self._scores(X)
+
+    def residuals(self, X: Any, y: Any) -> Any:
+        """Observed minus predicted target."""
+        return np.asarray(y) - self.predict(X)
+
+
+class LinearModel(MultiOutputMixin, LinearRegressor):
+    """Least squares and ridge: a linear prediction with the geometry of the table it was fitted on."""
 
     _domains: ClassVar[Mapping[str, Domain]] = {
         "fit_intercept": parameters.boolean,
@@ -38,24 +63,6 @@ class LinearModel(MultiOutputMixin, RegressorMixin, IterativeModel):
     tol: float
     max_iter: int
     history: bool
-    coef_: NDArray
-    intercept_: Any
-
-    def predict(self, X: Any) -> Any:
-        """Predicted target of each row: an array, or a lazy Dask array for Dask input."""
-        data = self._open_new_rows(X)
-        matrix = self.coef_.ndim == 2
-        return data.map(
-            affine,
-            self.coef_.T,
-            self.intercept_,
-            dtype=self.coef_.dtype,
-            width=self.coef_.shape[0] if matrix else None,
-        )
-
-    def residuals(self, X: Any, y: Any) -> Any:
-        """Observed minus predicted target."""
-        return np.asarray(y) - self.predict(X)
 
     def leverage(self, X: Any, sample_weight: Any = None) -> NDArray:
         """Diagonal of the hat matrix of the table `X`: what each row weighs in its own prediction.

@@ -10,21 +10,28 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
-from assay.rows._columns import split_columns
+from assay.rows._coded import CodedRows, class_weights, code, merge_weights
+from assay.rows._columns import beside, is_name, split_columns
 from assay.rows._memory import MemoryRows
 from assay.rows._threads import alone, n_threads, ordered_map, threads
 from assay.rows._weights import check_weights
 
 __all__ = [
     "Block",
+    "CodedRows",
     "Matrix",
     "MemoryRows",
     "Rows",
     "add",
     "alone",
+    "beside",
     "block_rows",
     "check_weights",
+    "class_weights",
+    "code",
     "is_external",
+    "is_name",
+    "merge_weights",
     "n_threads",
     "open_external",
     "ordered_map",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,33 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str) or (
         isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(item, str) for item in value)
     )
+
+
+def beside(y: Any, offset: Any) -> Any:
+    """A target and an offset as two columns, of arrays or by name; the target alone without an offset."""
+    if offset is None:
+        return y
+    if isinstance(y, str) and isinstance(offset, str):
+        return [y, offset]
+    if is_name(y) or isinstance(offset, str):
+        raise ValueError("y and offset must both be names of columns, or both be arrays.")
+    if hasattr(y, "dask"):
+        stack = importlib.import_module("dask.array").stack
+        return stack([y, offset.rechunk(y.chunks) if hasattr(offset, "dask") else offset], axis=1)
+    try:
+        offset = np.asarray(offset, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("offset must hold numbers, one a row.") from None
+    n_samples = len(y)
+    if offset.shape != (n_samples,):
+        raise ValueError(
+            f"offset must be one-dimensional with {n_samples} entries, one a row. "
+            f"Got shape {offset.shape} instead."
+        )
+    if not np.isfinite(offset).all():
+        raise ValueError("offset holds NaN or infinity: drop those rows or give them a finite offset.")
+    y = np.asarray(y)
+    return np.column_stack([y, offset.astype(y.dtype if y.dtype.kind == "f" else np.float64)])
 
 
 def split_columns(

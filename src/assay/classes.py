@@ -1,0 +1,104 @@
+"""What every classifier stands on: labels of any kind, coded 0, 1, … on the way to the solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from assay import rows
+from assay.base import FLOATS, LARGE, Model, _is_plain, _validated
+from assay.rows import CodedRows, MemoryRows, Rows
+
+
+class ClassModel(ClassifierMixin, Model):
+    """Base of classifiers: opens rows with labels and keeps their classes.
+
+    A label whose rows weigh nothing is absent, as if they stood there zero times.
+    """
+
+    classes_: NDArray
+
+    def _open_classes(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None
+    ) -> tuple[Rows, NDArray]:
+        """Validate parameters and training data; set `classes_`.
+
+        Returns
+        -------
+        data : Rows
+            With the place of each label among the classes as target, beside the offset when there is one.
+        weights : array of shape (n_classes,)
+            Total weight of each class.
+        """
+        self._check_parameters()
+        if rows.is_external(X):
+            return self._open_external_classes(X, y, sample_weight, offset)
+        X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        if _is_plain(X, finite=self._finite_check) and type(y) is np.ndarray and y.shape == X.shape[:1]:
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            sparse = "csr" if self._accepts_sparse else False
+            X, y = _validated(self, X, y, accept_sparse=sparse, dtype=FLOATS)
+        weight = rows.check_weights(sample_weight, X.shape[0], X.dtype)
+        codes, weights = self._code(y, weight)
+        target = rows.beside(codes.astype(X.dtype), offset)
+        return MemoryRows(X, target, weight), weights
+
+    def _open_external_classes(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Rows, NDArray]:
+        if not rows.is_name(y) and not hasattr(y, "dask") and y is not None:
+            labels = np.asarray(y)
+            in_memory = sample_weight is not None and not isinstance(sample_weight, str)
+            weight = rows.check_weights(sample_weight, len(labels), np.float64) if in_memory else None
+            codes, weights = self._code(labels, weight)
+            target = rows.beside(codes.astype(np.float64), offset)
+            return self._open_external(X, target, sample_weight), weights
+        data = self._open_external(X, rows.beside(y, offset), sample_weight)
+        found = data.reduce(rows.class_weights, combine=rows.merge_weights)
+        self._set_classes(np.array(sorted(found)))
+        return CodedRows(data, self.classes_), np.array([found[label] for label in self.classes_.tolist()])
+
+    def _open_new_classes(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Rows:
+        """Validate labelled data given after the fit; labels are coded by the classes of the fit."""
+        check_is_fitted(self)
+        if not rows.is_external(X):
+            X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        elif rows.is_name(y) or hasattr(y, "dask"):
+            data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
+            return CodedRows(data, self.classes_)
+        labels = np.asarray(y)
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        target = rows.beside(rows.code(labels, self.classes_, weight).astype(np.float64), offset)
+        return self._open_new_rows(X, target, sample_weight, with_target=True)
+
+    def _code(self, labels: NDArray, weight: NDArray | None) -> tuple[NDArray, NDArray]:
+        """Places of labels among the classes that weigh something, which become `classes_`."""
+        if labels.dtype.kind in "iu" and labels.size > LARGE:
+            low, high = int(labels.min()), int(labels.max())
+            if high - low < LARGE:  # few small numbers are counted, not sorted
+                places = labels.astype(np.intp) - low
+                return self._keep(np.arange(low, high + 1).astype(labels.dtype), places, weight)
+        check_classification_targets(labels)
+        found, places = np.unique(labels, return_inverse=True)
+        return self._keep(found, places, weight)
+
+    def _keep(self, labels: NDArray, places: NDArray, weight: NDArray | None) -> tuple[NDArray, NDArray]:
+        weights = np.bincount(places, weight, minlength=len(labels)).astype(np.float64)
+        present = weights > 0
+        self._set_classes(labels[present])
+        if not present.all():
+            places = np.maximum(np.cumsum(present) - 1, 0)[places]
+        return places, weights[present]
+
+    def _set_classes(self, classes: NDArray) -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes. "
+                f"Got one class only: {classes.tolist()[0]!r}."
+            )
+        self.classes_ = classes
