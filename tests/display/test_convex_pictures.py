@@ -1,0 +1,211 @@
+"""Pictures of convexity draw the numbers they are about."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from numpy.testing import assert_allclose
+
+from assay.display import (
+    plot_chord,
+    plot_convex_set,
+    plot_descent,
+    plot_loss_curves,
+    plot_program,
+    plot_separability,
+)
+from assay.display._style import ACCENT
+from assay.losses import Exponential, SquaredHinge
+from assay.parameters import ParameterError
+from assay.penalties import (
+    AffineSubspace,
+    Ball,
+    Box,
+    ConvexHull,
+    HalfSpace,
+    Hyperplane,
+    Polytope,
+    Quadratic,
+)
+from assay.solvers import ConvexProgram, Smooth, gradient_descent, quadratic
+
+LEFT = np.array([[0.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
+RIGHT = np.array([[2.0, 0.0], [2.0, 2.0], [3.0, 1.0]])
+SHIFT = np.array([2.5, 0.0])
+
+
+def accents(ax):
+    return [line for line in ax.lines if to_hex(line.get_color()) == ACCENT]
+
+
+@pytest.mark.spec("rudi/F2.1")
+def test_separable_labels_show_the_line_between_them_and_its_margin():
+    picture = plot_separability(np.vstack([LEFT, RIGHT]), [0, 0, 0, 1, 1, 1])
+    line, *edges = accents(picture.ax_)
+    assert_allclose(line.get_xdata(), 1.0)
+    assert sorted(float(edge.get_xdata()[0]) for edge in edges) == pytest.approx([0.0, 2.0])
+    assert picture.data["margin"] == pytest.approx(2.0)
+    assert picture.ax_.get_title() == "separable, with a margin of 2"
+    assert picture.figure_ is picture.ax_.figure
+
+
+@pytest.mark.spec("rudi/F2.1")
+def test_overlapping_labels_show_a_point_of_both_hulls():
+    picture = plot_separability(np.vstack([LEFT, RIGHT - SHIFT]), ["a"] * 3 + ["b"] * 3)
+    (mark,) = accents(picture.ax_)
+    common = np.array([mark.get_xdata()[0], mark.get_ydata()[0]])
+    assert ConvexHull(LEFT).contains(common)
+    assert ConvexHull(RIGHT - SHIFT).contains(common)
+    assert not picture.data["separated"]
+    assert picture.data["line"] is None
+    assert "not separable" in picture.ax_.get_title()
+
+
+@pytest.mark.spec("rudi/F2.2")
+def test_the_loss_curves_are_the_formulas_and_lie_above_the_binary_one():
+    data = plot_loss_curves().data
+    u = data["margin"]
+    assert_allclose(data["Hinge"], np.maximum(1 - u, 0))
+    assert_allclose(data["Logistic"], np.log2(1 + np.exp(-u)))
+    assert np.all(data["Hinge"] >= data["ZeroOne"])
+    assert np.all(data["Logistic"] >= data["ZeroOne"])
+    assert_allclose(data["ZeroOne"][np.abs(u) > 0.01], (u < 0)[np.abs(u) > 0.01])
+
+
+@pytest.mark.spec("rudi/F2.2")
+def test_other_losses_can_be_drawn_and_the_jump_is_not_a_line():
+    assert {"SquaredHinge", "Exponential"} < set(plot_loss_curves([SquaredHinge(), Exponential()]).data)
+    drawn = plot_loss_curves().ax_.lines[0].get_ydata()
+    assert np.isnan(drawn).sum() == 1
+    texts = [text.get_text() for text in plot_loss_curves().ax_.texts]
+    assert texts == ["0-1", "hinge", "logistic (base 2)"]
+
+
+@pytest.mark.spec("rudi/F2.3")
+@pytest.mark.parametrize(
+    "found",
+    [
+        Hyperplane([1.0, 2.0], 1.0),
+        AffineSubspace([[1.0, -1.0]], [0.5]),
+        HalfSpace([1.0, 1.0], 1.0),
+        Polytope([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [-1.0, -1.0, -1.5]),
+        Ball([0.5, 0.0], 1.0),
+        Box([-1.0, -1.0], [1.0, 0.5]),
+    ],
+)
+def test_sets_are_drawn_where_they_are_with_right_projections(found):
+    points = np.array([[-2.0, 2.0], [2.5, 2.5], [-1.0, -2.0]])
+    picture = plot_convex_set(found, points)
+    assert all(found.contains(corner, 1e-6) for corner in picture.data["outline"])
+    assert_allclose(picture.data["projections"], [found.project(point) for point in points])
+    inside = picture.data["outline"].mean(axis=0)
+    assert found.contains(inside, 1e-6)
+    # The outline is a boundary: each corner is the farthest point of the part in view in some direction.
+    if not isinstance(found, (Hyperplane, AffineSubspace)):
+        pushed = inside + 1.001 * (picture.data["outline"] - inside)
+        in_view = np.all(np.abs(pushed) <= 3, axis=1)
+        assert not any(found.contains(corner, 1e-6) for corner in pushed[in_view])
+
+
+@pytest.mark.spec("rudi/F2.3")
+def test_a_polytope_is_drawn_with_its_vertices_and_a_point_as_a_point():
+    triangle = Polytope([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [-1.0, -1.0, -1.5])
+    outline = plot_convex_set(triangle).data["outline"]
+    assert {tuple(corner) for corner in outline.round(9)} == {(-1.0, -1.0), (2.5, -1.0), (-1.0, 2.5)}
+    point = AffineSubspace(np.eye(2), [1.0, 2.0])
+    assert_allclose(plot_convex_set(point).data["outline"], [[1.0, 2.0]])
+
+
+@pytest.mark.spec("rudi/F2.7")
+def test_a_convex_graph_is_below_its_chord_and_a_double_well_is_not():
+    below = plot_chord(lambda t: t**2, -1.0, 2.0)
+    assert_allclose(below.data["chord"], 2 + below.data["x"])
+    assert_allclose(below.data["graph"], below.data["x"] ** 2)
+    assert below.data["largest_excess"] <= 1e-12
+    assert below.ax_.get_title() == "the graph is below its chord"
+    above = plot_chord(lambda t: (t**2 - 1) ** 2, 1.0, -1.0)
+    assert above.data["largest_excess"] == pytest.approx(1.0)
+    assert above.ax_.get_title() == "the graph is above its chord somewhere"
+
+
+@pytest.mark.spec("rudi/F3.1")
+def test_a_constrained_problem_shows_its_solution_and_the_balance_of_gradients():
+    disk = Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)
+    problem = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, -2.0], 5.0), [disk], start=[0.0, 0.0])
+    picture = plot_program(problem)
+    expected = np.array([2.0, 1.0]) / np.sqrt(5)
+    assert_allclose(picture.data["point"], expected, atol=1e-6)
+    assert_allclose(picture.data["pull"], picture.data["multipliers"] * disk.gradient(expected), atol=1e-5)
+    assert picture.data["feasible"].mean() == pytest.approx(np.pi / 16, rel=0.03)
+    dot = accents(picture.ax_)[0]
+    assert_allclose([dot.get_xdata()[0], dot.get_ydata()[0]], expected, atol=1e-6)
+
+
+@pytest.mark.spec("rudi/F3.1")
+def test_an_equality_is_drawn_as_a_line_and_named_in_the_balance():
+    problem = ConvexProgram(
+        Quadratic(np.eye(2), [0.0, 0.0]), [], [Quadratic(None, [1.0, 1.0], -2.0)], start=[0.0, 0.0]
+    )
+    picture = plot_program(problem)
+    assert_allclose(picture.data["point"], [1.0, 1.0], atol=1e-8)
+    assert any("ν∇h" in text.get_text() for text in picture.ax_.texts)
+
+
+@pytest.mark.spec("rudi/F3.2")
+def test_a_descent_is_drawn_through_its_points():
+    f = quadratic([[1.0, 0.0], [0.0, 6.0]], [0.0, 0.0])
+    run = gradient_descent(f, [3.0, 1.0], step=0.28, max_iter=30, keep_points=True)
+    picture = plot_descent(f, run.trace)
+    (line,) = accents(picture.ax_)
+    assert_allclose(np.column_stack(line.get_data()), run.trace.points)
+    assert_allclose(picture.data["values"], run.trace.values)
+    assert "always down" in picture.ax_.get_title()
+    wild = gradient_descent(f, [3.0, 1.0], step=0.35, max_iter=5, keep_points=True)
+    assert "not always down" in plot_descent(f, wild.trace.points).ax_.get_title()
+
+
+@pytest.mark.spec("rudi/F1.3")
+@pytest.mark.parametrize("surface", [False, True])
+def test_a_descent_on_a_surface_that_is_not_convex_ends_in_the_valley_of_its_start(surface):
+    def value(x):
+        return float((x[0] ** 2 - 1) ** 2 + x[1] ** 2 + 0.2 * x[0])
+
+    def gradient(x):
+        return np.array([4 * x[0] * (x[0] ** 2 - 1) + 0.2, 2 * x[1]])
+
+    wells = Smooth(value, gradient)
+    ends = []
+    for side in (-1, 1):
+        run = gradient_descent(wells, [0.3 * side, 1.5], step=0.05, max_iter=300, keep_points=True)
+        picture = plot_descent(wells, run.trace, surface=surface)
+        assert_allclose(picture.data["points"], run.trace.points)
+        ends.append((picture.data["points"][-1, 0], picture.data["values"][-1]))
+    assert ends[0][0] < -0.9 < 0.9 < ends[1][0]
+    assert ends[0][1] < ends[1][1]  # one of the two valleys is only a local minimum
+    assert picture.ax_.name == ("3d" if surface else "rectilinear")
+
+
+def test_pictures_are_drawn_on_given_axes():
+    ax = plt.subplots()[1]
+    assert plot_chord(lambda t: t**2, 0.0, 1.0, ax=ax).ax_ is ax
+    assert plot_loss_curves(ax=plt.subplots()[1]).figure_ is not ax.figure
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: plot_separability([[1.0, 2.0, 3.0]], [0]), "X"),
+        (lambda: plot_separability([[1.0, np.nan]], [0]), "X"),
+        (lambda: plot_separability([[1.0, 2.0], [2.0, 1.0]], [0, 0]), "y"),
+        (lambda: plot_convex_set("ball"), "convex_set"),
+        (lambda: plot_convex_set(Ball(), [[1.0]]), "points"),
+        (lambda: plot_chord(abs, 1.0, 1.0), "y"),
+        (lambda: plot_program(3), "program"),
+        (lambda: plot_descent(quadratic([[1.0]], [0.0]), [[1.0]]), "path"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_by_name(call, name):
+    with pytest.raises(ParameterError, match=f"'{name}' parameter"):
+        call()
