@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,6 +84,8 @@ class ClassModel(ClassifierMixin, Model):
             if high - low < LARGE:  # few small numbers are counted, not sorted
                 places = labels.astype(np.intp) - low
                 return self._keep(np.arange(low, high + 1).astype(labels.dtype), places, weight)
+        if labels.dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         found, places = np.unique(labels, return_inverse=True)
         return self._keep(found, places, weight)

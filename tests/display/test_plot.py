@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -83,11 +84,15 @@ def legend_words(ax: Axes) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+# A perceptron on classes that overlap says that it does not end, as it should.
+@pytest.mark.filterwarnings("ignore:Perceptron:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("n_features", [1, 2, 5])
 def test_every_public_estimator_draws_itself_with_and_without_data(estimator, n_features, rng):
     X = rng.normal(size=(40, n_features))
     y = X.sum(axis=1) + 0.1 * rng.normal(size=40)
+    if is_classifier(estimator()):
+        y = (y > 0).astype(int)
     model = estimator().fit(X, y)
     for ax in (model.plot(X, y), model.plot(), display.plot(model, X, y)):
         assert isinstance(ax, Axes)
@@ -278,7 +283,7 @@ def test_a_picture_that_needs_data_says_so(ridge, kmeans):
 
 def test_unknown_class_gets_one_sentence_and_opens_no_figure():
     scaler = StandardScaler().fit([[0.0], [1.0]])
-    with pytest.raises(TypeError, match="There is no picture of StandardScaler; there is one of KMeans"):
+    with pytest.raises(TypeError, match=r"There is no picture of StandardScaler; there is one of .*KMeans"):
         display.plot(scaler)
     assert plt.get_fignums() == []
 

@@ -3,18 +3,23 @@
 from assay.datasets._blobs import Blobs
 from assay.datasets._classification_law import ClassificationLaw
 from assay.datasets._gaussian_classes import GaussianClasses
+from assay.datasets._houses import HOUSE_FEATURES, house_prices_law
 from assay.datasets._law import Estimate, Law, Sample
 from assay.datasets._linear_gaussian import LinearGaussian
+from assay.datasets._load import ElectricityLoad
 from assay.datasets._regression_law import RegressionLaw
 from assay.datasets._rings import Rings
 from assay.datasets._sparse_linear import SparseLinear
 from assay.datasets._table import Table
 from assay.datasets._tables import available, breast_cancer, diabetes, digits, iris, load, us_arrests, wine
+from assay.datasets._two_gaussians import two_gaussians_law
 from assay.datasets._two_moons import TwoMoons
 
 __all__ = [
+    "HOUSE_FEATURES",
     "Blobs",
     "ClassificationLaw",
+    "ElectricityLoad",
     "Estimate",
     "GaussianClasses",
     "Law",
@@ -29,8 +34,10 @@ __all__ = [
     "breast_cancer",
     "diabetes",
     "digits",
+    "house_prices_law",
     "iris",
     "load",
+    "two_gaussians_law",
     "us_arrests",
     "wine",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import KMeans
-from assay.display._columns import MAX_POINTS, column_names, dense, sampled, shortened
+from assay.display._columns import column_names, dense, shortened
+from assay.display._flat_map import Plane, limits_around, principal_plane, regions, rgb, shown_rows
 from assay.display._registry import choose, draw, require_data
 from assay.display._style import ACCENT, FAINT_INK, PALETTE, colors
 
@@ -34,24 +35,17 @@ def draw_kmeans(
 
 def _map(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
     require_data(model, "map", X=X)
-    shown = sampled(X.shape[0] if hasattr(X, "shape") else len(X), MAX_POINTS)
-    points = dense(
-        X.iloc[shown] if hasattr(X, "iloc") else (X if hasattr(X, "toarray") else np.asarray(X))[shown]
-    )
+    points, shown = shown_rows(X)
     centers = dense(model.cluster_centers_)
     labels = _nearest(points, centers)
     names = column_names(model, X, feature_names, centers.shape[1])
     if centers.shape[1] == 1:
         _histogram(points[:, 0], centers[:, 0], labels, names[0], ax)
         return
-    origin, axes, share = _plane(points)
-    flat, flat_centers = (points - origin) @ axes, (centers - origin) @ axes
-    both = np.vstack([flat, flat_centers])
-    low, high = both.min(axis=0), both.max(axis=0)
-    margin = 0.06 * np.where(high > low, high - low, 1.0)
-    limits = low - margin, high + margin
-    palette = np.array([_rgb(color) for color in colors(centers.shape[0])])
-    _draw_cells(origin, axes, centers, limits, palette, ax)
+    plane = principal_plane(points)
+    flat, flat_centers = plane.flatten(points), plane.flatten(centers)
+    palette = np.array([rgb(color) for color in colors(centers.shape[0])])
+    _draw_cells(plane, limits_around(np.vstack([flat, flat_centers])), centers, palette, ax)
     crowded = shown.size > 500
     ax.scatter(
         *flat.T,
@@ -64,67 +58,20 @@ def _map(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
     )
     _mark_centers(flat_centers, palette, ax)
     ax.grid(visible=False)
-    title = f"{centers.shape[0]} clusters"
-    if centers.shape[1] == 2:
-        ax.set(xlabel=names[0], ylabel=names[1], title=title)
-    else:
-        ax.set(
-            xlabel=f"first principal axis ({share[0]:.0%} of the variance)",
-            ylabel=f"second principal axis ({share[1]:.0%})",
-            title=title,
-        )
+    ax.set(title=f"{centers.shape[0]} clusters", **plane.labels(names))
 
 
 def _draw_cells(
-    origin: NDArray,
-    axes: NDArray,
-    centers: NDArray,
-    limits: tuple[NDArray, NDArray],
-    palette: NDArray,
-    ax: Any,
+    plane: Plane, limits: tuple[NDArray, NDArray], centers: NDArray, palette: NDArray, ax: Any
 ) -> None:
-    """Fill the part of the plane nearest to each centre."""
-    (left, bottom), (right, top) = limits
-    frame = np.array([(left, bottom), (right, bottom), (right, top), (left, top)])
-    for cluster in range(centers.shape[0]):
-        cell = _cell(frame, origin, axes, centers, cluster)
+    """Fill the part of the plane nearest to each centre, also where centres lie off the plane."""
+    apart = centers - plane.lift((limits[0] + limits[1]) / 2)
+    cells = regions(limits, apart @ plane.axes, -(apart**2).sum(axis=1) / 2)
+    for color, cell in zip(palette, cells, strict=True):
         if cell.shape[0] > 2:
-            ax.fill(
-                *cell.T, facecolor=(*palette[cluster], 0.16), edgecolor=FAINT_INK, linewidth=0.6, zorder=0
-            )
+            ax.fill(*cell.T, facecolor=(*color, 0.16), edgecolor=FAINT_INK, linewidth=0.6, zorder=0)
+    (left, bottom), (right, top) = limits
     ax.set(xlim=(left, right), ylim=(bottom, top))
-
-
-def _cell(frame: NDArray, origin: NDArray, axes: NDArray, centers: NDArray, cluster: int) -> NDArray:
-    """Corners of the cell of a centre: the frame cut by the half-plane of each other centre.
-
-    A point p = origin + axes z of the plane is nearer to c than to d when (d − c)ᵀp ≤ (‖d‖² − ‖c‖²)/2, which
-    is linear in z also when the centres lie off the plane.
-    """
-    cell = frame
-    for other in range(centers.shape[0]):
-        if other == cluster:
-            continue
-        towards = centers[other] - centers[cluster]
-        level = towards @ ((centers[other] + centers[cluster]) / 2 - origin)
-        cell = _cut(cell, axes.T @ towards, level)
-    return cell
-
-
-def _cut(polygon: NDArray, normal: NDArray, level: float) -> NDArray:
-    """The part of a convex polygon where normal·z ≤ level."""
-    excess = polygon @ normal - level
-    corners = []
-    for (start, end), (before, after) in zip(
-        zip(polygon, np.roll(polygon, -1, axis=0), strict=True),
-        zip(excess, np.roll(excess, -1), strict=True),
-        strict=True,
-    ):
-        if before <= 0:
-            corners.append(start)
-        if (before <= 0) != (after <= 0):
-            corners.append(start + (end - start) * before / (before - after))
-    return np.array(corners).reshape(-1, 2)
 
 
 def _mark_centers(flat_centers: NDArray, palette: NDArray, ax: Any) -> None:
@@ -217,22 +164,3 @@ def _convergence(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
 
 def _nearest(points: NDArray, centers: NDArray) -> NDArray:
     return np.argmin((centers**2).sum(axis=1) - 2.0 * points @ centers.T, axis=1)
-
-
-def _plane(points: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Origin, two axes and their shares of the variance: the coordinates, or the first principal axes."""
-    if points.shape[1] == 2:
-        return np.zeros(2), np.eye(2), np.ones(2)
-    origin = points.mean(axis=0)
-    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(points - origin, rowvar=False, bias=True)))
-    first_two = axes[:, ::-1][:, :2]
-    # Signs of eigenvectors are arbitrary: make the largest entry positive, so that pictures do not flip.
-    first_two = first_two * np.sign(first_two[np.abs(first_two).argmax(axis=0), [0, 1]])
-    total = variances.sum()
-    return origin, first_two, variances[::-1][:2] / (total if total > 0 else 1.0)
-
-
-def _rgb(color: Any) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
-
-    return to_rgb(color)

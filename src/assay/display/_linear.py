@@ -12,15 +12,15 @@ from assay.display._predictions import draw_predictions, draw_residuals
 from assay.display._registry import choose, draw, require_data
 from assay.display._style import ACCENT, FAINT_INK, PALETTE
 from assay.linear import Ridge
-from assay.linear._predictor import LinearRegressor
+from assay.linear._predictor import LinearPredictor
 
 MAX_COEFFICIENTS = 20
 MAX_NAMED_CURVES = 8
 
 
-@draw.register(LinearRegressor)
+@draw.register(LinearPredictor)
 def draw_linear_regression(
-    model: LinearRegressor,
+    model: LinearPredictor,
     X: Any = None,
     y: Any = None,
     *,

@@ -29,6 +29,14 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
 
         - LinearRegression: "predictions" (default with data), "residuals", "coefficients";
         - Ridge: "path" (default with data), "leave_one_out", and those of LinearRegression;
+        - Lasso, ElasticNet, GroupLasso, SparseRegressor: "path" (default with data), "selection", and those
+          of LinearRegression;
+        - PolynomialRegression, SplineRegression, DictionaryRegression: "curve" (default for one feature),
+          "effects", and those of LinearRegression; feature maps: "functions" (`column` chooses);
+        - ReducedRankRegression: "matrix" (default without data), "singular_values", and those of
+          LinearRegression;
+        - LogisticRegression, LinearSVC, Perceptron, SGDClassifier: "map" (default with data), "confusion",
+          "probability" (two classes), "coefficients" (`image_shape` shows them as images), "history";
         - KMeans: "map" (default with data), "centers", "restarts", "convergence";
         - KernelRidge: "curve" (default for one feature), "predictions" (default with data), "residuals",
           "leave_one_out", "weights".

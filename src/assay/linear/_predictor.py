@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.base import IterativeModel
 from assay.linear._engine import Array, Evidence, Fit, fit_linear, gather_evidence
 from assay.parameters import Domain
-from assay.rows import Block, Rows
+from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import minimum_norm, triangle
 
 SOLVERS = ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
@@ -184,6 +184,30 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
         noise = 8 * np.finfo(float).eps * largest
         factor[:, :d][:, np.linalg.norm(factor[:, :d], axis=0) <= noise] = 0.0
         return minimum_norm(factor[:, :d], factor[:, d:])
+
+
+def vector_target(data: Rows, owner: Any) -> Rows:
+    """The same rows with a vector as target: a matrix of one column is flattened, with a warning.
+
+    Raises
+    ------
+    ValueError
+        If the target has several columns.
+    """
+    if data.n_targets > 1:
+        raise ValueError(
+            f"{type(owner).__name__} predicts one number, so y must be one-dimensional. Got "
+            f"{data.n_targets} columns instead; fit one model a column."
+        )
+    if isinstance(data, MemoryRows) and data.y is not None and data.y.ndim == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        return MemoryRows(data.X, data.y[:, 0], data.weight)
+    return data
 
 
 def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:

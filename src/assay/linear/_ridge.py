@@ -15,6 +15,8 @@ from assay.linear._certificates import duality_gap, orthogonality, uniqueness
 from assay.linear._engine import Array, Evidence
 from assay.linear._predictor import LinearModel
 from assay.linear._ridge_path import RidgePath, ridge_path
+from assay.linear._ridge_selection import ridge_family
+from assay.linear._selection import Selection, select_penalty
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution
@@ -201,6 +203,62 @@ class Ridge(LinearModel):
         probe = type(self)(**self.get_params())
         data = probe._open_rows(X, y, sample_weight, with_target=True)
         return ridge_path(data, alphas, fit_intercept=self.fit_intercept)
+
+    def select(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        rule: str = "min",
+        alphas: Any = None,
+        cv: Any = 5,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        noise_std: float | None = None,
+        coef_norm: float | None = None,
+    ) -> Selection:
+        """Choose the penalty by validation, by an information criterion or by theory, and refit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Data as in `fit`, in memory; needs no earlier fit.
+        rule : {"min", "one_se", "oracle", "aic", "bic"}, default="min"
+            Least validation loss; the strongest penalty within one paired standard error of it; the penalty
+            λ* = σ √(tr Σ)/(‖θ*‖ √n) that minimises a bound on the expected risk, as α = nλ* (the curve is
+            shown beside it); n log(RSS/n) + c·df with df the trace of the smoother and c = 2 or log n.
+        alphas : array-like of positive numbers, optional
+            The grid on the scale of the sum over all rows; folds use the same λ = α/n.
+        cv : int, "split" or splitter, default=5
+            Number of folds, one split that holds out a quarter, or a scikit-learn splitter.
+        random_state : None, int, Generator, SeedSequence or RandomState, default=None
+            Shuffles the rows before they are cut into folds; None cuts them in their order.
+        noise_std, coef_norm : float, optional
+            σ and ‖θ*‖ for the oracle; by default those of the model with the least validation loss.
+
+        Returns
+        -------
+        selection : Selection
+        """
+        probe = type(self)(**self.get_params())
+
+        def refit(alpha: float) -> Ridge:
+            given = {**self.get_params(), "alpha": alpha, "penalty_strength": None}
+            return type(self)(**given).fit(X, y, sample_weight=sample_weight)
+
+        return select_penalty(
+            self,
+            X,
+            y,
+            ridge_family(probe, noise_std, coef_norm),
+            rule=rule,
+            alphas=alphas,
+            cv=cv,
+            sample_weight=sample_weight,
+            random_state=random_state,
+            noise_std=noise_std,
+            refit=refit,
+        )
 
     def _single_alpha(self) -> float:
         if np.ndim(self.alpha_):

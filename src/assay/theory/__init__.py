@@ -37,6 +37,8 @@ from assay.theory._least_squares import (
     ridge_moments,
     simulated_bias_variance,
 )
+from assay.theory._moment_sensitivity import Sensitivity, outlier_sensitivity
+from assay.theory._overfitting import Overfitting, polynomial_overfitting
 from assay.theory._quantization import (
     ExpectedCriterion,
     LloydTrap,
@@ -61,6 +63,14 @@ from assay.theory._ridge import (
     ridge_risk,
     squaring_experiment,
 )
+from assay.theory._ridge_oracle import (
+    DimensionFree,
+    RidgeOracle,
+    crossover_samples,
+    dimension_free_experiment,
+    ridge_oracle,
+    ridge_oracle_lambda,
+)
 
 __all__ = [
     "BiasVariance",
@@ -68,6 +78,7 @@ __all__ = [
     "CoefficientMoments",
     "Coverage",
     "Crossover",
+    "DimensionFree",
     "ExpectedCriterion",
     "GaussMarkov",
     "KernelRidgeRisk",
@@ -76,11 +87,14 @@ __all__ = [
     "LloydTrap",
     "NumericalMinimum",
     "OptimalPartition",
+    "Overfitting",
     "PlusPlusRatio",
     "PopulationMinimisers",
     "RidgeError",
+    "RidgeOracle",
     "RidgeRisk",
     "RiskRate",
+    "Sensitivity",
     "Stability",
     "SurrogateBound",
     "bias_variance",
@@ -88,6 +102,8 @@ __all__ = [
     "conditional_risk",
     "corrected_criterion",
     "coverage",
+    "crossover_samples",
+    "dimension_free_experiment",
     "excess_risk",
     "expected_criterion",
     "gauss_markov",
@@ -98,13 +114,17 @@ __all__ = [
     "linear_smoother_risk",
     "minimise_conditional_risk",
     "optimal_partition",
+    "outlier_sensitivity",
     "pairwise_criterion",
     "plus_plus_factor",
     "plus_plus_ratio",
+    "polynomial_overfitting",
     "population_minimisers",
     "primal_dual_crossover",
     "ridge_error",
     "ridge_moments",
+    "ridge_oracle",
+    "ridge_oracle_lambda",
     "ridge_risk",
     "simulated_bias_variance",
     "squaring_experiment",

@@ -1,0 +1,378 @@
+"""What the two stochastic estimators share: machines fitted by batches, and their certificates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates
+from assay.linear._engine import Array
+from assay.linear._predictor import LinearPredictor
+from assay.linear._sgd_held_out import HeldOut, Patience, better_than_a_constant, choose_rows, divide
+from assay.losses import Loss, MarginLoss
+from assay.parameters import Domain
+from assay.randomness import spawn
+from assay.rows import MemoryRows, Rows
+from assay.solvers._huber import target_squares, target_sums
+from assay.solvers._sgd import (
+    LEARNING_RATES,
+    Descent,
+    Penalty,
+    Rule,
+    Sgd,
+    base_step,
+    has_corners,
+    make_rule,
+    near_rows,
+    sgd,
+)
+from assay.solvers._sgd_gap import RiskEvidence, RiskGap, gather_risk, risk_gap
+from assay.solvers._tilted import Frame, frame_of
+
+SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
+
+SGD_DOMAINS: Mapping[str, Domain] = {
+    "penalty": parameters.nothing | parameters.one_of("l2", "l1", "elasticnet"),
+    "alpha": parameters.real(at_least=0),
+    "l1_ratio": parameters.real(at_least=0, at_most=1),
+    "fit_intercept": parameters.boolean,
+    "learning_rate": parameters.one_of(*LEARNING_RATES),
+    "eta0": parameters.real(above=0),
+    "batch_size": parameters.integer(at_least=1),
+    "average": parameters.boolean,
+    "tol": parameters.real(above=0),
+    "max_iter": parameters.integer(at_least=1),
+    "early_stopping": parameters.boolean,
+    "validation_fraction": Domain(
+        "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
+    ),
+    "n_iter_no_change": parameters.integer(at_least=1),
+    "history": parameters.boolean,
+    "random_state": parameters.random_state,
+}
+
+
+class Ground(dict[str, Any]):
+    """What a stream of calls to `partial_fit` stands on: the coordinates, the step, every machine's state."""
+
+
+class SgdModel(LinearPredictor):
+    """A linear model fitted by batches of rows."""
+
+    penalty: str | None
+    alpha: float
+    l1_ratio: float
+    fit_intercept: bool
+    learning_rate: str
+    eta0: float
+    batch_size: int
+    average: bool
+    tol: float
+    max_iter: int
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    history: bool
+    random_state: Any
+    dual_coef_: NDArray | None
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _positives(self) -> list[Any]:
+        """Class numbers whose label is +1, one a machine; None where the target is a number."""
+        return [None]
+
+    def _spread(self, data: Rows) -> float:
+        """Unit of the scores."""
+        return 1.0
+
+    def _strengths(self) -> tuple[float, float]:
+        """λ₁ and λ₂."""
+        share = {"l1": 1.0, "l2": 0.0, "elasticnet": float(self.l1_ratio), None: 0.0}[self.penalty]
+        alpha = 0.0 if self.penalty is None else float(self.alpha)
+        return alpha * share, alpha * (1 - share)
+
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+        """Fit every machine, measure the certificates, and warn where a machine did not reach `tol`."""
+        data = near_rows(data, type(self).__name__)
+        positives = self._positives()
+        *children, splitter = spawn(self.random_state, len(positives) + 1)
+        self.__dict__.pop("held_out_", None)
+        held = None
+        training = data
+        if self.early_stopping:
+            training, held = self._hold_out(data, splitter)
+        ground = self._ground(training)
+        watch = self._watch_fit(X, y, n_runs=len(positives), max_iter=self.max_iter)
+
+        def report(coef: Array, intercept: float) -> bool:
+            return watch.iteration(lambda: self._shaped([coef], [intercept], data))
+
+        fits = []
+        for positive, rng in zip(positives, children, strict=True):
+            with watch.run("sgd"):
+                fits.append(self._descend(training, ground, positive, rng, report, held))
+        watch.finish()
+        self._keep(fits, ground, data)
+        self.n_iter_ = max(found.n_iter for found in fits)
+        self.converged_ = all(found.converged for found in fits)
+        if self.history:
+            self.history_ = [found.gaps for found in fits] if positives[0] is not None else fits[0].gaps
+        self._measure(data, keep=True)
+        self._warn_unless_converged()
+
+    def _hold_out(self, data: Rows, rng: np.random.Generator) -> tuple[MemoryRows, HeldOut]:
+        if not isinstance(data, MemoryRows):
+            raise self._refuse("early_stopping", "False for a table too large for memory")
+        by_class = self._positives()[0] is not None
+        self.held_out_ = choose_rows(data, float(self.validation_fraction), rng, by_class=by_class)
+        training, held = divide(data, self.held_out_)
+        if not (held.weight.any() and np.any(training.weight)):
+            raise self._refuse("validation_fraction", "such that both parts have rows that weigh something")
+        return training, held
+
+    def _ground(self, data: Rows) -> Ground:
+        """Columns of mean 0 and mean square 1, and 1/L there."""
+        frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
+        spread = self._spread(data)
+        step = base_step(data, frame, self._loss(), spread, self.batch_size)
+        return Ground(shift=frame.shift, scale=frame.scale, spread=spread, step=step)
+
+    def _setting(self, ground: Ground) -> tuple[Frame, Penalty, Rule]:
+        """Coordinates, penalty and steps of a machine."""
+        frame = Frame(ground["shift"], ground["scale"], self.fit_intercept)
+        l1, l2 = self._strengths()
+        extra = [0.0] if self.fit_intercept else []
+        penalty = Penalty(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
+        decay = float(penalty.l2.max(initial=0.0))
+        rule = make_rule(
+            self.learning_rate, self._loss(), ground["step"], ground["spread"], decay, float(self.eta0)
+        )
+        return frame, penalty, rule
+
+    def _descend(
+        self,
+        data: Rows,
+        ground: Ground,
+        positive: int | None,
+        rng: np.random.Generator,
+        report: Callable[[Array, float], bool],
+        held: HeldOut | None,
+    ) -> Sgd:
+        """Fit one machine."""
+        frame, penalty, rule = self._setting(ground)
+        loss = self._loss()
+        patience = Patience(float(self.tol), self.n_iter_no_change)
+
+        def done(point: Array, slopes: Array | None) -> tuple[float, bool]:
+            coef, intercept = frame.outside(point)
+            gap = self._gap(gather_risk(data, loss, coef, intercept, positive, slopes), coef)
+            value, bound = self._promise(gap)
+            return value, value <= bound and held is None
+
+        def told(point: Array) -> bool:
+            coef, intercept = frame.outside(point)
+            enough = held is not None and patience.tired(
+                held.mean_loss(loss, coef, intercept, positive), point
+            )
+            return report(coef, intercept) or enough
+
+        found = sgd(
+            data,
+            loss,
+            frame,
+            penalty,
+            rule,
+            positive=positive,
+            batch_size=self.batch_size,
+            average=self.average,
+            max_iter=self.max_iter,
+            rng=rng,
+            done=done,
+            report=told,
+            keep_slopes=has_corners(loss) and data.local,
+        )
+        if held is None or not patience.losses:
+            return found
+        ended = patience.waited >= self.n_iter_no_change
+        return found._replace(point=patience.point, gaps=patience.losses, converged=ended)
+
+    def _continue(self, data: Rows) -> None:
+        """One more pass, over rows that may be new, from where the last one ended."""
+        if self.early_stopping:
+            raise self._refuse("early_stopping", "False for partial_fit")
+        positives, known = self._positives(), getattr(self, "_descent", None)
+        data = near_rows(data, type(self).__name__)
+        ground = self._ground(data)
+        frame, machines, passes = None, [Descent.start(0)] * len(positives), 0
+        if known is not None:
+            step = base_step(
+                data,
+                Frame(known["shift"], known["scale"], self.fit_intercept),
+                self._loss(),
+                max(ground["spread"], known["spread"]),
+                self.batch_size,
+            )
+            ground = Ground(
+                shift=known["shift"],
+                scale=known["scale"],
+                spread=max(ground["spread"], known["spread"]),
+                step=min(step, known["step"]),
+            )
+            passes = known["passes"]
+            machines = [
+                Descent(*(known[name][k].copy() for name in ARRAYS), *(int(known[name][k]) for name in COUNTS))
+                for k in range(len(positives))
+            ]
+        frame, penalty, rule = self._setting(ground)
+        if known is None:
+            machines = [Descent.start(len(penalty.l1)) for _ in positives]
+        elif passes & (passes - 1) == 0:  # the average forgets at the powers of two, as in fit
+            machines = [item._replace(total=np.zeros_like(item.total), count=0) for item in machines]
+        fits = [
+            sgd(
+                data,
+                self._loss(),
+                frame,
+                penalty,
+                rule,
+                positive=positive,
+                batch_size=self.batch_size,
+                average=self.average,
+                max_iter=1,
+                rng=rng,
+                done=lambda point, slopes: (np.inf, False),
+                descent=machine,
+                keep_slopes=has_corners(self._loss()) and data.local,
+                scaled=False,
+            )
+            for positive, rng, machine in zip(
+                positives, spawn(self.random_state, len(positives)), machines, strict=True
+            )
+        ]
+        self._keep(fits, ground, data, passes)
+        self.n_iter_ = passes + 1
+        self._measure(data, keep=True)
+        self.converged_ = self.certificates_[0].holds
+
+    def _keep(self, fits: list[Sgd], ground: Ground, data: Rows, passes: int = 0) -> None:
+        """Set the coefficients, the dual point and what `partial_fit` goes on from."""
+        frame = Frame(ground["shift"], ground["scale"], self.fit_intercept)
+        outside = [frame.outside(found.point) for found in fits]
+        shaped = self._shaped([coef for coef, _ in outside], [level for _, level in outside], data)
+        self.coef_, self.intercept_ = shaped["coef_"], shaped["intercept_"]
+        slopes = [found.slopes for found in fits]
+        self.dual_coef_ = None if any(item is None for item in slopes) else np.array(slopes, dtype=data.dtype)
+        state = {name: np.array([getattr(found.descent, name) for found in fits]) for name in ARRAYS + COUNTS}
+        most = max(found.n_iter for found in fits)
+        self._descent = {**ground, **state, "passes": passes + most}
+
+    def _shaped(self, coefs: list[Array], intercepts: list[float], data: Rows) -> dict[str, Any]:
+        """`coef_` and `intercept_` from those of the machines."""
+        if self._positives()[0] is None:
+            return {"coef_": coefs[0].astype(data.dtype), "intercept_": data.dtype.type(intercepts[0])}
+        return {
+            "coef_": np.array(coefs, dtype=data.dtype),
+            "intercept_": np.array(intercepts, dtype=data.dtype),
+        }
+
+    def _gap(self, evidence: RiskEvidence, coef: Array) -> RiskGap:
+        return risk_gap(evidence, coef, *self._strengths(), fit_intercept=self.fit_intercept)
+
+    def _promise(self, gap: RiskGap) -> tuple[float, float]:
+        """What `tol` is about: the relative gap or, without a dual point at hand, the gradient."""
+        return (gap.relative, self.tol) if self._strengths()[1] > 0 else (gap.gradient, self.tol**0.5)
+
+    def _measure(self, data: Rows, *, keep: bool) -> Certificates:
+        """Certificates from the attributes and the rows, by one walk a machine."""
+        loss, held, positives = self._loss(), None, self._positives()
+        chosen = getattr(self, "held_out_", None)
+        if chosen is not None:
+            data = near_rows(data, type(self).__name__)
+            if not isinstance(data, MemoryRows) or data.shape[0] <= chosen[-1]:
+                raise ValueError(f"certify needs the rows of the fit, {chosen[-1] + 1} at least.")
+            data, held = divide(data, chosen)
+        coefs = np.atleast_2d(self.coef_).astype(np.float64)
+        intercepts = np.atleast_1d(self.intercept_).astype(np.float64)
+        duals: Any = [None] * len(coefs)
+        if self.dual_coef_ is not None and self.dual_coef_.shape[1] == data.shape[0] and data.local:
+            duals = self.dual_coef_
+        evidences = [
+            gather_risk(data, loss, coef, float(level), positive, dual)
+            for coef, level, positive, dual in zip(coefs, intercepts, positives, duals, strict=True)
+        ]
+        gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
+        found = [self._risk_certificate(gaps)]
+        if held is not None:
+            terms = zip(coefs, intercepts, positives, strict=True)
+            value = sum(held.mean_loss(loss, coef, float(level), item) for coef, level, item in terms)
+            constant = sum(held.constant_loss(loss, positive) for positive in positives)
+            found = [better_than_a_constant(value, constant, SOURCE)]
+        if isinstance(loss, MarginLoss):
+            found.append(surrogate_bound(evidences, loss))
+        certificates = Certificates(found)
+        if keep:
+            self.certificates_ = certificates
+            self.dual_gap_ = max(gap.relative for gap in gaps)
+            self.optimality_ = max(gap.gradient for gap in gaps)
+        return certificates
+
+    def _risk_certificate(self, gaps: list[RiskGap]) -> Certificate:
+        value = max(self._promise(gap)[0] for gap in gaps)
+        if self._strengths()[1] > 0:
+            claim, quantity = "The objective is this close to its minimum.", "relative duality gap"
+        else:
+            claim, quantity = "The gradient of the risk nearly vanishes.", "relative gradient"
+        return Certificate(
+            claim=claim,
+            quantity=quantity,
+            value=value,
+            relation="<=",
+            bound=self._promise(gaps[0])[1] * (1 + 1e-3),  # coefficients are rounded to the table's precision
+            source=SOURCE,
+        )
+
+    def _warn_unless_converged(self) -> None:
+        if not self.converged_:
+            first = self.certificates_[0]
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} passes with {first.quantity} "
+                f"{first.value:.2g}, above tol. Increase max_iter or tol, change eta0 or the learning_rate, "
+                "or set average=True.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+ARRAYS = ("point", "total", "first", "second")
+COUNTS = ("updates", "count")
+
+
+def target_spread(data: Rows) -> float:
+    """Standard deviation of the target, 1 if it is constant."""
+    weight, total, squares = data.reduce(target_sums)
+    variance = data.reduce(target_squares, total / weight) / weight
+    return float(np.sqrt(variance)) if variance > 1e-24 * squares / weight else 1.0
+
+
+def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
+    """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
+    at_zero = float(loss.margin_value(np.zeros(1))[0])
+    total = evidences[0].weight
+    return Certificate(
+        claim="The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
+        quantity="training error",
+        value=sum(item.wrong for item in evidences) / total,
+        relation="<=",
+        bound=sum(item.loss for item in evidences) / (at_zero * total),
+        source="Sangnier §1.2.1",
+        trivial=1.0,
+        tolerance=1e-12,
+    )

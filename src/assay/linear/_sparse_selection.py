@@ -1,0 +1,77 @@
+"""How sparse models are selected: their grid, their degrees of freedom, their universal penalty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.linear._engine import Array
+from assay.linear._selection import Family, Fitted, Table, squared_row_loss
+from assay.parameters import refusal
+from assay.rows import MemoryRows
+
+SCALED_ROUNDS = 50
+
+
+def sparse_family(model: Any, noise_std: float | None) -> Family:
+    """The functions by which `Lasso` and its kin are selected."""
+
+    def grid(table: Table) -> Array:
+        return model.path(table.X, table.y, n_alphas=100, sample_weight=table.weight).alphas
+
+    def predictor(train: Table, alphas: Array, share: float) -> Any:
+        return model.path(train.X, train.y, alphas, sample_weight=train.weight).predict
+
+    def fitted(table: Table, alphas: Array) -> Fitted:
+        path = model.path(table.X, table.y, alphas, sample_weight=table.weight)
+        coef = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
+        freedom = [
+            model._degrees_of_freedom(table, row, alpha) for row, alpha in zip(coef, alphas, strict=True)
+        ]
+        return Fitted(path.training_error, np.array(freedom) + model.fit_intercept)
+
+    def oracle(table: Table, best: float) -> float:
+        return universal_penalty(model, table, noise_std)
+
+    return Family(grid, predictor, squared_row_loss, fitted, oracle)
+
+
+def universal_penalty(model: Any, table: Table, noise_std: float | None) -> float:
+    """σ √(2 log d / n) times the largest root mean square of a column over the slope of its penalty.
+
+    With Gaussian noise of deviation σ the correlations of the columns with the noise stay below it with
+    probability tending to one, so that noise alone lets no feature in. Where σ is not given it is the fixed
+    point σ² = ‖y − Xw(α)‖²/n of the scaled lasso.
+    """
+    n, d = table.total_weight, table.X.shape[1]
+    data = MemoryRows(table.X, table.y.reshape(-1), table.weight)
+    problem = model._problem(data, model._unit(d))
+    scale = model._largest_norm(problem, d) * np.sqrt(2 * np.log(max(d, 2)) / n)
+    if not 0 < scale < np.inf:
+        raise refusal(f"{type(model).__name__}.select", "rule", "another one without an l1 penalty", "oracle")
+    if noise_std is not None:
+        return noise_std * scale
+    noise = float(np.sqrt(problem.target_square))
+    coef = None
+    for _ in range(SCALED_ROUNDS):
+        found = problem.solve(np.array([noise * scale]), tol=model.tol, max_iter=model.max_iter, start=coef)
+        before, noise = noise, float(np.sqrt(2 * found.loss[-1]))
+        coef = np.asarray(found.coef)[-1] if isinstance(found.coef, np.ndarray) else None
+        if noise == 0 or abs(noise - before) <= 1e-6 * before:
+            break
+    return max(noise, np.finfo(np.float64).eps) * scale
+
+
+def trace_of_smoother(table: Table, coef: Array, bend: float, *, center: bool) -> float:
+    """The trace of X_A (X_AᵀX_A + bend I)⁻¹ X_Aᵀ on the support A, weighted and centred."""
+    support = np.flatnonzero(coef)
+    if not support.size or bend == 0:
+        return float(support.size)
+    columns = table.X[:, support]
+    columns = np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns, dtype=np.float64)
+    weight = np.ones(len(columns)) if table.weight is None else table.weight.astype(np.float64)
+    if center:
+        columns = columns - weight @ columns / weight.sum()
+    values = np.linalg.svd(np.sqrt(weight)[:, None] * columns, compute_uv=False) ** 2
+    return float(np.sum(values / (values + bend)))

@@ -1,0 +1,313 @@
+"""Stochastic gradient descent for linear models: batches of rows, in one order whatever their source.
+
+Rows are visited in windows of a size that depends on the table alone, one window after the other; within a
+window they are shuffled by the seed and cut into batches. A table in memory, on disk and on a cluster thus
+give the same batches. A weight is a factor of the gradient of its row; where all rows are one batch, that is
+a repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from assay.rows import Block, Matrix, MemoryRows, Rows, block_rows
+from assay.solvers import _sgd_loops as loops
+from assay.solvers._in_memory import LARGEST_BYTES, in_memory, targets_and_weights
+from assay.solvers._least_squares import Array
+from assay.solvers._tilted import Frame, gram
+from assay.solvers._tilted import design as shifted
+
+LEARNING_RATES = ("invscaling", "root", "optimal", "constant", "adagrad", "rmsprop", "adadelta", "adam")
+
+SLAB_BYTES = 2**28
+"""What is fetched at once (256 MiB) from a table too large for memory."""
+
+PILOT_ROWS = 4096
+"""Rows from which the curvature is estimated."""
+
+PATIENCE = 256
+"""Passes after which three looks at the gap without progress end the descent."""
+
+
+class Penalty(NamedTuple):
+    """λ₁‖w‖₁ + ½λ₂‖w‖², a number of each for every coordinate of θ."""
+
+    l1: Array
+    l2: Array
+
+
+class Rule(NamedTuple):
+    """Steps: the number of the rule in the loops, η, the power of t, λ of "optimal", the unit of a slope."""
+
+    code: int
+    eta: float
+    power: float = 0.0
+    decay: float = 0.0
+    unit: float = 1.0
+
+
+class Descent(NamedTuple):
+    """What is carried from update to update; `total` is the sum of `count` points."""
+
+    point: Array
+    total: Array
+    first: Array
+    second: Array
+    updates: int = 0
+    count: int = 0
+
+    @classmethod
+    def start(cls, size: int) -> Descent:
+        """At zero."""
+        return cls(*(np.zeros(size) for _ in range(4)))
+
+
+class Sgd(NamedTuple):
+    """Result of `sgd`.
+
+    Attributes
+    ----------
+    point : array
+        θ in the coordinates of the frame.
+    n_iter, converged : int, bool
+        Passes, and whether `done` ended them.
+    gaps : list of float
+        Gaps seen.
+    slopes : array or None
+        Mean of the slopes of each row on the way, weighted by the steps, where they were asked for: a dual
+        point, since they stay in a convex domain, with a gradient (θ₀ − θ)/Σ steps.
+    descent : Descent
+        To go on from.
+    """
+
+    point: Array
+    n_iter: int
+    converged: bool
+    gaps: list[float]
+    slopes: Array | None
+    descent: Descent
+
+
+def coded_target(y: NDArray, positive: int | None) -> Array:
+    """The target as a loss wants it: a number, or +1 for one class and −1 for the others."""
+    if positive is None:
+        return y.astype(np.float64)
+    return np.where(y == positive, 1.0, -1.0)
+
+
+def loss_code(loss: Loss) -> tuple[int, float]:
+    """Number of a loss in the loops, and its parameter."""
+    codes: dict[type[Loss], tuple[int, str]] = {
+        Squared: (loops.SQUARED, ""),
+        Huber: (loops.HUBER, "delta"),
+        EpsilonInsensitive: (loops.INSENSITIVE, "epsilon"),
+        SquaredEpsilonInsensitive: (loops.SQUARED_INSENSITIVE, "epsilon"),
+        Absolute: (loops.ABSOLUTE, ""),
+        Quantile: (loops.QUANTILE, "level"),
+        Logistic: (loops.LOGISTIC, ""),
+        Hinge: (loops.HINGE, ""),
+        SquaredHinge: (loops.SQUARED_HINGE, ""),
+    }
+    code, name = codes[type(loss)]
+    return code, float(getattr(loss, name)) if name else 0.0
+
+
+def has_corners(loss: Loss) -> bool:
+    """Whether slopes at one point are a poor dual point, so that their mean over the descent is kept."""
+    return not np.isfinite(loss.smoothness)
+
+
+def base_step(data: Rows, frame: Frame, loss: Loss, spread: float, batch_size: int) -> float:
+    """1/L of the risk of a batch: curvature of the loss times the largest second moment of a batch.
+
+    The slope of a loss with corners turns by at most its Lipschitz constant over the spread of the target.
+    """
+    moments, trace = data.head(PILOT_ROWS, pilot_moments, frame)
+    curvature = min(loss.smoothness, loss.lipschitz / spread)
+    largest = np.linalg.eigvalsh(moments)[-1] + trace / batch_size
+    return float(1 / (curvature * largest)) if largest > 0 else 1.0
+
+
+def pilot_moments(block: Block, frame: Frame) -> tuple[Array, float]:
+    """Second moments of the first rows in the coordinates of the frame, and their trace."""
+    weight = None if block.weight is None or not block.weight.any() else block.weight.astype(np.float64)
+    root = None if weight is None else np.sqrt(weight)
+    moments = gram(shifted(block, frame, root), frame) / (
+        block.X.shape[0] if weight is None else weight.sum()
+    )
+    return moments, float(np.trace(moments))
+
+
+def make_rule(rate: str, loss: Loss, step: float, spread: float, decay: float, eta0: float) -> Rule:
+    """A rule by the name of its steps.
+
+    `step` is 1/L. Steps that adapt to coordinates are in units of the `spread` of the target, and their
+    slopes in units of the slope that a row has at first.
+    """
+    corners = has_corners(loss)
+    unit = min(loss.lipschitz, spread * min(loss.smoothness, loss.lipschitz / spread))
+    rules = {
+        "constant": Rule(loops.FALLING, step / 2),
+        "optimal": Rule(loops.OPTIMAL, step, decay=decay),
+        "invscaling": Rule(loops.FALLING, step, 0.5 if corners else 0.25),
+        "root": Rule(loops.FALLING, step, 0.5),
+        "adagrad": Rule(loops.ADAGRAD, 0.5 * spread, unit=unit),
+        "rmsprop": Rule(loops.RMSPROP, 0.3 * spread, 0.5, unit=unit),
+        "adadelta": Rule(loops.ADADELTA, spread, unit=unit),
+        "adam": Rule(loops.ADAM, 0.3 * spread, 0.5, unit=unit),
+    }
+    rule = rules[rate]
+    return rule._replace(eta=eta0 * rule.eta)
+
+
+def sgd(
+    data: Rows,
+    loss: Loss,
+    frame: Frame,
+    penalty: Penalty,
+    rule: Rule,
+    *,
+    positive: int | None,
+    batch_size: int,
+    average: bool,
+    max_iter: int,
+    rng: np.random.Generator,
+    done: Callable[[Array, Array | None], tuple[float, bool]],
+    report: Callable[[Array], bool] = lambda point: False,
+    descent: Descent | None = None,
+    keep_slopes: bool = False,
+    scaled: bool = True,
+) -> Sgd:
+    """Minimise (1/W) Σ s ℓ(y, Aθ) + λ₁‖w‖₁ + ½λ₂‖w‖² by batches.
+
+    The average is that of the points since the last power of two of passes, so that the start is forgotten.
+    After 1, 2, 4, … passes and the last `done` is asked about the answer so far; it gives the gap and whether
+    that is enough.
+
+    Parameters
+    ----------
+    data, loss, frame, penalty, rule : Rows, Loss, Frame, Penalty, Rule
+    positive : int or None
+        Class number whose label is +1.
+    batch_size, average, max_iter
+        As in `assay.linear.SGDRegressor`.
+    rng : Generator
+        Orders of the rows.
+    done, report : callable
+        `done` is told the answer and the mean slopes; `report` the answer after each pass, true to stop.
+    descent : Descent, optional
+        To go on from; at zero by default. Its arrays are changed.
+    keep_slopes : bool
+        Whether to keep the mean slope of each row.
+    scaled : bool
+        Whether weights are divided by their mean.
+    """
+    y, weight = targets_and_weights(data)
+    target = coded_target(y.reshape(-1), positive)
+    factor = np.ones(len(target)) if weight is None else weight.astype(np.float64)
+    if weight is not None and scaled:
+        factor /= factor.mean()
+    now = Descent.start(len(penalty.l1)) if descent is None else descent
+    slopes, masses = (np.zeros(len(target) if keep_slopes else 0) for _ in range(2))
+    gaps: list[float] = []
+    answer, converged, mean_slopes = now.point.copy(), False, None
+    iteration = 0
+    while iteration < max_iter:
+        iteration += 1
+        now = one_pass(data, target, factor, loss, frame, penalty, rule, batch_size, rng, now, slopes, masses)
+        if not np.isfinite(now.point).all():
+            zero = np.zeros_like(now.point)
+            return Sgd(zero, iteration, False, [*gaps, np.inf], None, Descent.start(len(zero)))
+        answer = now.total / now.count if average else now.point.copy()
+        if keep_slopes:
+            mean_slopes = np.divide(slopes, masses, out=np.zeros_like(slopes), where=masses > 0)
+        stop = report(answer)
+        if iteration & (iteration - 1) == 0 or iteration == max_iter:
+            gap, converged = done(answer, mean_slopes)
+            gaps.append(gap)
+            stalled = iteration >= PATIENCE and min(gaps[-3:]) > 0.9 * gaps[-4]
+            if converged or stop or stalled:
+                break
+            if iteration < max_iter:
+                now.total[:], slopes[:], masses[:] = 0.0, 0.0, 0.0
+                now = now._replace(count=0)
+        elif stop:
+            break
+    return Sgd(answer, iteration, converged, gaps, mean_slopes, now)
+
+
+def one_pass(
+    data: Rows,
+    target: Array,
+    factor: Array,
+    loss: Loss,
+    frame: Frame,
+    penalty: Penalty,
+    rule: Rule,
+    batch_size: int,
+    rng: np.random.Generator,
+    now: Descent,
+    slopes: Array,
+    masses: Array,
+) -> Descent:
+    """Visit every row once; the arrays of `now` and the sums of slopes are changed."""
+    code, parameter = loss_code(loss)
+    updates, coef, gradient = now.updates, np.empty(data.shape[1]), np.empty(len(now.point))
+    for X, first, last in windows(data):
+        order = np.arange(last - first)
+        if len(order) > batch_size:
+            rng.shuffle(order)
+        kept = slice(first, last) if len(slopes) else slice(0, 0)
+        updates = loops.batch_pass(
+            *parts(X), target[first:last], factor[first:last] / rule.unit, order, batch_size, code, parameter,
+            frame.shift, frame.scale, frame.intercept, penalty.l1 / rule.unit, penalty.l2 / rule.unit,
+            rule.code, rule.eta, rule.power, rule.decay, updates,
+            now.point, now.total, now.first, now.second, coef, gradient, slopes[kept], masses[kept],
+        )  # fmt: skip
+    return now._replace(updates=updates, count=now.count + updates - now.updates)
+
+
+def parts(X: Matrix) -> tuple[NDArray | None, NDArray | None, NDArray | None, NDArray | None]:
+    """Rows as the loops take them: dense in C order, or values, columns and starts of a CSR matrix."""
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X), None, None, None
+    return None, X.data, X.indices, X.indptr
+
+
+def windows(data: Rows) -> Iterator[tuple[Matrix, int, int]]:
+    """Windows of the rows in order: features, first and one past the last row."""
+    n, d = data.shape
+    size = block_rows(d, data.dtype.itemsize)
+    if isinstance(data, MemoryRows):
+        for first in range(0, n, size):
+            yield data.X[first : first + size], first, min(first + size, n)
+        return
+    slab = size * max(1, SLAB_BYTES // (size * d * data.dtype.itemsize))
+    for begin in range(0, n, slab):
+        X = data.take(np.arange(begin, min(begin + slab, n)))
+        for first in range(0, X.shape[0], size):
+            part = X[first : first + size]
+            yield part, begin + first, begin + first + part.shape[0]
+
+
+def near_rows(data: Rows, owner: str) -> Rows:
+    """The rows in memory where they fit, else as they are."""
+    n, d = data.shape
+    fits = n * d * data.dtype.itemsize <= LARGEST_BYTES
+    return in_memory(data, owner, "") if fits else data

@@ -1,0 +1,184 @@
+"""Linear support vector machines: objectives, scales, the intercept, certificates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize, sparse
+from sklearn import svm
+from sklearn.exceptions import ConvergenceWarning
+
+from assay.linear import LinearSVC, LinearSVR
+
+
+@pytest.fixture
+def two(rng):
+    X = rng.standard_normal((200, 3)) + [0.0, 1.0, 0.0]
+    return X, np.where(X @ [1.0, -1.0, 0.5] + 0.7 * rng.standard_normal(200) > -1, "yes", "no")
+
+
+@pytest.fixture
+def line(rng):
+    X = rng.standard_normal((120, 3))
+    return X, X @ [1.0, -2.0, 0.0] + 3 + 0.3 * rng.standard_t(3, 120)
+
+
+@pytest.mark.spec("rudi/M2.6")
+@pytest.mark.parametrize("penalty_strength", [0.001, 0.1])
+def test_hinge_classifier_solves_the_quadratic_program_of_the_course(two, penalty_strength):
+    X, y = two
+    t, n = np.where(y == "yes", 1.0, -1.0), len(y)
+    model = LinearSVC(loss="hinge", penalty_strength=penalty_strength).fit(X, y)
+
+    def risk(coef, intercept):
+        return np.mean(np.maximum(0, 1 - t * (X @ coef + intercept))) + penalty_strength * coef @ coef
+
+    # Slack variables: minimise λ‖w‖² + mean ξ subject to ξ ≥ 0 and t f ≥ 1 − ξ, by a general solver.
+    start = np.concatenate([np.zeros(4), np.ones(n)])
+    found = optimize.minimize(
+        lambda z: penalty_strength * z[:3] @ z[:3] + z[4:].mean(),
+        start,
+        jac=lambda z: np.concatenate([2 * penalty_strength * z[:3], [0.0], np.full(n, 1 / n)]),
+        constraints={
+            "type": "ineq",
+            "fun": lambda z: t * (X @ z[:3] + z[3]) - 1 + z[4:],
+            "jac": lambda z: np.hstack([t[:, None] * X, t[:, None], np.eye(n)]),
+        },
+        bounds=[(None, None)] * 4 + [(0, None)] * n,
+        method="SLSQP",
+        options={"maxiter": 300, "ftol": 1e-12},
+    )
+    ours = risk(model.coef_[0], model.intercept_[0])
+    assert ours <= risk(found.x[:3], found.x[3]) + 1e-9
+    assert ours == pytest.approx(found.fun, abs=1e-5)
+    assert pytest.approx(1 / (2 * penalty_strength * n)) == model.C_
+    assert model.penalty_strength_ == pytest.approx(penalty_strength)
+    assert_allclose(model.dual_coef_[0] @ X, model.coef_[0], atol=1e-9)
+    assert abs(model.dual_coef_.sum()) < 1e-9
+    assert model.dual_gap_ < 1e-9
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("solver", ["newton", "dual_coordinate"])
+def test_a_penalised_intercept_gives_liblinears_coefficients(two, loss, solver):
+    X, y = two
+    ours = LinearSVC(0.5, loss=loss, intercept_scaling=2.0, solver=solver, random_state=0).fit(X, y)
+    theirs = svm.LinearSVC(
+        C=0.5, loss=loss, intercept_scaling=2.0, tol=1e-9, max_iter=1_000_000, random_state=0
+    ).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
+    assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-4)
+    assert ours.certificates_.holds
+
+
+def test_a_free_intercept_gives_the_kernel_machines_coefficients(two):
+    X, y = two
+    ours = LinearSVC(0.5, loss="hinge").fit(X, y)
+    theirs = svm.SVC(C=0.5, kernel="linear", tol=1e-8, random_state=0).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    assert_allclose(ours.n_support_, theirs.n_support_, atol=2)
+
+
+@pytest.mark.spec("rudi/M2.1")
+def test_a_score_of_zero_is_the_second_class(two):
+    X, y = two
+    model = LinearSVC(fit_intercept=False).fit(X, y)
+    zero = np.zeros((1, 3))
+    assert model.decision_function(zero)[0] == 0
+    assert model.predict(zero)[0] == model.classes_[1] == "yes"
+    scores = model.decision_function(X)
+    assert np.array_equal(model.predict(X), np.where(scores >= 0, "yes", "no"))
+    assert_allclose(scores, X @ model.coef_[0])
+
+
+@pytest.mark.spec("sangnier/T-1.2.1-c")
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_training_error_is_below_the_mean_loss_of_the_fit(two, loss):
+    X, y = two
+    model = LinearSVC(0.01, loss=loss, class_weight={"yes": 3.0}).fit(X, y)
+    found = model.certificates_.named("training error")
+    t = np.where(y == "yes", 1.0, -1.0)
+    weight = np.where(y == "yes", 3.0, 1.0)
+    margin = t * model.decision_function(X)
+    hinge = np.maximum(0, 1 - margin) ** (1 if loss == "hinge" else 2)
+    assert found.value == pytest.approx(np.average(margin <= 0, weights=weight))
+    assert found.bound == pytest.approx(np.average(hinge, weights=weight))
+    assert found.holds
+
+
+def test_several_classes_are_one_against_the_rest(rng):
+    X = np.vstack([rng.standard_normal((40, 2)) + center for center in ([3, 0], [-3, 0], [0, 4])])
+    y = np.repeat(["a", "b", "c"], 40)
+    model = LinearSVC(loss="hinge").fit(X, y)
+    for k, label in enumerate("abc"):
+        alone = LinearSVC(loss="hinge").fit(X, np.where(y == label, 1, 0))
+        assert_allclose(model.coef_[k], alone.coef_[0], atol=1e-8)
+    assert model.score(X, y) > 0.95
+    assert model.n_support_.shape == (3, 2)
+    assert model.certify(X, y).holds
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("solver", ["newton", "dual_coordinate"])
+def test_regression_gives_liblinears_coefficients(line, loss, solver):
+    X, y = line
+    ours = LinearSVR(0.2, C=0.5, loss=loss, intercept_scaling=1.0, solver=solver, random_state=0).fit(X, y)
+    theirs = svm.LinearSVR(epsilon=0.2, C=0.5, loss=loss, tol=1e-8, max_iter=1_000_000, random_state=0).fit(
+        X, y
+    )
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_[0], abs=1e-3)
+    assert ours.certificates_.holds
+
+
+@pytest.mark.shuffles_globally
+def test_regression_with_a_free_intercept_gives_the_kernel_machines_coefficients(line):
+    X, y = line
+    ours = LinearSVR(0.2, C=0.5).fit(X, y)
+    theirs = svm.SVR(epsilon=0.2, C=0.5, kernel="linear", tol=1e-8).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-5)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_[0], abs=1e-5)
+
+
+def test_balanced_classes_weigh_the_same(two):
+    X, y = two
+    counts = {label: np.mean(y == label) for label in ("no", "yes")}
+    by_hand = LinearSVC(class_weight={label: 0.5 / share for label, share in counts.items()}).fit(X, y)
+    assert_allclose(LinearSVC(class_weight="balanced").fit(X, y).coef_, by_hand.coef_, atol=1e-10)
+
+
+def test_sparse_rows_give_the_result_of_dense_ones(two):
+    X, y = two
+    X = X * (np.abs(X) > 0.5)
+    for loss in ("hinge", "squared_hinge"):
+        dense, csr = (LinearSVC(loss=loss).fit(table, y) for table in (X, sparse.csr_array(X)))
+        assert_allclose(csr.coef_, dense.coef_, atol=1e-8)
+
+
+def test_a_stopped_solver_says_so_and_its_certificate_fails(two):
+    X, y = two
+    with pytest.warns(ConvergenceWarning, match="relative duality gap of"):
+        model = LinearSVC(100.0, loss="hinge", max_iter=2).fit(X, y)
+    assert not model.converged_
+    assert not model.certificates_.holds
+
+
+def test_bad_input_is_refused_in_one_sentence(two):
+    X, y = two
+    with pytest.raises(ValueError, match="needs rows of at least two classes"):
+        LinearSVC().fit(X, np.zeros(200))
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        LinearSVC().fit(X, np.where(np.arange(200) == 3, np.inf, np.arange(200) % 2))
+    with pytest.raises(ValueError, match="'C' parameter of LinearSVC must be a finite number above 0"):
+        LinearSVC(0.0).fit(X, y)
+    with pytest.raises(ValueError, match="All sample weights are zero"):
+        LinearSVC().fit(X, y, sample_weight=np.zeros(200))
+    with pytest.raises(ValueError, match="one-dimensional with 200 entries"):
+        LinearSVC().fit(X, y, sample_weight=np.ones(199))
+    model = LinearSVC(loss="hinge").fit(X, y)
+    with pytest.raises(ValueError, match="needs the 200 rows of the fit"):
+        model.certify(X[:50], y[:50])
+    with pytest.raises(ValueError, match="predicts one number"):
+        LinearSVR().fit(X, X[:, :2])
