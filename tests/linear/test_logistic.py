@@ -392,7 +392,7 @@ def test_many_rows_take_quasi_newton_steps_to_the_same_minimum():
     quick, full = LogisticRegression().fit(X, y), LogisticRegression(solver="newton").fit(X, y)
     assert (quick.solver_, full.solver_) == ("quasi_newton", "newton")
     assert_allclose(quick.coef_, full.coef_, atol=1e-9)
-    assert quick.dual_gap_ < 1e-12
+    assert quick.dual_gap_ < 1e-8
 
 
 def test_more_parameters_than_a_hessian_can_hold_are_fitted_by_gradients():

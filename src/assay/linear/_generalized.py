@@ -21,6 +21,7 @@ from assay.linear._generalized_fit import (
     fit_generalized,
     generalized_certificates,
     mean_rows,
+    over_targets,
     pearson_statistic,
     row_loss,
     target_summary,
@@ -202,7 +203,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         data, has_offset = self._open_target(X, y, sample_weight, offset, exposure, fitted=False)
         law = self._law()
         self.link_ = law.link.name
-        weight, mean = data.reduce(target_summary, law.family, self._owner())
+        weight, mean = over_targets(data, target_summary, law.family, self._owner())
         self.total_weight_ = float(weight)
         risk = self._problem(data, law, has_offset)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)

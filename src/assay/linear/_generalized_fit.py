@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from assay.certificates import Certificate, Certificates
 from assay.families import Family, LinkedFamily
 from assay.linear._logistic_fit import stationarity
 from assay.linear._predictor import affine
-from assay.rows import Block
+from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import (
     LikelihoodRows,
     LogisticRows,
@@ -50,6 +50,13 @@ def row_loss(law: LinkedFamily) -> RowLoss:
     if pair == ("binomial", "logit"):
         return LogisticRows()
     return LikelihoodRows(law)
+
+
+def over_targets(data: Rows, step: Callable[..., Any], *state: Any) -> Any:
+    """A walk that looks at the targets only: in memory they are one block, however wide the table."""
+    if isinstance(data, MemoryRows):
+        return step(Block(data.X, data.y, data.weight, 0), *state)
+    return data.reduce(step, *state)
 
 
 def target_summary(block: Block, family: Family, owner: str) -> tuple[float, float]:
@@ -89,7 +96,7 @@ def fit_generalized(
         )
     fit = fit_smooth(risk, start, solver=solver, tol=tol, max_iter=max_iter, report=report)
     if fit.found.hessian is None and not risk.alpha.any() and risk.shape[0] <= 4096:
-        fit = fit._replace(found=risk.measure(fit.point, hessian=True, split=True))
+        fit = fit._replace(found=risk.measure(fit.point, hessian=True))
     return fit
 
 
@@ -140,14 +147,15 @@ def target_sums(risk: RowRisk, law: LinkedFamily, mean: float, dispersion: float
     level = np.nan
     if risk.has_offset or not risk.fit_intercept:
         level = constant_score(risk, law, mean) if risk.fit_intercept else 0.0
-    return TargetSums(*risk.data.reduce(target_step, law, mean, level, risk.has_offset, dispersion))
+    state = (law, mean, level, risk.has_offset, dispersion)
+    return TargetSums(*over_targets(risk.source, target_step, *state))
 
 
 def constant_score(risk: RowRisk, law: LinkedFamily, mean: float) -> float:
     """The best constant score beside given offsets, by Fisher's scoring."""
     level = float(first_point(risk, law, mean)[-1, 0])
     for _ in range(100):
-        slope, curvature = risk.data.reduce(constant_step, level, law)
+        slope, curvature = over_targets(risk.source, constant_step, level, law)
         if not curvature > 0:
             break
         change = slope / curvature

@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters
 from assay.families import FAMILIES
 from assay.linear._confidence import check_level
-from assay.linear._generalized_fit import first_point, fit_generalized, target_summary
+from assay.linear._generalized_fit import (
+    first_point,
+    fit_generalized,
+    over_targets,
+    target_summary,
+)
 from assay.linear._likelihood_inference import LikelihoodInference, likelihood_inference
 from assay.linear._likelihood_path import (
     LikelihoodPath,
@@ -78,7 +83,7 @@ class GeneralizedResults(LinearPredictor):
 
     def _path(self, data: Rows, alphas: Any, n_strengths: int, eps: float) -> LikelihoodPath:
         law = self._law()
-        weight, total = data.reduce(target_summary, law.family, self._owner())
+        weight, total = over_targets(data, target_summary, law.family, self._owner())
         self.total_weight_ = float(weight)
         risk = self._problem(data, law, False)
         mean = float(total / weight)

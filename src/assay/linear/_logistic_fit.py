@@ -92,7 +92,7 @@ def fit_logistic(
     found, overlap = fit.found, None
     if not risk.alpha.all():
         if found.hessian is None and fit.solver != "gradient_descent":
-            found = risk.measure(fit.point, hessian=True, split=True)
+            found = risk.measure(fit.point, hessian=True)
         overlap = require_overlap(risk, found, null)
     return LogisticFit(
         fit.point, found, fit.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver, overlap

@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
 from assay.linear._engine import Array
 from assay.losses import Loss
 from assay.rows import MemoryRows, Rows
 from assay.solvers._in_memory import targets_and_weights
-from assay.solvers._sgd import coded_target
+from assay.solvers._sgd_steps import coded_target
 
 
 class HeldOut(NamedTuple):
@@ -73,15 +72,3 @@ def divide(data: MemoryRows, chosen: NDArray) -> tuple[MemoryRows, HeldOut]:
     masked[chosen] = 0.0
     held = HeldOut(data.take(chosen), data.y.reshape(-1)[chosen], weight[chosen].astype(np.float64))
     return MemoryRows(data.X, data.y, masked), held
-
-
-def better_than_a_constant(value: float, constant: float, source: str) -> Certificate:
-    """Held-out loss against that of the best constant."""
-    return Certificate(
-        claim="On rows held out the mean loss is at most that of the constant that is best for them.",
-        quantity="held-out loss",
-        value=value,
-        relation="<=",
-        bound=constant,
-        source=source,
-    )

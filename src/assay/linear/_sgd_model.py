@@ -11,38 +11,35 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates
 from assay.linear._engine import Array
 from assay.linear._predictor import LinearPredictor
-from assay.linear._sgd_held_out import HeldOut, Patience, better_than_a_constant, choose_rows, divide
+from assay.linear._sgd_certificates import better_than_a_constant, nearness, surrogate_bound
+from assay.linear._sgd_ground import Ground, new_ground, packed, same_ground, unpacked
+from assay.linear._sgd_held_out import HeldOut, Patience, choose_rows, divide
 from assay.losses import Loss, MarginLoss
 from assay.parameters import Domain
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
-from assay.solvers._huber import target_squares, target_sums
-from assay.solvers._sgd import (
-    LEARNING_RATES,
-    Descent,
-    Penalty,
-    Rule,
-    Sgd,
-    base_step,
-    has_corners,
-    make_rule,
-    near_rows,
-    sgd,
-)
+from assay.solvers._sgd import Descent, Penalty, Sgd, near_rows, sgd
 from assay.solvers._sgd_gap import RiskEvidence, RiskGap, gather_risk, risk_gap
-from assay.solvers._tilted import Frame, frame_of
+from assay.solvers._sgd_steps import LEARNING_RATES, Rule, base_step, has_corners, make_rule
+from assay.solvers._tilted import Frame
 
-SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
+# Of the rules only some are options for the checks that walk the package: "root" and "constant" are "auto"
+# and "optimal" with other numbers there, and the steps of "rmsprop" make the rounding of a sum grow.
+LEARNING_RATE = Domain(
+    parameters.one_of(*LEARNING_RATES).words,
+    lambda value: isinstance(value, str) and value in LEARNING_RATES,
+    ("auto", "invscaling", "optimal", "adagrad", "adadelta", "adam"),
+)
 
 SGD_DOMAINS: Mapping[str, Domain] = {
     "penalty": parameters.nothing | parameters.one_of("l2", "l1", "elasticnet"),
     "alpha": parameters.real(at_least=0),
     "l1_ratio": parameters.real(at_least=0, at_most=1),
     "fit_intercept": parameters.boolean,
-    "learning_rate": parameters.one_of(*LEARNING_RATES),
+    "learning_rate": LEARNING_RATE,
     "eta0": parameters.real(above=0),
     "batch_size": parameters.integer(at_least=1),
     "average": parameters.boolean,
@@ -56,10 +53,6 @@ SGD_DOMAINS: Mapping[str, Domain] = {
     "history": parameters.boolean,
     "random_state": parameters.random_state,
 }
-
-
-class Ground(dict[str, Any]):
-    """What a stream of calls to `partial_fit` stands on: the coordinates, the step, every machine's state."""
 
 
 class SgdModel(LinearPredictor):
@@ -112,15 +105,16 @@ class SgdModel(LinearPredictor):
         ground = self._ground(training)
         watch = self._watch_fit(X, y, n_runs=len(positives), max_iter=self.max_iter)
 
-        def report(coef: Array, intercept: float) -> bool:
+        def tell(coef: Array, intercept: float) -> bool:
             return watch.iteration(lambda: self._shaped([coef], [intercept], data))
 
+        report = tell if getattr(self, "_skl_callbacks", None) else None
         fits = []
         for positive, rng in zip(positives, children, strict=True):
             with watch.run("sgd"):
                 fits.append(self._descend(training, ground, positive, rng, report, held))
         watch.finish()
-        self._keep(fits, ground, data)
+        self._set_machines(fits, ground, data, max(found.n_iter for found in fits))
         self.n_iter_ = max(found.n_iter for found in fits)
         self.converged_ = all(found.converged for found in fits)
         if self.history:
@@ -138,22 +132,28 @@ class SgdModel(LinearPredictor):
             raise self._refuse("validation_fraction", "such that both parts have rows that weigh something")
         return training, held
 
-    def _ground(self, data: Rows) -> Ground:
-        """Columns of mean 0 and mean square 1, and 1/L there."""
-        frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
-        spread = self._spread(data)
-        step = base_step(data, frame, self._loss(), spread, self.batch_size)
-        return Ground(shift=frame.shift, scale=frame.scale, spread=spread, step=step)
+    def _ground(self, data: Rows, known: Ground | None = None) -> Ground:
+        """Coordinates and step for the rows; the coordinates of earlier rows where there were some."""
+        terms = data, self._loss(), self._spread(data), self.batch_size
+        if known is None:
+            return new_ground(*terms, intercept=self.fit_intercept)
+        return same_ground(known, *terms, intercept=self.fit_intercept)
 
-    def _setting(self, ground: Ground) -> tuple[Frame, Penalty, Rule]:
+    def _setting(self, ground: Ground, *, noisy: bool = True) -> tuple[Frame, Penalty, Rule]:
         """Coordinates, penalty and steps of a machine."""
-        frame = Frame(ground["shift"], ground["scale"], self.fit_intercept)
+        frame = ground.frame(intercept=self.fit_intercept)
         l1, l2 = self._strengths()
         extra = [0.0] if self.fit_intercept else []
         penalty = Penalty(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
         decay = float(penalty.l2.max(initial=0.0))
         rule = make_rule(
-            self.learning_rate, self._loss(), ground["step"], ground["spread"], decay, float(self.eta0)
+            self.learning_rate,
+            self._loss(),
+            ground.step,
+            ground.spread,
+            decay,
+            float(self.eta0),
+            noisy=noisy,
         )
         return frame, penalty, rule
 
@@ -163,26 +163,33 @@ class SgdModel(LinearPredictor):
         ground: Ground,
         positive: int | None,
         rng: np.random.Generator,
-        report: Callable[[Array, float], bool],
+        report: Callable[[Array, float], bool] | None,
         held: HeldOut | None,
     ) -> Sgd:
         """Fit one machine."""
-        frame, penalty, rule = self._setting(ground)
+        noisy = data.shape[0] > self.batch_size
+        frame, penalty, rule = self._setting(ground, noisy=noisy)
         loss = self._loss()
         patience = Patience(float(self.tol), self.n_iter_no_change)
 
         def done(point: Array, slopes: Array | None) -> tuple[float, bool]:
+            if held is not None:
+                return 0.0, False
             coef, intercept = frame.outside(point)
             gap = self._gap(gather_risk(data, loss, coef, intercept, positive, slopes), coef)
             value, bound = self._promise(gap)
-            return value, value <= bound and held is None
+            return value, value <= bound
+
+        def retune(point: Array) -> Rule:
+            step = base_step(data, frame, loss, ground.spread, self.batch_size, point, positive)
+            return self._setting(ground._replace(step=step), noisy=noisy)[2]
 
         def told(point: Array) -> bool:
             coef, intercept = frame.outside(point)
             enough = held is not None and patience.tired(
                 held.mean_loss(loss, coef, intercept, positive), point
             )
-            return report(coef, intercept) or enough
+            return enough or (report is not None and report(coef, intercept))
 
         found = sgd(
             data,
@@ -196,8 +203,9 @@ class SgdModel(LinearPredictor):
             max_iter=self.max_iter,
             rng=rng,
             done=done,
-            report=told,
-            keep_slopes=has_corners(loss) and data.local,
+            report=None if report is None and held is None else told,
+            retune=retune if self.learning_rate == "auto" and not noisy else None,
+            keep_slopes=has_corners(loss, ground.spread) and data.local,
         )
         if held is None or not patience.losses:
             return found
@@ -208,34 +216,16 @@ class SgdModel(LinearPredictor):
         """One more pass, over rows that may be new, from where the last one ended."""
         if self.early_stopping:
             raise self._refuse("early_stopping", "False for partial_fit")
-        positives, known = self._positives(), getattr(self, "_descent", None)
+        self.__dict__.pop("held_out_", None)
+        positives = self._positives()
         data = near_rows(data, type(self).__name__)
-        ground = self._ground(data)
-        frame, machines, passes = None, [Descent.start(0)] * len(positives), 0
-        if known is not None:
-            step = base_step(
-                data,
-                Frame(known["shift"], known["scale"], self.fit_intercept),
-                self._loss(),
-                max(ground["spread"], known["spread"]),
-                self.batch_size,
-            )
-            ground = Ground(
-                shift=known["shift"],
-                scale=known["scale"],
-                spread=max(ground["spread"], known["spread"]),
-                step=min(step, known["step"]),
-            )
-            passes = known["passes"]
-            machines = [
-                Descent(*(known[name][k].copy() for name in ARRAYS), *(int(known[name][k]) for name in COUNTS))
-                for k in range(len(positives))
-            ]
+        known = unpacked(self._descent) if hasattr(self, "_descent") else None
+        ground = self._ground(data, None if known is None else known.ground)
         frame, penalty, rule = self._setting(ground)
-        if known is None:
-            machines = [Descent.start(len(penalty.l1)) for _ in positives]
-        elif passes & (passes - 1) == 0:  # the average forgets at the powers of two, as in fit
-            machines = [item._replace(total=np.zeros_like(item.total), count=0) for item in machines]
+        passes = 0 if known is None else known.passes
+        if known is not None and len(known.machines[0].point) != len(penalty.l1):
+            raise self._refuse("fit_intercept", "as in the earlier calls of partial_fit")
+        machines = [Descent.start(len(penalty.l1)) for _ in positives] if known is None else known.rested()
         fits = [
             sgd(
                 data,
@@ -250,29 +240,34 @@ class SgdModel(LinearPredictor):
                 rng=rng,
                 done=lambda point, slopes: (np.inf, False),
                 descent=machine,
-                keep_slopes=has_corners(self._loss()) and data.local,
+                keep_slopes=has_corners(self._loss(), ground.spread) and data.local,
                 scaled=False,
             )
             for positive, rng, machine in zip(
-                positives, spawn(self.random_state, len(positives)), machines, strict=True
+                positives, self._orders(len(positives), passes), machines, strict=True
             )
         ]
-        self._keep(fits, ground, data, passes)
+        self._set_machines(fits, ground, data, passes + 1)
         self.n_iter_ = passes + 1
         self._measure(data, keep=True)
         self.converged_ = self.certificates_[0].holds
 
-    def _keep(self, fits: list[Sgd], ground: Ground, data: Rows, passes: int = 0) -> None:
+    def _orders(self, n_machines: int, passes: int) -> list[np.random.Generator]:
+        """Generators that differ from call to call of `partial_fit`."""
+        return [
+            np.random.default_rng(np.random.SeedSequence(int(child.integers(2**63)), spawn_key=(passes,)))
+            for child in spawn(self.random_state, n_machines)
+        ]
+
+    def _set_machines(self, fits: list[Sgd], ground: Ground, data: Rows, passes: int) -> None:
         """Set the coefficients, the dual point and what `partial_fit` goes on from."""
-        frame = Frame(ground["shift"], ground["scale"], self.fit_intercept)
+        frame = ground.frame(intercept=self.fit_intercept)
         outside = [frame.outside(found.point) for found in fits]
         shaped = self._shaped([coef for coef, _ in outside], [level for _, level in outside], data)
         self.coef_, self.intercept_ = shaped["coef_"], shaped["intercept_"]
         slopes = [found.slopes for found in fits]
         self.dual_coef_ = None if any(item is None for item in slopes) else np.array(slopes, dtype=data.dtype)
-        state = {name: np.array([getattr(found.descent, name) for found in fits]) for name in ARRAYS + COUNTS}
-        most = max(found.n_iter for found in fits)
-        self._descent = {**ground, **state, "passes": passes + most}
+        self._descent = packed(ground, fits, passes)
 
     def _shaped(self, coefs: list[Array], intercepts: list[float], data: Rows) -> dict[str, Any]:
         """`coef_` and `intercept_` from those of the machines."""
@@ -309,12 +304,13 @@ class SgdModel(LinearPredictor):
             for coef, level, positive, dual in zip(coefs, intercepts, positives, duals, strict=True)
         ]
         gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
-        found = [self._risk_certificate(gaps)]
+        values = [self._promise(gap) for gap in gaps]
+        found = [nearness(max(value for value, _ in values), values[0][1], dual=self._strengths()[1] > 0)]
         if held is not None:
             terms = zip(coefs, intercepts, positives, strict=True)
             value = sum(held.mean_loss(loss, coef, float(level), item) for coef, level, item in terms)
             constant = sum(held.constant_loss(loss, positive) for positive in positives)
-            found = [better_than_a_constant(value, constant, SOURCE)]
+            found = [better_than_a_constant(value, constant)]
         if isinstance(loss, MarginLoss):
             found.append(surrogate_bound(evidences, loss))
         certificates = Certificates(found)
@@ -324,55 +320,15 @@ class SgdModel(LinearPredictor):
             self.optimality_ = max(gap.gradient for gap in gaps)
         return certificates
 
-    def _risk_certificate(self, gaps: list[RiskGap]) -> Certificate:
-        value = max(self._promise(gap)[0] for gap in gaps)
-        if self._strengths()[1] > 0:
-            claim, quantity = "The objective is this close to its minimum.", "relative duality gap"
-        else:
-            claim, quantity = "The gradient of the risk nearly vanishes.", "relative gradient"
-        return Certificate(
-            claim=claim,
-            quantity=quantity,
-            value=value,
-            relation="<=",
-            bound=self._promise(gaps[0])[1] * (1 + 1e-3),  # coefficients are rounded to the table's precision
-            source=SOURCE,
-        )
-
     def _warn_unless_converged(self) -> None:
         if not self.converged_:
             first = self.certificates_[0]
+            state = f"{first.quantity} {first.value:.2g}, above tol"
+            if self.early_stopping:
+                state = "a held-out loss that still falls"
             warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} passes with {first.quantity} "
-                f"{first.value:.2g}, above tol. Increase max_iter or tol, change eta0 or the learning_rate, "
-                "or set average=True.",
+                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter or "
+                "tol, change eta0 or the learning_rate, or set average=True.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-
-ARRAYS = ("point", "total", "first", "second")
-COUNTS = ("updates", "count")
-
-
-def target_spread(data: Rows) -> float:
-    """Standard deviation of the target, 1 if it is constant."""
-    weight, total, squares = data.reduce(target_sums)
-    variance = data.reduce(target_squares, total / weight) / weight
-    return float(np.sqrt(variance)) if variance > 1e-24 * squares / weight else 1.0
-
-
-def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
-    """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
-    at_zero = float(loss.margin_value(np.zeros(1))[0])
-    total = evidences[0].weight
-    return Certificate(
-        claim="The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
-        quantity="training error",
-        value=sum(item.wrong for item in evidences) / total,
-        relation="<=",
-        bound=sum(item.loss for item in evidences) / (at_zero * total),
-        source="Sangnier §1.2.1",
-        trivial=1.0,
-        tolerance=1e-12,
-    )

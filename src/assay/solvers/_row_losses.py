@@ -26,10 +26,10 @@ class RowTerms(NamedTuple):
 
 
 class RowLoss(Protocol):
-    """A convex loss of one score, shape (n,), or of `n_scores` of them, shape (n, n_scores).
+    """A smooth loss of one score, shape (n,), or of `n_scores` of them, shape (n, n_scores).
 
     `symmetric` says that a common shift of all scores of a row changes nothing, `n_groups` into how many
-    groups the rows are told apart by `groups`, 0 for a loss without a conjugate in closed form.
+    groups the rows are told apart by `groups`, 0 for a loss that need not be convex.
     """
 
     @property
@@ -50,8 +50,8 @@ class RowLoss(Protocol):
     def groups(self, y: NDArray, residual: NDArray) -> NDArray:
         """Group of each row, an integer below `n_groups`."""
 
-    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
-        """sup_f u·f − ℓ(y, f) of each row at the slope u."""
+    def smallest(self, y: NDArray) -> NDArray | None:
+        """Infimum of the loss of each row over its scores; None where it is 0."""
 
     def mistakes(self, terms: RowTerms, y: NDArray) -> NDArray | None:
         """Which rows are on the wrong side; None for a loss that does not classify."""
@@ -75,10 +75,10 @@ class LogisticRows:
         """The class."""
         return y.astype(np.intp)
 
-    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
-        """Negative entropy p log p + (1 − p) log(1 − p) at p = u + y."""
-        p = slope + y
-        return special.xlogy(p, p) + special.xlogy(1 - p, 1 - p)
+    def smallest(self, y: NDArray) -> NDArray | None:
+        """The entropy of a target inside (0, 1), 0 for a class."""
+        inside = (y > 0) & (y < 1)
+        return special.entr(y) + special.entr(1 - y) if inside.any() else None
 
     def mistakes(self, terms: RowTerms, y: NDArray) -> NDArray:
         """Rows whose class has probability below ½."""
@@ -103,10 +103,9 @@ class PoissonRows:
         """Whether the mean is above the target."""
         return (residual > 0).astype(np.intp)
 
-    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
-        """The number m log m − m at m = u + y."""
-        mean = np.maximum(slope + y, 0)
-        return special.xlogy(mean, mean) - mean
+    def smallest(self, y: NDArray) -> NDArray:
+        """The value y − y log y at f = log y."""
+        return y - special.xlogy(y, y)
 
     def mistakes(self, terms: RowTerms, y: NDArray) -> None:
         """A count is not a class."""
@@ -159,10 +158,8 @@ class SoftmaxRows:
         p[np.arange(len(p)), y.astype(np.intp)] += 1
         return np.maximum(p, 0.0)
 
-    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
-        """Σ_j p_j log p_j at p = u + y."""
-        p = self._probabilities(y, slope)
-        return np.asarray(special.xlogy(p, p).sum(axis=1))
+    def smallest(self, y: NDArray) -> None:
+        """0: all the probability on the class."""
 
     def mistakes(self, terms: RowTerms, y: NDArray) -> NDArray:
         """Rows of which another class is more probable."""
@@ -187,9 +184,8 @@ class LikelihoodRows:
         """One group."""
         return np.zeros(len(y), dtype=np.intp)
 
-    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
-        """Not known in closed form."""
-        raise NotImplementedError
+    def smallest(self, y: NDArray) -> None:
+        """0: half a deviance."""
 
     def mistakes(self, terms: RowTerms, y: NDArray) -> None:
         """A likelihood is not a rule."""

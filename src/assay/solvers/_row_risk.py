@@ -249,22 +249,35 @@ def total_weight(block: Block, class_weight: Array) -> float:
     return float(weight.sum(dtype=np.float64))
 
 
-def row_terms(
-    block: Block, coef: Array, intercept: Array, loss: RowLoss, has_offset: bool
-) -> tuple[RowTerms, NDArray]:
-    """Loss terms of one block at a point, and its target."""
-    X, y = block.X, block.y
-    assert y is not None
+def row_scores(block: Block, coef: Array, intercept: Array, loss: RowLoss) -> NDArray:
+    """Scores of the rows of a block, without their offsets: a vector for one score."""
+    X = block.X
     if loss.n_scores == 1:
         scores = np.asarray(X @ coef[:, 0].astype(X.dtype))
         scores += X.dtype.type(intercept[0])
     else:
         scores = np.asarray(X @ coef.astype(X.dtype))
         scores += intercept.astype(X.dtype)
+    return scores
+
+
+def terms_of_scores(
+    block: Block, scores: NDArray, loss: RowLoss, has_offset: bool
+) -> tuple[RowTerms, NDArray]:
+    """Loss terms of scores, which are overwritten, and the target."""
+    y = block.y
+    assert y is not None
     if has_offset:
         scores += y[:, 1] if loss.n_scores == 1 else y[:, 1:2]
     target = y if y.ndim == 1 else np.ascontiguousarray(y[:, 0])
     return loss.terms(target, scores), target
+
+
+def row_terms(
+    block: Block, coef: Array, intercept: Array, loss: RowLoss, has_offset: bool
+) -> tuple[RowTerms, NDArray]:
+    """Loss terms of one block at a point, and its target."""
+    return terms_of_scores(block, row_scores(block, coef, intercept, loss), loss, has_offset)
 
 
 def gradient_step(
@@ -312,10 +325,12 @@ def full_step(
     with_split: bool,
 ) -> tuple[Sums, Split | None, Array | None]:
     """Sums of one block, with those of each group and with curvatures."""
-    terms, y = row_terms(block, coef, intercept, loss, has_offset)
+    scores = row_scores(block, coef, intercept, loss)
+    kept = scores.copy() if with_split else scores  # without the offset
+    terms, y = terms_of_scores(block, scores, loss, has_offset)
     weight = row_weights(block, class_weight)
     sums = summed(block, terms, y, weight, loss)
-    split = split_step(block, terms, y, weight, loss, has_offset) if with_split else None
+    split = split_step(block, terms, y, kept, weight, loss, sums) if with_split else None
     if not with_hessian:
         return sums, split, None
     columns = shifted_columns(block, center, fit_intercept)
@@ -327,26 +342,31 @@ def split_step(
     block: Block,
     terms: RowTerms,
     y: NDArray,
+    scores: NDArray,
     weight: NDArray | None,
     loss: RowLoss,
-    has_offset: bool,
+    sums: Sums,
 ) -> Split:
-    """Slopes and conjugates of one block, group by group."""
+    """Slopes and conjugates of one block, group by group; the last group has what the others leave.
+
+    At the slope u of a score f the conjugate is u·f − ℓ, of which u times the offset is taken off.
+    """
     n, g, k = len(y), loss.n_groups, loss.n_scores
-    assert block.y is not None
     groups = loss.groups(y, terms.residual)
-    member = np.zeros((n, g), dtype=block.X.dtype)
-    member[np.arange(n), groups] = 1 if weight is None else weight
     residual = terms.residual.reshape(n, k)
-    parts = (member[:, :, None] * residual[:, None, :]).reshape(n, g * k)
-    slope = np.asarray(block.X.T @ parts, dtype=np.float64).reshape(-1, g, k).transpose(1, 0, 2)
-    conjugate = loss.conjugate(y, terms.residual)
-    if has_offset:
-        conjugate = conjugate - residual.sum(axis=1) * block.y[:, 1]
-    rest = loss.conjugate(y, np.zeros_like(terms.residual))
-    total = parts.sum(axis=0, dtype=np.float64).reshape(g, k)
-    wide = member.astype(np.float64)
-    return Split(slope, total, wide.T @ conjugate, wide.T @ rest)
+    weights = np.ones(n) if weight is None else weight.astype(np.float64)
+    slope, total = np.empty((g, sums.slope.shape[0], k)), np.empty((g, k))
+    for group in range(g - 1):
+        member = groups == group
+        part = residual * (member if weight is None else np.where(member, weight, 0))[:, None]
+        slope[group] = np.asarray(block.X.T @ part.astype(block.X.dtype), dtype=np.float64)
+        total[group] = part.sum(axis=0, dtype=np.float64)
+    slope[-1], total[-1] = sums.slope - slope[:-1].sum(axis=0), sums.total - total[:-1].sum(axis=0)
+    reach = np.einsum("ij,ij->i", residual, scores.reshape(n, k), dtype=np.float64) - terms.losses
+    conjugate = np.bincount(groups, np.where(weights > 0, weights * reach, 0.0), minlength=g)
+    smallest = loss.smallest(y)
+    rest = np.zeros(g) if smallest is None else -np.bincount(groups, weights * smallest, minlength=g)
+    return Split(slope, total, conjugate.astype(np.float64), rest.astype(np.float64))
 
 
 def curvature_sum(

@@ -14,32 +14,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    Quantile,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
-from assay.rows import Block, Matrix, MemoryRows, Rows, block_rows
+from assay.losses import Loss
+from assay.rows import Matrix, MemoryRows, Rows, block_rows
 from assay.solvers import _sgd_loops as loops
 from assay.solvers._in_memory import LARGEST_BYTES, in_memory, targets_and_weights
 from assay.solvers._least_squares import Array
-from assay.solvers._tilted import Frame, gram
-from assay.solvers._tilted import design as shifted
-
-LEARNING_RATES = ("invscaling", "root", "optimal", "constant", "adagrad", "rmsprop", "adadelta", "adam")
+from assay.solvers._sgd_steps import Rule, coded_target, loss_code
+from assay.solvers._tilted import Frame
 
 SLAB_BYTES = 2**28
 """What is fetched at once (256 MiB) from a table too large for memory."""
 
-PILOT_ROWS = 4096
-"""Rows from which the curvature is estimated."""
+MOST_AHEAD = 64
+"""Most passes over one batch in one call."""
 
 PATIENCE = 256
 """Passes after which three looks at the gap without progress end the descent."""
@@ -52,30 +39,20 @@ class Penalty(NamedTuple):
     l2: Array
 
 
-class Rule(NamedTuple):
-    """Steps: the number of the rule in the loops, η, the power of t, λ of "optimal", the unit of a slope."""
-
-    code: int
-    eta: float
-    power: float = 0.0
-    decay: float = 0.0
-    unit: float = 1.0
-
-
 class Descent(NamedTuple):
-    """What is carried from update to update; `total` is the sum of `count` points."""
+    """What is carried from update to update; `total` is the sum of the last `n_averaged` points."""
 
     point: Array
     total: Array
     first: Array
     second: Array
     updates: int = 0
-    count: int = 0
+    n_averaged: int = 0
 
     @classmethod
     def start(cls, size: int) -> Descent:
         """At zero."""
-        return cls(*(np.zeros(size) for _ in range(4)))
+        return cls(np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
 
 
 class Sgd(NamedTuple):
@@ -104,78 +81,6 @@ class Sgd(NamedTuple):
     descent: Descent
 
 
-def coded_target(y: NDArray, positive: int | None) -> Array:
-    """The target as a loss wants it: a number, or +1 for one class and −1 for the others."""
-    if positive is None:
-        return y.astype(np.float64)
-    return np.where(y == positive, 1.0, -1.0)
-
-
-def loss_code(loss: Loss) -> tuple[int, float]:
-    """Number of a loss in the loops, and its parameter."""
-    codes: dict[type[Loss], tuple[int, str]] = {
-        Squared: (loops.SQUARED, ""),
-        Huber: (loops.HUBER, "delta"),
-        EpsilonInsensitive: (loops.INSENSITIVE, "epsilon"),
-        SquaredEpsilonInsensitive: (loops.SQUARED_INSENSITIVE, "epsilon"),
-        Absolute: (loops.ABSOLUTE, ""),
-        Quantile: (loops.QUANTILE, "level"),
-        Logistic: (loops.LOGISTIC, ""),
-        Hinge: (loops.HINGE, ""),
-        SquaredHinge: (loops.SQUARED_HINGE, ""),
-    }
-    code, name = codes[type(loss)]
-    return code, float(getattr(loss, name)) if name else 0.0
-
-
-def has_corners(loss: Loss) -> bool:
-    """Whether slopes at one point are a poor dual point, so that their mean over the descent is kept."""
-    return not np.isfinite(loss.smoothness)
-
-
-def base_step(data: Rows, frame: Frame, loss: Loss, spread: float, batch_size: int) -> float:
-    """1/L of the risk of a batch: curvature of the loss times the largest second moment of a batch.
-
-    The slope of a loss with corners turns by at most its Lipschitz constant over the spread of the target.
-    """
-    moments, trace = data.head(PILOT_ROWS, pilot_moments, frame)
-    curvature = min(loss.smoothness, loss.lipschitz / spread)
-    largest = np.linalg.eigvalsh(moments)[-1] + trace / batch_size
-    return float(1 / (curvature * largest)) if largest > 0 else 1.0
-
-
-def pilot_moments(block: Block, frame: Frame) -> tuple[Array, float]:
-    """Second moments of the first rows in the coordinates of the frame, and their trace."""
-    weight = None if block.weight is None or not block.weight.any() else block.weight.astype(np.float64)
-    root = None if weight is None else np.sqrt(weight)
-    moments = gram(shifted(block, frame, root), frame) / (
-        block.X.shape[0] if weight is None else weight.sum()
-    )
-    return moments, float(np.trace(moments))
-
-
-def make_rule(rate: str, loss: Loss, step: float, spread: float, decay: float, eta0: float) -> Rule:
-    """A rule by the name of its steps.
-
-    `step` is 1/L. Steps that adapt to coordinates are in units of the `spread` of the target, and their
-    slopes in units of the slope that a row has at first.
-    """
-    corners = has_corners(loss)
-    unit = min(loss.lipschitz, spread * min(loss.smoothness, loss.lipschitz / spread))
-    rules = {
-        "constant": Rule(loops.FALLING, step / 2),
-        "optimal": Rule(loops.OPTIMAL, step, decay=decay),
-        "invscaling": Rule(loops.FALLING, step, 0.5 if corners else 0.25),
-        "root": Rule(loops.FALLING, step, 0.5),
-        "adagrad": Rule(loops.ADAGRAD, 0.5 * spread, unit=unit),
-        "rmsprop": Rule(loops.RMSPROP, 0.3 * spread, 0.5, unit=unit),
-        "adadelta": Rule(loops.ADADELTA, spread, unit=unit),
-        "adam": Rule(loops.ADAM, 0.3 * spread, 0.5, unit=unit),
-    }
-    rule = rules[rate]
-    return rule._replace(eta=eta0 * rule.eta)
-
-
 def sgd(
     data: Rows,
     loss: Loss,
@@ -189,7 +94,8 @@ def sgd(
     max_iter: int,
     rng: np.random.Generator,
     done: Callable[[Array, Array | None], tuple[float, bool]],
-    report: Callable[[Array], bool] = lambda point: False,
+    report: Callable[[Array], bool] | None = None,
+    retune: Callable[[Array], Rule] | None = None,
     descent: Descent | None = None,
     keep_slopes: bool = False,
     scaled: bool = True,
@@ -210,7 +116,10 @@ def sgd(
     rng : Generator
         Orders of the rows.
     done, report : callable
-        `done` is told the answer and the mean slopes; `report` the answer after each pass, true to stop.
+        `done` is told the answer and the mean slopes; `report`, if there is one, the answer after each pass:
+        true asks to stop.
+    retune : callable, optional
+        Told the point after 1, 2, 4, … 64, 128, 192, … passes; gives the steps from there on.
     descent : Descent, optional
         To go on from; at zero by default. Its arrays are changed.
     keep_slopes : bool
@@ -229,15 +138,23 @@ def sgd(
     answer, converged, mean_slopes = now.point.copy(), False, None
     iteration = 0
     while iteration < max_iter:
-        iteration += 1
-        now = one_pass(data, target, factor, loss, frame, penalty, rule, batch_size, rng, now, slopes, masses)
+        # One batch, nobody to report to: the passes up to the next look are one call.
+        passes = 1
+        if report is None and len(target) <= min(
+            batch_size, block_rows(*data.shape[1:], data.dtype.itemsize)
+        ):
+            passes = min((1 << iteration.bit_length()) - iteration, max_iter - iteration, MOST_AHEAD)
+        iteration += passes
+        now = walk(
+            data, target, factor, loss, frame, penalty, rule, batch_size, passes, rng, now, slopes, masses
+        )
         if not np.isfinite(now.point).all():
             zero = np.zeros_like(now.point)
             return Sgd(zero, iteration, False, [*gaps, np.inf], None, Descent.start(len(zero)))
-        answer = now.total / now.count if average else now.point.copy()
+        answer = now.total / now.n_averaged if average else now.point.copy()
         if keep_slopes:
             mean_slopes = np.divide(slopes, masses, out=np.zeros_like(slopes), where=masses > 0)
-        stop = report(answer)
+        stop = report is not None and report(answer)
         if iteration & (iteration - 1) == 0 or iteration == max_iter:
             gap, converged = done(answer, mean_slopes)
             gaps.append(gap)
@@ -246,13 +163,15 @@ def sgd(
                 break
             if iteration < max_iter:
                 now.total[:], slopes[:], masses[:] = 0.0, 0.0, 0.0
-                now = now._replace(count=0)
+                now = now._replace(n_averaged=0)
         elif stop:
             break
+        if retune is not None and (iteration & (iteration - 1) == 0 or iteration % MOST_AHEAD == 0):
+            rule = retune(now.point)
     return Sgd(answer, iteration, converged, gaps, mean_slopes, now)
 
 
-def one_pass(
+def walk(
     data: Rows,
     target: Array,
     factor: Array,
@@ -261,26 +180,33 @@ def one_pass(
     penalty: Penalty,
     rule: Rule,
     batch_size: int,
+    passes: int,
     rng: np.random.Generator,
     now: Descent,
     slopes: Array,
     masses: Array,
 ) -> Descent:
-    """Visit every row once; the arrays of `now` and the sums of slopes are changed."""
+    """Visit every row once, or `passes` times where all are one batch.
+
+    The arrays of `now` and the sums of slopes are changed.
+    """
     code, parameter = loss_code(loss)
     updates, coef, gradient = now.updates, np.empty(data.shape[1]), np.empty(len(now.point))
     for X, first, last in windows(data):
         order = np.arange(last - first)
         if len(order) > batch_size:
             rng.shuffle(order)
+        size = batch_size
+        if passes > 1:
+            order, size = np.tile(order, passes), len(order)
         kept = slice(first, last) if len(slopes) else slice(0, 0)
         updates = loops.batch_pass(
-            *parts(X), target[first:last], factor[first:last] / rule.unit, order, batch_size, code, parameter,
+            *parts(X), target[first:last], factor[first:last] / rule.unit, order, size, code, parameter,
             frame.shift, frame.scale, frame.intercept, penalty.l1 / rule.unit, penalty.l2 / rule.unit,
             rule.code, rule.eta, rule.power, rule.decay, updates,
             now.point, now.total, now.first, now.second, coef, gradient, slopes[kept], masses[kept],
         )  # fmt: skip
-    return now._replace(updates=updates, count=now.count + updates - now.updates)
+    return now._replace(updates=updates, n_averaged=now.n_averaged + updates - now.updates)
 
 
 def parts(X: Matrix) -> tuple[NDArray | None, NDArray | None, NDArray | None, NDArray | None]:

@@ -3,7 +3,7 @@
 For P = (1/W) Σ s ℓ(y, f) + λ₁‖w‖₁ + ½λ₂‖w‖² and any slopes u, D = −(1/W) Σ s ℓ*(y, u) − Ω*(−Xᵀu/W) is a lower
 bound where Σ s u = 0 (free intercept). Slopes scaled down by c ≤ 1 stay in the domain and ℓ*(cu) ≤ c ℓ*(u),
 because ℓ*(0) = −min ℓ = 0: so the heavier of the two signs is scaled down to balance them. The slopes are
-those of the loss at the point, which is near a minimum where the loss is smooth; or any others handed in, such
+those of the loss at the point, a good dual point near the minimum of a smooth loss; or others handed in, such
 as the mean slopes of a descent on a loss with corners.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.losses import Loss
 from assay.rows import Block, Rows
 from assay.solvers._least_squares import Array
-from assay.solvers._sgd import coded_target
+from assay.solvers._sgd_steps import coded_target
 from assay.solvers._tilted_gap import PERFECT
 
 
@@ -74,19 +74,24 @@ def risk_step(
     weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
     score = np.asarray(block.X @ coef, dtype=np.float64) + intercept
     slope = loss.gradient(y, score) if dual is None else dual.astype(np.float64)
-    # Rounding may leave the domain of the conjugate: a little towards zero is inside.
-    room = 1e-12 if dual is None or dual.dtype == np.float64 else 1e-6
-    slope = np.where(np.isfinite(loss.conjugate(y, slope)), slope, slope * (1 - room))
-    conjugate = np.where(weight > 0, loss.conjugate(y, slope), 0.0)
-    value, pushed = loss.value(y, score), weight * slope
-    parts = np.stack([np.maximum(pushed, 0), np.minimum(pushed, 0)])
+    conjugate = loss.conjugate(y, slope)
+    outside = ~np.isfinite(conjugate)
+    if outside.any():
+        # Rounding may leave the domain of the conjugate: a little towards zero is inside.
+        room = 1e-12 if dual is None or dual.dtype == np.float64 else 1e-6
+        slope = np.where(outside, slope * (1 - room), slope)
+        conjugate = np.where(weight > 0, loss.conjugate(y, slope), 0.0)
+    value, pushed = weight * loss.value(y, score), weight * slope
+    terms, up = weight * conjugate, slope > 0
+    parts = np.stack([np.where(up, pushed, 0.0), np.where(up, 0.0, pushed)])
+    zeros = loss.value(y, np.zeros(n)) if positive is None else loss.value(y[:1], np.zeros(1))
     return RiskEvidence(
         float(weight.sum()),
-        float(weight @ value),
-        float(weight @ loss.value(y, np.zeros(n))),
+        float(value.sum()),
+        float(np.sum(weight * zeros)),
         float(weight @ (y * score <= 0)),
-        0.0 if dual is None else float(np.maximum(weight * (value + conjugate) - pushed * score, 0.0).sum()),
-        np.array([(weight * conjugate)[slope > 0].sum(), (weight * conjugate)[slope < 0].sum()]),
+        0.0 if dual is None else float(np.maximum(value + terms - pushed * score, 0.0).sum()),
+        np.array([terms[up].sum(), terms[~up].sum()]),
         np.abs(parts).sum(axis=1),
         np.asarray(block.X.T @ parts.T, dtype=np.float64).T,
     )

@@ -11,16 +11,18 @@ import numpy as np
 
 from assay.loops import compiled, exp
 
-SQUARED, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, ABSOLUTE, QUANTILE, LOGISTIC, HINGE, SQUARED_HINGE = range(9)
+SQUARED, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, ABSOLUTE, QUANTILE, LOGISTIC, HINGE, SQUARED_HINGE = range(
+    9
+)
 FALLING, OPTIMAL, ADAGRAD, RMSPROP, ADADELTA, ADAM = range(6)
 
 RHO_RMSPROP, RHO_ADADELTA, BETA_FIRST, BETA_SECOND = 0.9, 0.95, 0.9, 0.999
-EPS, EPS_ADADELTA = 1e-8, 1e-6
+EPS, EPS_ADADELTA = 1e-8, 1e-3
 
 
 @compiled
 def loss_slope(loss, parameter, y, score):  # type: ignore[no-untyped-def]
-    """Derivative in the score, or the subgradient that is 0 in the corners; `parameter` is δ, ε or the level."""
+    """Derivative in the score, or the subgradient that is 0 in corners; `parameter` is δ, ε or the level."""
     if loss == LOGISTIC:
         small = exp(-abs(score))
         share = 1.0 / (1.0 + small)

@@ -19,10 +19,13 @@ LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
 MANY_ROWS = 100_000
-SAMPLE_SHARE, ROWS_PER_COLUMN = 0.02, 20
+SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
 
 COARSE = 1e-2
 """Decrement at which a part of the rows has told what it knows of the minimum."""
+
+NEAR = 1e-5
+"""Decrement from which one Newton step reaches the rounding."""
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -106,13 +109,13 @@ def newton_steps(
     risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
 ) -> SmoothFit:
     """Damped Newton steps, a walk each: the Hessian comes with the value that the line search asks for."""
-    point = start
-    found = risk.measure(point, hessian=True, split=True)
+    point, split = start, bool(risk.alpha.all())
+    found = risk.measure(point, hessian=True, split=split)
     direction, decrement, rank = newton_direction(risk, found)
     values, n_iter, size = [found.value], 0, 1.0
     while decrement > tol and n_iter < max_iter:
         trial = point + size * direction
-        there = risk.measure(trial, hessian=True, split=True)
+        there = risk.measure(trial, hessian=True, split=split)
         room = 8 * risk.rounding * abs(found.value)
         if not there.value <= found.value - size * decrement**2 / 4 + room:
             size /= 2
@@ -196,9 +199,13 @@ def descent_steps(
 def guided_steps(
     risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
 ) -> SmoothFit:
-    """Quasi-Newton steps over all rows, started and guided by what a part of them says."""
+    """Quasi-Newton steps over all rows, started and guided by what a part of them says.
+
+    Without a penalty they end in a Newton step, whose Hessian is that of the standard errors.
+    """
+    ends_in_newton = not risk.alpha.any() and risk.shape[0] * risk.shape[1] <= LARGEST_FACTOR
     point, inverse = guide(risk, start, max_iter=max_iter)
-    first = risk.measure(point, split=True)
+    first = risk.measure(point, split=bool(risk.alpha.all()))
     last = first
 
     def evaluate(point: Array) -> tuple[float, Array]:
@@ -210,12 +217,16 @@ def guided_steps(
         evaluate,
         point,
         inverse,
-        tol=tol,
+        tol=max(tol, NEAR) if ends_in_newton else tol,
         max_iter=max_iter,
         first=(first.value, first.gradient),
         rounding=risk.rounding,
         report=report,
     )
+    if ends_in_newton and steps.converged:
+        end = newton_steps(risk, steps.point, tol=tol, max_iter=max_iter, report=report)
+        values = [*steps.values, *end.values[1:]]
+        return end._replace(n_iter=steps.n_iter + end.n_iter, values=values, solver="quasi_newton")
     if steps.value != last.value:  # the last walk was of a step not taken
         last = risk.measure(steps.point)
     point = steps.point
