@@ -13,6 +13,14 @@ from benchmarks.contest import Contest, peer
 LIBRARIES = {"assay": "assay.linear", "scikit-learn": "sklearn.linear_model"}
 ALPHA = 1e-4
 
+# With its default steps scikit-learn stops above the objective that ours reaches by default (by 3 % for the
+# classifiers, by 0.7 % for the regression); these settings bring it there.
+EQUAL = {
+    "log_loss": {"learning_rate": "adaptive", "eta0": 0.01},
+    "hinge": {"learning_rate": "adaptive", "eta0": 0.01},
+    "squared_error": {"average": True, "tol": 1e-4},
+}
+
 
 @pytest.fixture(scope="session")
 def noisy() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -36,18 +44,20 @@ def objective(loss: str, model, X: np.ndarray, target: np.ndarray) -> float:
     return float(np.mean(terms[loss]()) + ALPHA * coef @ coef / 2)
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("library", [*LIBRARIES, "scikit-learn, defaults"])
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
-def test_default_stopping(contest: Contest, noisy, loss: str, library: str) -> None:
-    """Each library stops by its own default rule: ours a duality gap of a hundredth."""
+def test_fit(contest: Contest, noisy, loss: str, library: str) -> None:
+    """Ours stops at a duality gap of a hundredth; scikit-learn by its default rule, and at our objective."""
     X, labels, numbers = noisy
     target = numbers if loss == "squared_error" else labels
-    kind = peer(LIBRARIES[library], "SGDRegressor" if loss == "squared_error" else "SGDClassifier")
+    module = LIBRARIES[library.partition(",")[0]]
+    kind = peer(module, "SGDRegressor" if loss == "squared_error" else "SGDClassifier")
+    options = EQUAL[loss] if library == "scikit-learn" else {}
 
     def fit():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return kind(loss=loss, alpha=ALPHA, random_state=0).fit(X, target)
+            return kind(loss=loss, alpha=ALPHA, random_state=0, **options).fit(X, target)
 
     contest.run(
         f"SGD {loss} n={len(X):.0e} d={X.shape[1]}",

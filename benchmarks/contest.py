@@ -52,7 +52,9 @@ class Contest:
         )
         del result
         gc.collect()
-        return self.benchmark.pedantic(fit, rounds=rounds, iterations=iterations, warmup_rounds=1)
+        # The run for the memory has compiled and warmed; long cases run no further time for nothing.
+        warmup = 1 if rounds > 1 else 0
+        return self.benchmark.pedantic(fit, rounds=rounds, iterations=iterations, warmup_rounds=warmup)
 
 
 def peak_memory(run: Callable[[], Any]) -> tuple[Any, int]:

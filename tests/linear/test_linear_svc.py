@@ -169,7 +169,7 @@ def test_bad_input_is_refused_in_one_sentence(two):
     X, y = two
     with pytest.raises(ValueError, match="needs rows of at least two classes"):
         LinearSVC().fit(X, np.zeros(200))
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         LinearSVC().fit(X, np.where(np.arange(200) == 3, np.inf, np.arange(200) % 2))
     with pytest.raises(ValueError, match="'C' parameter of LinearSVC must be a finite number above 0"):
         LinearSVC(0.0).fit(X, y)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import column_or_1d
 from assay import parameters, rows
 from assay.certificates import Certificates
 from assay.linear._classifier import LinearClassifier
-from assay.linear._sgd_model import SGD_DOMAINS, SgdModel
+from assay.linear._sgd_domains import SGD_DOMAINS
+from assay.linear._sgd_model import SgdModel
 from assay.losses import Loss
 from assay.losses import loss as named_loss
 from assay.parameters import Domain

@@ -15,11 +15,12 @@ from assay.solvers._tilted import Frame, frame_of
 
 
 class Ground(NamedTuple):
-    """Coordinates (columns less `shift`, over `scale`), spread of the target and the step 1/L there."""
+    """Coordinates (columns less `shift`, over `scale`), the spread of the target, its level, the step 1/L."""
 
     shift: Array
     scale: Array
     spread: float
+    level: float
     step: float
 
     def frame(self, *, intercept: bool) -> Frame:
@@ -43,10 +44,13 @@ class Stream(NamedTuple):
         ]
 
 
-def new_ground(data: Rows, loss: Loss, spread: float, batch_size: int, *, intercept: bool) -> Ground:
+def new_ground(
+    data: Rows, loss: Loss, spread: float, level: float, batch_size: int, *, intercept: bool
+) -> Ground:
     """Columns of mean 0 and mean square 1, and 1/L there."""
     frame = frame_of(data, intercept=intercept, shift=intercept)
-    return Ground(frame.shift, frame.scale, spread, base_step(data, frame, loss, spread, batch_size))
+    step = base_step(data, frame, loss, spread, batch_size)
+    return Ground(frame.shift, frame.scale, spread, level, step)
 
 
 def same_ground(

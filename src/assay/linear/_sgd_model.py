@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from assay import parameters
 from assay.certificates import Certificates
 from assay.linear._engine import Array
 from assay.linear._predictor import LinearPredictor
@@ -18,41 +17,12 @@ from assay.linear._sgd_certificates import better_than_a_constant, nearness, sur
 from assay.linear._sgd_ground import Ground, new_ground, packed, same_ground, unpacked
 from assay.linear._sgd_held_out import HeldOut, Patience, choose_rows, divide
 from assay.losses import Loss, MarginLoss
-from assay.parameters import Domain
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
 from assay.solvers._sgd import Descent, Penalty, Sgd, near_rows, sgd
 from assay.solvers._sgd_gap import RiskEvidence, RiskGap, gather_risk, risk_gap
-from assay.solvers._sgd_steps import LEARNING_RATES, Rule, base_step, has_corners, make_rule
+from assay.solvers._sgd_steps import Rule, base_step, has_corners, make_rule
 from assay.solvers._tilted import Frame
-
-# Of the rules only some are options for the checks that walk the package: "root" and "constant" are "auto"
-# and "optimal" with other numbers there, and the steps of "rmsprop" make the rounding of a sum grow.
-LEARNING_RATE = Domain(
-    parameters.one_of(*LEARNING_RATES).words,
-    lambda value: isinstance(value, str) and value in LEARNING_RATES,
-    ("auto", "invscaling", "optimal", "adagrad", "adadelta", "adam"),
-)
-
-SGD_DOMAINS: Mapping[str, Domain] = {
-    "penalty": parameters.nothing | parameters.one_of("l2", "l1", "elasticnet"),
-    "alpha": parameters.real(at_least=0),
-    "l1_ratio": parameters.real(at_least=0, at_most=1),
-    "fit_intercept": parameters.boolean,
-    "learning_rate": LEARNING_RATE,
-    "eta0": parameters.real(above=0),
-    "batch_size": parameters.integer(at_least=1),
-    "average": parameters.boolean,
-    "tol": parameters.real(above=0),
-    "max_iter": parameters.integer(at_least=1),
-    "early_stopping": parameters.boolean,
-    "validation_fraction": Domain(
-        "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
-    ),
-    "n_iter_no_change": parameters.integer(at_least=1),
-    "history": parameters.boolean,
-    "random_state": parameters.random_state,
-}
 
 
 class SgdModel(LinearPredictor):
@@ -85,6 +55,10 @@ class SgdModel(LinearPredictor):
     def _spread(self, data: Rows) -> float:
         """Unit of the scores."""
         return 1.0
+
+    def _level(self, data: Rows) -> float:
+        """Intercept at the start."""
+        return 0.0
 
     def _strengths(self) -> tuple[float, float]:
         """λ₁ and λ₂."""
@@ -134,10 +108,10 @@ class SgdModel(LinearPredictor):
 
     def _ground(self, data: Rows, known: Ground | None = None) -> Ground:
         """Coordinates and step for the rows; the coordinates of earlier rows where there were some."""
-        terms = data, self._loss(), self._spread(data), self.batch_size
+        loss, spread, with_b = self._loss(), self._spread(data), self.fit_intercept
         if known is None:
-            return new_ground(*terms, intercept=self.fit_intercept)
-        return same_ground(known, *terms, intercept=self.fit_intercept)
+            return new_ground(data, loss, spread, self._level(data), self.batch_size, intercept=with_b)
+        return same_ground(known, data, loss, spread, self.batch_size, intercept=with_b)
 
     def _setting(self, ground: Ground, *, noisy: bool = True) -> tuple[Frame, Penalty, Rule]:
         """Coordinates, penalty and steps of a machine."""
@@ -145,7 +119,7 @@ class SgdModel(LinearPredictor):
         l1, l2 = self._strengths()
         extra = [0.0] if self.fit_intercept else []
         penalty = Penalty(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
-        decay = float(penalty.l2.max(initial=0.0))
+        decay = float((l2 / frame.scale**2).min(initial=np.inf))
         rule = make_rule(
             self.learning_rate,
             self._loss(),
@@ -176,8 +150,8 @@ class SgdModel(LinearPredictor):
             if held is not None:
                 return 0.0, False
             coef, intercept = frame.outside(point)
-            gap = self._gap(gather_risk(data, loss, coef, intercept, positive, slopes), coef)
-            value, bound = self._promise(gap)
+            evidence = gather_risk(data, loss, coef, intercept, positive, slopes, level=ground.level)
+            value, bound = self._promise(self._gap(evidence, coef))
             return value, value <= bound
 
         def retune(point: Array) -> Rule:
@@ -205,6 +179,7 @@ class SgdModel(LinearPredictor):
             done=done,
             report=None if report is None and held is None else told,
             retune=retune if self.learning_rate == "auto" and not noisy else None,
+            descent=Descent.start(len(penalty.l1), ground.level),
             keep_slopes=has_corners(loss, ground.spread) and data.local,
         )
         if held is None or not patience.losses:
@@ -225,7 +200,8 @@ class SgdModel(LinearPredictor):
         passes = 0 if known is None else known.passes
         if known is not None and len(known.machines[0].point) != len(penalty.l1):
             raise self._refuse("fit_intercept", "as in the earlier calls of partial_fit")
-        machines = [Descent.start(len(penalty.l1)) for _ in positives] if known is None else known.rested()
+        start = [Descent.start(len(penalty.l1), ground.level) for _ in positives]
+        machines = start if known is None else known.rested()
         fits = [
             sgd(
                 data,
@@ -300,8 +276,8 @@ class SgdModel(LinearPredictor):
         if self.dual_coef_ is not None and self.dual_coef_.shape[1] == data.shape[0] and data.local:
             duals = self.dual_coef_
         evidences = [
-            gather_risk(data, loss, coef, float(level), positive, dual)
-            for coef, level, positive, dual in zip(coefs, intercepts, positives, duals, strict=True)
+            gather_risk(data, loss, coef, float(b), positive, dual, level=self._descent["level"])
+            for coef, b, positive, dual in zip(coefs, intercepts, positives, duals, strict=True)
         ]
         gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
         values = [self._promise(gap) for gap in gaps]
@@ -327,8 +303,8 @@ class SgdModel(LinearPredictor):
             if self.early_stopping:
                 state = "a held-out loss that still falls"
             warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter or "
-                "tol, change eta0 or the learning_rate, or set average=True.",
+                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
+                "or tol, change eta0 or the learning_rate, or set average=True.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

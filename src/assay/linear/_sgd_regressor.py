@@ -12,12 +12,14 @@ from sklearn.utils import assert_all_finite
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear._predictor import LinearRegressor, vector_target
-from assay.linear._sgd_model import SGD_DOMAINS, SgdModel
+from assay.linear._sgd_domains import SGD_DOMAINS
+from assay.linear._sgd_model import SgdModel
 from assay.losses import Loss
 from assay.losses import loss as named_loss
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers._huber import target_squares, target_sums
+from assay.solvers._sgd_steps import ADAPTIVE
 
 LOSSES: Mapping[str, tuple[str, str]] = {
     "squared_error": ("squared", ""),
@@ -38,7 +40,7 @@ class SGDRegressor(LinearRegressor, SgdModel):
         (1/n) Σ_i s_i ℓ(y_i, x_iᵀw + b) + α [r ‖w‖₁ + ½ (1 − r) ‖w‖²],        n = Σ s, b not penalised,
 
     in one order of the rows whatever their source: windows one after the other, shuffled inside by the seed.
-    Columns are centred and scaled on the way; the penalty by its proximal map.
+    Columns are centred and scaled on the way, b starts near the mean of y; the penalty by its proximal map.
 
     Certificates: relative duality gap, measured on all rows from a feasible dual point, below `tol`; with
     early stopping, held-out loss below that of a constant.
@@ -222,6 +224,14 @@ class SGDRegressor(LinearRegressor, SgdModel):
 
     def _spread(self, data: Rows) -> float:
         return target_spread(data)
+
+    def _level(self, data: Rows) -> float:
+        if not self.fit_intercept:
+            return 0.0
+        weight, total, _ = data.reduce(target_sums)
+        # Adaptive steps divide a slope by its own size: at the mean they would follow its rounding.
+        away = self._spread(data) if self.learning_rate in ADAPTIVE else 0.0
+        return float(total / weight) - away
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure the certificates on the rows themselves, by one walk.

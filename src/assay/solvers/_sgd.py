@@ -50,9 +50,12 @@ class Descent(NamedTuple):
     n_averaged: int = 0
 
     @classmethod
-    def start(cls, size: int) -> Descent:
-        """At zero."""
-        return cls(np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
+    def start(cls, size: int, level: float = 0.0) -> Descent:
+        """At zero, but for a last coordinate, the intercept, at a level."""
+        point = np.zeros(size)
+        if level:
+            point[-1] = level
+        return cls(point, np.zeros(size), np.zeros(size), np.zeros(size))
 
 
 class Sgd(NamedTuple):

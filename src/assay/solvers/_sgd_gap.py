@@ -24,12 +24,13 @@ from assay.solvers._tilted_gap import PERFECT
 class RiskEvidence(NamedTuple):
     """Sums over the rows; `conjugate`, `mass` and `pulls` for each sign of u.
 
+    `loss_at_level` is the loss of a constant, the start of the descent, that tells what is a small objective.
     `slack` is Σ s (ℓ(y, f) + ℓ*(y, u) − u f), never negative and 0 where u is the slope at f.
     """
 
     weight: float
     loss: float
-    loss_at_zero: float
+    loss_at_level: float
     wrong: float
     slack: float
     conjugate: Array
@@ -50,11 +51,18 @@ class RiskGap(NamedTuple):
 
 
 def gather_risk(
-    data: Rows, loss: Loss, coef: Array, intercept: float, positive: int | None, dual: NDArray | None = None
+    data: Rows,
+    loss: Loss,
+    coef: Array,
+    intercept: float,
+    positive: int | None,
+    dual: NDArray | None = None,
+    *,
+    level: float = 0.0,
 ) -> RiskEvidence:
     """Evidence at given coefficients, by one walk; `dual` are slopes of the rows in place of the loss's."""
     found: RiskEvidence = data.reduce(
-        risk_step, loss, coef, intercept, positive, rowwise=() if dual is None else (dual,)
+        risk_step, loss, coef, intercept, positive, level, rowwise=() if dual is None else (dual,)
     )
     return found
 
@@ -65,6 +73,7 @@ def risk_step(
     coef: Array,
     intercept: float,
     positive: int | None,
+    level: float,
     dual: NDArray | None = None,
 ) -> RiskEvidence:
     """Evidence of one block."""
@@ -73,22 +82,19 @@ def risk_step(
     y = coded_target(block.y.reshape(n), positive)
     weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
     score = np.asarray(block.X @ coef, dtype=np.float64) + intercept
-    slope = loss.gradient(y, score) if dual is None else dual.astype(np.float64)
-    conjugate = loss.conjugate(y, slope)
-    outside = ~np.isfinite(conjugate)
-    if outside.any():
-        # Rounding may leave the domain of the conjugate: a little towards zero is inside.
-        room = 1e-12 if dual is None or dual.dtype == np.float64 else 1e-6
-        slope = np.where(outside, slope * (1 - room), slope)
-        conjugate = np.where(weight > 0, loss.conjugate(y, slope), 0.0)
-    value, pushed = weight * loss.value(y, score), weight * slope
-    terms, up = weight * conjugate, slope > 0
+    value = loss.value(y, score)
+    slope = loss.gradient(y, score) if dual is None else inside_domain(loss, y, dual)
+    # At the slope of the loss itself Fenchel's inequality is an equality.
+    conjugate = slope * score - value if dual is None else loss.conjugate(y, slope)
+    if dual is not None:
+        conjugate = np.where(weight > 0, conjugate, 0.0)
+    value, terms, pushed, up = weight * value, weight * conjugate, weight * slope, slope > 0
     parts = np.stack([np.where(up, pushed, 0.0), np.where(up, 0.0, pushed)])
-    zeros = loss.value(y, np.zeros(n)) if positive is None else loss.value(y[:1], np.zeros(1))
+    constant = loss.value(y, np.full(n, level)) if positive is None else loss.value(y[:1], np.zeros(1))
     return RiskEvidence(
         float(weight.sum()),
         float(value.sum()),
-        float(np.sum(weight * zeros)),
+        float(np.sum(weight * constant)),
         float(weight @ (y * score <= 0)),
         0.0 if dual is None else float(np.maximum(value + terms - pushed * score, 0.0).sum()),
         np.array([terms[up].sum(), terms[~up].sum()]),
@@ -97,11 +103,18 @@ def risk_step(
     )
 
 
+def inside_domain(loss: Loss, y: Array, dual: NDArray) -> Array:
+    """Slopes handed in; those that rounding put just outside the domain of the conjugate move a little in."""
+    slope = dual.astype(np.float64)
+    room = 1e-12 if dual.dtype == np.float64 else 1e-6
+    return np.where(np.isfinite(loss.conjugate(y, slope)), slope, slope * (1 - room))
+
+
 def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_intercept: bool) -> RiskGap:
     """Gap and subgradient at given coefficients; with λ₂ = 0 no dual point is at hand."""
     total, mass = evidence.weight, evidence.mass
     objective = evidence.loss / total + l1 * float(np.abs(coef).sum()) + l2 * float(coef @ coef) / 2
-    scale = max(objective, PERFECT * evidence.loss_at_zero / total)
+    scale = max(objective, PERFECT * evidence.loss_at_level / total)
     smooth = evidence.pulls.sum(axis=0) / total + l2 * coef
     left = np.where(coef == 0, np.maximum(np.abs(smooth) - l1, 0), np.abs(smooth + l1 * np.sign(coef)))
     sizes = np.abs(evidence.pulls).sum(axis=0) / total + l2 * np.abs(coef) + l1

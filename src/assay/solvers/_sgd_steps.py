@@ -25,17 +25,8 @@ from assay.solvers._least_squares import Array
 from assay.solvers._tilted import Frame, gram, scores
 from assay.solvers._tilted import design as shifted
 
-LEARNING_RATES = (
-    "auto",
-    "invscaling",
-    "root",
-    "optimal",
-    "constant",
-    "adagrad",
-    "rmsprop",
-    "adadelta",
-    "adam",
-)
+ADAPTIVE = ("adagrad", "rmsprop", "adadelta", "adam")
+LEARNING_RATES = ("auto", "invscaling", "root", "optimal", "constant", *ADAPTIVE)
 
 PILOT_ROWS = 4096
 """Rows from which the curvature is estimated."""
