@@ -21,6 +21,7 @@ from assay.linear._linear_svc import LinearSVC
 from assay.linear._linear_svr import LinearSVR
 from assay.linear._logistic import LogisticRegression
 from assay.linear._multivariate import MultivariateRegression, MultivariateTest
+from assay.linear._penalty_path import PenaltyPath
 from assay.linear._perceptron import Perceptron
 from assay.linear._polynomial import PolynomialRegression
 from assay.linear._polynomial_map import PolynomialMap
@@ -62,6 +63,7 @@ __all__ = [
     "LogisticRegression",
     "MultivariateRegression",
     "MultivariateTest",
+    "PenaltyPath",
     "Perceptron",
     "PolynomialMap",
     "PolynomialRegression",

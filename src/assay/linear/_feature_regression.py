@@ -19,6 +19,7 @@ from assay.linear._design import Design
 from assay.linear._engine import Array, Evidence
 from assay.linear._features import ExpandedRows, FeatureMap
 from assay.linear._linear_regression import LinearRegression
+from assay.linear._penalty_path import HasPenaltyPath
 from assay.linear._predictor import LinearModel
 from assay.parameters import Domain
 from assay.rows import Rows
@@ -28,7 +29,7 @@ SOLVERS = ("auto", "cholesky", "qr", "dual", "conjugate_gradient")
 """Those of a linear model that do not crawl on features, which are far from orthogonal."""
 
 
-class FeatureRegression(LinearRegression):
+class FeatureRegression(HasPenaltyPath, LinearRegression):
     """Base of linear regressions on features φ(x); a subclass says which map.
 
     The raw rows are opened as always; whatever walks them afterwards sees φ of each block, so that

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from assay import parameters
 from assay.certificates import Certificate, Certificates
 from assay.linear._engine import Array
+from assay.linear._penalty_path import HasPenaltyPath
 from assay.linear._predictor import LinearRegressor, vector_target
 from assay.parameters import Domain
 from assay.rows import Block, Rows
@@ -25,7 +26,7 @@ from assay.solvers._tilted_gap import PERFECT
 SOURCE = "Huber & Ronchetti (2009) §7.7–7.8; Owen (2007)"
 
 
-class HuberRegressor(LinearRegressor):
+class HuberRegressor(HasPenaltyPath, LinearRegressor):
     """Linear regression that outliers cannot pull far: squares near, absolute values beyond.
 
     Minimises over (w, b) and the scale σ > 0
@@ -94,6 +95,10 @@ class HuberRegressor(LinearRegressor):
         "max_iter": parameters.integer(at_least=1),
         "history": parameters.boolean,
     }
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
+        """Absolute errors, which outliers do not rule."""
+        return np.abs(y[:, None] - predictions)
 
     def __init__(
         self,

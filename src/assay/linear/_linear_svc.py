@@ -27,6 +27,7 @@ from assay.linear._margin import (
     majorant,
     require_rows_of_the_fit,
 )
+from assay.linear._penalty_path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.randomness import spawn
 from assay.rows import Rows
@@ -35,7 +36,7 @@ from assay.solvers._tilted import Tilt
 SOURCE = "Rudi & Şimşekli §2.1.2, §2.2.1"
 
 
-class LinearSVC(LinearClassifier):
+class LinearSVC(HasPenaltyPath, LinearClassifier):
     """Linear support vector machine: hinge or squared hinge loss with a squared-norm penalty.
 
     Minimises over (w, b), with labels t = ±1,
@@ -120,6 +121,8 @@ class LinearSVC(LinearClassifier):
         "loss": parameters.one_of("squared_hinge", "hinge"),
         "class_weight": CLASS_WEIGHT,
     }
+
+    _penalty_name = "penalty_strength"
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
@@ -24,6 +25,7 @@ from assay.linear._margin import (
     machine_certificates,
     require_rows_of_the_fit,
 )
+from assay.linear._penalty_path import HasPenaltyPath
 from assay.linear._predictor import LinearRegressor, vector_target
 from assay.parameters import Domain
 from assay.randomness import generator
@@ -33,7 +35,7 @@ from assay.solvers._tilted import Tilt
 SOURCE = "Sangnier §1.5; Rudi & Şimşekli §2.2.1"
 
 
-class LinearSVR(LinearRegressor):
+class LinearSVR(HasPenaltyPath, LinearRegressor):
     """Linear support vector regression: errors up to ε cost nothing.
 
     Minimises over (w, b)
@@ -112,6 +114,13 @@ class LinearSVR(LinearRegressor):
         "epsilon": parameters.real(at_least=0),
         "loss": parameters.one_of("epsilon_insensitive", "squared_epsilon_insensitive"),
     }
+
+    _penalty_name = "penalty_strength"
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
+        """The loss of the fit."""
+        excess = np.maximum(np.abs(y[:, None] - predictions) - self.epsilon, 0.0)
+        return excess if self.loss == "epsilon_insensitive" else excess**2
 
     def __init__(
         self,

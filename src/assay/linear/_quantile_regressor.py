@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,6 +15,7 @@ from assay import parameters
 from assay.certificates import Certificate, Certificates
 from assay.linear._engine import Array
 from assay.linear._margin import require_rows_of_the_fit
+from assay.linear._penalty_path import HasPenaltyPath
 from assay.linear._predictor import LinearRegressor, vector_target
 from assay.parameters import Domain
 from assay.rows import Rows
@@ -29,7 +31,7 @@ LEVEL = Domain(
 SOURCE = "Sangnier §1.4.1 (pinball loss); Koenker & Bassett (1978); Portnoy & Koenker (1997)"
 
 
-class QuantileRegressor(LinearRegressor):
+class QuantileRegressor(HasPenaltyPath, LinearRegressor):
     """Linear regression of a quantile: pinball loss, with an l1 penalty if wanted.
 
     Minimises over (w, b)
@@ -95,6 +97,11 @@ class QuantileRegressor(LinearRegressor):
         "max_iter": parameters.integer(at_least=1),
         "history": parameters.boolean,
     }
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
+        """The pinball loss of the quantile."""
+        residual = y[:, None] - predictions
+        return np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
 
     def __init__(
         self,

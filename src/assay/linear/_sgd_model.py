@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay.certificates import Certificates
 from assay.linear._engine import Array
+from assay.linear._penalty_path import HasPenaltyPath
 from assay.linear._predictor import LinearPredictor
 from assay.linear._sgd_certificates import better_than_a_constant, nearness, surrogate_bound
 from assay.linear._sgd_ground import Ground, new_ground, packed, same_ground, unpacked
@@ -25,7 +26,7 @@ from assay.solvers._sgd_steps import Rule, base_step, has_corners, make_rule
 from assay.solvers._tilted import Frame
 
 
-class SgdModel(LinearPredictor):
+class SgdModel(HasPenaltyPath, LinearPredictor):
     """A linear model fitted by batches of rows."""
 
     penalty: str | None

@@ -5,6 +5,8 @@ The scores are overwritten by the losses, so that a block needs no further memor
 
 from __future__ import annotations
 
+import numpy as np
+
 from assay.loops import compiled, exp, log
 
 
@@ -48,3 +50,65 @@ def softmax_rows(y, scores, losses, probabilities):  # type: ignore[no-untyped-d
         for j in range(k):
             probabilities[i, j] *= inverse
         losses[i] = log(total) - (scores[i, int(y[i])] - top)
+
+
+TILE = 128
+"""Rows whose scores are kept at hand between the two products with them."""
+
+LOGISTIC, POISSON = 0, 1
+
+
+@compiled
+def fused_sums(X, y, weight, coef, level, kind, slope):  # type: ignore[no-untyped-def]
+    """Sums of weighted losses, slopes and mistakes over dense rows that are read once from memory.
+
+    The slopes against the columns are added to `slope`. An empty `weight` counts every row once. Rows of no
+    weight count for nothing.
+    """
+    n, d = X.shape
+    weighted = weight.shape[0] > 0
+    scores, losses = np.empty(TILE), np.empty(TILE)
+    loss, total, mistakes = 0.0, 0.0, 0.0
+    for start in range(0, n, TILE):
+        size = min(TILE, n - start)
+        for i in range(size):
+            score = 0.0
+            for j in range(d):
+                score += X[start + i, j] * coef[j]
+            scores[i] = score + level
+        if kind == LOGISTIC:
+            for i in range(size):
+                score = scores[i]
+                small = exp(-abs(score))
+                inverse = 1.0 / (1.0 + small)
+                target = y[start + i]
+                losses[i] = max(score, 0.0) - target * score + log(1.0 + small)
+                scores[i] = (inverse if score >= 0.0 else small * inverse) - target
+        else:
+            for i in range(size):
+                mean = exp(scores[i])
+                losses[i] = mean - y[start + i] * scores[i]
+                scores[i] = mean - y[start + i]
+        if weighted:
+            for i in range(size):
+                factor = weight[start + i]
+                wrong = 1.0 if abs(scores[i]) > 0.5 else 0.0
+                mistakes += factor * wrong
+                losses[i] = factor * losses[i] if factor > 0.0 else 0.0
+                scores[i] = factor * scores[i] if factor > 0.0 else 0.0
+        else:
+            for i in range(size):
+                mistakes += 1.0 if abs(scores[i]) > 0.5 else 0.0
+        for i in range(size):
+            loss += losses[i]
+            total += scores[i]
+        whole = size - size % 4
+        for i in range(0, whole, 4):
+            a, b, c, e = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
+            row = start + i
+            for j in range(d):
+                slope[j] += a * X[row, j] + b * X[row + 1, j] + c * X[row + 2, j] + e * X[row + 3, j]
+        for i in range(whole, size):
+            for j in range(d):
+                slope[j] += scores[i] * X[start + i, j]
+    return loss, total, mistakes

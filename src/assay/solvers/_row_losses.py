@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.solvers._row_loss_loops import logistic_rows, poisson_rows, softmax_rows
+from assay.solvers._row_loss_loops import LOGISTIC, POISSON, logistic_rows, poisson_rows, softmax_rows
 
 
 class RowTerms(NamedTuple):
@@ -44,6 +44,10 @@ class RowLoss(Protocol):
     def n_groups(self) -> int:
         """Groups of rows whose slopes, group by group, point in opposite directions."""
 
+    @property
+    def fused(self) -> int | None:
+        """Which loss of `fused_sums` it is; None for the others."""
+
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """Loss and derivatives of each row; `scores` may be overwritten."""
 
@@ -64,6 +68,7 @@ class LogisticRows:
     n_scores: int = 1
     symmetric: bool = False
     n_groups: int = 2
+    fused: int | None = LOGISTIC
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """See `RowLoss.terms`."""
@@ -92,6 +97,7 @@ class PoissonRows:
     n_scores: int = 1
     symmetric: bool = False
     n_groups: int = 2
+    fused: int | None = POISSON
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """See `RowLoss.terms`."""
@@ -117,6 +123,7 @@ class SoftmaxRows:
 
     n_classes: int
     reference: int | None = None
+    fused: int | None = None
 
     @property
     def n_scores(self) -> int:
@@ -175,6 +182,7 @@ class LikelihoodRows:
     n_scores: int = 1
     symmetric: bool = False
     n_groups: int = 0
+    fused: int | None = None
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """See `RowLoss.terms`; the curvature is the expected one, never negative."""

@@ -18,6 +18,7 @@ from assay.rows import Block, Rows
 from assay.rows._blocks import Combine, Step
 from assay.solvers._finite import require_finite
 from assay.solvers._moments import PILOT_ROWS
+from assay.solvers._row_loss_loops import LOGISTIC, fused_sums
 from assay.solvers._row_losses import RowLoss, RowTerms
 
 Array = NDArray[np.float64]
@@ -289,9 +290,46 @@ def gradient_step(
     class_weight: Array | None,
 ) -> Sums:
     """Sums of one block."""
-    terms, y = row_terms(block, coef, intercept, loss, has_offset)
     weight = row_weights(block, class_weight)
+    if can_fuse(block, loss, has_offset):
+        return fused(block, coef, intercept, weight, loss)
+    terms, y = row_terms(block, coef, intercept, loss, has_offset)
     return summed(block, terms, y, weight, loss)
+
+
+def can_fuse(block: Block, loss: RowLoss, has_offset: bool) -> bool:
+    """Whether one compiled loop can take all sums of a block: dense rows, one score, no offset."""
+    return loss.fused is not None and not has_offset and not block.is_sparse and block.X.flags.c_contiguous
+
+
+def fused(block: Block, coef: Array, intercept: Array, weight: NDArray | None, loss: RowLoss) -> Sums:
+    """Sums of one block by one compiled loop."""
+    assert block.y is not None
+    slope = np.zeros(coef.shape[0])
+    given = np.empty(0) if weight is None else weight.astype(np.float64)
+    column, level = np.ascontiguousarray(coef[:, 0]), float(intercept[0])
+    value, total, mistakes = fused_sums(block.X, block.y, given, column, level, loss.fused, slope)
+    return Sums(value, mistakes, slope[:, None], np.array([total]))
+
+
+def fused_split(
+    block: Block, sums: Sums, coef: Array, intercept: Array, weight: NDArray | None, loss: RowLoss
+) -> Split:
+    """The split of two classes: the sums of the second, and what they leave to the first."""
+    assert block.y is not None
+    second = (block.y >= 1).astype(np.float64)
+    one = fused(block, coef, intercept, second if weight is None else weight * second, loss)
+    slope = np.stack([sums.slope - one.slope, one.slope])
+    total = np.stack([sums.total - one.total, one.total])
+    losses = np.array([sums.loss - one.loss, one.loss])
+    # Σ u f over a group is linear in its sums.
+    conjugate = np.einsum("gdk,dk->g", slope, coef) + total @ intercept - losses
+    smallest = loss.smallest(block.y)
+    rest = np.zeros(2)
+    if smallest is not None:
+        weights = np.ones(len(second)) if weight is None else weight.astype(np.float64)
+        rest = -np.bincount(second.astype(np.intp), weights * smallest, minlength=2).astype(np.float64)
+    return Split(slope, total, conjugate, rest)
 
 
 def summed(block: Block, terms: RowTerms, y: NDArray, weight: NDArray | None, loss: RowLoss) -> Sums:
@@ -325,6 +363,11 @@ def full_step(
     with_split: bool,
 ) -> tuple[Sums, Split | None, Array | None]:
     """Sums of one block, with those of each group and with curvatures."""
+    if not with_hessian and can_fuse(block, loss, has_offset) and (loss.fused == LOGISTIC or not with_split):
+        weight = row_weights(block, class_weight)
+        sums = fused(block, coef, intercept, weight, loss)
+        split = fused_split(block, sums, coef, intercept, weight, loss) if with_split else None
+        return sums, split, None
     scores = row_scores(block, coef, intercept, loss)
     kept = scores.copy() if with_split else scores  # without the offset
     terms, y = terms_of_scores(block, scores, loss, has_offset)

@@ -19,13 +19,10 @@ LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
 MANY_ROWS = 100_000
-SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
+SAMPLE_SHARE, ROWS_PER_COLUMN = 0.04, 20
 
 COARSE = 1e-2
 """Decrement at which a part of the rows has told what it knows of the minimum."""
-
-NEAR = 1e-5
-"""Decrement from which one Newton step reaches the rounding."""
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -199,11 +196,7 @@ def descent_steps(
 def guided_steps(
     risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
 ) -> SmoothFit:
-    """Quasi-Newton steps over all rows, started and guided by what a part of them says.
-
-    Without a penalty they end in a Newton step, whose Hessian is that of the standard errors.
-    """
-    ends_in_newton = not risk.alpha.any() and risk.shape[0] * risk.shape[1] <= LARGEST_FACTOR
+    """Quasi-Newton steps over all rows, started and guided by what a part of them says."""
     point, inverse = guide(risk, start, max_iter=max_iter)
     first = risk.measure(point, split=bool(risk.alpha.all()))
     last = first
@@ -217,16 +210,12 @@ def guided_steps(
         evaluate,
         point,
         inverse,
-        tol=max(tol, NEAR) if ends_in_newton else tol,
+        tol=tol,
         max_iter=max_iter,
         first=(first.value, first.gradient),
         rounding=risk.rounding,
         report=report,
     )
-    if ends_in_newton and steps.converged:
-        end = newton_steps(risk, steps.point, tol=tol, max_iter=max_iter, report=report)
-        values = [*steps.values, *end.values[1:]]
-        return end._replace(n_iter=steps.n_iter + end.n_iter, values=values, solver="quasi_newton")
     if steps.value != last.value:  # the last walk was of a step not taken
         last = risk.measure(steps.point)
     point = steps.point
