@@ -19,7 +19,7 @@ LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
 MANY_ROWS = 100_000
-SAMPLE_SHARE, ROWS_PER_COLUMN = 0.04, 20
+SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
 
 COARSE = 1e-2
 """Decrement at which a part of the rows has told what it knows of the minimum."""
