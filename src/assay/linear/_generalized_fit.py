@@ -48,7 +48,7 @@ def row_loss(law: LinkedFamily) -> RowLoss:
     if pair in (("poisson", "log"), ("quasi_poisson", "log")):
         return PoissonRows()
     if pair == ("binomial", "logit"):
-        return LogisticRows()
+        return LogisticRows(shares=True)
     return LikelihoodRows(law)
 
 

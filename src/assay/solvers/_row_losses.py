@@ -48,6 +48,10 @@ class RowLoss(Protocol):
     def fused(self) -> int | None:
         """Which loss of `fused_sums` it is; None for the others."""
 
+    @property
+    def rests_at_zero(self) -> bool:
+        """Whether the infimum of the loss of a row is always 0."""
+
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """Loss and derivatives of each row; `scores` may be overwritten."""
 
@@ -63,12 +67,18 @@ class RowLoss(Protocol):
 
 @dataclass(frozen=True)
 class LogisticRows:
-    """log(1 + e^f) − y f, classes 0 and 1."""
+    """log(1 + e^f) − y f, classes 0 and 1, or `shares` between them."""
 
+    shares: bool = False
     n_scores: int = 1
     symmetric: bool = False
     n_groups: int = 2
     fused: int | None = LOGISTIC
+
+    @property
+    def rests_at_zero(self) -> bool:
+        """For classes."""
+        return not self.shares
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """See `RowLoss.terms`."""
@@ -81,9 +91,8 @@ class LogisticRows:
         return y.astype(np.intp)
 
     def smallest(self, y: NDArray) -> NDArray | None:
-        """The entropy of a target inside (0, 1), 0 for a class."""
-        inside = (y > 0) & (y < 1)
-        return special.entr(y) + special.entr(1 - y) if inside.any() else None
+        """The entropy of a share, 0 for a class."""
+        return special.entr(y) + special.entr(1 - y) if self.shares else None
 
     def mistakes(self, terms: RowTerms, y: NDArray) -> NDArray:
         """Rows whose class has probability below ½."""
@@ -98,6 +107,7 @@ class PoissonRows:
     symmetric: bool = False
     n_groups: int = 2
     fused: int | None = POISSON
+    rests_at_zero: bool = False
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """See `RowLoss.terms`."""
@@ -124,6 +134,7 @@ class SoftmaxRows:
     n_classes: int
     reference: int | None = None
     fused: int | None = None
+    rests_at_zero: bool = True
 
     @property
     def n_scores(self) -> int:
@@ -183,6 +194,7 @@ class LikelihoodRows:
     symmetric: bool = False
     n_groups: int = 0
     fused: int | None = None
+    rests_at_zero: bool = True
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """See `RowLoss.terms`; the curvature is the expected one, never negative."""

@@ -197,8 +197,10 @@ def guided_steps(
     risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
 ) -> SmoothFit:
     """Quasi-Newton steps over all rows, started and guided by what a part of them says."""
-    point, inverse = guide(risk, start, max_iter=max_iter)
-    first = risk.measure(point, split=bool(risk.alpha.all()))
+    sample = sampled(risk)
+    point, inverse = guide(risk, sample, start, max_iter=max_iter)
+    first = risk.measure(point)
+    split = repairing_slopes(risk, sample, point)
     last = first
 
     def evaluate(point: Array) -> tuple[float, Array]:
@@ -225,7 +227,7 @@ def guided_steps(
     return SmoothFit(
         point,
         last,
-        first.split,
+        split,
         steps.decrement,
         steps.n_iter,
         done,
@@ -235,14 +237,27 @@ def guided_steps(
     )
 
 
-def guide(risk: RowRisk, start: Array, *, max_iter: int) -> tuple[Array, Inverse]:
+def repairing_slopes(risk: RowRisk, sample: RowRisk, point: Array) -> Split | None:
+    """Slopes by groups of rows, for the duality gap of a penalised risk.
+
+    Those of a part of the rows will do, with slope 0 for the others, where slope 0 costs nothing.
+    """
+    if not risk.alpha.all() or risk.loss.n_groups == 0:
+        return None
+    if risk.loss.rests_at_zero and risk.data.has_weight == sample.data.has_weight:
+        split = sample.measure(point, split=True).split
+        if split is not None and np.all(np.abs(split.total).max(axis=1) > 0):
+            return split
+    return risk.measure(point, split=True).split
+
+
+def guide(risk: RowRisk, sample: RowRisk, start: Array, *, max_iter: int) -> tuple[Array, Inverse]:
     """A start, and an approximate inverse Hessian, from a part of the rows.
 
     One score: Newton steps on the part, and its Hessian. Several: the Hessian of each score is taken as its
     mean curvature times the Gram matrix of the part. Rows elsewhere than in memory are those that come first,
     which guide but, being perhaps of one kind, do not move the start.
     """
-    sample = sampled(risk)
     p, k = risk.shape
     in_memory = isinstance(risk.data, MemoryRows)
     if k == 1 and p <= LARGEST_FACTOR:
@@ -265,13 +280,14 @@ def sampled(risk: RowRisk) -> RowRisk:
     count = min(n, max(int(SAMPLE_SHARE * n), ROWS_PER_COLUMN * min(p, LARGEST_FACTOR), 2000))
     if isinstance(data, MemoryRows):
         every = max(1, n // count)
-        X, y, weight = data.X[::every], data.y, data.weight
+        X = data.X[::every] if data.is_sparse else np.ascontiguousarray(data.X[::every])
+        y, weight = data.y, data.weight
         part = MemoryRows(X, None if y is None else y[::every], None if weight is None else weight[::every])
     else:
         block = data.head(count, whole_block)
         part = MemoryRows(block.X, block.y, block.weight)
     if part.weight is not None and not part.weight.any():
-        part.weight = None
+        part = MemoryRows(part.X, part.y)
     return RowRisk(
         part,
         risk.loss,
