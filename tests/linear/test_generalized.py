@@ -347,3 +347,13 @@ def test_a_path_of_penalties_holds_the_fits_and_selection_finds_a_good_one():
 
 def _log_likelihood(path, row, X, y):
     return stats.poisson(np.exp(path.scores(X)[:, row, 0])).logpmf(y).sum()
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+@pytest.mark.spec("sangnier/T-1.2.2-b")
+def test_separated_labels_have_no_unpenalised_fit(link):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    y = (X.sum(axis=1) > 0).astype(float)
+    with pytest.raises(ValueError, match=r"A hyperplane separates the classes.*use alpha above 0"):
+        GeneralizedLinear("binomial", link=link).fit(X, y)
+    GeneralizedLinear("binomial", link=link, alpha=0.1).fit(X, y).certificates_.require()

@@ -514,3 +514,55 @@ def test_columns_far_from_zero_lose_no_digits(two, far):
     away.certify(X + far, y).require()
     sparse_fit = LogisticRegression(l1_ratio=1.0).fit(X + far, y)
     assert_allclose(sparse_fit.coef_, LogisticRegression(l1_ratio=1.0).fit(X, y).coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options", [{"solver": "gradient_descent"}, {"solver": "newton", "max_iter": 3}, {"tol": 0.1}, {}]
+)
+@pytest.mark.spec("sangnier/T-1.2.2-b")
+def test_separable_classes_are_refused_however_early_the_solver_stops(options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = (X.sum(axis=1) > 0).astype(int)
+    with pytest.raises(ValueError, match="A hyperplane separates the classes"):
+        LogisticRegression(C=INF, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["two", "three"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.spec("sangnier/T-1.2.2-b")
+def test_the_correction_that_proves_overlap_bounds_the_one_of_every_row(request, name, weighted):
+    X, y = request.getfixturevalue(name)
+    weight = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float) if weighted else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LogisticRegression(C=INF, solver="newton", max_iter=3).fit(X, y, weight)
+    bound = model.certificates_[-1].value
+    assert 0 < bound < 0.5
+    # The exact correction, from the probabilities alone: margins z = (e_y − e_k) ⊗ (x, 1), weights p_k.
+    p, Z = model.predict_proba(X), np.column_stack([X, np.ones(len(X))])
+    codes = np.searchsorted(model.classes_, y)
+    rows, lam = [], []
+    for k in range(len(model.classes_)):
+        other = codes != k
+        side = np.zeros((other.sum(), len(model.classes_)))
+        side[np.arange(other.sum()), codes[other]] = 1
+        side[:, k] = -1
+        rows.append(np.einsum("ij,il->ijl", side, Z[other]).reshape(other.sum(), -1))
+        lam.append(p[other, k] * (1.0 if weight is None else weight[other]))
+    z, lam = np.vstack(rows), np.concatenate(lam)
+    v = np.linalg.lstsq((z * lam[:, None]).T @ z, lam @ z, rcond=1e-10)[0]
+    assert np.abs(z @ v).max() <= bound
+    balanced = lam * (1 - z @ v)
+    assert np.all(balanced > 0)
+    assert_allclose(balanced @ z, 0, atol=1e-9)
+
+
+def test_overlap_is_measured_again_and_fails_on_other_labels(two):
+    X, y = two
+    model = LogisticRegression(C=INF).fit(X, y)
+    assert len(model.certify(X, y)) == 3
+    separated = np.where(X[:, 0] > 0, 1, -1)
+    found = model.certify(X, separated)
+    assert not found[-1].holds
+    assert found[-1].value == len(y)

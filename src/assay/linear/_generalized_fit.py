@@ -12,6 +12,7 @@ from scipy import special
 from assay.certificates import Certificate, Certificates
 from assay.families import Family, LinkedFamily
 from assay.linear._logistic_fit import stationarity
+from assay.linear._overlap import refusal_of
 from assay.linear._predictor import affine
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import (
@@ -25,9 +26,12 @@ from assay.solvers import (
     Split,
     fit_smooth,
     row_duality_gap,
+    separability,
 )
 
 Array = NDArray[np.float64]
+FEW_STEPS = 8
+"""Steps that a fit with a maximum seldom exceeds, and one that runs away always does."""
 
 
 class TargetSums(NamedTuple):
@@ -97,7 +101,22 @@ def fit_generalized(
     fit = fit_smooth(risk, start, solver=solver, tol=tol, max_iter=max_iter, report=report)
     if fit.found.hessian is None and not risk.alpha.any() and risk.shape[0] <= 4096:
         fit = fit._replace(found=risk.measure(fit.point, hessian=True))
+    if law.family.name == "binomial" and not risk.alpha.any():
+        refuse_separated(risk, fit, mean)
     return fit
+
+
+def refuse_separated(risk: RowRisk, fit: SmoothFit, mean: float) -> None:
+    """Refuse an unpenalised fit of labels that a hyperplane separates; shares between 0 and 1 are never."""
+    data = risk.source
+    if not isinstance(data, MemoryRows) or not 0 < mean < 1 or fit.n_iter <= FEW_STEPS:
+        return
+    assert data.y is not None
+    y = data.y if data.y.ndim == 1 else data.y[:, 0]
+    if np.all((y == 0) | (y == 1)):
+        answer = separability(data.X, y, fit_intercept=risk.fit_intercept, sample_weight=data.weight)
+        if answer.status != "overlapping":
+            raise ValueError(refusal_of(answer, "alpha above 0"))
 
 
 def first_point(risk: RowRisk, law: LinkedFamily, mean: float) -> Array:

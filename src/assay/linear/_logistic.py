@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificates
+from assay.certificates import Certificate, Certificates
 from assay.linear._class_weight import CLASS_WEIGHT, class_factors
 from assay.linear._classifier import LinearClassifier
 from assay.linear._logistic_fit import (
@@ -24,9 +24,10 @@ from assay.linear._logistic_fit import (
     row_loss,
 )
 from assay.linear._logistic_results import LogisticResults
+from assay.linear._overlap import overlap_proofs
 from assay.linear._predictor import affine
 from assay.parameters import Domain
-from assay.rows import Block, Rows
+from assay.rows import Block, Rows, class_weights, merge_weights
 from assay.solvers import RowRisk
 
 LABEL = Domain("a label of y", lambda value: isinstance(value, (str, bool, int, float, np.generic)))
@@ -317,7 +318,14 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         """
         risk, point, found = self._measure(X, y, sample_weight, offset)
         l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
-        return logistic_certificates(risk, point, found, found.split, l1, self._null_risk(), overlap=None)
+        overlap: list[Certificate] = []
+        if self.penalty_strength_ == 0:
+            held = risk.source.reduce(class_weights, combine=merge_weights)
+            weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
+            null = null_scores(self.class_weight_ * np.maximum(weights, np.finfo(float).tiny), risk)
+            overlap = overlap_proofs(risk, found, null)[0]
+        null_risk = self._null_risk()
+        return logistic_certificates(risk, point, found, found.split, l1, null_risk, overlap=overlap)
 
     def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
         data = self._open_new_classes(X, y, sample_weight, offset=offset)

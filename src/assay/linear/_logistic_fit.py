@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import special
 
 from assay.certificates import Certificate, Certificates
+from assay.linear._overlap import constant_chances, require_overlap
 from assay.rows import MemoryRows
 from assay.solvers import (
     LogisticRows,
@@ -23,18 +24,17 @@ from assay.solvers import (
     newton_direction,
     proximal_rows,
     row_duality_gap,
-    separability,
     sparse_path,
 )
 
 Array = NDArray[np.float64]
 SMALLEST_GAP = 1e-10
-FLAT = 1e-6
-"""Share of the curvature of a constant score below which a direction may be one of separation."""
+LARGEST_INFORMATION = 4096
+"""Parameters up to which an unpenalised fit ends with its Hessian."""
 
 
 class LogisticFit(NamedTuple):
-    """A fitted logistic regression before it becomes attributes; `overlap` is the proof that a fit exists."""
+    """A fitted logistic regression before it becomes attributes; `overlap` proves that a fit exists."""
 
     point: Array
     found: Measured
@@ -44,7 +44,7 @@ class LogisticFit(NamedTuple):
     converged: bool
     values: list[float]
     solver: str
-    overlap: Certificate | None = None
+    overlap: Sequence[Certificate] = ()
 
 
 def row_loss(n_classes: int, reference: int | None) -> RowLoss:
@@ -89,9 +89,10 @@ def fit_logistic(
         return _fit_sparse(risk, l1, start, gap, first, max_iter, report)
     length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
     fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
-    found, overlap = fit.found, None
+    found: Measured = fit.found
+    overlap: list[Certificate] = []
     if not risk.alpha.all():
-        if found.hessian is None and fit.solver != "gradient_descent":
+        if found.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
             found = risk.measure(fit.point, hessian=True)
         overlap = require_overlap(risk, found, null)
     return LogisticFit(
@@ -101,15 +102,7 @@ def fit_logistic(
 
 def _constant_risk(risk: RowRisk, start: Array) -> float:
     """Mean loss of the constant scores of a start, without a walk: the entropy of the classes."""
-    level = start[-1] if risk.fit_intercept else np.zeros(risk.shape[1])
-    if risk.shape[1] == 1:
-        p = np.array([1 / (1 + np.exp(level[0])), 1 / (1 + np.exp(-level[0]))])
-    else:
-        reference = getattr(risk.loss, "reference", None)
-        level = level if reference is None else np.insert(level, reference, 0.0)
-        p = np.exp(level - level.max())
-        p /= p.sum()
-    return float(-np.sum(p * np.log(np.maximum(p, np.finfo(float).tiny))))
+    return float(special.entr(constant_chances(risk, start)).sum())
 
 
 def _fit_sparse(
@@ -181,68 +174,6 @@ def by_coordinates(
     )
 
 
-def require_overlap(risk: RowRisk, found: Measured, null: Array) -> Certificate:
-    """Prove that the unpenalised fit exists, or refuse it and say along which direction it runs away.
-
-    A likelihood that runs away leaves a direction without curvature. Where every direction has kept a share
-    of the curvature that it has at constant scores the fit is a proper minimum; else a linear programme
-    decides.
-    """
-    share = _kept_curvature(risk, found, null)
-    if share < FLAT or not np.isfinite(share):
-        data = risk.source
-        if not isinstance(data, MemoryRows):
-            raise ValueError(
-                "The likelihood runs away along some direction: the classes are (nearly) separated by a "
-                "hyperplane and an unpenalised fit does not exist; use a finite C."
-            )
-        assert data.y is not None
-        y = data.y if data.y.ndim == 1 else data.y[:, 0]
-        answer = separability(data.X, y, fit_intercept=risk.fit_intercept, sample_weight=data.weight)
-        if answer.status != "overlapping":
-            raise ValueError(
-                _refusal(answer.status, np.atleast_2d(np.asarray(answer.direction)), answer.intercept)
-            )
-    return overlap_certificate(share)
-
-
-def overlap_certificate(share: float) -> Certificate:
-    """The curvature that the flattest direction has kept."""
-    return Certificate(
-        claim="No hyperplane separates the classes: the likelihood has a maximum.",
-        quantity="curvature kept along the flattest direction",
-        value=share,
-        relation=">=",
-        bound=1e-12,
-        source="Sangnier §1.2.2, remark 1.2.6",
-    )
-
-
-def _refusal(status: str, direction: NDArray, intercept: object) -> str:
-    place = int(np.argmax(np.abs(direction).max(axis=1)))
-    shown = np.array2string(direction[place], precision=3, threshold=6)
-    level = np.atleast_1d(np.asarray(intercept, dtype=float))[place]
-    how = "separates" if status == "separable" else "separates all but the rows that lie on it of"
-    return (
-        f"A hyperplane {how} the classes, so that the likelihood rises for ever along w = {shown}, "
-        f"b = {level:.3g} and an unpenalised fit does not exist; use a finite C."
-    )
-
-
-def _kept_curvature(risk: RowRisk, found: Measured, null: Array) -> float:
-    """Smallest ratio of the curvature of the fit to that at constant scores, over the directions."""
-    if found.hessian is None:
-        return 1.0
-    first = risk.measure(null, hessian=True).hessian
-    assert first is not None
-    scale = np.sqrt(np.maximum(np.diagonal(first), np.finfo(float).tiny))
-    first, fitted = first / scale[:, None] / scale, found.hessian / scale[:, None] / scale
-    values, vectors = np.linalg.eigh(first)
-    kept = values > len(values) * 1e-12 * values[-1]
-    basis = vectors[:, kept] / np.sqrt(values[kept])
-    return float(linalg.eigvalsh(basis.T @ fitted @ basis)[0])
-
-
 def logistic_certificates(
     risk: RowRisk,
     point: Array,
@@ -251,7 +182,7 @@ def logistic_certificates(
     l1: Array,
     null_risk: float,
     *,
-    overlap: Certificate | None,
+    overlap: Sequence[Certificate] = (),
 ) -> Certificates:
     """Optimality, the majorant of the training error, and overlap where there is no penalty."""
     single = risk.data.dtype == np.float32
@@ -267,10 +198,7 @@ def logistic_certificates(
         )
     else:
         first = stationarity(risk, found, single)
-    certificates = [first, majorant(found)]
-    if overlap is not None:
-        certificates.append(overlap)
-    return Certificates(certificates)
+    return Certificates([first, majorant(found), *overlap])
 
 
 def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
