@@ -11,7 +11,9 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 import assay
 from assay.base import IterativeModel
@@ -64,11 +66,11 @@ def outputs(model, X):
 
 
 def agree(first, second, X, *, atol=1e-7):
-    """Equal predictions: for labels up to a few rows on a border, else to rounding."""
+    """Equal predictions: for clusters up to their numbers and a few rows on a border, else to rounding."""
     if is_classifier(first):
         assert_allclose(first.decision_function(X), second.decision_function(X), atol=atol)
     elif is_clusterer(first):
-        assert np.mean(outputs(first, X) != outputs(second, X)) < 0.01
+        assert adjusted_rand_score(outputs(first, X), outputs(second, X)) > 0.97
     else:
         assert_allclose(outputs(first, X), outputs(second, X), atol=atol)
 
@@ -102,6 +104,8 @@ def test_certificates_fail_on_a_damaged_fit(model):
 
 @each_instance
 def test_weights_are_repetitions(model):
+    if not has_fit_parameter(model, "sample_weight"):
+        pytest.skip("takes no weights")
     X, y = sample(model)
     weight = np.tile([1, 2, 0, 1], 60)
     keep = np.repeat(np.arange(len(X)), weight)
@@ -263,8 +267,8 @@ def test_iterating_models_tell_their_progress(kind, capsys):
 @each_class
 def test_the_docstring_says_what_is_computed_and_certified(kind):
     text = inspect.getdoc(kind)
+    assert re.search(r"^(Minimises|Maximises|Finds)\b", text, re.MULTILINE), "say what the fit is"
     for part in (
-        "Minimises",
         "Certificates:",
         "Parameters\n---",
         "Attributes\n---",

@@ -1,0 +1,70 @@
+"""What clusterers share: labels of a fit, and the rows of those that compare all pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin
+
+from assay import rows
+from assay.base import Model
+from assay.rows import MemoryRows
+
+
+class Clusterer(ClusterMixin, Model):
+    """Base of clusterers with `labels_`."""
+
+    labels_: NDArray
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_parameters: Any) -> Any:
+        """Find the clusters and return `labels_`."""
+        return self.fit(X, **fit_parameters).labels_  # type: ignore[attr-defined]
+
+
+class PairwiseClusterer(Clusterer):
+    """Base of clusterers that compare all pairs of rows, or are given their dissimilarities.
+
+    A subclass has a parameter `metric`; with "precomputed", `X` is the square matrix of dissimilarities.
+    """
+
+    metric: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _open_pairs(self, X: Any, sample_weight: Any = None, *, instead: str) -> MemoryRows:
+        """Rows in memory; `instead` names what to take for rows outside it."""
+        if rows.is_external(X):
+            self._check_parameters()
+            raise ValueError(
+                f"{type(self).__name__} compares all pairs of rows and does not fit on rows outside memory: "
+                f"{instead}, or bring the rows into memory as an array."
+            )
+        data: Any = self._open_rows(X, None, sample_weight)
+        return data
+
+    def _require_rows_of_fit(self, n_rows: int) -> None:
+        if n_rows != len(self.labels_):
+            raise ValueError(
+                f"X has {n_rows} rows but the model was fitted on {len(self.labels_)}; "
+                "certify takes the rows of the fit."
+            )
+
+
+def numbered_by_appearance(labels: NDArray) -> NDArray:
+    """The same partition with clusters numbered 0, 1, … in the order of their first rows; −1 stays −1."""
+    inside = labels >= 0
+    _, first, inverse = np.unique(labels[inside], return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(first.size, dtype=np.int32)
+    numbered = np.full(labels.shape, -1, dtype=np.int32)
+    numbered[inside] = rank[inverse]
+    return numbered
