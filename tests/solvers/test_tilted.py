@@ -12,7 +12,7 @@ from assay.rows import MemoryRows
 from assay.solvers import _dual_coordinate_loops as loops
 from assay.solvers._dual_coordinate import dual_coordinate
 from assay.solvers._quantile_interior import tilted_interior
-from assay.solvers._tilted import Tilt, frame_of, losses, sides
+from assay.solvers._tilted import Tilt, frame_of, losses, sides, slopes
 from assay.solvers._tilted_gap import gather_tilted, tilted_gap
 from assay.solvers._tilted_newton import tilted_newton
 
@@ -163,3 +163,41 @@ def test_the_gap_bounds_the_distance_from_the_minimum_of_any_point(table, tilt, 
         evidence, _ = gather_tilted(data, tilt, moved, b, dual)
         gap = tilted_gap(evidence, moved, b, fit_intercept=True, intercept_penalty=0.0)
         assert gap.gap >= gap.objective - least - 1e-9
+
+
+@each_loss
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["slopes", "a point beyond its box"])
+def test_the_evidence_loop_adds_what_numpy_adds(table, tilt, dtype, kind, rng):
+    data = rows(table, tilt, np.linspace(0, 2, 150))
+    X, coef, intercept = data.X.astype(dtype), rng.normal(size=data.X.shape[1]), 0.3
+    data = MemoryRows(X, data.y, data.weight)
+    target, upper, lower = sides(data._block(0, 150), tilt)
+    residual = target - X @ coef - intercept
+    nu = slopes(residual, upper, lower, tilt)
+    dual = None if kind == "slopes" else nu + rng.normal(size=len(nu))
+    outside = 0.0
+    if dual is not None:
+        nu = dual
+        if not tilt.squared:
+            width = upper + lower
+            beyond = np.maximum(np.maximum(dual - upper, -lower - dual), 0)
+            outside = np.max(beyond / np.where(width > 0, width, 1))
+            nu = np.clip(dual, -lower, upper)
+    tables = [data, MemoryRows(sparse.csr_array(X), data.y, data.weight)]
+    for found, worst in (gather_tilted(item, tilt, coef, intercept, dual) for item in tables):
+        assert worst == pytest.approx(outside)
+        assert found.loss == pytest.approx(losses(residual, upper, lower, tilt).sum())
+        assert found.loss_at_zero == pytest.approx(losses(target, upper, lower, tilt).sum())
+        for side, part in enumerate((np.maximum(nu, 0), np.maximum(-nu, 0))):
+            sign, slope = (1, upper) if side == 0 else (-1, lower)
+            assert found.slack[side] == pytest.approx(part @ (sign * residual - tilt.epsilon), abs=1e-9)
+            if tilt.squared:
+                squares = np.sum(part**2 / np.where(slope > 0, 4 * slope, 1))
+                assert found.squares[side] == pytest.approx(squares)
+            assert found.mass[side] == pytest.approx(part.sum())
+            assert found.n_support[side] == np.count_nonzero(part)
+            assert_allclose(found.pulls[side], sign * (part @ X), rtol=1e-6, atol=1e-6)
+        assert found.wrong == pytest.approx((upper + lower)[target * (target - residual) <= 0].sum())
+        assert found.signs.sum() == pytest.approx(found.weight)
+        assert found.signs[0] == pytest.approx(data.weight[residual > 1e-4].sum(), abs=1e-6)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from assay.rows import Block, Rows, add
 from assay.solvers._least_squares import Array
-from assay.solvers._tilted import Tilt, losses, sides, slopes
+from assay.solvers._tilted import Tilt, sides, slopes
+from assay.solvers._tilted_loops import LOSS, LOSS_AT_ZERO, OUTSIDE, TOTAL, WRONG, evidence_rows
 
 PERFECT = 1e-6
 """Share of the loss at zero below which an objective is rounding: gaps are relative to no less."""
@@ -60,43 +61,60 @@ def evidence_step(
 ) -> tuple[Evidence, float]:
     """Evidence of one block; `outside` is the largest violation of the box, relative to its width."""
     target, upper, lower = sides(block, tilt)
-    residual = target - np.asarray(block.X @ coef, dtype=np.float64) - intercept
-    outside, width = 0.0, upper + lower
-    if dual is None:
-        nu = slopes(residual, upper, lower, tilt)
-    else:
-        nu = dual.astype(np.float64)
-        if not tilt.squared:
-            beyond = np.maximum(np.maximum(nu - upper, -lower - nu), 0)
-            outside = float(np.max(beyond / np.where(width > 0, width, 1.0), initial=0.0))
-            nu = np.clip(nu, -lower, upper)
-    parts = np.stack([np.maximum(nu, 0), np.maximum(-nu, 0)])
-    gains = np.array([parts[0] @ (residual - tilt.epsilon), parts[1] @ (-residual - tilt.epsilon)])
-    squares = np.zeros(2)
-    if tilt.squared:
-        for k, slope in enumerate((upper, lower)):
-            squares[k] = np.sum(parts[k] ** 2 / np.where(slope > 0, 4 * slope, 1.0))
-    pulls = np.asarray(block.X.T @ parts.T, dtype=np.float64).T * [[1.0], [-1.0]]
-    weight = np.ones(len(nu)) if block.weight is None else block.weight.astype(np.float64)
+    weight = np.ones(len(target)) if block.weight is None else block.weight.astype(np.float64)
     digits = 1e-9 if block.X.dtype == np.float64 else 1e-5
-    noise = digits * (2 * np.abs(target) + np.abs(residual) + abs(intercept))
-    near = np.abs(residual) <= noise
-    signs = np.array([weight[mask].sum() for mask in (~near & (residual > 0), near, ~near & (residual < 0))])
-    error = target * (target - residual) <= 0
+    if block.is_sparse:
+        # One column that holds the scores: the rows are multiplied here, all else is the same loop.
+        X, slope, shown = np.asarray(block.X @ coef, dtype=np.float64)[:, np.newaxis], np.ones(1), 1
+    else:
+        X, slope, shown = block.X, np.asarray(coef, dtype=np.float64), block.X.shape[1]
+    sums, sided, signs, pulls = np.zeros(5), np.zeros((4, 2)), np.zeros(3), np.zeros((2, shown))
+    nu = np.empty(0) if dual is None else dual
+    evidence_rows(
+        X,
+        target,
+        upper,
+        lower,
+        weight,
+        slope,
+        float(intercept),
+        nu,
+        float(tilt.epsilon),
+        tilt.squared,
+        digits,
+        sums,
+        sided,
+        signs,
+        pulls,
+    )
+    if block.is_sparse:
+        pulls = _sparse_pulls(block, tilt, X[:, 0] + intercept, dual)
     found = Evidence(
-        float(losses(residual, upper, lower, tilt).sum()),
-        float(losses(target, upper, lower, tilt).sum()),
-        gains,
-        squares,
-        parts.sum(axis=1),
+        float(sums[LOSS]),
+        float(sums[LOSS_AT_ZERO]),
+        sided[0],
+        sided[1],
+        sided[2],
         pulls,
         signs,
-        np.array([np.count_nonzero(nu > 0), np.count_nonzero(nu < 0)]),
-        float(np.sum((upper + lower) * error)),
-        float((upper + lower).sum()),
+        sided[3].astype(np.int64),
+        float(sums[WRONG]),
+        float(sums[TOTAL]),
         float(weight.sum()),
     )
-    return found, outside
+    return found, float(sums[OUTSIDE])
+
+
+def _sparse_pulls(block: Block, tilt: Tilt, prediction: Array, dual: NDArray | None) -> Array:
+    """Σ ν x over the rows with ν above and below zero."""
+    target, upper, lower = sides(block, tilt)
+    if dual is None:
+        nu = slopes(target - prediction, upper, lower, tilt)
+    else:
+        nu = dual.astype(np.float64)
+        nu = nu if tilt.squared else np.clip(nu, -lower, upper)
+    parts = np.stack([np.maximum(nu, 0), np.minimum(nu, 0)])
+    return np.asarray(block.X.T @ parts.T, dtype=np.float64).T
 
 
 class Gap(NamedTuple):
