@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.rows import Block, Rows
+from assay.solvers._huber_loops import huber_rows
 from assay.solvers._in_memory import pilot
 from assay.solvers._least_squares import Array
 from assay.solvers._row_newton import row_newton
@@ -204,21 +205,24 @@ class HuberEvidence(NamedTuple):
 def evidence_step(block: Block, epsilon: float, coef: Array, intercept: float, sigma: float) -> HuberEvidence:
     """Evidence of one block for the certificates."""
     weight, y = row_weights(block), row_targets(block)
-    residual = y - np.asarray(block.X @ coef, dtype=np.float64) - intercept
-    z = residual / sigma
-    slope = 2 * np.clip(z, -epsilon, epsilon)
-    nu = weight * slope
-    parts = np.stack([np.maximum(nu, 0), np.maximum(-nu, 0)])
-    quarter = np.stack([weight * np.maximum(slope, 0) ** 2, weight * np.minimum(slope, 0) ** 2]) / 4
-    still = np.clip(y / sigma, -epsilon, epsilon)
+    X, slope = block.X, coef
+    if block.is_sparse:
+        # One column that holds the scores: the rows are multiplied here, all else is the same loop.
+        X, slope = np.asarray(block.X @ coef, dtype=np.float64)[:, np.newaxis], np.ones(1)
+    losses, sided, pulls = np.zeros(2), np.zeros((3, 2)), np.zeros((2, X.shape[1]))
+    huber_rows(X, y, weight, slope, float(intercept), float(sigma), float(epsilon), losses, sided, pulls)
+    if block.is_sparse:
+        nu = 2 * weight * np.clip((y - X[:, 0] - intercept) / sigma, -epsilon, epsilon)
+        parts = np.stack([np.maximum(nu, 0), np.minimum(nu, 0)])
+        pulls = np.asarray(block.X.T @ parts.T, dtype=np.float64).T
     return HuberEvidence(
         float(weight.sum()),
-        sigma * float(weight @ (1 + slope * (z - slope / 4))),
-        sigma * float(weight @ (1 + still * (2 * y / sigma - still))),
-        np.array([parts[0] @ residual, -(parts[1] @ residual)]),
-        quarter.sum(axis=1),
-        parts.sum(axis=1),
-        np.asarray(block.X.T @ parts.T, dtype=np.float64).T * [[1.0], [-1.0]],
+        sigma * float(losses[0]),
+        sigma * float(losses[1]),
+        sided[0],
+        sided[1],
+        sided[2],
+        pulls,
     )
 
 
