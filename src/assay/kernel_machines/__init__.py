@@ -2,5 +2,6 @@
 
 from assay.kernel_machines._kernel_ridge import KernelRidge
 from assay.kernel_machines._kernel_ridge_results import KernelRidgePath, Smoothing
+from assay.kernel_machines._kernel_ridge_selection import KernelSelection
 
-__all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
+__all__ = ["KernelRidge", "KernelRidgePath", "KernelSelection", "Smoothing"]

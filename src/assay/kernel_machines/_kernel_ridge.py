@@ -20,12 +20,19 @@ from assay.kernel_machines._kernel_ridge_certificates import (
     spectral_certificates,
 )
 from assay.kernel_machines._kernel_ridge_results import KernelRidgePath, kernel_ridge_path
+from assay.kernel_machines._kernel_ridge_selection import (
+    STRENGTHS,
+    WIDTHS,
+    KernelSelection,
+    leave_one_out_table,
+)
 from assay.kernel_machines._kernel_smoother import KernelSmoother
 from assay.kernel_machines._solve_kernel_ridge import KernelRidgeSolution, solve_kernel_ridge
 from assay.kernel_machines._spectrum import spectrum
 from assay.kernel_machines._training_gram import require_psd, training_gram
 from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
 from assay.parameters import Domain
+from assay.randomness import RandomState, generator
 from assay.rows import Block, alone
 
 _KERNEL = Domain(
@@ -352,6 +359,71 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
                 rkhs_norms=found.rkhs_norms[:, 0],
             )
         return found._replace(dual_coefs=coefs)
+
+    def select(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        penalty_strengths: Any = None,
+        gammas: Any = None,
+        max_rows: int = 1000,
+        random_state: RandomState = None,
+    ) -> KernelSelection:
+        """Choose the penalty and the width of least leave-one-out error, and fit at the choice.
+
+        Every width costs one eigendecomposition of its Gram matrix; all penalties come with it.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        penalty_strengths : array-like of positive numbers, optional
+            λ on the mean of squares, which carries over from a sample to all rows; 27 from 10⁻⁶ to 3 by
+            default.
+        gammas : array-like of positive numbers, optional
+            Scales of a named kernel; 0.01 to 1 over the number of features by default. The linear kernel, a
+            precomputed one and `Kernel` objects keep theirs.
+        max_rows : int, default=1000
+            Beyond so many rows the choice is made on a sample of them.
+        random_state : None, int, Generator, SeedSequence or RandomState, default=None
+            Draws the sample.
+
+        Returns
+        -------
+        selection : KernelSelection
+        """
+        strengths = _positive(
+            "penalty_strengths", STRENGTHS if penalty_strengths is None else penalty_strengths
+        )
+        opened, target, _ = type(self)(**self.get_params(deep=False))._open_training(X, y, None)
+        scaled = isinstance(self.kernel, str) and self.kernel not in ("linear", "precomputed")
+        widths = np.array([np.nan])
+        if scaled:
+            widths = _positive("gammas", WIDTHS / opened.shape[1] if gammas is None else gammas)
+        machines = [self._with(gamma=float(width)) if scaled else self for width in widths]
+        shown = np.arange(opened.shape[0])
+        if shown.size > max_rows and not self._is_precomputed():
+            shown = generator(random_state).choice(shown.size, max_rows, replace=False)
+        # Many small eigenproblems: a second BLAS thread costs more than it brings.
+        errors = alone(leave_one_out_table, machines, opened[shown], target[shown], strengths)
+        width, strength = np.unravel_index(int(np.argmin(errors)), errors.shape)
+        best = float(strengths[strength])
+        model = machines[width]._with(penalty_strength=best).fit(X, y)
+        return KernelSelection(strengths, widths, errors, best, float(widths[width]), model)
+
+    def _with(self, **changed: Any) -> KernelRidge:
+        return type(self)(**{**self.get_params(deep=False), **changed})
+
+
+def _positive(name: str, values: Any) -> NDArray:
+    given = parameters.array(
+        "a list of finite numbers above 0",
+        lambda values: values.ndim == 1 and values.size > 0 and bool((values > 0).all()),
+    )
+    if not given.contains(values):
+        raise parameters.refusal("KernelRidge.select", name, given.words, values)
+    return np.asarray(values, dtype=np.float64)
 
 
 def predict_block(block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: Any) -> NDArray:

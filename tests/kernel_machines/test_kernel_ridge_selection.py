@@ -1,0 +1,69 @@
+"""The penalty and the width that a kernel ridge chooses for itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from assay.kernel_machines import KernelRidge
+
+
+@pytest.fixture
+def wave(rng):
+    X = rng.uniform(-2, 2, size=(50, 2))
+    return X, np.sin(3 * X[:, 0]) + 0.2 * rng.normal(size=50)
+
+
+def test_the_error_is_that_of_leaving_each_row_out(wave):
+    X, y = wave
+    machine = KernelRidge(kernel="rbf", fit_intercept=True)
+    chosen = machine.select(X, y, penalty_strengths=[0.001, 0.1], gammas=[0.2, 1.0])
+    for g, gamma in enumerate((0.2, 1.0)):
+        for s, strength in enumerate((0.001, 0.1)):
+            fit = clone(machine).set_params(alpha=strength * 50, gamma=gamma)
+            left_out = [
+                fit.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0] for i in range(50)
+            ]
+            assert chosen.leave_one_out_error[g, s] == pytest.approx(np.mean((y - left_out) ** 2))
+    g, s = np.unravel_index(np.argmin(chosen.leave_one_out_error), (2, 2))
+    assert (chosen.gamma, chosen.penalty_strength) == ((0.2, 1.0)[g], (0.001, 0.1)[s])
+    assert (chosen.model.gamma, chosen.model.penalty_strength_) == (
+        chosen.gamma,
+        pytest.approx(chosen.penalty_strength),
+    )
+
+
+def test_the_choice_beats_the_defaults_on_rows_it_has_not_seen(wave, rng):
+    X, y = wave
+    new = rng.uniform(-2, 2, size=(500, 2))
+    truth = np.sin(3 * new[:, 0])
+    machine = KernelRidge(kernel="rbf", fit_intercept=True)
+    chosen, default = machine.select(X, y).model, clone(machine).fit(X, y)
+    assert np.mean((chosen.predict(new) - truth) ** 2) < np.mean((default.predict(new) - truth) ** 2)
+    assert not hasattr(machine, "dual_coef_")
+
+
+def test_beyond_max_rows_a_sample_decides_and_all_rows_are_fitted(wave):
+    X, y = wave
+    chosen = KernelRidge(kernel="rbf").select(X, y, max_rows=20, random_state=3)
+    again = KernelRidge(kernel="rbf").select(X, y, max_rows=20, random_state=3)
+    assert len(chosen.model.dual_coef_) == 50
+    assert_allclose(chosen.leave_one_out_error, again.leave_one_out_error)
+
+
+def test_a_kernel_without_a_width_chooses_the_penalty_alone(wave):
+    X, y = wave
+    chosen = KernelRidge(kernel="linear").select(X, y)
+    assert chosen.leave_one_out_error.shape == (1, 27)
+    assert np.isnan(chosen.gamma)
+    gram = X @ X.T
+    same = KernelRidge(kernel="precomputed").select(gram, y)
+    assert same.penalty_strength == chosen.penalty_strength
+
+
+@pytest.mark.parametrize("bad", [[], [-1.0], [np.nan], "many"])
+def test_grids_that_are_none_are_refused(wave, bad):
+    with pytest.raises(ValueError, match=r"The 'gammas' parameter of KernelRidge\.select must be"):
+        KernelRidge(kernel="rbf").select(*wave, gammas=bad)
