@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from assay.distances._matrix import check_dissimilarity, condensed_distances, distance_matrix
+from assay.distances._dissimilarity import check_dissimilarity
+from assay.distances._matrix import condensed_distances, distance_matrix
 from assay.distances._metrics import METRICS, Metric, check_metric, metric_domain
 from assay.distances._search import Nearest, Neighborhoods, NeighborSearch
-from assay.distances._spanning import SpanningTree, euclidean_spanning_tree
+from assay.distances._spanning import SpanningTree, euclidean_spanning_tree, spanning_tree
 
 __all__ = [
     "METRICS",
@@ -20,4 +21,5 @@ __all__ = [
     "distance_matrix",
     "euclidean_spanning_tree",
     "metric_domain",
+    "spanning_tree",
 ]

@@ -1,10 +1,12 @@
-"""Names of the metrics, and the domain of a `metric` parameter."""
+"""Names of the metrics, the domain of a `metric` parameter, and the scale on which each is searched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
@@ -35,4 +37,99 @@ def check_metric(metric: Metric) -> Metric:
             known = ", ".join(repr(name) for name in METRICS)
             raise ValueError(f"The 'metric' must be one of {known} or a function. Got {metric!r} instead.")
         return SAME.get(metric, metric)
+    if not callable(metric):
+        raise ValueError(f"The 'metric' must be the name of one or a function. Got {metric!r} instead.")
     return metric
+
+
+def check_table(X: Any, name: str = "X") -> NDArray:
+    """A table of finite floats with at least one row and one column; float32 and float64 are kept."""
+    table = np.asarray(X)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"Distances need {name} as a table of rows and columns. Got shape {table.shape}.")
+    if table.dtype not in (np.float32, np.float64):
+        table = table.astype(np.float64)
+    # A sum that is finite proves that all are; one that is not may have overflowed.
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(table.sum())) or bool(np.isfinite(table).all())
+    if not finite:
+        raise ValueError(f"Distances need finite values. {name} contains NaN or infinity.")
+    return table
+
+
+class Scale(NamedTuple):
+    """How a named metric is searched: the power that is compared, and the way back to distances.
+
+    Attributes
+    ----------
+    power : int
+        2 for Σ (x − z)², 1 for Σ |x − z|, 0 for max |x − z|.
+    root : bool
+        The distance is the root of the power.
+    factor : float
+        The distance is this many powers.
+    unit : bool
+        Rows are scaled to length 1 first: 1 − cos(x, z) = ½ ‖x/‖x‖ − z/‖z‖ ‖².
+    """
+
+    power: int
+    root: bool = False
+    factor: float = 1.0
+    unit: bool = False
+
+    def prepare(self, table: NDArray) -> NDArray:
+        """The rows as they are compared, in the one layout that loops are compiled for."""
+        return np.require(unit_rows(table) if self.unit else table, requirements=["C", "W"])
+
+    def limit(self, radius: float, dtype: np.dtype) -> float:
+        """The largest power whose distance, as computed, is at most the radius."""
+        greatest = float(np.finfo(dtype).max)
+        length: Any = dtype.type(min(radius, greatest))
+        if not self.root:
+            return min(float(length) / self.factor, greatest)
+        with np.errstate(over="ignore", under="ignore"):
+            square = np.minimum(length * length, np.finfo(dtype).max)
+            while np.sqrt(square) > length:
+                square = np.nextafter(square, dtype.type(0))
+            while square < greatest and np.sqrt(np.nextafter(square, dtype.type(np.inf))) <= length:
+                square = np.nextafter(square, dtype.type(np.inf))
+        return float(square)
+
+    def distances(self, powers: NDArray) -> NDArray:
+        """Distances of powers, in place."""
+        if self.root:
+            return np.sqrt(powers, out=powers)
+        if self.factor != 1.0:
+            powers *= powers.dtype.type(self.factor)
+        return powers
+
+
+SCALES = {
+    "euclidean": Scale(2, root=True),
+    "sqeuclidean": Scale(2),
+    "cityblock": Scale(1),
+    "chebyshev": Scale(0),
+    "cosine": Scale(2, factor=0.5, unit=True),
+}
+
+
+def unit_rows(table: NDArray) -> NDArray:
+    """Rows of length 1; a row of zeros has no direction and is refused.
+
+    Lengths are those of the rows over their largest entry, which neither overflow nor vanish.
+    """
+    largest = np.abs(table).max(axis=1, keepdims=True)
+    if not largest.all():
+        row = int(np.argmin(largest))
+        raise ValueError(
+            f"The cosine distance needs rows that are not zero, and row {row} is; "
+            "leave such rows out or take another metric."
+        )
+    scaled = table / largest
+    scaled /= np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+    return scaled
+
+
+def is_proper_radius(radius: Any) -> bool:
+    """Whether a radius is a number at least 0 (infinity is one)."""
+    return isinstance(radius, Real) and not isinstance(radius, bool) and float(radius) >= 0.0
