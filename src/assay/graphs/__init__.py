@@ -2,4 +2,104 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from assay.graphs._constructors import (
+    epsilon_graph,
+    gaussian_graph,
+    nearest_neighbors_graph,
+    similarity_graph,
+)
+from assay.graphs._cuts import (
+    Cut,
+    MinimumCut,
+    Sweep,
+    both_cuts,
+    graph_cut,
+    minimum_cut,
+    norm_cut,
+    partition_basis,
+    ratio_cut,
+    sweep_cut,
+)
+from assay.graphs._laplacian import LAPLACIANS, Scaled, laplacian
+from assay.graphs._measures import (
+    DegreeReport,
+    connected_components,
+    degree_report,
+    is_connected,
+    size,
+    volume,
+)
+from assay.graphs._paths import graph_distance
+from assay.graphs._relaxation import (
+    Eigengap,
+    Least,
+    TraceOptimum,
+    eigengap,
+    n_components_from_spectrum,
+    smallest_on_complement,
+    subspace_distance,
+    trace_optimum,
+)
+from assay.graphs._spanning_tree import (
+    SpanningForest,
+    boruvka,
+    kruskal,
+    prim,
+    reverse_delete,
+    spanning_tree_clusters,
+)
+from assay.graphs._spectrum import Spectrum, find_minor_eigenpairs, minor_eigenpairs
+from assay.graphs._suggest import Neighbors, grow_neighbors, suggest_epsilon, suggest_knn, suggest_sigma
+from assay.graphs._weights import as_weights, degrees, with_loops_where_alone
+
+__all__ = [
+    "LAPLACIANS",
+    "Cut",
+    "DegreeReport",
+    "Eigengap",
+    "Least",
+    "MinimumCut",
+    "Neighbors",
+    "Scaled",
+    "SpanningForest",
+    "Spectrum",
+    "Sweep",
+    "TraceOptimum",
+    "as_weights",
+    "boruvka",
+    "both_cuts",
+    "connected_components",
+    "degree_report",
+    "degrees",
+    "eigengap",
+    "epsilon_graph",
+    "find_minor_eigenpairs",
+    "gaussian_graph",
+    "graph_cut",
+    "graph_distance",
+    "grow_neighbors",
+    "is_connected",
+    "kruskal",
+    "laplacian",
+    "minimum_cut",
+    "minor_eigenpairs",
+    "n_components_from_spectrum",
+    "nearest_neighbors_graph",
+    "norm_cut",
+    "partition_basis",
+    "prim",
+    "ratio_cut",
+    "reverse_delete",
+    "similarity_graph",
+    "size",
+    "smallest_on_complement",
+    "spanning_tree_clusters",
+    "subspace_distance",
+    "suggest_epsilon",
+    "suggest_knn",
+    "suggest_sigma",
+    "sweep_cut",
+    "trace_optimum",
+    "volume",
+    "with_loops_where_alone",
+]

@@ -1,0 +1,291 @@
+"""The minor eigenpairs of the Laplacians of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from assay.graphs._lanczos import Lanczos, Stop, lanczos
+from assay.graphs._laplacian import LAPLACIANS, Scaled
+from assay.graphs._measures import connected_components
+from assay.graphs._weights import Weights, as_weights, is_sparse
+from assay.parameters import refusal
+from assay.randomness import RandomState, generator
+from assay.rows import alone
+
+DENSE = 400
+"""Vertices up to which all eigenpairs of the full matrix are cheaper than an iteration."""
+
+
+class Spectrum(NamedTuple):
+    """Minor eigenpairs of a symmetric Laplacian (L, or L_s for both normalised kinds).
+
+    Attributes
+    ----------
+    values : array of shape (k,)
+        Eigenvalues, increasing; exactly 0 for the components.
+    vectors : array of shape (n, k)
+        Orthonormal eigenvectors in columns. Those of eigenvalue 0 are √w on one component each.
+    residuals : array of shape (k,)
+        ‖M u − λ u‖ measured at the end.
+    next_value : float
+        Estimate of the next eigenvalue, from above; infinite when there is none.
+    n_components : int
+        Connected components of the graph: the multiplicity of the eigenvalue 0.
+    component : array of shape (n,)
+        Component of each vertex.
+    n_iter : int
+        Cycles of the iteration, each one filling of its basis; 1 for a dense decomposition.
+    converged : bool
+        Whether the residuals met the tolerance.
+    method : str
+        "dense", "lanczos" or "components" (nothing but null vectors was asked for).
+    """
+
+    values: NDArray
+    vectors: NDArray
+    residuals: NDArray
+    next_value: float
+    n_components: int
+    component: NDArray
+    n_iter: int
+    converged: bool
+    method: str
+
+
+def minor_eigenpairs(
+    W: Any,
+    n_pairs: int,
+    *,
+    laplacian: str = "symmetric",
+    tol: float = 1e-8,
+    max_iter: int = 300,
+    random_state: RandomState = 0,
+    method: str = "auto",
+    watch: Callable[[], bool] = lambda: False,
+) -> Spectrum:
+    """The eigenpairs of least eigenvalue of a Laplacian.
+
+    The null vectors are known, one for each component: only the others are looked for, on their complement.
+    Small graphs are decomposed whole; for others, Lanczos' iteration runs on the normalised adjacency, whose
+    major eigenvectors are the minor ones of the Laplacian. A last run on the complement of what was found
+    looks for an eigenvalue that was passed over, as happens with multiple ones.
+
+    Parameters
+    ----------
+    W : array or sparse matrix of shape (n, n)
+        Symmetric weights.
+    n_pairs : int
+        Number of pairs k, at most n.
+    laplacian : {"symmetric", "random_walk", "unnormalized"}
+        L_s for the first two (u of L_s is D^{1/2} times that of L_w), or L.
+    tol : float
+        Largest norm of a residual; relative to the greatest degree for L.
+    max_iter : int
+        Largest number of cycles of the iteration.
+    random_state
+        Where the start of the iteration comes from.
+    method : {"auto", "dense", "lanczos"}
+
+    Returns
+    -------
+    spectrum : Spectrum
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.graphs import minor_eigenpairs
+    >>> found = minor_eigenpairs(np.kron(np.eye(2), np.ones((2, 2))), 3)
+    >>> found.values.round(6), found.n_components
+    (array([0., 0., 1.]), 2)
+
+    References
+    ----------
+    Sangnier §2.2.6; von Luxburg (2007).
+    """
+    if laplacian not in LAPLACIANS:
+        raise refusal(
+            "minor_eigenpairs", "laplacian", "one of " + ", ".join(map(repr, LAPLACIANS)), laplacian
+        )
+    W = as_weights(W, "minor_eigenpairs")
+    if not 1 <= n_pairs <= W.shape[0]:
+        raise refusal("minor_eigenpairs", "n_pairs", f"an int from 1 to {W.shape[0]}", n_pairs)
+    return find_minor_eigenpairs(
+        W,
+        n_pairs,
+        laplacian,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
+        method=method,
+        watch=watch,
+    )
+
+
+def find_minor_eigenpairs(
+    W: Weights,
+    n_pairs: int,
+    kind: str,
+    *,
+    tol: float,
+    max_iter: int,
+    random_state: RandomState,
+    method: str = "auto",
+    watch: Callable[[], bool] = lambda: False,
+) -> Spectrum:
+    """`minor_eigenpairs` of validated weights."""
+
+    def find() -> Spectrum:
+        n = W.shape[0]
+        n_components, component = connected_components(W)
+        matrix = Scaled(W, kind)
+        null = null_vectors(component, matrix.weight, min(n_pairs, n_components))
+        n_rest = n_pairs - null.shape[1]
+        if n_rest == 0:
+            # With more components than pairs the next eigenvalue is 0 too; else it is positive and unknown.
+            upcoming = 0.0 if n_components > n_pairs else np.nan
+            found = Found(np.empty((n, 0)), upcoming, 1, True, "components")
+        elif n <= (DENSE if method == "auto" else 0) or 8 * n_pairs + 80 > n or method == "dense":
+            found = _dense(matrix, null, n_rest)
+        else:
+            found = _Iteration(matrix, null, n_rest, tol, max_iter, random_state, watch).run()
+        return _measured(matrix, null, found, n_components, component, tol)
+
+    # BLAS threads help with large full matrices only; elsewhere they cost more than they save.
+    return alone(find) if is_sparse(W) or W.shape[0] <= DENSE else find()
+
+
+def null_vectors(component: NDArray, weight: NDArray, n_vectors: int) -> NDArray:
+    """√w on groups of components: one component each, or packed evenly when there are more than vectors.
+
+    Packing takes the heaviest component first and gives it to the lightest group.
+    """
+    total: NDArray = np.bincount(component, weights=weight)
+    group = np.arange(total.size)
+    if total.size > n_vectors:
+        load = np.zeros(n_vectors)
+        for heavy in np.argsort(-total, kind="stable"):
+            group[heavy] = int(np.argmin(load))
+            load[group[heavy]] += total[heavy]
+        total = load
+    group = group[component]
+    vectors = np.zeros((component.size, total.size))
+    vectors[np.arange(component.size), group] = np.sqrt(weight / total[group])
+    return vectors
+
+
+class Found(NamedTuple):
+    """Eigenvectors beyond the null space, before they are measured."""
+
+    vectors: NDArray
+    upcoming: float
+    """The next eigenvalue of M/scale, estimated from above."""
+    n_iter: int
+    converged: bool
+    method: str
+
+
+def _dense(matrix: Scaled, null: NDArray, n_rest: int) -> Found:
+    M = matrix.toarray() + 3.0 * (null @ null.T)  # the null space goes beyond the spectrum, which ends at 2
+    last = min(n_rest, len(M) - null.shape[1] - 1)
+    values, vectors = eigh(M, subset_by_index=(0, last), check_finite=False)
+    upcoming = float(values[n_rest]) if last == n_rest else np.inf
+    return Found(vectors[:, :n_rest], upcoming, 1, True, "dense")
+
+
+class _Iteration:
+    """Lanczos' iteration on the complement of the null space, and a last look for what it passed over."""
+
+    def __init__(
+        self,
+        matrix: Scaled,
+        null: NDArray,
+        n_rest: int,
+        tol: float,
+        max_iter: int,
+        random_state: RandomState,
+        watch: Callable[[], bool],
+    ) -> None:
+        self.matrix, self.n_rest, self.tol = matrix, n_rest, tol
+        self.locked = np.ascontiguousarray(null.T)
+        self.random = generator(random_state)
+        self.watch, self.left, self.n_iter = watch, max_iter, 0
+
+    def run(self) -> Found:
+        """The wanted eigenvectors, and an estimate of the eigenvalue after them."""
+        main = self._search(self.n_rest, self._is_exact, self.locked)
+        values, vectors = main.ritz_values[: self.n_rest], main.vectors
+        upcoming, converged = np.nan, main.converged
+        while converged:
+            known = np.concatenate([self.locked, vectors])
+            worst = float(values.min())
+            probe = self._search(1, self._is_decided(worst), known)
+            if probe.ritz_values[0] <= worst or not probe.converged:
+                upcoming, converged = 1.0 - float(probe.ritz_values[0]), probe.converged
+                break
+            values = np.append(values, probe.ritz_values[0])
+            kept = np.argsort(-values, kind="stable")[: self.n_rest]
+            values, vectors = values[kept], np.concatenate([vectors, probe.vectors])[kept]
+        return Found(vectors.T, upcoming, self.n_iter, converged, "lanczos")
+
+    def _search(self, n_wanted: int, stop: Stop, locked: NDArray) -> Lanczos:
+        # A product with a full matrix costs what reading it costs: a block of vectors is then nearly free.
+        n_block = 1 if self.matrix.is_sparse else min(max(n_wanted, 2), 8)
+        n_blocks = -(-max(2 * n_wanted + 20, 40) // n_block)
+        found = lanczos(
+            self.matrix.adjacency,
+            self.random.standard_normal((n_block, locked.shape[1])),
+            n_wanted,
+            stop=stop,
+            locked=locked,
+            n_basis=n_blocks * n_block,
+            max_cycles=max(1, self.left),
+            watch=self.watch,
+        )
+        self.left -= found.n_cycles
+        self.n_iter += found.n_cycles
+        return found
+
+    def _is_exact(self, values: NDArray, residuals: NDArray) -> bool:
+        return bool(residuals.max() <= 0.5 * self.tol)
+
+    def _is_decided(self, worst: float) -> Stop:
+        """Whether the best vector of the complement is surely worse than all found, or exact and better."""
+
+        def stop(values: NDArray, residuals: NDArray) -> bool:
+            return self._is_exact(values, residuals) or bool(residuals[0] <= 0.2 * (worst - values[0]))
+
+        return stop
+
+
+def _measured(
+    matrix: Scaled, null: NDArray, found: Found, n_components: int, component: NDArray, tol: float
+) -> Spectrum:
+    """Rotate the vectors found to eigenvectors (Rayleigh and Ritz), fix their signs, measure residuals."""
+    values, vectors = np.zeros(null.shape[1]), null
+    if found.vectors.shape[1]:
+        rest = found.vectors - null @ (null.T @ found.vectors)
+        rest, _ = np.linalg.qr(rest)
+        projected = rest.T @ matrix.apply(rest)
+        ritz, rotation = np.linalg.eigh(0.5 * (projected + projected.T))
+        rest = rest @ rotation
+        largest = np.abs(rest).argmax(axis=0)
+        rest *= np.where(rest[largest, np.arange(rest.shape[1])] < 0.0, -1.0, 1.0)
+        values = np.concatenate([values, np.maximum(ritz, 0.0)])
+        vectors = np.concatenate([null, rest], axis=1)
+    residuals = np.linalg.norm(matrix.apply(vectors) - vectors * values, axis=0)
+    return Spectrum(
+        values * matrix.scale,
+        vectors,
+        residuals * matrix.scale,
+        found.upcoming * matrix.scale,
+        n_components,
+        component,
+        found.n_iter,
+        bool(found.converged and residuals.max() <= max(tol, 1e-12)),
+        found.method,
+    )
