@@ -1,8 +1,10 @@
-"""k-means: from one initialisation to the same inertia."""
+"""k-means and its kin: from one initialisation to the same inertia, in memory and on disk."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from benchmarks.conftest import rows
 from benchmarks.contest import Contest, peer
 
 LIBRARIES = {"assay": "assay.cluster", "sklearnex": "sklearnex.cluster", "scikit-learn": "sklearn.cluster"}
+WITHOUT_SKLEARNEX = {name: LIBRARIES[name] for name in ("assay", "scikit-learn")}
 
 
 def blobs(n_samples: int, spread: float) -> np.ndarray:
@@ -65,6 +68,58 @@ def test_twenty_iterations_of_faiss(contest: Contest, tables, table: str) -> Non
     )
 
 
+@pytest.mark.parametrize("library", WITHOUT_SKLEARNEX)
+@pytest.mark.parametrize("table", ["blobs", "noise"])
+def test_a_thousand_clusters(contest: Contest, table: str, library: str) -> None:
+    rng, n = np.random.default_rng(0), rows(200_000)
+    X = rng.standard_normal((n, 64))
+    if table == "blobs":
+        X = rng.uniform(-5, 5, (1000, 64))[rng.integers(0, 1000, n)] + 2 * X
+    kind, init = peer(LIBRARIES[library], "KMeans"), X[:1000].copy()
+    contest.run(
+        f"KMeans n={n:.0e} d=64 k=1000 to convergence, {table}",
+        library,
+        lambda: kind(1000, init=init, n_init=1).fit(X),
+        lambda model: float(model.inertia_),
+        rounds=1,
+    )
+
+
+@pytest.mark.parametrize("library", WITHOUT_SKLEARNEX)
+@pytest.mark.parametrize("table", ["blobs", "noise"])
+def test_ten_restarts(contest: Contest, tables, table: str, library: str) -> None:
+    X = tables[table][: rows(100_000)]
+    kind = peer(LIBRARIES[library], "KMeans")
+
+    def fit():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # noise may need more than 300 iterations
+            return kind(50, init="k-means++", n_init=10, random_state=0).fit(X)
+
+    contest.run(
+        f"KMeans n={len(X):.0e} d=20 k=50, 10 restarts of k-means++, {table}",
+        library,
+        fit,
+        lambda model: float(model.inertia_),
+        rounds=1,
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("shape", [(2000, 5, 8), (20_000, 100, 100)])
+def test_middling_tables(contest: Contest, shape: tuple[int, int, int], library: str) -> None:
+    n, n_features, n_clusters = shape
+    X = np.random.default_rng(0).standard_normal((n, n_features))
+    kind, init = peer(LIBRARIES[library], "KMeans"), X[:n_clusters].copy()
+    contest.run(
+        f"KMeans {n}×{n_features} k={n_clusters}",
+        library,
+        lambda: kind(n_clusters, init=init, n_init=1).fit(X),
+        lambda model: float(model.inertia_),
+        rounds=10,
+    )
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_iris(contest: Contest, small, library: str) -> None:
     X, _ = small
@@ -76,4 +131,47 @@ def test_iris(contest: Contest, small, library: str) -> None:
         lambda model: float(model.inertia_),
         rounds=100,
         iterations=3,
+    )
+
+
+@pytest.mark.parametrize("library", WITHOUT_SKLEARNEX)
+@pytest.mark.parametrize("name", ["MiniBatchKMeans", "BisectingKMeans"])
+@pytest.mark.parametrize("table", ["blobs", "noise"])
+def test_batches_and_bisection(contest: Contest, tables, table: str, name: str, library: str) -> None:
+    X, kind = tables[table], peer(LIBRARIES[library], name)
+    contest.run(
+        f"{name} n={len(X):.0e} d=20 k=50, {table}",
+        library,
+        lambda: kind(50, random_state=0).fit(X),
+        lambda model: float(model.inertia_),
+    )
+
+
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Ten files of a million rows and twenty columns."""
+    pa = pytest.importorskip("pyarrow")
+    writer = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path_factory.mktemp("parquet")
+    rng = np.random.default_rng(5)
+    centers = 10 * rng.uniform(-1, 1, size=(12, 20))
+    for index in range(10):
+        X = centers[rng.integers(0, 12, rows(1_000_000))] + 3 * rng.standard_normal((rows(1_000_000), 20))
+        table = pa.table({f"x{j}": X[:, j] for j in range(20)})
+        writer.write_table(table, path / f"part{index}.parquet")
+        del X, table
+    yield path
+    for file in path.iterdir():
+        file.unlink()
+
+
+@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans", "BisectingKMeans"])
+def test_rows_on_disk(contest: Contest, parquet: Path, name: str) -> None:
+    kind = peer("assay.cluster", name)
+    contest.run(
+        f"{name} on Parquet {10 * rows(1_000_000):.0e}×20 k=12",
+        "assay",
+        lambda: kind(12, random_state=0).fit(str(parquet)),
+        lambda model: float(model.inertia_),
+        rounds=1,
     )

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from assay.cluster import _kmeans_center_loops as center_loops
 from assay.cluster import _kmeans_loops as loops
 from assay.cluster._centers import place, table
 from assay.cluster._inspection import inspect
@@ -135,3 +136,56 @@ def test_candidates_are_tried_without_becoming_seeds(kind):
     assert_allclose(masses, weight @ np.minimum(squares, before[:, np.newaxis]))
     assert_array_equal(closest, before)
     assert not nearest.any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-24, 1e18])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bounds_in_the_dtype_of_the_rows_change_no_label(dtype, scale):
+    X = (np.random.default_rng(4).normal(size=(3000, 7)) * scale).astype(dtype)
+    centers = X[:12].astype(float)
+    bounds, data = new_bounds(rows(X), 12), rows(X)
+    for _ in range(6):
+        placed = place(centers.astype(dtype), X.mean(axis=0, dtype=float), 7)
+        assign_rows(data, placed, bounds)
+        squares = ((X.astype(float)[:, np.newaxis] - placed.centers) ** 2).sum(axis=2)
+        assert_array_equal(bounds.labels, squares.argmin(axis=1))
+        centers = np.array([X[bounds.labels == k].mean(axis=0, dtype=float) for k in range(12)])
+        moved = place(centers.astype(dtype), placed.shift, 7)
+        center_loops.widen(placed.points, moved.points, 1.0 + 1e-9, bounds.thresholds, bounds.decay)
+
+
+def test_rows_and_others_have_one_squared_distance():
+    random = np.random.default_rng(0)
+    A, B = random.normal(size=(5, 6)), random.normal(size=(4, 6))
+    assert_allclose(loops.squared_gap(A, B, 3, 2), ((A[3] - B[2]) ** 2).sum())
+    single = loops.squared_gap(A.astype(np.float32), B.astype(np.float32), 3, 2)
+    assert_allclose(single, ((A[3] - B[2]) ** 2).sum(), rtol=1e-5)
+
+
+def test_loops_over_centres_are_those_of_numpy():
+    random = np.random.default_rng(0)
+    before, after = random.normal(size=(9, 4)), random.normal(size=(9, 4))
+    gaps = np.empty(9)
+    center_loops.nearest_gaps(before, gaps)
+    squares = ((before[:, np.newaxis] - before) ** 2).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    assert_allclose(gaps, np.sqrt(squares.min(axis=1)))
+    drift = np.sqrt(((after - before) ** 2).sum(axis=1))
+    thresholds, decay = np.ones(9), np.full(9, 2.0)
+    center_loops.widen(before, after, 1.0, thresholds, decay)
+    others = np.array([np.delete(drift, j).max() for j in range(9)])
+    assert_allclose(decay, 2.0 + others)
+    assert_allclose(thresholds, 1.0 + others + drift)
+    shift = random.normal(size=4)
+    placed = place(before, shift, 4)
+    assert_allclose(placed.points, before - shift)
+    assert_allclose(placed.norms, (placed.points**2).sum(axis=1))
+    assert_allclose(placed.negated[:9], -placed.points, rtol=1e-6)
+    assert_array_equal(placed.transposed, placed.negated.T)
+    assert_array_equal(placed.negated[9:], 0.0)
+    assert np.all(np.isinf(placed.half[9:]))
+    assert_allclose(placed.half[:9], (0.5 - placed.rounding) * placed.norms, rtol=1e-6)
+    many = place(random.normal(size=(80, 4)), shift, 4)
+    center_loops.nearest_gaps(many.points, exact := np.empty(80))
+    assert_allclose(many.gaps(), exact, rtol=1e-6)
+    assert np.all(many.gaps() <= exact)

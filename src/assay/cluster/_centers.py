@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.cluster import _kmeans_center_loops as center_loops
 from assay.cluster import _kmeans_loops as loops
 from assay.rows import Block, Rows
+
+FEW_CENTERS = 64
+"""Up to here a loop over pairs of centres is faster than a product of matrices."""
 
 
 class Centers(NamedTuple):
@@ -31,6 +35,10 @@ class Centers(NamedTuple):
 
     def gaps(self) -> NDArray:
         """At most the distance from each centre to the nearest other one; infinite for a single centre."""
+        if len(self.points) <= FEW_CENTERS:
+            gaps = np.empty(len(self.points))
+            center_loops.nearest_gaps(self.points, gaps)
+            return gaps * (1.0 - 1e-12)
         squares = self.norms[:, np.newaxis] + self.norms - 2.0 * (self.points @ self.points.T)
         np.fill_diagonal(squares, np.inf)
         error = 4.0 * (self.points.shape[1] + 4) * np.finfo(np.float64).eps * self.norms
@@ -48,19 +56,18 @@ def _longest_row(block: Block) -> int:
 
 def place(given: NDArray, shift: NDArray, n_terms: int) -> Centers:
     """Lay out centres relative to a shift (float64), for products of `n_terms` terms."""
-    centers = given.astype(np.float64, copy=False)
-    points = centers - shift
-    norms = np.einsum("kd,kd->k", points, points)
-    n_clusters, n_features = points.shape
+    centers = np.ascontiguousarray(given, dtype=np.float64)
+    n_clusters, n_features = centers.shape
     n_padded = -(-n_clusters // loops.LANES) * loops.LANES
     # With u = 2⁻²⁴: rounding x and c to float32 costs 2u |x||c|, their product n_terms · u |x||c|, half
     # and the sum u (‖c‖²/2 + |x||c|); |x||c| ≤ (‖x‖² + ‖c‖²)/2. Twice that is room for all that is smaller.
     rounding = (n_terms + 8) * 2.0**-24
+    points, norms = np.empty(centers.shape), np.empty(n_clusters)
     negated = np.zeros((n_padded, n_features), dtype=np.float32)
-    negated[:n_clusters] = -points
+    transposed = np.zeros((n_features, n_padded), dtype=np.float32)
     half = np.full(n_padded, np.inf, dtype=np.float32)
-    half[:n_clusters] = (0.5 - rounding) * norms
-    return Centers(given, points, shift, centers, norms, negated, negated.T.copy(), half, rounding)
+    center_loops.lay_out(centers, shift, rounding, points, norms, negated, transposed, half)
+    return Centers(given, points, shift, centers, norms, negated, transposed, half, rounding)
 
 
 def table(block: Block) -> tuple[tuple[Any, Any, Any, Any], NDArray]:

@@ -20,7 +20,7 @@ class Clusterer(ClusterMixin, Model):
 
     def fit_predict(self, X: Any, y: Any = None, **fit_parameters: Any) -> Any:
         """Find the clusters and return `labels_`."""
-        return self.fit(X, **fit_parameters).labels_  # type: ignore[attr-defined]
+        return self.fit(X, **fit_parameters).labels_
 
 
 class PairwiseClusterer(Clusterer):

@@ -52,11 +52,16 @@ def open_pool(data: Rows, random: np.random.Generator) -> Pool:
         if data.has_weight:
             weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[indices]
         data = MemoryRows(data.take(indices), None, weight)
-    keys = data.map(_project, _direction(data.shape[1]).astype(data.dtype), dtype=np.float64)
+    keys = order_keys(data)
     order = np.argsort(keys, kind="stable")
     bucket = np.empty(len(order), dtype=np.int32)
     bucket[order] = np.arange(len(order)) // BUCKET_ROWS
     return Pool(data, keys, order, bucket)
+
+
+def order_keys(data: Rows) -> NDArray:
+    """Numbers that put rows in an order which depends on their content alone."""
+    return np.asarray(data.map(_project, _direction(data.shape[1]).astype(data.dtype), dtype=np.float64))
 
 
 @lru_cache(maxsize=16)

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
 
 from assay import parameters
-from assay.base import IterativeModel, Watch
+from assay.base import Watch
 from assay.certificates import Certificates
 from assay.cluster import _init
-from assay.cluster._centers import Centers, longest_row, place
-from assay.cluster._empty import count_distinct
-from assay.cluster._inspection import inspect, inspect_block
+from assay.cluster._inspection import inspect
+from assay.cluster._kmeans_base import CenterClusterer, labels_of
 from assay.cluster._kmeans_certificates import eigenvalue_certificate, kmeans_certificates, measure
 from assay.cluster._lloyd import Lloyd, lloyd
-from assay.parameters import Domain, ParameterError
+from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
-from assay.rows import Block, Rows
+from assay.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class KMeansHistory:
     labels: NDArray | None
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, IterativeModel):
+class KMeans(CenterClusterer):
     """Partition of rows into clusters around their means.
 
     Minimises over centres c_1, …, c_K the inertia
@@ -172,15 +168,6 @@ or callable, default="greedy-k-means++"
         self.random_state = random_state
         self.history = history
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.cluster_centers_)
-
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Find the clusters.
@@ -219,38 +206,6 @@ or callable, default="greedy-k-means++"
         watch.finish()
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the clusters and return `labels_`."""
-        return self.fit(X, sample_weight=sample_weight).labels_
-
-    def predict(self, X: Any) -> Any:
-        """Index of the nearest centre of each row, the lowest in case of ties.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        return data.map(_labels_of, self._placed(data), dtype=np.int32)
-
-    def transform(self, X: Any) -> Any:
-        """Distances of each row to the centres.
-
-        Returns
-        -------
-        distances : array of shape (n_samples, n_clusters)
-            In the dtype of the rows; lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        centers = self.cluster_centers_
-        return data.map(_distances_of, centers, dtype=data.dtype, width=len(centers))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the inertia of rows about the centres."""
-        data = self._open_new_rows(X, None, sample_weight)
-        return -inspect(data, self._placed(data)).inertia
-
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
 
@@ -267,14 +222,7 @@ or callable, default="greedy-k-means++"
             From the fitted attributes and the data alone.
         """
         data = self._open_new_rows(X, None, sample_weight)
-        labels = None
-        if data.local:
-            labels = np.array(self.labels_, dtype=np.int32)
-            if labels.shape != data.shape[:1]:
-                raise ValueError(
-                    f"X has {data.shape[0]} rows but the model was fitted on {len(labels)}; "
-                    "certify takes the rows of the fit."
-                )
+        labels = self._labels_of_fit(data)
         centers = self._placed(data)
         measured = measure(inspect(data, centers, labels), centers)
         proof = kmeans_certificates(
@@ -301,7 +249,7 @@ or callable, default="greedy-k-means++"
             return 10 if self.init == "random" or callable(self.init) else 1
         return int(self.n_init)
 
-    def _starts(self, data: Rows, n_init: int) -> Any:
+    def _starts(self, data: Rows, n_init: int) -> Iterator[NDArray]:
         """Initial centres, one restart after the other."""
         shape = (self.n_clusters, data.shape[1])
         if not isinstance(self.init, str) and not callable(self.init):
@@ -309,23 +257,8 @@ or callable, default="greedy-k-means++"
             return
         first = generator(self.random_state)
         pool = _init.open_pool(data, first)
-        for random in [first] if n_init == 1 else spawn(first, n_init):
-            if callable(self.init):
-                state = np.random.RandomState(random.bit_generator)
-                given = self.init(pool.data.X, self.n_clusters, random_state=state)
-                yield self._check_centers(given, shape, data.dtype)
-            else:
-                yield _init.INITS[self.init](pool, self.n_clusters, random)
-
-    def _check_centers(self, given: Any, shape: tuple[int, int], dtype: Any) -> NDArray:
-        centers = np.array(given, dtype=dtype)
-        if centers.shape != shape or not np.isfinite(centers).all():
-            got = f"shape {centers.shape}" if centers.shape != shape else "NaN or infinity"
-            raise ParameterError(
-                "The 'init' parameter of KMeans must give finite centres of shape (n_clusters, n_features) "
-                f"= {shape}. Got {got} instead."
-            )
-        return centers
+        randoms = [first] if n_init == 1 else spawn(first, n_init)
+        yield from self._drawn_starts(self.init, pool, self.n_clusters, randoms)
 
     def _run(self, data: Rows, start: NDArray, watch: Watch) -> Lloyd:
         return lloyd(
@@ -349,9 +282,11 @@ or callable, default="greedy-k-means++"
             # The sums of the iteration were kept by differences; these were added up afresh.
             self.cluster_centers_ = measured.means.astype(data.dtype)
             self.inertia_ = measured.anova.within
-        self.labels_ = result.labels
-        if result.labels is None:
-            self.labels_ = data.map(_labels_of, self._placed(data), dtype=np.int32)
+        self.labels_ = (
+            data.map(labels_of, self._placed(data), dtype=np.int32)
+            if result.labels is None
+            else result.labels
+        )
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.optimality_ = measured.movement
         self.cluster_weights_, self.anova_ = measured.weights, measured.anova
@@ -370,14 +305,9 @@ or callable, default="greedy-k-means++"
                 np.array([step[0] for step in result.steps]),
                 np.array(steps_labels) if steps_labels else None,
             )
-        n_filled = np.count_nonzero(self.cluster_weights_)
+        n_filled = int(np.count_nonzero(self.cluster_weights_))
         if n_filled < self.n_clusters and self.empty_clusters != "keep":
-            warnings.warn(
-                f"Only {n_filled} of the {self.n_clusters} clusters of KMeans have rows: there are no more "
-                "distinct rows. Take fewer clusters.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            self._warn_of_empty_clusters(n_filled)
         if not self.converged_ and self.n_iter_ == self.max_iter:
             warnings.warn(
                 f"KMeans did not converge in max_iter={self.max_iter} iterations: the centres still move by "
@@ -386,38 +316,6 @@ or callable, default="greedy-k-means++"
                 stacklevel=4,
             )
 
-    def _placed(self, data: Rows) -> Centers:
-        """The fitted centres about their mean, or about 0 for sparse rows."""
-        mean = self.cluster_centers_.mean(axis=0, dtype=np.float64)
-        shift = np.zeros_like(mean) if data.is_sparse else mean
-        return place(self.cluster_centers_, shift, longest_row(data))
-
-    def _check_number_of_rows(self, data: Rows) -> None:
-        n_rows = data.shape[0]
-        if data.has_weight and n_rows >= self.n_clusters:
-            n_rows = int(data.reduce(_count_rows))
-        if n_rows < self.n_clusters:
-            n_distinct = count_distinct(data, self.n_clusters)
-            shown = "1 sample" if data.shape[0] == 1 else str(n_distinct)
-            raise self._refuse("n_clusters", f"at most the number of distinct rows ({shown})")
-
-
-def _count_rows(block: Block) -> int:
-    assert block.weight is not None
-    return int(np.count_nonzero(block.weight))
-
 
 def _attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
     return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}
-
-
-def _labels_of(block: Block, centers: Centers) -> NDArray:
-    labels = np.full(block.X.shape[0], -1, dtype=np.int32)
-    inspect_block(block, centers, labels)
-    return labels
-
-
-def _distances_of(block: Block, centers: NDArray) -> NDArray:
-    if isinstance(block.X, np.ndarray):
-        return cdist(block.X, centers)
-    return euclidean_distances(block.X, centers)

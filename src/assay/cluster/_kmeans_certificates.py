@@ -14,6 +14,8 @@ from assay.cluster._inspection import Inspection, mean_variance
 from assay.rows import Block, Rows
 
 MAX_FEATURES_OF_EIGENVALUE_BOUND = 4096
+MAX_SAVING = 0.01
+"""Share of the inertia that an exact update may save of centres found on batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,6 @@ def kmeans_certificates(
     """Certificates of a fit that claims this inertia after this trace."""
     scale = measured.anova.total or 1.0
     rises = np.diff([*trace, measured.inertia], prepend=trace[0])
-    correction = measured.inertia - measured.anova.within
-    claimed = Anova(inertia - correction, measured.anova.between, measured.anova.total)
     return Certificates(
         [
             Certificate(
@@ -121,14 +121,7 @@ def kmeans_certificates(
                 bound=1e-11 * measured.scatter_ratio,
                 source="Sangnier Prop. 56; Rudi & Şimşekli §7.1.2; Douc & Le Corff §8.7",
             ),
-            Certificate(
-                "Every row belongs to its nearest centre.",
-                "assignment excess",
-                value=measured.excess,
-                relation="<=",
-                bound=16.0 * (n_features + 8) * float(np.finfo(np.float64).eps),
-                source="Sangnier Prop. 55; Rudi & Şimşekli §7.1.2",
-            ),
+            nearest_certificate(measured, n_features),
             Certificate(
                 "Every centre is the mean of its cluster: another update moves none.",
                 "movement of the centres",
@@ -137,15 +130,58 @@ def kmeans_certificates(
                 bound=tol + measured.movement_rounding,
                 source="Rudi & Şimşekli §7.1.2; Sangnier §2.2",
             ),
-            Certificate(
-                "Total, within and between sums of squares satisfy Huygens' identity.",
-                "Huygens residual",
-                value=claimed.residual,
-                relation="<=",
-                bound=1e-10 * measured.scatter_ratio,
-                source="Sangnier Prop. 57; Wei §10",
-            ),
+            huygens_certificate(measured, inertia),
         ]
+    )
+
+
+def minibatch_certificates(measured: Measured, centers: Centers, *, inertia: float) -> Certificates:
+    """Certificates of centres that are running means of draws, which claim this inertia."""
+    points = centers.centers
+    scale = max(measured.inertia, 1e-9 * measured.anova.total)
+    rounding = (
+        measured.weights.sum() * float((points**2).sum()) * float(np.finfo(centers.given.dtype).eps) ** 2
+    )
+    saving = max(measured.inertia - measured.anova.within - 16.0 * rounding, 0.0)
+    return Certificates(
+        [
+            nearest_certificate(measured, points.shape[1]),
+            Certificate(
+                "An exact update of the centres would lower the inertia by at most 1 %.",
+                "saving of an exact update",
+                value=_ratio(saving, scale),
+                relation="<=",
+                bound=MAX_SAVING,
+                source="Sangnier §2.2; Bottou & Bengio (1995)",
+            ),
+            huygens_certificate(measured, inertia),
+        ]
+    )
+
+
+def nearest_certificate(measured: Measured, n_features: int) -> Certificate:
+    """Every row is at its nearest centre, up to the rounding of float64."""
+    return Certificate(
+        "Every row belongs to its nearest centre.",
+        "assignment excess",
+        value=measured.excess,
+        relation="<=",
+        bound=16.0 * (n_features + 8) * float(np.finfo(np.float64).eps),
+        source="Sangnier Prop. 55; Rudi & Şimşekli §7.1.2",
+    )
+
+
+def huygens_certificate(measured: Measured, inertia: float) -> Certificate:
+    """Huygens: total = within + between, with the inertia that a fit claims in place of the measured one."""
+    correction = measured.inertia - measured.anova.within
+    claimed = Anova(inertia - correction, measured.anova.between, measured.anova.total)
+    return Certificate(
+        "Total, within and between sums of squares satisfy Huygens' identity.",
+        "Huygens residual",
+        value=claimed.residual,
+        relation="<=",
+        bound=1e-10 * measured.scatter_ratio,
+        source="Sangnier Prop. 57; Wei §10",
     )
 
 

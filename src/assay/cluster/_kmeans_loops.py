@@ -25,6 +25,7 @@ from assay.loops import compiled
 LANES = 4
 TILE_ROWS, TILE_ITEMS = 192, 2**15
 STORED_DOWN = 1.2e-7  # a float32 is within 6e-8 of what it stands for: bounds are stored this much lower
+TINY = 1e-32  # what squares below the least normal float32 can come to, times any number of features
 EXACT = 1e-12  # relative room for the rounding of a float64 distance
 
 
@@ -60,6 +61,16 @@ def squared_distance(dense, values, columns, starts, i, norm, centers, norms, j)
             difference = np.float64(dense[i, f]) - centers[j, f]
             distance += difference * difference
     return distance
+
+
+@compiled
+def squared_gap(rows, others, i, j):  # type: ignore[no-untyped-def]
+    """Squared distance of row i to another row j, in the dtype that both have."""
+    distance = rows.dtype.type(0)
+    for f in range(rows.shape[1]):
+        difference = rows[i, f] - others[j, f]
+        distance += difference * difference
+    return np.float64(distance)
 
 
 @compiled
@@ -145,7 +156,7 @@ def nearest_centers(  # type: ignore[no-untyped-def]
     Fills `nearest`, `uppers` (at least the distance to the nearest), `lowers` (at most that to any other) and
     `row_norms` (‖x − shift‖²), in the order of `visited`. The last four arguments are room for one tile.
     """
-    n_tile = first.shape[0]
+    n_tile, spare = first.shape[0], 4.0 * rounding * norms
     for start in range(0, visited.shape[0], n_tile):
         stop = min(start + n_tile, visited.shape[0])
         scores = products[: half.shape[0] * (stop - start)].reshape((half.shape[0], stop - start))
@@ -153,12 +164,14 @@ def nearest_centers(  # type: ignore[no-untyped-def]
         load_rows(dense, values, columns, starts, shift, rows, tile, row_norms[start:stop])
         multiply(dense, values, columns, starts, rows, tile, negated, transposed, scores)
         two_smallest(scores, half, nearest[start:stop], first, second)
+        # Three loops, so that the first and the last, which all rows take, become vector code.
         for t in range(start, stop):
-            norm, winner = row_norms[t], nearest[t]
-            upper = norm * (1.0 + 2.0 * rounding) + 2.0 * first[t - start] + 4.0 * rounding * norms[winner]
-            lower = norm * (1.0 - 2.0 * rounding) + 2.0 * second[t - start]
-            if upper >= lower:
-                limit = upper
+            norm = row_norms[t]
+            uppers[t] = norm * (1.0 + 2.0 * rounding) + 2.0 * first[t - start] + spare[nearest[t]]
+            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * second[t - start]
+        for t in range(start, stop):
+            if uppers[t] >= lowers[t]:
+                norm, winner, limit = row_norms[t], nearest[t], uppers[t]
                 upper, lower = np.inf, np.inf
                 for j in range(centers.shape[0]):
                     distance = norm * (1.0 - 2.0 * rounding) + 2.0 * (scores[j, t - start] + half[j])
@@ -171,16 +184,17 @@ def nearest_centers(  # type: ignore[no-untyped-def]
                     lower = distance if distance < lower else lower
                 nearest[t] = winner
                 room = 0.0 if values is None else norm + norms[winner]
-                upper = (upper + room * EXACT) * (1.0 + EXACT)
-                lower = (lower - room * EXACT) * (1.0 - EXACT)
-            uppers[t] = np.sqrt(max(upper, 0.0))
-            lowers[t] = np.sqrt(max(lower, 0.0))
+                uppers[t] = (upper + room * EXACT) * (1.0 + EXACT)
+                lowers[t] = (lower - room * EXACT) * (1.0 - EXACT)
+        for t in range(start, stop):
+            uppers[t] = np.sqrt(max(uppers[t], 0.0))
+            lowers[t] = np.sqrt(max(lowers[t], 0.0))
 
 
 @compiled
 def doubtful_rows(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, centers, norms, thresholds, decay, gaps, labels, slack, lower, visited,
-    uppers,
+    dense, values, columns, starts, given, centers, norms, thresholds, decay, gaps, labels, slack, lower,
+    visited, uppers, rounding,
 ):  # fmt: skip
     """List in `visited` the rows whose label may have to change; return how many there are.
 
@@ -189,6 +203,9 @@ def doubtful_rows(  # type: ignore[no-untyped-def]
     `thresholds[a] − decay[a]` and any other by at most `decay[a]` (both grow from iteration to iteration and
     are added when bounds are stored, so that a row which is passed over is only read). `gaps[a]` is at most
     the distance from centre a to the nearest other. A label of −1 marks a row never visited.
+
+    The distance to the own centre is computed in the dtype of dense rows, of which the centres `given` are
+    too, and widened by `rounding`, a bound on its relative error.
 
     Rows are taken in runs as long as `uppers`, which is room to work in. A run is three loops without
     branches that depend on the data: those would often be mispredicted.
@@ -207,9 +224,10 @@ def doubtful_rows(  # type: ignore[no-untyped-def]
                 if values is not None:
                     for position in range(starts[i], starts[i + 1]):
                         norm += np.float64(values[position]) ** 2
-                own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
-                room = 0.0 if values is None else norm + norms[label]
-                uppers[t] = (own + room * EXACT) * (1.0 + EXACT)
+                    own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
+                    uppers[t] = (own + (norm + norms[label]) * EXACT) * (1.0 + EXACT)
+                if dense is not None:
+                    uppers[t] = squared_gap(dense, given, i, label) * (1.0 + rounding) + TINY
         for t in range(listed.shape[0]):
             i, upper = listed[t], np.sqrt(uppers[t])
             label = np.int64(max(labels[i], 0))

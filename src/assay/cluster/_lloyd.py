@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.base import Watch
+from assay.cluster import _kmeans_center_loops as center_loops
 from assay.cluster import _kmeans_loops as loops
 from assay.cluster._centers import Centers, longest_row, place, table
 from assay.cluster._empty import update_means
@@ -184,6 +185,7 @@ def _assign_block(
     visited = np.empty(block.X.shape[0], dtype=np.int64)
     n_visited = loops.doubtful_rows(
         *features,
+        centers.given,
         centers.centers,
         centers.norms,
         thresholds,
@@ -194,6 +196,7 @@ def _assign_block(
         lower,
         visited,
         np.empty(min(RUN_ROWS, len(visited))),
+        2.0 * (len(centers.shift) + 8) * float(np.finfo(block.X.dtype).eps),
     )
     if n_visited == 0:
         return Moves(sums, counts, 0.0, 0)
@@ -218,14 +221,7 @@ def _assign_block(
 
 def _widen(bounds: Bounds, centers: Centers, moved: Centers) -> None:
     """Account for the movement of the centres: the own one, and the farthest-moving of the others."""
-    drift = np.sqrt(((moved.points - centers.points) ** 2).sum(axis=1)) * REACH
-    others = np.zeros_like(drift)
-    if len(drift) > 1:
-        order = np.argsort(drift)
-        others[:] = drift[order[-1]]
-        others[order[-1]] = drift[order[-2]]
-    bounds.decay[:] += others
-    bounds.thresholds[:] += others + drift
+    center_loops.widen(centers.points, moved.points, REACH, bounds.thresholds, bounds.decay)
 
 
 def _inertia(scatter: float, sums: NDArray, counts: NDArray, centers: Centers) -> float:

@@ -5,14 +5,21 @@ which a picture of a further class can be registered.
 """
 
 from assay.display import (  # noqa: F401  (each registers its pictures)
+    _bicluster,
+    _centers,
     _classification,
     _cluster,
+    _convex_clusters,
+    _dendrogram,
+    _density_clusters,
     _features,
     _kernel,
     _linear,
     _pipeline,
     _sparse,
+    _spectral,
 )
+from assay.display._class_evidence import ClassEvidence
 from assay.display._convex import (
     ConvexPicture,
     plot_chord,
@@ -23,6 +30,7 @@ from assay.display._convex import (
     plot_separability,
 )
 from assay.display._images import plot_images
+from assay.display._kmeans_figures import plot_cluster_frontiers, plot_color_quantization, plot_inits
 from assay.display._posterior import plot_posterior
 from assay.display._predictions import plot_predictions
 from assay.display._registry import draw, plot
@@ -32,25 +40,36 @@ from assay.display._risk_curves import (
     plot_penalty_error,
     plot_principal_plane,
 )
+from assay.display._selection_of_k import plot_elbow, plot_partition, plot_selection
+from assay.display._silhouette import plot_silhouette, plot_silhouettes
 from assay.display._style import house_style, require_matplotlib
 
 __all__ = [
+    "ClassEvidence",
     "ConvexPicture",
     "draw",
     "house_style",
     "plot",
     "plot_chord",
+    "plot_cluster_frontiers",
+    "plot_color_quantization",
     "plot_convex_set",
     "plot_descent",
     "plot_dimension_free",
+    "plot_elbow",
     "plot_images",
+    "plot_inits",
     "plot_loss_curves",
     "plot_overfitting",
+    "plot_partition",
     "plot_penalty_error",
     "plot_posterior",
     "plot_predictions",
     "plot_principal_plane",
     "plot_program",
+    "plot_selection",
     "plot_separability",
+    "plot_silhouette",
+    "plot_silhouettes",
     "require_matplotlib",
 ]

@@ -21,14 +21,18 @@ def draw_confusion(model: Any, X: Any, y: Any, *, ax: Any, feature_names: Any) -
     """Counts of the predicted classes for each observed one, shaded by their share of it."""
     require_data(model, "confusion", X=X, y=y)
     observed, predicted = labels_of(X, y), np.asarray(model.predict(X))
-    labels = np.union1d(model.classes_, observed)
+    draw_counts(observed, predicted, np.union1d(model.classes_, observed), ax)
+
+
+def draw_counts(observed: Any, predicted: Any, labels: Any, ax: Any, names: Any = None) -> None:
+    """The confusion matrix of given predictions, with `names` of the labels if they have any."""
     counts = confusion_matrix(observed, predicted, labels=labels)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(totals, 1)
     ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.25, aspect="equal" if len(labels) > 2 else "auto")
     if len(labels) <= MAX_WRITTEN_CLASSES:
         _write_cells(counts, shares, ax)
-    words = [shortened(str(label), 14) for label in labels]
+    words = [shortened(str(label), 14) for label in (labels if names is None else names)]
     tilted = sum(map(len, words)) > 50
     few = len(labels) <= 2 * MAX_WRITTEN_CLASSES
     ax.set_xticks(

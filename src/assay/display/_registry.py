@@ -37,7 +37,22 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
           LinearRegression;
         - LogisticRegression, LinearSVC, Perceptron, SGDClassifier: "map" (default with data), "confusion",
           "probability" (two classes), "coefficients" (`image_shape` shows them as images), "history";
-        - KMeans: "map" (default with data), "centers", "restarts", "convergence";
+        - AgglomerativeClustering, DivisiveClustering: "map" (default with data), "dendrogram" (`max_leaves`
+          truncates it), "heights", "inertia" (Ward);
+        - KMedoids, KMedian, KGeometricMedian, KCoordinateMedian, SphericalKMeans, KernelKMeans,
+          CentroidClustering: "map" (default with data), "centers", "convergence", "restarts";
+        - FuzzyCMeans: "memberships", and those of KMedoids;
+        - KMeans: "map" (default with data), "centers", "restarts", "convergence", "iterations" (`history`);
+        - MiniBatchKMeans: "map" (default with data), "centers", "convergence";
+        - BisectingKMeans: "map" (default with data), "tree", "centers";
+        - SpectralClustering: "map" (default with data), "graph", "spectrum" (default without), "embedding",
+          "eigenvectors";
+        - DBSCAN: "map" (default with data), "k_distance", "sizes"; OPTICS: "map" (default with data),
+          "reachability", "sizes"; HDBSCAN: "map" (default with data), "condensed_tree", "sizes";
+        - ConvexClustering: "map" (default with data), "path", "dendrogram", "centers", "convergence";
+        - BlockBiclustering, ConvexBiclustering, SparseSVDBiclustering, SpectralBiclustering,
+          SpectralCoclustering: "matrix" (default with data), "fitted", "singular_values", "convergence"
+          (those that the model has); OverlappingClustering: "loadings", "cross_validation";
         - KernelRidge: "curve" (default for one feature), "predictions" (default with data), "residuals",
           "leave_one_out", "weights".
 

@@ -1,0 +1,164 @@
+"""The tree of clusters that HDBSCAN chooses from: merges along a spanning tree, without the small ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.loops import compiled
+
+TIE = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class CondensedTree:
+    """Clusters that live over ranges of density, and when each row leaves them.
+
+    Densities are λ = 1/distance. Cluster 0 holds all rows from λ = 0 on. A cluster ends where it falls into
+    two of at least `min_cluster_size` rows, or where it is smaller than that; rows that come off it before
+    leave it alone. Edges of the same length go at once. Parents come before their children.
+
+    Parameters
+    ----------
+    parent : array of int of shape (n_clusters,)
+        Cluster that each one came out of; −1 for the first.
+    birth : array of shape (n_clusters,)
+        λ at which each begins.
+    death : array of shape (n_clusters,)
+        λ at which the last rows leave it, alone or in a further cluster.
+    size : array of int of shape (n_clusters,)
+        Its number of rows when it begins.
+    row_cluster : array of int of shape (n_samples,)
+        The last cluster of each row.
+    row_density : array of shape (n_samples,)
+        λ at which the row leaves that.
+    """
+
+    parent: NDArray
+    birth: NDArray
+    death: NDArray
+    size: NDArray
+    row_cluster: NDArray
+    row_density: NDArray
+
+    @property
+    def stability(self) -> NDArray:
+        """Excess of mass of each cluster: Σ (λ at which a row leaves it − λ at which it begins)."""
+        left = np.bincount(self.row_cluster, weights=_finite(self.row_density), minlength=self.parent.size)
+        n_left = np.bincount(self.row_cluster, minlength=self.parent.size).astype(np.float64)
+        parent, child = self.parent[1:], np.arange(1, self.parent.size)
+        np.add.at(left, parent, self.size[child] * self.birth[child])
+        np.add.at(n_left, parent, self.size[child])
+        stability = left - n_left * self.birth
+        endless = np.isinf(self.row_density)
+        stability[np.unique(self.row_cluster[endless])] = np.inf
+        return np.maximum(stability, 0.0)
+
+    @property
+    def is_leaf(self) -> NDArray:
+        """Whether no further cluster comes out of each cluster."""
+        leaf = np.ones(self.parent.size, dtype=np.bool_)
+        leaf[self.parent[1:]] = False
+        return leaf
+
+
+def _finite(values: NDArray) -> NDArray:
+    return np.where(np.isinf(values), 0.0, values)
+
+
+def condense(first: NDArray, second: NDArray, length: NDArray, min_cluster_size: int) -> CondensedTree:
+    """The condensed tree of a spanning tree whose edges come by increasing length."""
+    n_rows = first.size + 1
+    children, sizes = (
+        np.empty((max(n_rows - 1, 0), 2), dtype=np.int64),
+        np.ones(2 * n_rows - 1, dtype=np.int64),
+    )
+    merge_edges(first, second, children, sizes)
+    with np.errstate(divide="ignore", over="ignore"):
+        densities = 1.0 / level(length.astype(np.float64))
+    most = 2 * (n_rows // min_cluster_size) + 2
+    parent, birth = np.full(most, -1), np.zeros(most)
+    row_cluster, row_density = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows)
+    size = np.full(most, n_rows)
+    used = fall_apart(
+        children, sizes, densities, min_cluster_size, parent, birth, size, row_cluster, row_density
+    )
+    parent, birth, size = parent[:used].copy(), birth[:used].copy(), size[:used].copy()
+    death = np.zeros(used)
+    np.maximum.at(death, row_cluster, row_density)
+    np.maximum.at(death, parent[1:], birth[1:])
+    return CondensedTree(parent, birth, death, size, row_cluster, row_density)
+
+
+def level(lengths: NDArray) -> NDArray:
+    """Increasing lengths, those that differ by rounding alone made the same."""
+    begins = np.append(True, lengths[1:] > lengths[:-1] * (1.0 + TIE))
+    return lengths[begins][np.cumsum(begins) - 1]
+
+
+@compiled
+def merge_edges(first, second, children, sizes):  # type: ignore[no-untyped-def]
+    """Merge rows along edges: node n_rows + e joins what the ends of edge e belong to."""
+    n_rows = first.shape[0] + 1
+    above = np.arange(2 * n_rows - 1)
+    for edge in range(n_rows - 1):
+        node = n_rows + edge
+        for side in range(2):
+            end = first[edge] if side == 0 else second[edge]
+            while above[end] != end:
+                above[end] = above[above[end]]
+                end = above[end]
+            children[edge, side] = end
+            above[end] = node
+        sizes[node] = sizes[children[edge, 0]] + sizes[children[edge, 1]]
+
+
+@compiled
+def fall_apart(  # type: ignore[no-untyped-def]
+    children, sizes, densities, min_cluster_size, parent, birth, size, row_cluster, row_density
+):
+    """Follow the clusters from all rows down; returns their number.
+
+    All edges of one length go at once, so that ties have no order. Of the parts, those of too few rows leave
+    the cluster; two large ones or more are new clusters, a single one is still the same. Rows that are the
+    same leave at infinite density, together: no cluster falls apart there.
+    """
+    n_rows = children.shape[0] + 1
+    nodes, clusters = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows + 1, dtype=np.int64)
+    inner, parts = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows + 1, dtype=np.int64)
+    leaving = np.empty(n_rows + 1)
+    nodes[0], clusters[0], leaving[0] = 2 * n_rows - 2, 0, -1.0
+    n_waiting, used = 1, 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        node, cluster, left_at = nodes[n_waiting], clusters[n_waiting], leaving[n_waiting]
+        if node < n_rows:
+            row_cluster[node], row_density[node] = cluster, max(left_at, 0.0)
+            continue
+        density = densities[node - n_rows]
+        inner[0] = node
+        n_inner, n_parts, n_large = 1, 0, 0
+        while n_inner > 0:
+            n_inner -= 1
+            part = inner[n_inner]
+            if part >= n_rows and densities[part - n_rows] == density:
+                inner[n_inner], inner[n_inner + 1] = children[part - n_rows]
+                n_inner += 2
+            else:
+                parts[n_parts] = part
+                n_parts += 1
+                n_large += sizes[part] >= min_cluster_size
+        for p in range(n_parts):
+            part = parts[p]
+            nodes[n_waiting], clusters[n_waiting], leaving[n_waiting] = part, cluster, left_at
+            if left_at < 0.0:
+                if sizes[part] < min_cluster_size:
+                    leaving[n_waiting] = density
+                elif n_large > 1:
+                    parent[used], birth[used], size[used] = cluster, density, sizes[part]
+                    clusters[n_waiting] = used
+                    used += 1
+            n_waiting += 1
+    return used

@@ -1,0 +1,160 @@
+"""What an OPTICS fit proves about itself, from the distances of single rows to all others."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.certificates import Certificate, Certificates
+from assay.distances import Metric, distance_matrix
+
+SAMPLE_PAIRS = 2**18
+BLOCK_PAIRS = 2**22
+ROUNDING = 1e-7
+SOURCE = "Ankerst, Breunig, Kriegel & Sander (1999), definitions 4 and 5"
+
+
+class MeasuredPlot(NamedTuple):
+    """What a fit says: the plot, its clusters, and the parameters that it was made with."""
+
+    labels: NDArray
+    ordering: NDArray
+    reachability: NDArray
+    core_distances: NDArray
+    predecessor: NDArray
+    cluster_reach: NDArray
+    min_samples: int
+    max_eps: float
+    least_size: int
+
+
+def rows_to_measure(n_rows: int, *, most_pairs: int = SAMPLE_PAIRS) -> NDArray:
+    """All rows, or as many evenly spaced ones as make that many pairs with all."""
+    n_measured = min(n_rows, max(most_pairs // max(n_rows, 1), 8))
+    return np.unique(np.linspace(0, n_rows - 1, n_measured).astype(np.int64))
+
+
+def distances_from(rows: NDArray, X: NDArray, metric: Metric) -> NDArray:
+    """Distances of some rows to all, in float64, and 0 to themselves."""
+    if isinstance(metric, str) and metric == "precomputed":
+        return X[rows].astype(np.float64)
+    exact = X.astype(np.float64, copy=False)
+    distances = distance_matrix(exact[rows], exact, metric=metric)
+    distances[np.arange(rows.size), rows] = 0.0
+    return distances
+
+
+def core_discrepancy(distances: NDArray, claimed: NDArray, min_samples: int, max_eps: float) -> float:
+    """How far core distances are from the `min_samples`-th least distance."""
+    found = np.partition(distances, min_samples - 1, axis=1)[:, min_samples - 1]
+    found = np.where(found <= max_eps, found, np.inf)
+    near_limit = np.isclose(np.where(np.isinf(found), max_eps, found), max_eps, rtol=ROUNDING, atol=0.0)
+    return discrepancy(np.where(near_limit, claimed, found), claimed)
+
+
+def discrepancy(found: NDArray, claimed: NDArray) -> float:
+    """The greatest relative difference; 0 where both are infinite."""
+    both = np.isinf(found) & np.isinf(claimed) & (found == claimed)
+    if (np.isinf(found) != np.isinf(claimed)).any() or np.isnan(claimed).any():
+        return float(np.inf)
+    gap = np.abs(found[~both] - claimed[~both])
+    scale = np.maximum(np.abs(found[~both]), np.abs(claimed[~both]))
+    return float((gap / np.where(scale > 0.0, scale, 1.0)).max(initial=0.0))
+
+
+def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured: NDArray) -> Certificates:
+    """Certificates of a fit, measured on some rows."""
+    n_rows = plot.labels.size
+    place = np.full(n_rows, -1)
+    place[plot.ordering] = np.arange(n_rows)
+    core = reach = 0.0
+    step = max(1, BLOCK_PAIRS // n_rows)
+    for start in range(0, measured.size, step):
+        rows = measured[start : start + step]
+        distances = distances_from(rows, X, metric)
+        core = max(
+            core, core_discrepancy(distances, plot.core_distances[rows], plot.min_samples, plot.max_eps)
+        )
+        reach = max(reach, _reach_discrepancy(plot, rows, distances, place))
+    reached = plot.predecessor >= 0
+    late = np.count_nonzero(place[plot.predecessor[reached]] >= place[reached]) + np.count_nonzero(place < 0)
+    assumptions = (
+        ()
+        if measured.size == n_rows
+        else (f"measured on {measured.size} of {n_rows} rows, evenly spaced; certify measures more",)
+    )
+    return Certificates(
+        [
+            Certificate(
+                "Core distances are those to the min_samples-th row, itself counted.",
+                "discrepancy of core distances",
+                core,
+                "<=",
+                _rounding(X),
+                assumptions,
+                SOURCE,
+            ),
+            Certificate(
+                "Reachabilities are the least that the rows before offer, and predecessors offer them.",
+                "discrepancy of reachabilities",
+                reach,
+                "<=",
+                _rounding(X),
+                assumptions,
+                SOURCE,
+            ),
+            Certificate(
+                "The order holds every row once, after the row that reaches it.",
+                "rows out of order",
+                float(late),
+                "<=",
+                0.0,
+                (),
+                SOURCE,
+            ),
+            Certificate(
+                "Every cluster is a run of the order, of the least size or more, apart from noise.",
+                "broken clusters",
+                float(_broken(plot)),
+                "<=",
+                0.0,
+                (),
+                SOURCE,
+            ),
+        ]
+    )
+
+
+def _rounding(X: NDArray) -> float:
+    return ROUNDING if X.dtype == np.float64 else 1e-4
+
+
+def _reach_discrepancy(plot: MeasuredPlot, rows: NDArray, distances: NDArray, place: NDArray) -> float:
+    before = place < place[rows][:, np.newaxis]
+    room = 1.0 + ROUNDING  # a pair at max_eps may fall on either side
+    offers = np.where(
+        before & (distances <= plot.max_eps * room), np.maximum(distances, plot.core_distances), np.inf
+    )
+    found = offers.min(axis=1)
+    claimed = plot.reachability[rows]
+    in_doubt = np.isclose(distances, plot.max_eps, rtol=ROUNDING, atol=0.0).any(axis=1)
+    worst = discrepancy(np.where(in_doubt, claimed, found), claimed)
+    reached = np.flatnonzero(plot.predecessor[rows] >= 0)
+    offered = offers[reached, plot.predecessor[rows[reached]]]
+    return max(worst, discrepancy(offered, claimed[reached]))
+
+
+def _broken(plot: MeasuredPlot) -> int:
+    """Clusters that are no run of the order, or too small; noise never lies within a run."""
+    along = plot.labels[plot.ordering]
+    n_clusters = plot.cluster_reach.size
+    sizes = np.bincount(along[along >= 0], minlength=n_clusters)
+    if sizes.size != n_clusters or (sizes == 0).any():
+        return int(max(sizes.size, n_clusters))
+    first, last = np.full(n_clusters, along.size), np.full(n_clusters, -1)
+    places = np.flatnonzero(along >= 0)
+    np.minimum.at(first, along[places], places)
+    np.maximum.at(last, along[places], places)
+    return int(np.count_nonzero((last - first + 1 != sizes) | (sizes < plot.least_size)))

@@ -1,0 +1,98 @@
+"""Stability: whether the clusters are found again in a part of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+
+from assay.rows import ordered_map
+
+Array = NDArray[np.float64]
+
+
+class Stability(NamedTuple):
+    """Agreement of clusterings of resampled rows with that of all rows.
+
+    Attributes
+    ----------
+    agreement : array of shape (n_values, n_resamples)
+        1 where the same clusters are found again; NaN for a single cluster, which always is.
+    """
+
+    agreement: Array
+
+    @property
+    def mean(self) -> Array:
+        """Mean over the resamples."""
+        return self.agreement.mean(axis=1)
+
+    @property
+    def standard_error(self) -> Array:
+        """Standard error of that mean."""
+        n_resamples = self.agreement.shape[1]
+        if n_resamples < 2:
+            return np.full(len(self.agreement), np.nan)
+        return self.agreement.std(axis=1, ddof=1) / np.sqrt(n_resamples)
+
+
+def half(n_rows: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Half of the rows, each at most once."""
+    return np.sort(random.choice(n_rows, max(2, n_rows // 2), replace=False))
+
+
+def bootstrap(n_rows: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """As many rows as there are, drawn with replacement."""
+    return np.sort(random.integers(0, n_rows, size=n_rows))
+
+
+def cluster_jaccard(truth: NDArray, labels: NDArray) -> float:
+    """Mean over the clusters of the truth of their largest Jaccard similarity with one of the labels."""
+    _, first = np.unique(truth, return_inverse=True)
+    clusters, second = np.unique(labels, return_inverse=True)
+    table = np.zeros((first.max() + 1, second.max() + 1))
+    np.add.at(table, (first.reshape(-1), second.reshape(-1)), 1.0)
+    union = table.sum(axis=1, keepdims=True) + table.sum(axis=0) - table
+    kept = np.unique(truth) != -1
+    similarity = (table / union)[:, clusters != -1]
+    return float(similarity[kept].max(axis=1, initial=0.0).mean()) if kept.any() else 0.0
+
+
+RESAMPLES: Mapping[str, Callable[[int, np.random.Generator], NDArray[np.int64]]] = {
+    "half": half,
+    "bootstrap": bootstrap,
+}
+AGREEMENTS: Mapping[str, Callable[[NDArray, NDArray], float]] = {
+    "adjusted_rand": adjusted_rand_score,
+    "jaccard": cluster_jaccard,
+}
+
+
+def stability(
+    labels: list[NDArray],
+    cluster: Callable[[NDArray, int], list[NDArray]],
+    *,
+    resample: str,
+    agreement: str,
+    randoms: list[np.random.Generator],
+) -> Stability:
+    """Compare labels of all rows with those of resampled rows, one resample a generator, on threads.
+
+    `cluster(places, seed)` gives the labels of these rows clustered alone, one array for each value. A row
+    drawn twice is compared once.
+    """
+    draw, agree = RESAMPLES[resample], AGREEMENTS[agreement]
+
+    def of_resample(random: np.random.Generator) -> list[float]:
+        places = draw(len(labels[0]), random)
+        distinct, first = np.unique(places, return_index=True)
+        found = cluster(places, int(random.integers(2**31 - 1)))
+        return [
+            float(agree(whole[distinct], part[first])) if len(np.unique(whole[whole != -1])) > 1 else np.nan
+            for whole, part in zip(labels, found, strict=True)
+        ]
+
+    return Stability(np.array(list(ordered_map(of_resample, randoms))).T)

@@ -1,0 +1,109 @@
+"""Pictures of hierarchical clusterings: the dendrogram, the map, the heights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_rgb
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import pdist, squareform
+from sklearn.datasets import load_iris
+
+from assay.cluster import AgglomerativeClustering, DivisiveClustering
+from assay.datasets import us_arrests
+from assay.display._style import FAINT_INK
+
+
+@pytest.fixture(scope="module")
+def arrests():
+    return us_arrests(as_frame=True).X
+
+
+@pytest.fixture(scope="module")
+def model(arrests):
+    return AgglomerativeClustering(4).fit(arrests)
+
+
+def lines(ax):
+    return next(item for item in ax.collections if isinstance(item, LineCollection))
+
+
+@pytest.mark.spec("sangnier/HC-M3")
+def test_the_dendrogram_has_one_bracket_a_join_at_its_height(model):
+    ax = model.plot()
+    brackets = lines(ax).get_segments()
+    assert len(brackets) == 49
+    assert_allclose(sorted(bracket[:, 1].max() for bracket in brackets), model.distances_)
+    assert ax.get_title() == "Ward: 4 clusters"
+    assert ax.get_ylabel() == "height"
+    # Leaves stand side by side: no two brackets of leaves cross.
+    feet = np.concatenate([bracket[[0, 3], 0] for bracket in brackets])
+    assert len(np.unique(np.round(feet, 9))) == feet.size
+
+
+@pytest.mark.spec("sangnier/HC-M3")
+def test_joins_below_the_cut_have_the_colour_of_their_cluster(model):
+    ax = model.plot()
+    colors = [tuple(color[:3]) for color in lines(ax).get_colors()]
+    assert colors.count(to_rgb(FAINT_INK)) == 3
+    assert len(set(colors)) == 5
+    level = ax.lines[-1].get_ydata()[0]
+    assert model.distances_[-4] < level < model.distances_[-3]
+
+
+def test_a_large_tree_is_truncated_to_branches_with_their_numbers_of_rows():
+    X = load_iris().data
+    model = AgglomerativeClustering(3, linkage="average").fit(X)
+    ax = model.plot()
+    names = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert len(names) == 30
+    counts = [int(name.strip("()")) if name.startswith("(") else 1 for name in names]
+    assert sum(counts) == 150
+    assert len(lines(model.plot(kind="dendrogram", max_leaves=12)).get_segments()) == 11
+    assert len(lines(model.plot(kind="dendrogram", max_leaves=1000)).get_segments()) == 149
+
+
+def test_the_map_colours_rows_by_cluster(model, arrests):
+    ax = model.plot(arrests)
+    points = next(item for item in ax.collections if isinstance(item, PathCollection))
+    assert len(points.get_offsets()) == 50
+    assert len(np.unique(points.get_facecolors(), axis=0)) == 4
+    assert "principal axis" in ax.get_xlabel()
+    column = AgglomerativeClustering(2).fit(arrests.to_numpy()[:, :1])
+    assert column.plot(arrests.to_numpy()[:, :1]).get_ylabel() == "rows"
+    assert model.plot(arrests.iloc[:7]).has_data()
+
+
+def test_heights_and_inertia_are_those_of_the_model(model):
+    heights = model.plot(kind="heights")
+    assert_allclose(heights.lines[0].get_ydata()[0], model.distances_[-1])
+    assert heights.lines[1].get_xdata()[0] == 4
+    inertia = model.plot(kind="inertia")
+    assert_allclose(inertia.lines[0].get_ydata(), model.inertia_curve_[:30])
+    with pytest.raises(ValueError, match="'kind' parameter"):
+        AgglomerativeClustering(linkage="single").fit(np.eye(4)).plot(kind="inertia")
+    with pytest.raises(ValueError, match="needs X"):
+        model.plot(kind="map")
+
+
+def test_precomputed_dissimilarities_are_drawn_as_a_dendrogram(arrests):
+    D = squareform(pdist(arrests))
+    model = AgglomerativeClustering(3, linkage="single", metric="precomputed").fit(D)
+    assert len(lines(model.plot(D)).get_segments()) == 49
+
+
+def test_divisive_trees_are_drawn_with_diameters(arrests):
+    model = DivisiveClustering(None, distance_threshold=100.0).fit(arrests)
+    ax = model.plot()
+    assert ax.get_ylabel() == "diameter"
+    assert ax.lines[-1].get_ydata()[0] == 100.0
+    assert model.plot(kind="heights").get_ylabel().startswith("diameter")
+
+
+@pytest.mark.parametrize("n_clusters", [1, 50])
+def test_the_extreme_cuts_are_drawn(n_clusters, arrests):
+    model = AgglomerativeClustering(n_clusters, linkage="centroid").fit(arrests)
+    for kind in ("dendrogram", "heights"):
+        assert model.plot(kind=kind).has_data()
+    assert AgglomerativeClustering(1).fit(np.zeros((1, 2))).plot() is not None
