@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test test-boundscheck test-slow bench bench-install lint format clean
 
 demo: $(STAMP)-demo
-	$(BIN)/assay compare --output assay-report
+	$(BIN)/assay compare --output assay-report --force
 
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"

@@ -18,6 +18,7 @@ from assay import parameters, rows
 from assay.certificates import Certificate, Certificates
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
+from assay.suitability import Suitability
 
 logger = logging.getLogger("assay")
 
@@ -80,7 +81,8 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
 class Model(BaseEstimator):
     """Base of all estimators.
 
-    A subclass lists the domain of each parameter in `_domains`, opens its data with `_open_rows` (at fit) and
+    A subclass lists the domain of each parameter in `_domains`, says in `_suits` for which tables it is worth
+    a try (nothing inherits that), opens its data with `_open_rows` (at fit) and
     `_open_new_rows` (afterwards), sets `certificates_` in `fit`, and recomputes all certificates, dear ones
     included, in `certify`.
     """
@@ -88,6 +90,7 @@ class Model(BaseEstimator):
     _domains: ClassVar[Mapping[str, Domain]] = {}
     _accepts_sparse: ClassVar[bool] = True
     _checks_finite: ClassVar[bool] = False  # whether the fit's own walk finds NaN and infinity
+    _suits: ClassVar[Suitability | None] = None  # for which tables `assay compare` tries it
     certificates_: Certificates
 
     def __sklearn_tags__(self) -> Any:

@@ -88,36 +88,100 @@ def application() -> Any:
     @app.command()
     def compare(
         table: Annotated[
-            str, typer.Argument(help="A CSV or Parquet file, or the name of an embedded table.")
-        ] = "diabetes",
+            str | None,
+            typer.Argument(help="A CSV, Parquet or Arrow file, - for standard input, or an embedded table."),
+        ] = None,
+        demo: Annotated[
+            str | None, typer.Option(help="Embedded data: regression, classification or clustering.")
+        ] = None,
         target: Annotated[
             str | None, typer.Option(help="Column to predict; none to look for groups.")
         ] = None,
-        task: Annotated[str, typer.Option(help="auto, regression or clustering.")] = "auto",
+        task: Annotated[str, typer.Option(help="auto, regression, classification or clustering.")] = "auto",
         drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
         output: Annotated[Path, typer.Option(help="Folder for the report and the model.")] = Path(
             "assay-report"
         ),
         folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+        repeats: Annotated[
+            int | None, typer.Option(min=1, help="Times it is repeated; 3 for up to 2000 rows, else 1.")
+        ] = None,
+        methods: Annotated[
+            str | None, typer.Option(help="Names of the methods to try, separated by commas.")
+        ] = None,
+        exclude: Annotated[
+            str | None, typer.Option(help="Names of methods not to try, separated by commas.")
+        ] = None,
+        budget: Annotated[
+            str | None, typer.Option(help="Time after which no fit is begun: 60s, 5m, 1h.")
+        ] = None,
+        force: Annotated[
+            bool, typer.Option("--force", help="Replace the report that is in the folder.")
+        ] = False,
         seed: Annotated[int, typer.Option(min=0, help="Seed of folds and restarts.")] = 0,
         quiet: Annotated[bool, typer.Option("--quiet", help="Write the files and say nothing.")] = False,
         debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     ) -> None:
         """Find the method that serves a table best.
 
-        Prints a leaderboard with the verdicts of the certificates and writes report.html and model.assay.
-        Without TABLE it runs on the embedded diabetes table.
+        Prints a leaderboard with the verdicts of the certificates and writes report.html, the recommended
+        model (model.assay) and results.json. Without TABLE it runs on three embedded tables, one a task, each
+        with a folder of its own in the output.
         """
-        run_compare(
-            table,
-            target=target,
-            task=task,
-            drop=tuple(dict.fromkeys(drop or ())),
-            output=output,
-            folds=folds,
-            seed=seed,
-            quiet=quiet,
-        )
+        for name, folder in _tables_to_compare(table, demo, output):
+            run_compare(
+                name,
+                target=target,
+                task=task,
+                drop=tuple(dict.fromkeys(drop or ())),
+                output=folder,
+                folds=folds,
+                repeats=repeats,
+                methods=_names(methods),
+                exclude=_names(exclude),
+                budget=_seconds(budget),
+                force=force,
+                seed=seed,
+                quiet=quiet,
+            )
+
+    @app.command()
+    def predict(
+        model: Annotated[Path, typer.Argument(help="A model saved by compare.")],
+        table: Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or - for standard input.")],
+        output: Annotated[
+            Path | None, typer.Option(help="CSV or Parquet file to write; standard output by default.")
+        ] = None,
+        interval: Annotated[
+            float | None, typer.Option(help="Coverage of prediction intervals, such as 0.9.")
+        ] = None,
+        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    ) -> None:
+        """Predict the rows of a table with a saved model.
+
+        The columns are checked against those of the fit; categories that it has not seen are told on the
+        error stream. Large files are read and written a block at a time.
+        """
+        run_predict(model, table, output=output, interval=interval)
+
+    @app.command()
+    def methods(
+        task: Annotated[
+            str | None, typer.Option(help="Only those for regression, classification, clustering, ...")
+        ] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    ) -> None:
+        """List every method of the library."""
+        run_methods(task, as_json=as_json)
+
+    @app.command()
+    def explain(
+        method: Annotated[str, typer.Argument(help="Name of a method, such as Ridge.")],
+        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    ) -> None:
+        """Tell what a method computes, what it certifies and where to read about it."""
+        run_explain(method)
 
     @app.command()
     def certify(
@@ -143,6 +207,11 @@ def run_compare(
     drop: tuple[str, ...],
     output: Path,
     folds: int,
+    repeats: int | None,
+    methods: tuple[str, ...],
+    exclude: tuple[str, ...],
+    budget: float | None,
+    force: bool,
     seed: int,
     quiet: bool,
 ) -> None:
@@ -153,7 +222,7 @@ def run_compare(
 
     console = _console()
     display.require_matplotlib()
-    report.check_folder(output)
+    report.check_folder(output, force=force)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -168,13 +237,90 @@ def run_compare(
         def progress(done: int, total: int, doing: str) -> None:
             bar.update(line, completed=done, total=total, description=doing)
 
-        comparison = report.compare(data, chosen, folds=folds, seed=seed, progress=progress)
+        comparison = report.compare(
+            data,
+            chosen,
+            folds=folds,
+            repeats=repeats,
+            seed=seed,
+            methods=methods,
+            exclude=exclude,
+            budget=budget,
+            progress=progress,
+        )
         bar.update(line, description="writing the report")
-        written = report.write(comparison, output)
+        written = report.write(comparison, output, force=force)
     if not quiet:
         _show_comparison(console, comparison)
-        console.print(f"report  {written.report}", markup=False, highlight=False, soft_wrap=True)
-        console.print(f"model   {written.model}", markup=False, highlight=False, soft_wrap=True)
+        for what, place in zip(("report", "model", "results"), written, strict=True):
+            console.print(f"{what:8}{place}", markup=False, highlight=False, soft_wrap=True)
+
+
+def run_predict(path: Path, table: str, *, output: Path | None, interval: float | None) -> None:
+    """Predict a table and say what the model has never seen."""
+    import typer
+
+    from assay.persistence import load
+    from assay.report import predict_table
+
+    found = predict_table(load(path), table, output, interval=interval)
+    for name, levels in found.unseen.items():
+        words = ", ".join(repr(level) for level in levels)
+        typer.echo(f"assay: column {name!r} has values that the model has not seen: {words}.", err=True)
+    if output is not None:
+        typer.echo(f"assay: {found.n_rows} predictions in {output}.", err=True)
+
+
+def run_methods(task: str | None, *, as_json: bool) -> None:
+    """Print the catalogue."""
+    import dataclasses
+    import json
+
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from assay.report import ReportError, catalogue
+
+    found = [method for method in catalogue() if task is None or method.task == task]
+    if not found:
+        known = ", ".join(sorted({method.task for method in catalogue()}))
+        raise ReportError(f"The task must be one of {known}. Got {task!r} instead.")
+    console = _console()
+    if as_json:
+        text = json.dumps([dataclasses.asdict(method) for method in found], indent=2, ensure_ascii=False)
+        console.print(text, markup=False, highlight=False, soft_wrap=True, no_wrap=True)
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("method", "family", "task", "what it is"):
+        table.add_column(name, no_wrap=name != "what it is")
+    for method in found:
+        table.add_row(escape(method.name), method.family, method.task, escape(method.summary))
+    console.print(table)
+
+
+def run_explain(name: str) -> None:
+    """Print what a method computes and certifies."""
+    from assay.report import find_method
+
+    method = find_method(name)
+    console = _console()
+
+    def say(text: str, **style: Any) -> None:
+        console.print(text, markup=False, highlight=False, **style)
+
+    say(f"{method.name} · {method.family} · {method.task}", style="bold")
+    for title, text in (
+        ("", method.summary),
+        ("", method.objective),
+        ("Certificates", method.certificates),
+        ("References", method.references),
+    ):
+        if text:
+            say("")
+            if title:
+                say(title, style="bold")
+            say(text)
 
 
 def run_certify(path: Path, *, as_json: bool) -> bool:
@@ -197,6 +343,55 @@ def run_certify(path: Path, *, as_json: bool) -> bool:
     return certificates.holds
 
 
+DEMONSTRATIONS = {"regression": "diabetes", "classification": "breast_cancer", "clustering": "us_arrests"}
+"""Embedded tables that show each task."""
+
+
+def _tables_to_compare(table: str | None, demo: str | None, output: Path) -> list[tuple[str, Path]]:
+    """Tables to run on and the folder of each: the one given, the demonstration asked for, or all of them."""
+    if table is not None and demo is None:
+        return [(table, output)]
+    from assay.report import ReportError, check_folder
+
+    if table is not None:
+        raise ReportError("Give a table or --demo, not both.")
+    if demo is None:
+        check_folder(output)
+        return [(name, output / task) for task, name in DEMONSTRATIONS.items()]
+    if demo not in DEMONSTRATIONS:
+        raise ReportError(f"The demo must be one of {', '.join(DEMONSTRATIONS)}. Got {demo!r} instead.")
+    return [(DEMONSTRATIONS[demo], output)]
+
+
+TERMINAL_MEASURES = {
+    "regression": ("RMSE", "MAE"),
+    "classification": ("balanced accuracy", "ROC AUC"),
+    "clustering": ("explained", "inertia"),
+}
+
+
+def _names(listed: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (listed or "").split(",") if name.strip())
+
+
+def _seconds(budget: str | None) -> float | None:
+    """Seconds of a time such as "90", "60s", "5m" or "1h"."""
+    if budget is None:
+        return None
+    units = {"s": 1, "m": 60, "h": 3600}
+    text = budget.strip().lower()
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        from assay.report import ReportError
+
+        raise ReportError(f"The budget must be a time such as 60s, 5m or 1h. Got {budget!r} instead.")
+    return seconds
+
+
 def _show_comparison(console: Any, comparison: "Comparison") -> None:
     from rich import box
     from rich.markup import escape
@@ -206,17 +401,17 @@ def _show_comparison(console: Any, comparison: "Comparison") -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method")
-    measures = ("RMSE", "MAE") if comparison.task == "regression" else ("explained", "inertia")
+    measures = TERMINAL_MEASURES[comparison.task]
     for name in (comparison.score_name, *measures, "fit time"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("certificates", no_wrap=True)
     for candidate in comparison.candidates:
-        best = candidate is comparison.best
+        best = candidate is comparison.recommended
         color = "green" if candidate.certificates.holds else "red"
         table.add_row(
             escape(candidate.name),
             plus_minus(candidate.score, candidate.standard_error),
-            *(shown(candidate.measures[name]) for name in measures),
+            *(shown(candidate.measures[name]) if name in candidate.measures else "—" for name in measures),
             f"{candidate.fit_seconds:.3f} s",
             f"[{color}]{candidate.verdict}[/]" if candidate.certificates else "",
             style="bold" if best else None,

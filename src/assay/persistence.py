@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from sklearn.base import BaseEstimator
 
 import assay
 
-__all__ = ["ModelFileError", "load", "save"]
+__all__ = ["ModelFileError", "about", "load", "save"]
 
 FORMAT = 1
 MANIFEST, PAYLOAD = "manifest.json", "model.skops"
@@ -52,7 +53,7 @@ class Seed(np.random.SeedSequence):
         return Seed, (self.entropy, tuple(self.spawn_key), self.pool_size, self.n_children_spawned)
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] | None = None) -> None:
     """Write a model, fitted or not, to a file.
 
     The file appears whole or not at all; one that was there before is replaced at the end.
@@ -63,6 +64,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A model of assay, or a scikit-learn pipeline or meta-estimator around one.
     path : path
         Where to; the folder must exist. Customary ending: `.assay`.
+    about : mapping, optional
+        What to keep beside the model, as plain values that JSON can hold; see `about`.
 
     Raises
     ------
@@ -106,8 +109,30 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "assay": assay.__version__,
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
         "sha256": hashlib.sha256(payload).hexdigest(),
+        "about": dict(about or {}),
     }
     _write_whole(target, manifest, payload)
+
+
+def about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What was saved beside a model: an empty dict when nothing was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.linear_model import Ridge
+    >>> import assay
+    >>> from assay.persistence import about
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "model.assay")
+    ...     assay.save(Ridge(), file, about={"target": "price"})
+    ...     about(file)
+    {'target': 'price'}
+    """
+    manifest, _ = _read(Path(path), repr(str(path)))
+    found = manifest.get("about", {})
+    return found if isinstance(found, dict) else {}
 
 
 def load(path: str | os.PathLike[str]) -> Any:

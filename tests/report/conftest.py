@@ -14,6 +14,12 @@ def regression():
 
 
 @pytest.fixture(scope="session")
+def classification():
+    task, data = choose_data(read_table("iris"))
+    return compare(data, task, repeats=1)
+
+
+@pytest.fixture(scope="session")
 def clustering():
     task, data = choose_data(read_table("us_arrests"))
     return compare(data, task)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import assay
 from assay import persistence
 from assay.report import ReportError, _write, certificates_of, check_folder, write
+from assay.report._results import fingerprint
 
 
 @pytest.fixture
@@ -19,7 +22,7 @@ def _short_page(monkeypatch):
 
 def test_report_and_model_are_written(tmp_path, clustering):
     written = write(clustering, tmp_path / "deep" / "out")
-    assert sorted(os.listdir(tmp_path / "deep" / "out")) == ["model.assay", "report.html"]
+    assert sorted(os.listdir(tmp_path / "deep" / "out")) == ["model.assay", "report.html", "results.json"]
     assert str(written.model) in written.report.read_text(encoding="utf-8")
     model = assay.load(written.model)
     np.testing.assert_array_equal(model.predict(clustering.data.X), clustering.best.predictions)
@@ -30,7 +33,7 @@ def test_report_and_model_are_written(tmp_path, clustering):
 def test_the_saved_regression_predicts_the_same(tmp_path, regression):
     model = assay.load(write(regression, tmp_path).model)
     X = regression.data.X
-    np.testing.assert_allclose(model.predict(X), regression.best.model.predict(X))
+    np.testing.assert_allclose(model.predict(X), regression.recommended.model.predict(X))
     assert certificates_of(model).holds
 
 
@@ -55,8 +58,10 @@ def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatc
         raise RuntimeError("broken")
 
     monkeypatch.setattr(persistence, "save", fail)
-    with pytest.raises(RuntimeError, match="broken"):
+    with pytest.raises(ReportError, match=r"report\.html exists; .* replace it with --force"):
         write(clustering, tmp_path)
+    with pytest.raises(RuntimeError, match="broken"):
+        write(clustering, tmp_path, force=True)
     assert (tmp_path / "report.html").read_text() == "old report"
     assert (tmp_path / "model.assay").read_text() == "old model"
     assert len(os.listdir(tmp_path)) == 2
@@ -76,3 +81,28 @@ def test_a_file_in_the_way_is_refused(tmp_path):
 def test_checking_a_folder_makes_nothing(tmp_path):
     check_folder(tmp_path / "new")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_results_are_numbers_for_machines(tmp_path, classification, regression):
+    for comparison in (classification, regression):
+        found = json.loads(write(comparison, tmp_path, force=True).results.read_text(encoding="utf-8"))
+        assert found["recommended"] == comparison.recommended.name
+        assert found["headline"] == comparison.headline
+        for item, candidate in zip(found["candidates"], comparison.candidates, strict=True):
+            assert item["name"] == candidate.name
+            assert item["score"] == pytest.approx(candidate.score)
+            assert len(item["certificates"]) == len(candidate.certificates)
+            assert item["against_best"]["difference"] == pytest.approx(
+                candidate.score - comparison.best.score
+            )
+        assert [column["name"] for column in found["table"]["columns"]] == comparison.data.feature_names
+
+
+def test_the_fingerprint_follows_the_values(regression):
+    data = regression.data
+    changed = data.X.copy()
+    changed.iloc[3, 2] += 1e-9
+    assert fingerprint(data) == fingerprint(dataclasses.replace(data, X=data.X.copy()))
+    assert fingerprint(data) != fingerprint(dataclasses.replace(data, X=changed))
+    assert fingerprint(data) != fingerprint(dataclasses.replace(data, y=data.y[::-1].copy()))

@@ -34,6 +34,7 @@ from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import Block, alone
+from assay.suitability import Suitability
 
 _KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
@@ -41,6 +42,7 @@ _KERNEL = Domain(
     # Those that suit any table: "exponential" overflows on large values, "precomputed" wants a Gram matrix.
     ("linear", "rbf", "laplacian", "polynomial"),
 )
+
 _NON_NEGATIVE = parameters.real(at_least=0.0)
 
 SMALL = 512
@@ -123,6 +125,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
     Wei §6.2.4; Peyré; Douc & Le Corff §8.13; Sangnier §1.5.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=5, max_rows=5000, select={}, settings={"kernel": "rbf", "fit_intercept": True}
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "alpha": _NON_NEGATIVE
         | parameters.array(

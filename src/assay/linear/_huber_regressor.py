@@ -22,6 +22,7 @@ from assay.solvers._huber import evidence_step, huber_gap, huber_newton, row_tar
 from assay.solvers._in_memory import steadily
 from assay.solvers._tilted import frame_of
 from assay.solvers._tilted_gap import PERFECT
+from assay.suitability import Suitability
 
 SOURCE = "Huber & Ronchetti (2009) §7.7–7.8; Owen (2007)"
 
@@ -86,6 +87,7 @@ class HuberRegressor(HasPenaltyPath, LinearRegressor):
     Huber & Ronchetti (2009) §7.7–7.8; Owen (2007); Sangnier §1.4.1.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_features=1000)
     _domains: ClassVar[Mapping[str, Domain]] = {
         "epsilon": parameters.real(above=1),
         "alpha": parameters.real(at_least=0),

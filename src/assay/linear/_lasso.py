@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from assay.linear._elastic_net import ElasticNet
 from assay.parameters import Domain
+from assay.suitability import Suitability
 
 
 class Lasso(ElasticNet):
@@ -81,6 +82,7 @@ class Lasso(ElasticNet):
     Rudi & Şimşekli §1.5.1; Douc & Le Corff §6.3.2; Massias, Gramfort & Salmon (2018).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, select={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         name: domain for name, domain in ElasticNet._domains.items() if name != "l1_ratio"
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from assay.linear._predictor import LinearModel
 from assay.linear._robust import check_weight, robust_covariance
 from assay.rows import Rows
 from assay.solvers import Solution
+from assay.suitability import Suitability
 
 
 class LinearRegression(LinearModel):
@@ -101,6 +102,8 @@ class LinearRegression(LinearModel):
     ----------
     Rudi & Şimşekli §1.3–1.4; Douc & Le Corff §6.2.1; Peyré, least squares.
     """
+
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=1)
 
     def __init__(
         self,

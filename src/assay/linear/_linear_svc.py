@@ -32,6 +32,7 @@ from assay.parameters import Domain
 from assay.randomness import spawn
 from assay.rows import Rows
 from assay.solvers._tilted import Tilt
+from assay.suitability import Suitability
 
 SOURCE = "Rudi & Şimşekli §2.1.2, §2.2.1"
 
@@ -116,6 +117,12 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
     Rudi & Şimşekli §2.1.1, §2.1.2, §2.2.1; Sangnier §1.2.1.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=3,
+        max_rows=200_000,
+        max_features=2000,
+        select={"alphas": np.logspace(-5.0, 1.0, 7)},
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,
         "loss": parameters.one_of("squared_hinge", "hinge"),

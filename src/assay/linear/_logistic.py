@@ -29,6 +29,7 @@ from assay.linear._predictor import affine
 from assay.parameters import Domain
 from assay.rows import Block, Rows, class_weights, merge_weights
 from assay.solvers import RowRisk
+from assay.suitability import Suitability
 
 LABEL = Domain("a label of y", lambda value: isinstance(value, (str, bool, int, float, np.generic)))
 INVERSE_PENALTY = Domain(
@@ -129,6 +130,9 @@ class LogisticRegression(LogisticResults, LinearClassifier):
     §8.6.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=2, select={"penalty_strengths": np.logspace(-5.0, 1.0, 13)}
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "C": INVERSE_PENALTY,
         "penalty_strength": parameters.nothing | parameters.real(at_least=0),

@@ -20,6 +20,7 @@ from assay.linear._selection import Selection, select_penalty
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution
+from assay.suitability import Suitability
 
 PENALTY = parameters.real(at_least=0) | parameters.array(
     "an array of non-negative numbers, one a target",
@@ -98,6 +99,7 @@ class Ridge(LinearModel):
     Rudi & Şimşekli §1.5.2; Wei §6.2.1; Peyré, ridge; Douc & Le Corff §6.3.1.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, select={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **LinearModel._domains,
         "alpha": PENALTY,

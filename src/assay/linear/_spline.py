@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from assay.linear._feature_regression import FeatureRegression
 from assay.linear._splines import SplineMap
 from assay.parameters import Domain
+from assay.suitability import Suitability
 
 
 class SplineRegression(FeatureRegression):
@@ -80,6 +81,7 @@ class SplineRegression(FeatureRegression):
     Rudi & Şimşekli §1.3.4.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=4, max_features=100, select={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FeatureRegression._domains,
         **{name: domain for name, domain in SplineMap._domains.items() if name != "include_bias"},

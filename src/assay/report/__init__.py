@@ -1,29 +1,43 @@
 """Reports: which method serves a table, how sure one can be, and a page that shows it."""
 
+from assay.report._catalogue import Method, catalogue, find_method
 from assay.report._compare import compare
 from assay.report._comparison import Candidate, Comparison, Progress, certificates_of, plus_minus, shown
+from assay.report._data import Data, choose_data, choose_task
 from assay.report._errors import ReportError
 from assay.report._html import render
-from assay.report._tables import Data, RawTable, read_table, select
-from assay.report._task import choose_data, choose_task
+from assay.report._prediction import Predicted, predict_table, predictions
+from assay.report._reading import RawTable, read_table
+from assay.report._roster import Entry, entries, roster
+from assay.report._schema import Column, describe_columns
 from assay.report._write import check_folder, write
 
 __all__ = [
     "Candidate",
+    "Column",
     "Comparison",
     "Data",
+    "Entry",
+    "Method",
+    "Predicted",
     "Progress",
     "RawTable",
     "ReportError",
+    "catalogue",
     "certificates_of",
     "check_folder",
     "choose_data",
     "choose_task",
     "compare",
+    "describe_columns",
+    "entries",
+    "find_method",
     "plus_minus",
+    "predict_table",
+    "predictions",
     "read_table",
     "render",
-    "select",
+    "roster",
     "shown",
     "write",
 ]

@@ -7,13 +7,13 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.metrics import silhouette_samples
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline
 
 from assay.cluster import KMeans
 from assay.report._comparison import Candidate, Comparison, Progress, certificates_of, ranked
+from assay.report._data import Data
+from assay.report._encoder import TableEncoder
 from assay.report._errors import ReportError
-from assay.report._tables import Data
 
 MAX_CLUSTERS = 8
 SILHOUETTE_ROWS = 2000
@@ -29,7 +29,7 @@ def compare_clusterings(data: Data, *, seed: int, progress: Progress) -> Compari
     sizes = range(2, min(MAX_CLUSTERS, n_distinct - 1) + 1)
     candidates: list[Candidate] = []
     # The first fit of a process loads the compiled loops: that time is not the method's.
-    KMeans(1, n_init=1, random_state=seed).fit(data.X.iloc[:2])
+    KMeans(1, n_init=1, random_state=seed).fit(np.zeros((2, 1)))
     for n_clusters in sizes:
         progress(len(candidates), len(sizes), f"{n_clusters} clusters")
         candidates.append(_fit(data, n_clusters, seed))
@@ -47,12 +47,12 @@ def compare_clusterings(data: Data, *, seed: int, progress: Progress) -> Compari
 
 def _fit(data: Data, n_clusters: int, seed: int) -> Candidate:
     start = perf_counter()
-    model = make_pipeline(StandardScaler(), KMeans(n_clusters, n_init=N_INIT, random_state=seed))
+    kmeans = KMeans(n_clusters, n_init=N_INIT, random_state=seed)
+    model = Pipeline([("table", TableEncoder(data.columns)), ("model", kmeans)])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(data.X)
     seconds = perf_counter() - start
-    kmeans = model[-1]
     Z = model[:-1].transform(data.X)
     labels = np.asarray(kmeans.labels_)
     shown = np.arange(labels.size)

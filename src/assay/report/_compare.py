@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.report._comparison import Comparison, Progress
-from assay.report._tables import Data
-from assay.report._task import Task
+from assay.report._data import Data, Task
 
 
 def compare(
-    data: Data, task: Task, *, folds: int = 5, seed: int = 0, progress: Progress | None = None
+    data: Data,
+    task: Task,
+    *,
+    folds: int = 5,
+    repeats: int | None = None,
+    seed: int = 0,
+    methods: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    budget: float | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Measure every candidate for a task on a table.
 
-    Regression: K-fold cross-validation on the same folds for all; whatever a candidate chooses (penalty,
-    width of a kernel, scale of the columns) it chooses on the training rows of each fold alone.
-    Clustering: k-means for 2 to 8 groups on standardised columns, ranked by silhouette.
+    Predictions: repeated cross-validation on the same folds for all, with equal shares of every class;
+    whatever a candidate learns or chooses (medians, levels, scales, penalties) it learns on the training
+    rows of each fold alone. Clustering: k-means for 2 to 8 groups on standardised columns, ranked by
+    silhouette.
 
     Parameters
     ----------
     data : Data
-        The table, from `select` or `choose_data`.
-    task : {"regression", "clustering"}
+        The table, from `choose_data`.
+    task : {"regression", "classification", "clustering"}
         The question.
     folds : int, default=5
-        Number of folds of a regression.
+        Number of folds.
+    repeats : int, optional
+        How often the cross-validation is repeated; three times up to 2000 rows, else once, by default.
     seed : int, default=0
         Seed of the folds, of samples and of restarts.
+    methods : sequence of str
+        Names of the methods to try; by default all that declare themselves fit for the table.
+    exclude : sequence of str
+        Names of methods not to try.
+    budget : float, optional
+        Seconds after which no fit is begun; methods that were not finished are left out, and said.
     progress : callable, optional
         Called with the steps done, the steps there are, and what is under way.
 
@@ -47,6 +66,16 @@ def compare(
         from assay.report._clustering import compare_clusterings
 
         return compare_clusterings(data, seed=seed, progress=report)
-    from assay.report._regression import compare_regressions
+    from assay.report._supervised import compare_predictions
 
-    return compare_regressions(data, folds=folds, seed=seed, progress=report)
+    return compare_predictions(
+        data,
+        task,
+        folds=folds,
+        repeats=repeats,
+        seed=seed,
+        methods=methods,
+        exclude=exclude,
+        budget=budget,
+        progress=report,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
+from assay.report._data import Data, Task
 from assay.report._errors import ReportError
-from assay.report._tables import Data
-from assay.report._task import Task
+from assay.report._resampling import Difference, compare_scores, simplest_within_noise
 
 CLEAR_SILHOUETTE = 0.25
 """Below this mean silhouette there is no substantial structure (Kaufman and Rousseeuw 1990)."""
+
+LEVEL = 0.05
+"""A difference with a smaller p-value is called clear."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the steps done, the steps there are, and what is under way."""
@@ -34,9 +38,10 @@ class Candidate:
     summary : str
         What it does, in a sentence.
     score, standard_error : float
-        Mean score and its standard error; the greater the score the better.
+        Mean score and its standard error, corrected for the overlap of the training rows; the greater the
+        score the better.
     scores : ndarray
-        Scores behind the mean: one a fold for a regression, one a sampled row for a clustering.
+        Scores behind the mean: one a split for a prediction, one a sampled row for a clustering.
     measures : mapping of str to float
         Further measures, by name.
     fit_seconds : float
@@ -48,9 +53,13 @@ class Candidate:
     certificates : Certificates
         Those of the fitted model.
     predictions : ndarray
-        Out-of-fold predictions of a regression, labels of a clustering.
-    is_baseline : bool
-        Whether it is only there to be beaten.
+        Out-of-fold predictions, or the labels of a clustering.
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+        Out-of-fold probabilities, where the model has them.
+    family : str
+        The family of methods it belongs to.
+    complexity : int
+        How much there is to understand; 0 for a baseline.
     notes : tuple of str
         Warnings of the fits.
     """
@@ -66,8 +75,15 @@ class Candidate:
     model: Any
     certificates: Certificates
     predictions: NDArray
-    is_baseline: bool = False
+    probabilities: NDArray | None = None
+    family: str = ""
+    complexity: int = 1
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is only there to be beaten."""
+        return self.complexity == 0
 
     @property
     def verdict(self) -> str:
@@ -85,7 +101,7 @@ class Comparison:
 
     Attributes
     ----------
-    task : {"regression", "clustering"}
+    task : {"regression", "classification", "clustering"}
         The question.
     data : Data
         The table it was asked on.
@@ -93,8 +109,8 @@ class Comparison:
         What `Candidate.score` measures.
     candidates : tuple of Candidate
         Best first.
-    folds : int or None
-        Number of folds of a cross-validation.
+    folds, repeats : int or None
+        Folds of the cross-validation, and how often it was repeated.
     seed : int
         Seed of the folds, of samples and of restarts.
     skipped : tuple of str
@@ -109,74 +125,130 @@ class Comparison:
     candidates: tuple[Candidate, ...]
     folds: int | None
     seed: int
+    repeats: int | None = None
     skipped: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
     @property
     def best(self) -> Candidate:
-        """The best candidate that is not a baseline."""
+        """The candidate of the greatest score that is not a baseline."""
         return next(candidate for candidate in self.candidates if not candidate.is_baseline)
+
+    @cached_property
+    def recommended(self) -> Candidate:
+        """The simplest candidate that loses to the best by no more than the noise.
+
+        Candidates whose certificates fail are passed over while there are others. For a clustering, the best.
+        """
+        if self.task == "clustering":
+            return self.best
+        real = [candidate for candidate in self.candidates if not candidate.is_baseline]
+        proven = [candidate for candidate in real if candidate.certificates.holds] or real
+        index = simplest_within_noise(
+            [candidate.scores for candidate in proven],
+            [candidate.complexity for candidate in proven],
+            self.test_share,
+        )
+        return proven[index]
+
+    @property
+    def test_share(self) -> float:
+        """Share of the rows that a split predicts."""
+        return 1 / self.folds if self.folds else 0.0
+
+    def against_best(self, candidate: Candidate) -> Difference:
+        """What a candidate loses against the best one, split by split."""
+        return compare_scores(self.best.scores, candidate.scores, self.test_share)
 
     @property
     def headline(self) -> str:
         """The answer in one sentence."""
-        best = self.best
         if self.task == "clustering":
-            groups = int(best.parameters["n_clusters"])
-            score = f"{self.score_name} {best.score:.2f}"
-            if best.score < CLEAR_SILHOUETTE:
-                return f"No clear groups in {self.data.name}: the best split, into {groups}, has {score}"
-            return f"{self.data.name} falls best into {groups} groups: {score}"
-        score = f"{self.score_name} {plus_minus(best.score, best.standard_error)}"
+            return self._clustering_headline()
+        chosen, what = self.recommended, f"{self.score_name} "
+        score = what + plus_minus(chosen.score, chosen.standard_error)
         if not self._beats_baseline:
-            return (
-                f"No model predicts {self.data.target} clearly better than its mean: {best.name} has {score}"
-            )
-        return f"{best.name} predicts {self.data.target} best: {score}"
+            common = "its mean" if self.task == "regression" else "always naming the commonest class"
+            target = self.data.target
+            return f"No model predicts {target} clearly better than {common}: {chosen.name} has {score}"
+        if chosen is self.best:
+            return f"{chosen.name} predicts {self.data.target} best: {score}"
+        return f"{chosen.name} predicts {self.data.target} as well as any: {score}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one must know beside the headline."""
-        return self._clustering_remarks() if self.task == "clustering" else self._regression_remarks()
+        if self.task == "clustering":
+            return self._clustering_remarks()
+        return (*self._error_remarks(), *self._noise_remarks())
 
     @property
     def _beats_baseline(self) -> bool:
-        """Whether the best model is above every baseline by more than twice the standard error."""
-        baselines = (candidate for candidate in self.candidates if candidate.is_baseline)
-        differences = (_paired(self.best, baseline) for baseline in baselines)
-        return all(difference > 2 * error for difference, error in differences)
+        """Whether the recommended model is above every baseline by a clear difference."""
+        return all(
+            self._gain(baseline).mean > 0 and self._gain(baseline).p_value < LEVEL
+            for baseline in self.candidates
+            if baseline.is_baseline
+        )
 
-    def _regression_remarks(self) -> tuple[str, ...]:
-        best = self.best
-        error = best.measures["RMSE"]
-        remarks = [
-            f"On rows it has not seen, its predictions are off by {shown(error, 3)} (root mean square)."
-        ]
-        equals = {}
-        for candidate in self.candidates:
-            difference, standard_error = _paired(best, candidate)
-            gained = plus_minus(difference, standard_error)
-            if candidate.is_baseline:
-                remarks.append(f"Against always answering the mean it gains {gained} in {self.score_name}.")
-            elif candidate is not best and difference <= 2 * standard_error:
-                equals[candidate.name] = gained
-        if equals:
-            verb, noun = ("are", "differences") if len(equals) > 1 else ("is", "difference")
+    def _gain(self, baseline: Candidate) -> Difference:
+        return compare_scores(self.recommended.scores, baseline.scores, self.test_share)
+
+    def _error_remarks(self) -> tuple[str, ...]:
+        chosen = self.recommended
+        if self.task == "regression":
+            error = shown(chosen.measures["RMSE"], 3)
+            first = f"On rows it has not seen, its predictions are off by {error} (root mean square)."
+            common = "always answering the mean"
+        else:
+            wrong = 1 - float(np.mean(chosen.predictions == self.data.y))
+            first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
+            common = "always naming the commonest class"
+        gains = [self._gain(baseline) for baseline in self.candidates if baseline.is_baseline]
+        sizes = [plus_minus(gain.mean, gain.standard_error) for gain in gains]
+        return (first, *(f"Against {common} it gains {size} in {self.score_name}." for size in sizes))
+
+    def _noise_remarks(self) -> tuple[str, ...]:
+        chosen, remarks = self.recommended, []
+        if chosen is not self.best:
+            loss = self.against_best(chosen)
+            size = plus_minus(loss.mean, loss.standard_error)
             remarks.append(
-                f"{_joined(list(equals))} {verb} as good within the noise of the folds ({noun} "
-                f"{_joined(list(equals.values()))})."
+                f"{self.best.name} scores {size} more, which is within the noise of the folds; {chosen.name} "
+                "is the simplest model that close."
+            )
+        others = {}
+        for candidate in self.candidates:
+            if candidate.is_baseline or candidate in (chosen, self.best):
+                continue
+            loss = self.against_best(candidate)
+            if loss.mean <= loss.standard_error:
+                others[candidate.name] = plus_minus(loss.mean, loss.standard_error)
+        if others:
+            verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
+            remarks.append(
+                f"{joined(list(others))} {verb} as good within the noise of the folds ({noun} to the best "
+                f"{joined(list(others.values()))})."
             )
         return tuple(remarks)
+
+    def _clustering_headline(self) -> str:
+        best = self.best
+        groups = int(best.parameters["n_clusters"])
+        score = f"{self.score_name} {best.score:.2f}"
+        if best.score < CLEAR_SILHOUETTE:
+            return f"No clear groups in {self.data.name}: the best split, into {groups}, has {score}"
+        return f"{self.data.name} falls best into {groups} groups: {score}"
 
     def _clustering_remarks(self) -> tuple[str, ...]:
         best = self.best
         strength = (
             "strong" if best.score > 0.5 else ("reasonable" if best.score >= CLEAR_SILHOUETTE else "weak")
         )
-        sizes = np.bincount(best.predictions)
+        sizes = np.bincount(best.predictions[best.predictions >= 0])
         return (
             f"The groups explain {best.measures['explained']:.0%} of the variance of the columns.",
-            f"They have {_joined([str(size) for size in sorted(sizes, reverse=True)])} rows.",
+            f"They have {joined([str(size) for size in sorted(sizes, reverse=True)])} rows.",
             f"A silhouette of {best.score:.2f} speaks of {strength} structure: 1 means groups far apart, "
             "0 groups that touch.",
         )
@@ -235,11 +307,6 @@ def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, 
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
 
 
-def _paired(one: Candidate, other: Candidate) -> tuple[float, float]:
-    """Mean and standard error of the difference of scores, fold by fold."""
-    difference = one.scores - other.scores
-    return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(difference.size))
-
-
-def _joined(words: list[str]) -> str:
+def joined(words: list[str]) -> str:
+    """Words as one lists them: "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

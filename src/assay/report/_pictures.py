@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.display import house_style, plot, plot_predictions
+from assay.display import ClassEvidence, house_style, plot, plot_predictions
+from assay.display._predictions import draw_residuals
 from assay.display._style import ACCENT, FAINT_INK, GRID, INK, PALETTE
 from assay.report._comparison import Candidate, Comparison
 
@@ -35,9 +36,14 @@ def overview(comparison: Comparison) -> Picture:
         )
         return _picture(lambda ax: _draw_sizes(comparison, ax), caption, "overview", size=(6.4, 2.7))
     shown = len(comparison.candidates)
-    caption = (
-        "Mean R² over the folds; the bar reaches two standard errors to each side, faint dots are the folds. "
+    meaning = (
         "1 is perfect, 0 no better than the mean."
+        if comparison.task == "regression"
+        else "1 is perfect; the baseline always names the commonest class."
+    )
+    caption = (
+        f"Mean {comparison.score_name} over the splits; the bar reaches two standard errors to each side, "
+        f"faint dots are the splits. {meaning}"
     )
     return _picture(
         lambda ax: _draw_scores(comparison, ax), caption, "overview", size=(6.4, 0.8 + 0.42 * shown)
@@ -46,59 +52,115 @@ def overview(comparison: Comparison) -> Picture:
 
 def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator[Picture]:
     """The pictures of one candidate; `key` makes the names inside the SVG unique on the page."""
+    draw = {"clustering": _of_clusters, "regression": _of_regression, "classification": _of_classes}
+    for name, caption, on_axes in draw[comparison.task](comparison, candidate):
+        yield _picture(on_axes, caption, f"{key}-{name}")
+
+
+OnAxes = Callable[[Any], Any]
+Drawn = Iterator[tuple[str, str, OnAxes]]
+"""Name, caption and drawing of each picture."""
+
+
+def _of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
     data = comparison.data
-    if comparison.task == "clustering":
-        yield _picture(
-            lambda ax: plot(candidate.model, data.X, ax=ax),
-            "The rows in the plane that shows most of their spread; shading: the nearest centre there.",
-            f"{key}-map",
+    yield (
+        "map",
+        "The rows in the plane that shows most of their spread; shading: the nearest centre there.",
+        lambda ax: plot(candidate.model, data.X, ax=ax),
+    )
+    if candidate is comparison.best:
+        yield (
+            "restarts",
+            "Each restart of the algorithm ends in a local minimum; the lowest is kept.",
+            lambda ax: plot(candidate.model, ax=ax, kind="restarts"),
         )
-        if candidate is comparison.best:
-            yield _picture(
-                lambda ax: plot(candidate.model, ax=ax, kind="restarts"),
-                "Each restart of the algorithm ends in a local minimum; the lowest is kept.",
-                f"{key}-restarts",
-            )
-        return
-    yield _picture(
-        lambda ax: plot_predictions(data.y, candidate.predictions, ax=ax, name="predicted, out of fold"),
+
+
+def _of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
+    data = comparison.data
+    yield (
+        "predictions",
         "Each row predicted by a model that has not seen it; on the dashed line the prediction is right. "
         "R² here is over all rows at once.",
-        f"{key}-predictions",
+        lambda ax: plot_predictions(data.y, candidate.predictions, ax=ax, name="predicted, out of fold"),
     )
-    for kind, caption in _further_kinds(comparison, candidate):
-        yield _picture(_on_axes(candidate.model, data.X, data.y, kind), caption, f"{key}-{kind}")
-
-
-def _on_axes(model: Any, X: Any, y: Any, kind: str) -> Callable[[Any], Any]:
-    return lambda ax: plot(model, X, y, ax=ax, kind=kind)
-
-
-def _further_kinds(comparison: Comparison, candidate: Candidate) -> Iterator[tuple[str, str]]:
-    n_rows, n_features = comparison.data.X.shape
-    if candidate.name == "LinearRegression":
-        yield "coefficients", "Change of the prediction for one standard deviation more in each column."
-    if candidate.name == "Ridge":
+    if not candidate.is_baseline:
         yield (
-            "path",
-            "Coefficients of the standardised columns as the penalty grows; the dashed line is the choice.",
+            "residuals",
+            "What the out-of-fold predictions miss; a pattern here is something the model does not see.",
+            lambda ax: draw_residuals(data.y, candidate.predictions, ax),
         )
-        yield "leave_one_out", "Error of predicting each row from all others, by penalty."
-        yield "coefficients", "Coefficients of the standardised columns at the chosen penalty."
-    if candidate.name == "KernelRidge":
-        if n_features == 1:
-            yield "curve", "The fitted function of the standardised column, and the rows."
-        if n_rows <= PATH_ROWS:
-            yield (
-                "leave_one_out",
-                "Error of predicting each row from all others, by penalty, at the chosen width.",
-            )
+    yield from _of_the_model(comparison, candidate)
+
+
+def _of_classes(comparison: Comparison, candidate: Candidate) -> Drawn:
+    data = comparison.data
+    assert data.y is not None
+    evidence = ClassEvidence(
+        data.y, candidate.predictions, candidate.probabilities, data.labels, data.classes
+    )
+    yield (
+        "confusion",
+        "Each row classified by a model that has not seen it: the diagonal is right.",
+        lambda ax: evidence.plot("confusion", ax=ax),
+    )
+    if candidate.is_baseline:
+        return
+    if candidate.probabilities is not None:
+        for kind, caption in PROBABILITY_PICTURES.items():
+            yield kind, caption, _evidence(evidence, kind)
+    yield from _of_the_model(comparison, candidate)
+
+
+def _evidence(evidence: ClassEvidence, kind: str) -> OnAxes:
+    return lambda ax: evidence.plot(kind, ax=ax)
+
+
+PROBABILITY_PICTURES = {
+    "roc": "True against false alarms as the threshold moves, out of fold; the dashed line is guessing.",
+    "precision_recall": "How many of the rows named are right, against how many of the right rows are named; "
+    "dashed: naming at random.",
+    "calibration": "Whether rows given a probability turn out that often, out of fold; dashed: they do.",
+}
+
+MODEL_PICTURES = {
+    "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
+    "path": "Coefficients as the penalty grows; the dashed line is the choice.",
+    "effects": "What each column adds to the prediction.",
+    "leave_one_out": "Error of predicting each row from all others, by penalty.",
+    "coefficients": "Change for one standard deviation more in each column.",
+}
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "LinearRegression": ("coefficients",),
+    "Ridge": ("path", "coefficients"),
+    "Lasso": ("path", "coefficients"),
+    "HuberRegressor": ("coefficients",),
+    "SplineRegression": ("effects",),
+    "LogisticRegression": ("map", "coefficients"),
+    "LinearSVC": ("map", "coefficients"),
+}
+
+
+def _of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
+    """Pictures of the model that was fitted on all rows."""
+    data = comparison.data
+    kinds = list(KINDS.get(candidate.name, ()))
+    if candidate.name == "KernelRidge" and len(data.X) <= PATH_ROWS:
+        kinds.append("leave_one_out")
+    for kind in kinds:
+        yield kind, MODEL_PICTURES[kind], _on_axes(candidate.model, data.X, data.y, kind)
+
+
+def _on_axes(model: Any, X: Any, y: Any, kind: str) -> OnAxes:
+    return lambda ax: plot(model, X, y, ax=ax, kind=kind)
 
 
 def _draw_scores(comparison: Comparison, ax: Any) -> None:
     candidates = comparison.candidates[::-1]
     for place, candidate in enumerate(candidates):
-        color = ACCENT if candidate is comparison.best else PALETTE[0]
+        color = ACCENT if candidate is comparison.recommended else PALETTE[0]
         ax.plot(
             candidate.scores,
             np.full(candidate.scores.size, place),
@@ -116,7 +178,8 @@ def _draw_scores(comparison: Comparison, ax: Any) -> None:
             capsize=3,
             markersize=7,
         )
-    ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
+    if comparison.task == "regression":
+        ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
     ax.set_yticks(range(len(candidates)), [candidate.name for candidate in candidates])
     ax.set_ylim(-0.6, len(candidates) - 0.4)
     ax.grid(axis="y", visible=False)

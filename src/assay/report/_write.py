@@ -1,4 +1,4 @@
-"""Writing a report and its model, both or neither."""
+"""Writing a report, its model and its numbers: all of them or none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import NamedTuple
 from assay.report._comparison import Comparison
 from assay.report._errors import ReportError
 from assay.report._html import render
+from assay.report._results import about_model, to_json
 
 REPORT = "report.html"
 MODEL = "model.assay"
+RESULTS = "results.json"
 
 
 class Written(NamedTuple):
@@ -20,44 +22,57 @@ class Written(NamedTuple):
 
     report: Path
     model: Path
+    results: Path
 
 
-def check_folder(folder: str | Path) -> Path:
-    """Refuse a folder that cannot be written to, before any work is done; nothing is created."""
+def check_folder(folder: str | Path, *, force: bool = False) -> Path:
+    """Refuse a folder that cannot be written to, before any work is done; nothing is created.
+
+    Parameters
+    ----------
+    folder : path
+    force : bool, default=False
+        Whether files of an earlier report may be replaced.
+    """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise ReportError(f"The output {folder} is a file; name a folder with --output.")
     nearest = next((place for place in (folder, *folder.absolute().parents) if place.exists()), Path("/"))
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise ReportError(f"The output folder {folder} cannot be written to; name another with --output.")
-    for name in (REPORT, MODEL):
+    for name in (REPORT, MODEL, RESULTS):
         if (folder / name).is_dir():
             raise ReportError(
                 f"{folder / name} is a folder, in the way of a file; name another with --output."
             )
+        if (folder / name).exists() and not force:
+            raise ReportError(
+                f"{folder / name} exists; name another folder with --output, or replace it with --force."
+            )
     return folder
 
 
-def write(comparison: Comparison, folder: str | Path) -> Written:
-    """Write the report and the best model into a folder, made if needed.
+def write(comparison: Comparison, folder: str | Path, *, force: bool = False) -> Written:
+    """Write the report, the recommended model and the numbers into a folder, made if needed.
 
     The files are written under other names first and take their places at the end: an error on the way leaves
     what was there before untouched, and no part of the new files.
     """
     from assay.persistence import save
 
-    folder = check_folder(folder)
-    places = Written(folder / REPORT, folder / MODEL)
+    folder = check_folder(folder, force=force)
+    places = Written(*(folder / name for name in (REPORT, MODEL, RESULTS)))
     page = render(comparison, model_path=str(places.model))
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".assay-", dir=folder) as scratch:
-            report, model = Path(scratch) / REPORT, Path(scratch) / MODEL
-            report.write_text(page, encoding="utf-8")
-            save(comparison.best.model, model)
-            os.replace(model, places.model)
-            os.replace(report, places.report)
+            drafts = Written(*(Path(scratch) / place.name for place in places))
+            drafts.report.write_text(page, encoding="utf-8")
+            drafts.results.write_text(to_json(comparison), encoding="utf-8")
+            save(comparison.recommended.model, drafts.model, about=about_model(comparison))
+            for draft, place in zip(drafts, places, strict=True):
+                os.replace(draft, place)
     except BaseException as error:
         for place in made:
             if place.is_dir() and not any(place.iterdir()):
