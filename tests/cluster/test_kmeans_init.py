@@ -33,10 +33,24 @@ def test_plus_plus_draws_by_squared_distance():
 
 @pytest.mark.spec("rudi/M7.3", "sangnier/KM-M3")
 def test_buckets_draw_like_one_cumulative_sum(monkeypatch, blobs, rng):
+    monkeypatch.setattr(_init, "SMALL_ROWS", 0)
     weight = rng.uniform(size=len(blobs))
     whole = _init.plus_plus(pool(blobs, weight), 15, np.random.default_rng(4))
     monkeypatch.setattr(_init, "BUCKET_ROWS", 37)
     assert_array_equal(_init.plus_plus(pool(blobs, weight), 15, np.random.default_rng(4)), whole)
+
+
+@pytest.mark.parametrize("kind", ["k-means++", "greedy-k-means++"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_one_loop_draws_what_walks_draw(monkeypatch, blobs, rng, kind, dtype, weighted):
+    weight = rng.integers(0, 3, size=len(blobs)) if weighted else None
+    rows_pool = pool(blobs.astype(dtype), weight)
+    small = [_init.INITS[kind](rows_pool, 9, np.random.default_rng(seed)) for seed in range(5)]
+    monkeypatch.setattr(_init, "SMALL_ROWS", 0)
+    for seed, centers in enumerate(small):
+        assert centers.dtype == dtype
+        assert_array_equal(_init.INITS[kind](rows_pool, 9, np.random.default_rng(seed)), centers)
 
 
 @pytest.mark.spec("rudi/T7.4", "peyre/T3")
@@ -73,6 +87,7 @@ def test_greedy_draws_are_better_on_average_than_single_ones(blobs):
 
 
 def test_greedy_draws_may_be_compared_on_fewer_rows(monkeypatch, blobs, rng):
+    monkeypatch.setattr(_init, "SMALL_ROWS", 0)
     weight = rng.uniform(size=len(blobs))
     monkeypatch.setattr(_init, "TRIAL_ROWS", 40)
     dense = _init.greedy_plus_plus(pool(blobs, weight), 8, np.random.default_rng(1))

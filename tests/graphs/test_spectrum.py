@@ -27,6 +27,7 @@ from assay.graphs import (
     trace_optimum,
 )
 from assay.graphs._lanczos import lanczos
+from assay.graphs._spectrum import is_thin
 
 
 def graph(n, seed, density=0.5):
@@ -74,12 +75,14 @@ def test_sums_of_eigenvalues_are_below_the_best_of_all_partitions(seed, k):
 
 @pytest.mark.spec("sangnier/SG-P4", "sangnier/SG-T5")
 @pytest.mark.parametrize("kind", ["symmetric", "unnormalized"])
-@pytest.mark.parametrize("form", ["sparse", "full"])
-def test_the_iteration_finds_what_the_decomposition_finds(kind, form):
+@pytest.mark.parametrize(
+    ("form", "method"), [("sparse", "lanczos"), ("full", "lanczos"), ("sparse", "inverse")]
+)
+def test_the_iteration_finds_what_the_decomposition_finds(kind, form, method):
     X = TwoMoons(noise_std=0.1).sample(500, random_state=1).X
     W = nearest_neighbors_graph(X, 12) if form == "sparse" else gaussian_graph(X, 0.3)
-    found = minor_eigenpairs(W, 6, laplacian=kind, tol=1e-10, method="lanczos")
-    assert found.method == "lanczos"
+    found = minor_eigenpairs(W, 6, laplacian=kind, tol=1e-10, method=method)
+    assert found.method == method
     assert found.converged
     M = laplacian(W, kind)
     values, vectors = np.linalg.eigh(M.toarray() if sparse.issparse(M) else M)
@@ -91,13 +94,14 @@ def test_the_iteration_finds_what_the_decomposition_finds(kind, form):
     assert values[6] - 1e-10 <= found.next_value <= 1.1 * values[6]
 
 
-def test_multiple_eigenvalues_are_found_as_often_as_they_are_there():
+@pytest.mark.parametrize("method", ["lanczos", "inverse"])
+def test_multiple_eigenvalues_are_found_as_often_as_they_are_there(method):
     grid = np.stack(np.meshgrid(np.arange(22.0), np.arange(22.0)), axis=-1).reshape(-1, 2)
     W = epsilon_graph(grid, 1.0)  # a square: its eigenvalues come in pairs
     expected = np.linalg.eigvalsh(laplacian(W, "symmetric").toarray())[:6]
     assert expected[2] - expected[1] < 1e-10
     for seed in range(3):
-        found = minor_eigenpairs(W, 6, method="lanczos", random_state=seed)
+        found = minor_eigenpairs(W, 6, method=method, random_state=seed)
         assert_allclose(found.values, expected, atol=1e-9)
 
 
@@ -207,3 +211,13 @@ def test_bad_parameters_are_refused():
             call()
     with pytest.raises(ValueError, match="symmetric"):
         trace_optimum([[0.0, 1.0], [0.0, 0.0]], 1)
+
+
+def test_graphs_of_the_plane_are_thin_and_others_are_not():
+    rng = np.random.default_rng(3)
+    plane, space = rng.normal(size=(1500, 2)), rng.normal(size=(1500, 6))
+    assert is_thin(nearest_neighbors_graph(plane, 8))
+    assert not is_thin(nearest_neighbors_graph(space, 8))
+    assert not is_thin(gaussian_graph(plane[:50], 1.0))
+    assert minor_eigenpairs(nearest_neighbors_graph(plane, 8), 4).method == "inverse"
+    assert minor_eigenpairs(nearest_neighbors_graph(space, 8), 4).method == "lanczos"

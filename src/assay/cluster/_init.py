@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from assay.cluster import _kmeans_loops as loops
 from assay.cluster._centers import table
+from assay.cluster._seed_loops import draw_seeds
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
 SAMPLE_ROWS = 2**18
 BUCKET_ROWS = 1024
 TRIAL_ROWS = 2**16
+SMALL_ROWS = 2**13  # up to here one loop draws all seeds: a walk a draw would cost more
 PROJECTION_SEED = 5489
 
 
@@ -72,6 +74,8 @@ def _direction(n_features: int) -> NDArray:
 def plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
     """k-means++: the first row uniformly, then one draw a centre with probability ∝ w · D(x)²."""
     uniforms = random.random(n_clusters)
+    if _is_small(pool):
+        return _seeds_of_small(pool, uniforms[:, np.newaxis])
     centers = _start(pool, n_clusters, uniforms[0])
     seeds = _no_seeds(pool)
     for j in range(1, n_clusters):
@@ -89,6 +93,8 @@ def greedy_plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -
     The draws see all rows; candidates are compared on at most `TRIAL_ROWS` of them.
     """
     uniforms = random.random((n_clusters, 2 + int(np.log(n_clusters))))
+    if _is_small(pool):
+        return _seeds_of_small(pool, uniforms)
     centers = _start(pool, n_clusters, uniforms[0, 0])
     seeds = _no_seeds(pool)
     shown, trial = _trial(pool)
@@ -104,6 +110,19 @@ def greedy_plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -
         # Candidates that differ by rounding only are equal, and the first is taken.
         centers[j] = candidates[np.argmax(potentials <= potentials.min() * (1.0 + 1e-9))]
     return centers
+
+
+def _is_small(pool: Pool) -> bool:
+    return not pool.data.is_sparse and pool.data.shape[0] <= SMALL_ROWS
+
+
+def _seeds_of_small(pool: Pool, uniforms: NDArray) -> NDArray:
+    chosen = np.empty(len(uniforms), dtype=np.int64)
+    weight = np.empty(0, dtype=pool.data.dtype) if pool.data.weight is None else pool.data.weight
+    X: NDArray = pool.data.X
+    n_drawn = draw_seeds(X, weight, pool.order, uniforms, chosen)
+    chosen[n_drawn:] = chosen[0]
+    return X[chosen]
 
 
 def farthest(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:

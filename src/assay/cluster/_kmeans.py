@@ -317,5 +317,21 @@ or callable, default="greedy-k-means++"
             )
 
 
+def assign_until_settled(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> NDArray:
+    """Labels that the iteration of `KMeans` reaches from given centres, without anything else of a fit."""
+    watch = Watch(None, None, None, n_runs=1, max_iter=max_iter)
+    result = lloyd(
+        data,
+        start,
+        tol=tol,
+        max_iter=max_iter,
+        empty_clusters="reseed",
+        watch=watch,
+        report=_attributes,
+    )
+    assert result.labels is not None
+    return result.labels
+
+
 def _attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
     return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}

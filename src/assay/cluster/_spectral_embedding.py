@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from assay.cluster._clusterer import numbered_by_appearance
 from assay.cluster._empty import count_distinct
-from assay.cluster._kmeans import KMeans
+from assay.cluster._init import greedy_plus_plus, open_pool
+from assay.cluster._kmeans import KMeans, assign_until_settled
 from assay.cluster._spectral_affinity import Reach
 from assay.graphs import both_cuts, sweep_cut
 from assay.randomness import spawn
@@ -78,20 +79,38 @@ def round_rows(
         return Rounded(labels, centers, np.empty(0), 2, True)
     n_distinct = count_distinct(MemoryRows(embedding), n_clusters)
     sample_weight = weight if rounding == "weighted_kmeans" else None
-    best, least = None, np.inf
-    for start in spawn(random, n_init):
-        model = KMeans(n_distinct, max_iter=MAX_ITER, tol=KMEANS_TOL, random_state=start)
-        model.fit(embedding, sample_weight=sample_weight)
-        ratio, norm = both_cuts(W, model.labels_)
-        value = ratio.value if by_size else norm.value
-        # Restarts that reach the same partition differ by rounding: the first of them is kept.
-        if best is None or value < (1.0 - 1e-9) * least:
-            best, least = model, value
-    assert best is not None
+    start = _best_start(embedding, n_distinct, sample_weight, W, by_size, n_init, random)
+    best = KMeans(n_distinct, init=start, max_iter=MAX_ITER, tol=KMEANS_TOL)
+    best.fit(embedding, sample_weight=sample_weight)
     labels = numbered_by_appearance(best.labels_)
     centers = np.empty_like(best.cluster_centers_)
     centers[labels] = best.cluster_centers_[best.labels_]
     return Rounded(labels, centers, best.inertia_trace_, n_distinct, best.converged_)
+
+
+def _best_start(
+    embedding: NDArray,
+    n_clusters: int,
+    sample_weight: NDArray | None,
+    W: Any,
+    by_size: bool,
+    n_init: int,
+    random: Any,
+) -> NDArray:
+    """The initial centres from which Lloyd's iteration reaches the least cut."""
+    data = MemoryRows(embedding, None, sample_weight)
+    pool = open_pool(data, random)
+    best, least = None, np.inf
+    for restart in spawn(random, n_init):
+        start = greedy_plus_plus(pool, n_clusters, restart)
+        labels = assign_until_settled(data, start, tol=KMEANS_TOL, max_iter=MAX_ITER)
+        ratio, norm = both_cuts(W, labels)
+        value = ratio.value if by_size else norm.value
+        # Restarts that reach the same partition differ by rounding: the first of them is kept.
+        if best is None or value < (1.0 - 1e-9) * least:
+            best, least = start, value
+    assert best is not None
+    return best
 
 
 class Extension(NamedTuple):

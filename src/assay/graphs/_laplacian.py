@@ -108,6 +108,10 @@ class Scaled:
         """M/scale times vectors (in columns)."""
         return vectors - self.adjacency(vectors)
 
+    def tosparse(self) -> Any:
+        """M/scale as a sparse matrix, for sparse weights."""
+        return sparse.csc_array(sparse.eye_array(self.shape[0]) - self.W)
+
     def toarray(self) -> NDArray:
         """M/scale as a full matrix."""
         A = (

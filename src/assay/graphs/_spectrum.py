@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from scipy.sparse import csc_array, eye_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
 
 from assay.graphs._lanczos import Lanczos, Stop, lanczos
 from assay.graphs._laplacian import LAPLACIANS, Scaled
@@ -16,6 +19,12 @@ from assay.graphs._weights import Weights, as_weights, is_sparse
 from assay.parameters import refusal
 from assay.randomness import RandomState, generator
 from assay.rows import alone
+
+THIN = 3.5
+"""Mean reach of the edges, over √n, up to which inverse iteration is tried (graphs of k-NN measured)."""
+
+SHIFT = 1e-4
+"""What is added to the eigenvalues of M, between 0 and 2, before it is inverted."""
 
 DENSE = 400
 """Vertices up to which all eigenpairs of the full matrix are cheaper than an iteration."""
@@ -43,7 +52,7 @@ class Spectrum(NamedTuple):
     converged : bool
         Whether the residuals met the tolerance.
     method : str
-        "dense", "lanczos" or "components" (nothing but null vectors was asked for).
+        "dense", "lanczos", "inverse" or "components" (nothing but null vectors was asked for).
     """
 
     values: NDArray
@@ -72,8 +81,9 @@ def minor_eigenpairs(
 
     The null vectors are known, one for each component: only the others are looked for, on their complement.
     Small graphs are decomposed whole; for others, Lanczos' iteration runs on the normalised adjacency, whose
-    major eigenvectors are the minor ones of the Laplacian. A last run on the complement of what was found
-    looks for an eigenvalue that was passed over, as happens with multiple ones.
+    major eigenvectors are the minor ones of the Laplacian, or on the inverse of the Laplacian where its
+    factors are thin. A last run on the complement of what was found looks for an eigenvalue that was passed
+    over, as happens with multiple ones.
 
     Parameters
     ----------
@@ -89,7 +99,9 @@ def minor_eigenpairs(
         Largest number of cycles of the iteration.
     random_state
         Where the start of the iteration comes from.
-    method : {"auto", "dense", "lanczos"}
+    method : {"auto", "dense", "lanczos", "inverse"}
+        "inverse" factorises the sparse Laplacian and iterates with solves: for graphs of points in the plane,
+        whose factors have few entries, it is several times faster; in more dimensions they fill up.
 
     Returns
     -------
@@ -149,14 +161,32 @@ def find_minor_eigenpairs(
             # With more components than pairs the next eigenvalue is 0 too; else it is positive and unknown.
             upcoming = 0.0 if n_components > n_pairs else np.nan
             found = Found(np.empty((n, 0)), upcoming, 1, True, "components")
-        elif n <= (DENSE if method == "auto" else 0) or 8 * n_pairs + 80 > n or method == "dense":
+        elif method == "dense" or 8 * n_pairs + 80 > n or (n <= DENSE and method == "auto"):
             found = _dense(matrix, null, n_rest)
         else:
-            found = _Iteration(matrix, null, n_rest, tol, max_iter, random_state, watch).run()
+            inverse = method == "inverse" or (method == "auto" and is_thin(W))
+            inverse = inverse and matrix.is_sparse
+            operator = _Inverse(matrix) if inverse else _Adjacency(matrix)
+            found = _Iteration(operator, null, n_rest, tol, max_iter, random_state, watch).run()
         return _measured(matrix, null, found, n_components, component, tol)
 
     # BLAS threads help with large full matrices only; elsewhere they cost more than they save.
     return alone(find) if is_sparse(W) or W.shape[0] <= DENSE else find()
+
+
+def is_thin(W: Weights) -> bool:
+    """Whether the vertices of a sparse graph can be put in a row so that edges are short, as in the plane.
+
+    Then a factorisation has few entries more than the graph. Edges of points in the plane reach over some √n
+    places in the order of Cuthill and McKee, those of more dimensions over many more.
+    """
+    if not is_sparse(W) or not np.diff(W.indptr).all():
+        return False
+    n = W.shape[0]
+    place = np.empty(n, dtype=np.int64)
+    place[reverse_cuthill_mckee(W, symmetric_mode=True)] = np.arange(n)
+    first = np.minimum.reduceat(place[W.indices], W.indptr[:-1])
+    return bool(np.maximum(place - first, 0).mean() <= THIN * np.sqrt(n))
 
 
 def null_vectors(component: NDArray, weight: NDArray, n_vectors: int) -> NDArray:
@@ -197,12 +227,64 @@ def _dense(matrix: Scaled, null: NDArray, n_rest: int) -> Found:
     return Found(vectors[:, :n_rest], upcoming, 1, True, "dense")
 
 
+class _Adjacency:
+    """I − M: the minor eigenvectors of M are the major ones of the normalised adjacency."""
+
+    method = "lanczos"
+    least_basis = 40
+
+    def __init__(self, matrix: Scaled) -> None:
+        self.apply = matrix.adjacency
+        self.is_sparse = matrix.is_sparse
+
+    def value(self, ritz: float) -> float:
+        """Eigenvalue of M."""
+        return 1.0 - ritz
+
+    def bound(self, values: NDArray, residuals: NDArray) -> NDArray:
+        """Bound on the residuals of M."""
+        return residuals
+
+
+class _Inverse:
+    """(M + σI)⁻¹ by a sparse factorisation: few steps, each a solve, where the factor has few entries more.
+
+    M u − (1/θ − σ) u = −(M + σI)(A u − θ u)/θ bounds the residual of M, whose eigenvalues end at 2.
+    """
+
+    method = "inverse"
+    least_basis = 16
+    is_sparse = True
+
+    def __init__(self, matrix: Scaled) -> None:
+        shifted = matrix.tosparse() + SHIFT * eye_array(matrix.weight.size)
+        # Positive definite: no pivoting, and an order that keeps the symmetry.
+        self.factor = splu(
+            csc_array(shifted),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+    def apply(self, block: NDArray) -> NDArray:
+        """Solve for a block, vectors in columns."""
+        return np.asarray(self.factor.solve(np.ascontiguousarray(block)))
+
+    def value(self, ritz: float) -> float:
+        """Eigenvalue of M."""
+        return 1.0 / ritz - SHIFT
+
+    def bound(self, values: NDArray, residuals: NDArray) -> NDArray:
+        """Bound on the residuals of M."""
+        return (2.0 + SHIFT) * residuals / values
+
+
 class _Iteration:
     """Lanczos' iteration on the complement of the null space, and a last look for what it passed over."""
 
     def __init__(
         self,
-        matrix: Scaled,
+        operator: _Adjacency | _Inverse,
         null: NDArray,
         n_rest: int,
         tol: float,
@@ -210,7 +292,7 @@ class _Iteration:
         random_state: RandomState,
         watch: Callable[[], bool],
     ) -> None:
-        self.matrix, self.n_rest, self.tol = matrix, n_rest, tol
+        self.operator, self.n_rest, self.tol = operator, n_rest, tol
         self.locked = np.ascontiguousarray(null.T)
         self.random = generator(random_state)
         self.watch, self.left, self.n_iter = watch, max_iter, 0
@@ -225,19 +307,21 @@ class _Iteration:
             worst = float(values.min())
             probe = self._search(1, self._is_decided(worst), known)
             if probe.ritz_values[0] <= worst or not probe.converged:
-                upcoming, converged = 1.0 - float(probe.ritz_values[0]), probe.converged
+                upcoming = self.operator.value(float(probe.ritz_values[0]))
+                converged = probe.converged
                 break
             values = np.append(values, probe.ritz_values[0])
             kept = np.argsort(-values, kind="stable")[: self.n_rest]
             values, vectors = values[kept], np.concatenate([vectors, probe.vectors])[kept]
-        return Found(vectors.T, upcoming, self.n_iter, converged, "lanczos")
+        return Found(vectors.T, upcoming, self.n_iter, converged, self.operator.method)
 
     def _search(self, n_wanted: int, stop: Stop, locked: NDArray) -> Lanczos:
         # A product with a full matrix costs what reading it costs: a block of vectors is then nearly free.
-        n_block = 1 if self.matrix.is_sparse else min(max(n_wanted, 2), 8)
-        n_blocks = -(-max(2 * n_wanted + 20, 40) // n_block)
+        n_block = 1 if self.operator.is_sparse else min(max(n_wanted, 2), 8)
+        least = self.operator.least_basis
+        n_blocks = -(-max(2 * n_wanted + least // 2, least) // n_block)
         found = lanczos(
-            self.matrix.adjacency,
+            self.operator.apply,
             self.random.standard_normal((n_block, locked.shape[1])),
             n_wanted,
             stop=stop,
@@ -251,7 +335,7 @@ class _Iteration:
         return found
 
     def _is_exact(self, values: NDArray, residuals: NDArray) -> bool:
-        return bool(residuals.max() <= 0.5 * self.tol)
+        return bool(self.operator.bound(values, residuals).max() <= 0.5 * self.tol)
 
     def _is_decided(self, worst: float) -> Stop:
         """Whether the best vector of the complement is surely worse than all found, or exact and better."""
