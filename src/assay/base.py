@@ -234,6 +234,11 @@ class Watch:
             self._root = estimator._init_callback_context(task_name="fit", max_subtasks=n_runs)
             self._root.call_on_fit_task_begin(estimator=estimator, **self._data)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody listens."""
+        return self._root is None
+
     @contextmanager
     def run(self, name: str = "restart") -> Iterator[None]:
         """One restart of the solver."""

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
+from assay.cluster import KMeans, _lloyd
 from assay.cluster import _kmeans_center_loops as center_loops
 from assay.cluster import _kmeans_loops as loops
 from assay.cluster._centers import place, table
@@ -189,3 +191,37 @@ def test_loops_over_centres_are_those_of_numpy():
     center_loops.nearest_gaps(many.points, exact := np.empty(80))
     assert_allclose(many.gaps(), exact, rtol=1e-6)
     assert np.all(many.gaps() <= exact)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("tol", [0.0, 1e-2])
+def test_the_loop_of_small_tables_is_the_iteration(monkeypatch, rng, dtype, weighted, offset, tol):
+    X = (rng.normal(size=(400, 3)) + offset).astype(dtype)
+    X[200:220] = X[:20]
+    weight = rng.integers(0, 3, size=400) if weighted else None
+    options = {"init": X[:7].copy(), "tol": tol, "max_iter": 200}
+    small = KMeans(7, **options).fit(X, sample_weight=weight)
+    monkeypatch.setattr(_lloyd, "SMALL_WORK", 0)
+    walked = KMeans(7, **options).fit(X, sample_weight=weight)
+    assert small.n_iter_ == walked.n_iter_
+    assert_array_equal(small.labels_, walked.labels_)
+    assert_allclose(small.cluster_centers_, walked.cluster_centers_, rtol=1e-6)
+    assert_allclose(small.inertia_trace_, walked.inertia_trace_, rtol=1e-5)
+    assert small.certificates_.holds
+
+
+def test_a_small_table_whose_cluster_empties_is_left_to_the_walks():
+    X = np.array([[0.0], [0.1], [10.0], [10.1]])
+    model = KMeans(3, init=np.array([[0.0], [10.0], [99.0]])).fit(X)
+    assert len(np.unique(model.labels_)) == 3
+    assert model.certificates_.holds
+
+
+def test_a_small_table_stops_where_it_is_told_to(rng):
+    X = rng.normal(size=(300, 2))
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model = KMeans(6, init=X[:6].copy(), tol=0.0, max_iter=2).fit(X)
+    assert model.n_iter_ == 2
+    assert len(model.inertia_trace_) == 5

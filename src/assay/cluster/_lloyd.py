@@ -14,9 +14,12 @@ from assay.cluster import _kmeans_loops as loops
 from assay.cluster._centers import Centers, longest_row, place, table
 from assay.cluster._empty import update_means
 from assay.cluster._inspection import find_nearest, inspect, mean_variance
-from assay.rows import Block, Rows
+from assay.cluster._small_loops import EMPTY, SETTLED, SPENT, iterate
+from assay.rows import Block, MemoryRows, Rows
 
 TINY_SHARE = 1e-8
+SMALL_WORK = 2**19  # values times clusters up to which one loop does all iterations
+SMALL_ITERATIONS = 2**12
 FEW_DISTANCES = 2**13  # up to here, bounds cost more than the distances they save
 RUN_ROWS = 512
 REACH = 1.0 + 1e-9  # distances between centres are rounded; the bounds built on them are widened by this
@@ -95,6 +98,10 @@ def lloyd(
     keep_steps : bool
         Whether to remember the centres and labels of every iteration.
     """
+    if bounded and not keep_steps and watch.is_idle and _is_small(data, len(start)):
+        result = _lloyd_of_small(data, start, tol=tol, max_iter=max_iter)
+        if result is not None:
+            return result
     shift = np.zeros(data.shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
     n_terms = longest_row(data)
     centers = place(start, shift, n_terms)
@@ -145,6 +152,27 @@ def lloyd(
     settled = converged and unchanged
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
     return Lloyd(centers.given, labels, trace, n_iter, converged, settled, steps)
+
+
+def _is_small(data: Rows, n_clusters: int) -> bool:
+    return isinstance(data, MemoryRows) and not data.is_sparse and data.X.size * n_clusters <= SMALL_WORK
+
+
+def _lloyd_of_small(data: Any, start: NDArray, *, tol: float, max_iter: int) -> Lloyd | None:
+    """The same iteration in one loop; None where a cluster loses its rows, or it goes on and on."""
+    weight = np.empty(0, dtype=data.dtype) if data.weight is None else data.weight
+    centers, labels = start.astype(data.dtype), np.empty(data.shape[0], dtype=np.int32)
+    X = data.X.astype(np.float64, copy=False)
+    mean = np.average(X, axis=0, weights=data.weight)
+    variance = float(np.average(np.square(X - mean).mean(axis=1), weights=data.weight))
+    most = min(max_iter, SMALL_ITERATIONS)
+    trace = np.empty(2 * most + 2)
+    n_iter, n_trace, ending = iterate(data.X, weight, centers, tol * variance, most, labels, trace)
+    if ending == EMPTY or (ending == SPENT and most < max_iter):
+        return None
+    settled = ending == SETTLED
+    n_iter = min(n_iter + 1, max_iter) if settled else n_iter
+    return Lloyd(centers, labels, trace[:n_trace].tolist(), n_iter, ending != SPENT, settled, [])
 
 
 def new_bounds(data: Rows, n_clusters: int) -> Bounds:
