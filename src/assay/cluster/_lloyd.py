@@ -14,7 +14,7 @@ from assay.cluster import _kmeans_loops as loops
 from assay.cluster._centers import Centers, longest_row, place, table
 from assay.cluster._empty import update_means
 from assay.cluster._inspection import find_nearest, inspect, mean_variance
-from assay.cluster._small_loops import EMPTY, SETTLED, SPENT, iterate
+from assay.cluster._small_loops import EMPTY, SETTLED, SPENT, TILE, iterate
 from assay.rows import Block, MemoryRows, Rows
 
 TINY_SHARE = 1e-8
@@ -165,9 +165,13 @@ def _lloyd_of_small(data: Any, start: NDArray, *, tol: float, max_iter: int) -> 
     X = data.X.astype(np.float64, copy=False)
     mean = np.average(X, axis=0, weights=data.weight)
     variance = float(np.average(np.square(X - mean).mean(axis=1), weights=data.weight))
+    n_samples, n_features = X.shape
+    padded = np.zeros((-(-n_samples // TILE) * TILE, n_features))
+    padded[:n_samples] = X
+    tiles = padded.reshape(-1, TILE, n_features).transpose(0, 2, 1).copy()
     most = min(max_iter, SMALL_ITERATIONS)
     trace = np.empty(2 * most + 2)
-    n_iter, n_trace, ending = iterate(data.X, weight, centers, tol * variance, most, labels, trace)
+    n_iter, n_trace, ending = iterate(tiles, n_samples, weight, centers, tol * variance, most, labels, trace)
     if ending == EMPTY or (ending == SPENT and most < max_iter):
         return None
     settled = ending == SETTLED
