@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
 import pytest
-
-matplotlib.use("Agg")
 
 
 @pytest.fixture(autouse=True)
@@ -23,14 +20,6 @@ def _global_random_state_is_untouched(request):
     after = np.random.get_state()
     assert before[2] == after[2]
     assert np.array_equal(before[1], after[1])
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
 
 
 @pytest.fixture

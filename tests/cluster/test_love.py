@@ -261,3 +261,15 @@ def test_bad_tables_are_refused_in_one_sentence():
         OverlappingClustering().fit(X[:, :1])
     with pytest.raises(ValueError, match="All covariances of X are 0"):
         OverlappingClustering().fit(np.ones((9, 4)))
+
+
+def test_noise_of_any_kind_has_a_set_of_two_or_more_pure_variables():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(size=(rng.integers(4, 30), rng.integers(2, 12)))
+        covariance = np.cov(X, rowvar=False)
+        for delta in (0.0, 0.01, 0.05, 0.5):
+            found = pure_sets(covariance.copy(), delta * np.abs(covariance).max())
+            assert found.members
+            assert all(len(group) > 1 for group in found.members)
+            assert all(np.all(np.diff(group) > 0) for group in found.members)

@@ -39,7 +39,7 @@ def test_the_saved_regression_predicts_the_same(tmp_path, regression):
 
 @pytest.mark.usefixtures("_short_page")
 def test_a_failed_save_leaves_nothing(tmp_path, clustering, monkeypatch):
-    def fail(model, path):
+    def fail(model, path, **options):
         path.write_bytes(b"half a mod")
         raise OSError(28, "No space left on device")
 
@@ -54,7 +54,7 @@ def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatc
     (tmp_path / "report.html").write_text("old report")
     (tmp_path / "model.assay").write_text("old model")
 
-    def fail(model, path):
+    def fail(model, path, **options):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(persistence, "save", fail)

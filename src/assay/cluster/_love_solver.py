@@ -29,8 +29,8 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
     """Groups of variables that depend on one factor alone (algorithm 1 of LOVE).
 
     The variables whose covariance with i is within 2δ of the largest in row i make a set; i is pure when i
-    reaches, within 2δ, the largest of the rows of all of them. Sets that meet are intersected. The pair of
-    the largest covariance always makes a set.
+    reaches, within 2δ, the largest of the rows of all of them. Sets that meet are intersected. Where nothing
+    is left, the pair of the largest covariance makes the one set.
     """
     sizes = np.abs(covariance)
     np.fill_diagonal(sizes, -np.inf)
@@ -44,6 +44,8 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
         _merge(groups, np.union1d(near, [variable]))
     found = [reaching(sizes, maxima, group, delta) for group in groups]
     members = sorted((group for group in found if len(group) > 1), key=lambda group: int(group[0]))
+    if not members:  # sets that met had too little in common
+        members = [np.sort(np.unravel_index(int(np.argmax(sizes)), sizes.shape))]
     signs = [np.where(covariance[group[0], group] < 0.0, -1.0, 1.0) for group in members]
     for sign in signs:
         sign[0] = 1.0
