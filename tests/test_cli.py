@@ -111,6 +111,14 @@ def test_without_a_table_the_demonstrations_run(run, monkeypatch):
         ("us_arrests", folder / "clustering"),
     ]
     asked.clear()
+    (folder / "clustering").mkdir(parents=True)
+    for place in (folder, folder / "clustering"):
+        (place / "report.html").write_text("old")
+    assert "clustering/report.html exists" in run("compare").stderr
+    assert asked == []
+    assert run("compare", "--force").exit_code == 0
+    assert len(asked) == 3
+    asked.clear()
     assert run("compare", "--demo", "clustering").exit_code == 0
     assert asked == [("us_arrests", folder)]
     for arguments, sentence in (

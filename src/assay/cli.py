@@ -128,7 +128,7 @@ def application() -> Any:
         model (model.assay) and results.json. Without TABLE it runs on three embedded tables, one a task, each
         with a folder of its own in the output.
         """
-        for name, folder in _tables_to_compare(table, demo, output):
+        for name, folder in _tables_to_compare(table, demo, output, force=force):
             run_compare(
                 name,
                 target=target,
@@ -347,7 +347,9 @@ DEMONSTRATIONS = {"regression": "diabetes", "classification": "breast_cancer", "
 """Embedded tables that show each task."""
 
 
-def _tables_to_compare(table: str | None, demo: str | None, output: Path) -> list[tuple[str, Path]]:
+def _tables_to_compare(
+    table: str | None, demo: str | None, output: Path, *, force: bool
+) -> list[tuple[str, Path]]:
     """Tables to run on and the folder of each: the one given, the demonstration asked for, or all of them."""
     if table is not None and demo is None:
         return [(table, output)]
@@ -356,8 +358,10 @@ def _tables_to_compare(table: str | None, demo: str | None, output: Path) -> lis
     if table is not None:
         raise ReportError("Give a table or --demo, not both.")
     if demo is None:
-        check_folder(output)
-        return [(name, output / task) for task, name in DEMONSTRATIONS.items()]
+        places = [(name, output / task) for task, name in DEMONSTRATIONS.items()]
+        for _, folder in places:
+            check_folder(folder, force=force)
+        return places
     if demo not in DEMONSTRATIONS:
         raise ReportError(f"The demo must be one of {', '.join(DEMONSTRATIONS)}. Got {demo!r} instead.")
     return [(DEMONSTRATIONS[demo], output)]

@@ -83,11 +83,17 @@ def test_test_rows_change_nothing_in_the_fits_they_are_left_out_of(monkeypatch, 
         seen.append((entry.name, frame.index.to_numpy(), target))
         return fit_entry(entry, frame, target, columns, seed)
 
-    fit_entry = supervised.fit_entry
+    def spy_baseline(baseline, frame, target, columns, seed):
+        seen.append(("Baseline", frame.index.to_numpy(), target))
+        return fit_baseline(baseline, frame, target, columns, seed)
+
+    fit_entry, fit_baseline = supervised.fit_entry, supervised.fit_baseline
     monkeypatch.setattr(supervised, "fit_entry", spy)
-    compare(table(X, y), "regression", folds=4, repeats=1, methods=("LinearRegression", "Ridge"))
+    monkeypatch.setattr(supervised, "fit_baseline", spy_baseline)
+    names = ("LinearRegression", "Ridge", "KernelRidge")
+    compare(table(X, y), "regression", folds=4, repeats=1, methods=names)
     folds = list(RepeatedKFold(n_splits=4, n_repeats=1, random_state=0).split(X))
-    for name in ("LinearRegression", "Ridge"):
+    for name in ("Baseline", *names):
         fits = [(rows, target) for who, rows, target in seen if who == name]
         assert len(fits) == 5
         for (rows, target), (train, _) in zip(fits, folds, strict=False):
@@ -182,6 +188,14 @@ def test_progress_counts_up_to_the_end(rng):
 def test_too_few_rows_for_the_folds(n_rows, folds, sentence, rng):
     with pytest.raises(ReportError, match=sentence):
         compare(table(rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)), "regression", folds=folds)
+
+
+def test_a_constant_target_is_refused(rng):
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(ReportError, match=r"The target 'y' is 3\.0 in every row; there is nothing"):
+        compare(table(X, np.full(20, 3.0)), "regression")
+    with pytest.raises(ReportError, match="The target 'y' is a in every row; there is nothing to predict"):
+        compare(table(X, np.full(20, "a")), "classification")
 
 
 def test_constant_and_duplicate_columns_do_no_harm(rng):
@@ -304,7 +318,7 @@ def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
     y = X[:, 0] + rng.normal(size=40)
     comparison = compare(table(X, y), "regression", methods=("LinearRegression", "Ridge"))
     assert set(by_name(comparison)) == {"Baseline", "LinearRegression"}
-    assert comparison.skipped == ("Interrupted: Ridge were left out.",)
+    assert comparison.skipped == ("Interrupted before the end: Ridge left out.",)
     with pytest.raises(KeyboardInterrupt):
         compare(table(X, y), "regression", methods=("Ridge",))
 

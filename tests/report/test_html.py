@@ -175,6 +175,7 @@ def test_one_feature_shows_the_curve_and_skipped_candidates_are_told(rng):
         compare(data, "regression", folds=2, repeats=1), skipped=("Something was left out.",)
     )
     text = render(comparison)
+    assert "The fitted function of the standardised column" in text
     assert "Error of predicting each row from all others" in text
     assert "Something was left out." in text
     assert "A note." in text

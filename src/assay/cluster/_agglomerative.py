@@ -214,8 +214,7 @@ class AgglomerativeClustering(HierarchicalClusterer):
         certificates : Certificates
             From the fitted attributes and the data alone, with a bound on what any partition can reach.
         """
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X, sample_weight)
         leaves, weights, places = self._leaves(data)
         if not np.array_equal(places, self.leaf_rows_):
             raise ValueError("certify takes the rows and weights of the fit; other rows have weight 0 here.")

@@ -22,6 +22,29 @@ class Clusterer(ClusterMixin, Model):
         """Find the clusters and return `labels_`."""
         return self.fit(X, **fit_parameters).labels_
 
+    def _require_memory(self, X: Any, *, instead: str) -> None:
+        """Refuse rows outside memory to a method of pairs; `instead` names what to take for them."""
+        if rows.is_external(X):
+            self._check_parameters()
+            raise ValueError(
+                f"{type(self).__name__} compares all pairs of rows and does not take rows outside memory: "
+                f"{instead}, or bring the rows into memory as an array."
+            )
+
+    def _open_rows_of_fit(self, X: Any, sample_weight: Any = None) -> Any:
+        """The rows of the fit again, in memory, for a method of pairs to certify."""
+        self._require_memory(X, instead="certify on a sample of them")
+        data = self._open_new_rows(X, None, sample_weight)
+        self._require_rows_of_fit(data.shape[0])
+        return data
+
+    def _require_rows_of_fit(self, n_rows: int) -> None:
+        if n_rows != len(self.labels_):
+            raise ValueError(
+                f"X has {n_rows} rows but the model was fitted on {len(self.labels_)}; "
+                "certify takes the rows of the fit."
+            )
+
 
 class PairwiseClusterer(Clusterer):
     """Base of clusterers that compare all pairs of rows, or are given their dissimilarities.
@@ -42,21 +65,9 @@ class PairwiseClusterer(Clusterer):
 
     def _open_pairs(self, X: Any, sample_weight: Any = None, *, instead: str) -> MemoryRows:
         """Rows in memory; `instead` names what to take for rows outside it."""
-        if rows.is_external(X):
-            self._check_parameters()
-            raise ValueError(
-                f"{type(self).__name__} compares all pairs of rows and does not fit on rows outside memory: "
-                f"{instead}, or bring the rows into memory as an array."
-            )
+        self._require_memory(X, instead=instead)
         data: Any = self._open_rows(X, None, sample_weight)
         return data
-
-    def _require_rows_of_fit(self, n_rows: int) -> None:
-        if n_rows != len(self.labels_):
-            raise ValueError(
-                f"X has {n_rows} rows but the model was fitted on {len(self.labels_)}; "
-                "certify takes the rows of the fit."
-            )
 
 
 def numbered_by_appearance(labels: NDArray) -> NDArray:

@@ -261,8 +261,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X, sample_weight)
         return self._measure(self._problem(data))
 
     def _open_fit(self, X: Any, sample_weight: Any) -> MemoryRows:

@@ -196,8 +196,7 @@ class DBSCAN(PairwiseClusterer):
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X, sample_weight)
         rows = data.take(np.arange(data.shape[0]))
         claim = self._claim(data)
         if self._is_precomputed:

@@ -154,8 +154,7 @@ class DivisiveClustering(HierarchicalClusterer):
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        data: Any = self._open_new_rows(X)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X)
         leaves, weights, _ = self._leaves(data)
         return divisive_certificates(self._evidence(leaves, weights, thorough=True))
 

@@ -196,8 +196,7 @@ class HDBSCAN(PairwiseClusterer):
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        data: Any = self._open_new_rows(X)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X)
         rows = data.take(np.arange(data.shape[0]))
         measured = rows_to_measure(len(rows), most_pairs=2**26)
         return hdbscan_certificates(self._measured_tree(), rows, self.metric, measured, whole=True)

@@ -102,8 +102,7 @@ class HierarchicalClusterer(PairwiseClusterer):
         X, sample_weight
             The data that the model was fitted on.
         """
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X, sample_weight)
         leaves, weights, _ = self._leaves(data)
         return cophenetic_correlation(self.tree_, partial(self._dissimilarities, leaves), weights)
 

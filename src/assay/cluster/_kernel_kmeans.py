@@ -275,13 +275,7 @@ class KernelKMeans(RepresenterModel):
         certificates : Certificates
             From the fitted attributes and the data alone; costs an eigendecomposition.
         """
-        self._require_memory(X, instead="certify on a sample of them")
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        if data.shape[0] != len(self.labels_):
-            raise ValueError(
-                f"X has {data.shape[0]} rows but the model was fitted on {len(self.labels_)}; "
-                "certify takes the rows of the fit."
-            )
+        data = self._open_rows_of_fit(X, sample_weight)
         space = FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
         return Certificates(
             [*self._cheap_certificates(space), *spectral_certificates(space, self.labels_, self.n_clusters)]

@@ -96,13 +96,8 @@ class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """The labels of local rows, which must be the rows of the fit; None on a cluster."""
         if not data.local:
             return None
-        labels = np.array(self.labels_, dtype=np.int32)
-        if labels.shape != data.shape[:1]:
-            raise ValueError(
-                f"X has {data.shape[0]} rows but the model was fitted on {len(labels)}; "
-                "certify takes the rows of the fit."
-            )
-        return labels
+        self._require_rows_of_fit(data.shape[0])
+        return np.array(self.labels_, dtype=np.int32)
 
     def _check_number_of_rows(self, data: Rows) -> None:
         n_rows = data.shape[0]

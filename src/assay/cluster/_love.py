@@ -239,7 +239,7 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
                     source=SOURCE,
                 ),
                 Certificate(
-                    "The covariance of the factors is positive definite.",
+                    "The covariance of the factors is one: it has no negative eigenvalue.",
                     "least eigenvalue of Cov(Z)",
                     value=float(spectrum[0]),
                     relation=">=",

@@ -201,9 +201,7 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
         certificates : Certificates
             From the fitted attributes and the data alone; costs a hundred walks over the matrix.
         """
-        self._require_memory(X, instead="certify on a sample of them")
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X, sample_weight)
         distances = self._distances(data)
         weight = NO_WEIGHT if data.weight is None else data.weight
         return Certificates(

@@ -207,8 +207,7 @@ class OPTICS(PairwiseClusterer):
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        data: Any = self._open_new_rows(X)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X)
         rows = data.take(np.arange(data.shape[0]))
         measured = rows_to_measure(len(rows), most_pairs=2**26)
         return optics_certificates(self._measured_plot(), rows, self.metric, measured)

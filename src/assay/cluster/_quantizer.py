@@ -299,13 +299,7 @@ class CentroidClustering(RepresenterModel):
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        self._require_memory(X, instead="certify on a sample of them")
-        data: Any = self._open_new_rows(X, None, sample_weight)
-        if data.shape[0] != len(self.labels_):
-            raise ValueError(
-                f"X has {data.shape[0]} rows but the model was fitted on {len(self.labels_)}; "
-                "certify takes the rows of the fit."
-            )
+        data = self._open_rows_of_fit(X, sample_weight)
         weight = weights_of(Block(data.X, None, data.weight, 0))
         gain = cost = 0.0
         for k in np.unique(self.labels_[weight > 0.0]):

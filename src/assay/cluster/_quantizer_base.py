@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from assay import rows
 from assay.base import IterativeModel, Watch
 from assay.certificates import Certificate
 from assay.cluster._clusterer import Clusterer
@@ -55,15 +54,6 @@ class RepresenterModel(Clusterer, IterativeModel):
         self.restart_inertias_ = costs
         self.inertia_trace_ = np.array(best.trace)
         return best
-
-    def _require_memory(self, X: Any, *, instead: str) -> None:
-        """Refuse rows outside memory to a method of pairs; `instead` names what to take for them."""
-        if rows.is_external(X):
-            self._check_parameters()
-            raise ValueError(
-                f"{type(self).__name__} compares all pairs of rows and does not take rows outside memory: "
-                f"{instead}, or bring the rows into memory as an array."
-            )
 
     def _require_rows(self, data: Rows) -> None:
         """Refuse more clusters than rows; fewer distinct rows than clusters are said after the fit."""

@@ -193,12 +193,8 @@ class CenterModel(RepresenterModel):
         data = self._open_new_rows(X, None, sample_weight)
         labels = None
         if data.local:
+            self._require_rows_of_fit(data.shape[0])
             labels = np.array(self.labels_, dtype=np.int32)
-            if labels.shape != data.shape[:1]:
-                raise ValueError(
-                    f"X has {data.shape[0]} rows but the model was fitted on {len(labels)}; "
-                    "certify takes the rows of the fit."
-                )
         found = self._certificates(data, labels, self._measure(data, labels))
         return Certificates([*found, *self._bounds(data)])
 

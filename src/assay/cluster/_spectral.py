@@ -301,8 +301,7 @@ callable, default="nearest_neighbors"
         certificates : Certificates
             From the fitted attributes and the data alone.
         """
-        data: Any = self._open_new_rows(X)
-        self._require_rows_of_fit(data.shape[0])
+        data = self._open_rows_of_fit(X)
         vertices = data.X if self.landmarks_ is None else data.X[self.landmarks_]
         W, _ = with_loops_where_alone(self._fitted_affinity().graph(vertices))
         claims = self._claims()

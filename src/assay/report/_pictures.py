@@ -126,6 +126,7 @@ PROBABILITY_PICTURES = {
 
 MODEL_PICTURES = {
     "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
+    "curve": "The fitted function of the standardised column, and the rows.",
     "path": "Coefficients as the penalty grows; the dashed line is the choice.",
     "effects": "What each column adds to the prediction.",
     "leave_one_out": "Error of predicting each row from all others, by penalty.",
@@ -134,7 +135,7 @@ MODEL_PICTURES = {
 
 KINDS: dict[str, tuple[str, ...]] = {
     "LinearRegression": ("coefficients",),
-    "Ridge": ("path", "coefficients"),
+    "Ridge": ("path", "leave_one_out", "coefficients"),
     "Lasso": ("path", "coefficients"),
     "HuberRegressor": ("coefficients",),
     "SplineRegression": ("effects",),
@@ -147,8 +148,9 @@ def _of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
     """Pictures of the model that was fitted on all rows."""
     data = comparison.data
     kinds = list(KINDS.get(candidate.name, ()))
-    if candidate.name == "KernelRidge" and len(data.X) <= PATH_ROWS:
-        kinds.append("leave_one_out")
+    if candidate.name == "KernelRidge":
+        kinds += ["curve"] if len(candidate.model[0].feature_names_out_) == 1 else []
+        kinds += ["leave_one_out"] if len(data.X) <= PATH_ROWS else []
     for kind in kinds:
         yield kind, MODEL_PICTURES[kind], _on_axes(candidate.model, data.X, data.y, kind)
 

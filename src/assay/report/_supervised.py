@@ -146,7 +146,7 @@ def compare_predictions(
             if all(candidate.is_baseline for candidate in candidates):
                 raise
             left = [item.name for item, _ in makes[number:] if item is not None]
-            skipped.append(f"Interrupted: {', '.join(left)} were left out.")
+            skipped.append(f"Interrupted before the end: {', '.join(left)} left out.")
             break
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             skipped.append(f"{name} was left out: its fit failed ({str(error).rstrip('.')}).")
@@ -209,6 +209,8 @@ def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> 
         raise ReportError(
             f"{folds} folds need at least {2 * folds} rows, two a fold; {data.name} has {y.size}: {way}."
         )
+    if np.unique(y).size == 1:
+        raise ReportError(f"The target {data.target!r} is {y[0]} in every row; there is nothing to predict.")
     if labels is not None:
         rarest = int(np.unique(y, return_counts=True)[1].min())
         return min(folds, rarest)
