@@ -234,8 +234,13 @@ def run_compare(
         line = bar.add_task("reading", total=None)
         chosen, data = report.choose_data(report.read_table(table), target=target, task=task, drop=drop)
 
-        def progress(done: int, total: int, doing: str) -> None:
-            bar.update(line, completed=done, total=total, description=doing)
+        stands: dict[str, report.Event] = {}
+
+        def progress(event: report.Event) -> None:
+            stands[event.method] = event
+            done = sum(item.total if item.state == "left out" else item.done for item in stands.values())
+            total = sum(item.total for item in stands.values())
+            bar.update(line, completed=done, total=total, description=event.method)
 
         comparison = report.compare(
             data,

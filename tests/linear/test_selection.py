@@ -9,7 +9,7 @@ from sklearn import linear_model
 from sklearn.model_selection import KFold
 
 from assay.datasets import LinearGaussian, SparseLinear, diabetes
-from assay.display._sparse import draw_selection
+from assay.display import SelectionDisplay
 from assay.linear import ElasticNet, GroupLasso, Lasso, Ridge, SparseRegressor
 
 
@@ -197,7 +197,7 @@ def test_pictures_show_the_curve_and_the_choice(table):
     assert "one_se" in ax.get_title()
     chosen = Lasso().select(X, y, rule="bic")
     ax.clear()
-    draw_selection(chosen, ax)
+    SelectionDisplay.from_selection(chosen, ax=ax)
     assert ax.get_ylabel() == "BIC"
     assert_allclose(ax.lines[0].get_ydata(), chosen.criterion)
     ax = Lasso(0.1).fit(X, y).plot(X, y, kind="path", alphas=[1.0, 0.5, 0.1])

@@ -168,13 +168,18 @@ def test_a_candidate_that_fails_is_left_out_with_a_sentence(monkeypatch, rng):
 def test_progress_counts_up_to_the_end(rng):
     X = rng.normal(size=(20, 2))
     for task, y in (("regression", X[:, 0] + rng.normal(size=20)), ("clustering", None)):
-        calls = []
+        events = []
         names = () if y is None else ("Ridge",)
-        compare(table(X, y), task, folds=2, methods=names, progress=lambda *call: calls.append(call))  # noqa: B023
-        done = [call[0] for call in calls]
-        assert done == sorted(done)
-        assert calls[-1][0] == calls[-1][1]
-        assert len({call[1] for call in calls}) == 1
+        compare(table(X, y), task, folds=2, methods=names, progress=events.append)
+        announced = [event.method for event in events if event.state == "waiting"]
+        assert [event.state for event in events[: len(announced)]] == ["waiting"] * len(announced)
+        assert [event.method for event in events if event.state == "done"] == announced
+        for method in announced:
+            own = [event for event in events if event.method == method]
+            done = [event.done for event in own]
+            assert done == sorted(done)
+            assert own[-1].done == own[-1].total
+            assert len({event.total for event in own}) == 1
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from assay.cluster import _init
 from assay.cluster._inspection import inspect
 from assay.cluster._kmeans_base import CenterClusterer, labels_of
 from assay.cluster._kmeans_certificates import eigenvalue_certificate, kmeans_certificates, measure
-from assay.cluster._lloyd import Lloyd, lloyd
+from assay.cluster._lloyd import Lloyd, is_small, lloyd
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
-from assay.rows import Rows
+from assay.rows import MemoryRows, Rows, n_threads, ordered_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +191,7 @@ or callable, default="greedy-k-means++"
         watch = self._watch_fit(X, n_runs=n_init, max_iter=self.max_iter)
         best: Lloyd | None = None
         inertias = np.empty(n_init)
-        starts = self._starts(data, n_init)
-        for run in range(n_init):
-            with watch.run():
-                result = self._run(data, next(starts), watch)
+        for run, result in enumerate(self._runs(data, n_init, watch)):
             inertias[run] = result.trace[-1]
             # Restarts that reach the same partition differ by rounding: the first of them is kept.
             if best is None or inertias[run] < (1.0 - 1e-9) * best.trace[-1]:
@@ -249,16 +246,31 @@ or callable, default="greedy-k-means++"
             return 10 if self.init == "random" or callable(self.init) else 1
         return int(self.n_init)
 
-    def _starts(self, data: Rows, n_init: int) -> Iterator[NDArray]:
-        """Initial centres, one restart after the other."""
-        shape = (self.n_clusters, data.shape[1])
+    def _runs(self, data: Rows, n_init: int, watch: Watch) -> Iterator[Lloyd]:
+        """The restarts in turn, or side by side where each is long enough and nobody watches.
+
+        A restart that has a thread to itself waits for no other at the end of every walk.
+        """
         if not isinstance(self.init, str) and not callable(self.init):
-            yield self._check_centers(self.init, shape, data.dtype)
-            return
-        first = generator(self.random_state)
-        pool = _init.open_pool(data, first)
-        randoms = [first] if n_init == 1 else spawn(first, n_init)
-        yield from self._drawn_starts(self.init, pool, self.n_clusters, randoms)
+            starts = iter([self._check_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)])
+        else:
+            first = generator(self.random_state)
+            pool = _init.open_pool(data, first)
+            randoms = [first] if n_init == 1 else spawn(first, n_init)
+            aside = isinstance(data, MemoryRows) and not is_small(data, self.n_clusters) and watch.is_idle
+            if n_init > 1 and aside and not callable(self.init):
+                draw = _init.INITS[self.init]
+
+                def restart(random: np.random.Generator) -> Lloyd:
+                    return self._run(data, draw(pool, self.n_clusters, random), watch)
+
+                yield from ordered_map(restart, randoms, window=n_threads())
+                return
+            starts = self._drawn_starts(self.init, pool, self.n_clusters, randoms)
+        for start in starts:
+            with watch.run():
+                result = self._run(data, start, watch)
+            yield result
 
     def _run(self, data: Rows, start: NDArray, watch: Watch) -> Lloyd:
         return lloyd(

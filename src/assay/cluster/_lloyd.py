@@ -98,7 +98,7 @@ def lloyd(
     keep_steps : bool
         Whether to remember the centres and labels of every iteration.
     """
-    if bounded and not keep_steps and watch.is_idle and _is_small(data, len(start)):
+    if bounded and not keep_steps and watch.is_idle and is_small(data, len(start)):
         result = _lloyd_of_small(data, start, tol=tol, max_iter=max_iter)
         if result is not None:
             return result
@@ -154,7 +154,8 @@ def lloyd(
     return Lloyd(centers.given, labels, trace, n_iter, converged, settled, steps)
 
 
-def _is_small(data: Rows, n_clusters: int) -> bool:
+def is_small(data: Rows, n_clusters: int) -> bool:
+    """Whether one loop does all iterations: a walk each would cost more."""
     return isinstance(data, MemoryRows) and not data.is_sparse and data.X.size * n_clusters <= SMALL_WORK
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.display._coefficients import CoefficientsDisplay
 from assay.display._columns import column_names, dense, sampled, shortened
-from assay.display._linear import _PICTURES
-from assay.display._registry import choose, draw, require_data
+from assay.display._display import Display
+from assay.display._linear import LINEAR
+from assay.display._registry import Pictures, pictures
 from assay.display._style import ACCENT, FAINT_INK, PALETTE, colors
 from assay.linear import ReducedRankRegression
 from assay.linear._feature_regression import FeatureRegression
@@ -20,50 +24,65 @@ MAX_FUNCTIONS = 16
 MAX_EFFECTS = 8
 
 
-@draw.register(FeatureMap)
-def draw_feature_map(
-    model: FeatureMap,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-    column: int = 0,
-) -> None:
-    """Draw the features along one column, the others in the middle of their range."""
-    choose(model, kind or "functions", {"functions": _functions})(
-        model, X, ax=ax, feature_names=feature_names, column=column
-    )
+@dataclass
+class FeatureFunctionsDisplay(Display):
+    """The features of a map along one column, the others in the middle of their range.
 
+    Parameters
+    ----------
+    x : array of shape (n_points,)
+    values : array of shape (n_points, n_features_out)
+    names : sequence of str
+        Names of the features.
+    column_name, map_name : str
 
-def _functions(model: FeatureMap, X: Any, *, ax: Any, feature_names: Any, column: int) -> None:
-    d = model.n_features_in_
-    if not 0 <= column < d:
-        raise ValueError(
-            f"The 'column' of the picture must be an int from 0 to {d - 1}. Got {column} instead."
-        )
-    low, high = _range(model) if X is None else (dense(X).min(axis=0), dense(X).max(axis=0))
-    high = np.where(high > low, high, low + 1)
-    x = np.linspace(low[column], high[column], N_POINTS)
-    table = np.tile((low + high) / 2, (N_POINTS, 1))
-    table[:, column] = x
-    values = np.asarray(model._expansion()(table), dtype=float)
-    alive = np.flatnonzero(np.ptp(values, axis=0) > 1e-12 * max(1.0, float(np.abs(values).max())))
-    names = model.get_feature_names_out(
-        None if feature_names is None or len(feature_names) != d else feature_names
-    )
-    shown = alive[:MAX_FUNCTIONS]
-    for color, index in zip(colors(max(len(shown), 1)), shown, strict=False):
-        named = shortened(str(names[index]), 16) if len(shown) <= 8 else None
-        ax.plot(x, values[:, index], color=color, linewidth=1.5, label=named)
-    if 1 < len(shown) <= 8:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
-    if not len(shown):
-        ax.plot(x, values[:, :1], color=PALETTE[0])
-    count = f"{len(shown)} of {values.shape[1]} features" if len(shown) < values.shape[1] else "all features"
-    title = f"{type(model).__name__}: {count}"
-    ax.set(xlabel=column_names(model, X, feature_names, d)[column], ylabel="feature", title=title)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import FeatureFunctionsDisplay
+    >>> from assay.linear import PolynomialMap
+    >>> x = np.linspace(-1, 1, 20).reshape(-1, 1)
+    >>> FeatureFunctionsDisplay.from_estimator(PolynomialMap(3).fit(x), x).values.shape[0]
+    401
+    """
+
+    x: NDArray
+    values: NDArray
+    names: Sequence[str]
+    column_name: str
+    map_name: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, column: int = 0) -> Self:
+        d = estimator.n_features_in_
+        if not 0 <= column < d:
+            raise ValueError(
+                f"The 'column' of the picture must be an int from 0 to {d - 1}. Got {column} instead."
+            )
+        low, high = _range(estimator) if X is None else (dense(X).min(axis=0), dense(X).max(axis=0))
+        high = np.where(high > low, high, low + 1)
+        x = np.linspace(low[column], high[column], N_POINTS)
+        table = np.tile((low + high) / 2, (N_POINTS, 1))
+        table[:, column] = x
+        values = np.asarray(estimator._expansion()(table), dtype=float)
+        given = None if feature_names is None or len(feature_names) != d else feature_names
+        names = [str(name) for name in estimator.get_feature_names_out(given)]
+        column_name = column_names(estimator, X, feature_names, d)[column]
+        return cls(x, values, names, column_name, type(estimator).__name__)
+
+    def _draw(self, ax: Any) -> None:
+        scale = max(1.0, float(np.abs(self.values).max()))
+        shown = np.flatnonzero(np.ptp(self.values, axis=0) > 1e-12 * scale)[:MAX_FUNCTIONS]
+        for color, index in zip(colors(max(len(shown), 1)), shown, strict=False):
+            named = shortened(self.names[index], 16) if len(shown) <= 8 else None
+            ax.plot(self.x, self.values[:, index], color=color, linewidth=1.5, label=named)
+        if 1 < len(shown) <= 8:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
+        if not len(shown):
+            ax.plot(self.x, self.values[:, :1], color=PALETTE[0])
+        n_features = self.values.shape[1]
+        count = f"{len(shown)} of {n_features} features" if len(shown) < n_features else "all features"
+        ax.set(xlabel=self.column_name, ylabel="feature", title=f"{self.map_name}: {count}")
 
 
 def _range(model: Any) -> tuple[NDArray, NDArray]:
@@ -86,71 +105,147 @@ def _range(model: Any) -> tuple[NDArray, NDArray]:
     return np.full(d, -1.0), np.ones(d)
 
 
-@draw.register(FeatureRegression)
-def draw_feature_regression(
-    model: FeatureRegression,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the fitted curve of one column, the effects of several, or a picture of a linear regression."""
-    if kind is None:
-        kind = "coefficients" if X is None else "curve" if model.n_features_in_ == 1 else "effects"
-        kind = "predictions" if kind == "effects" and y is not None else kind
-    pictures = {"curve": _curve, "effects": _effects, **_PICTURES}
-    if kind == "coefficients":
-        X, feature_names = None, model.get_feature_names_out()
-    choose(model, kind, pictures)(model, X, y, ax=ax, kind=kind, feature_names=feature_names)
+@dataclass
+class CurveDisplay(Display):
+    """The fitted function of one column with the interval of its mean, over the rows.
+
+    Parameters
+    ----------
+    grid : array of shape (n_points,)
+    fitted : array of shape (n_points, n_targets)
+    interval : array of shape (n_points, 2) or None
+        90 % interval of the mean, where the model has one.
+    x : array of shape (n_rows,)
+        The rows shown.
+    observed : array of shape (n_rows, n_targets) or None
+    column_name, target_name : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import CurveDisplay
+    >>> from assay.linear import PolynomialRegression
+    >>> x = np.linspace(-1, 1, 40).reshape(-1, 1)
+    >>> model = PolynomialRegression(2).fit(x, x[:, 0] ** 2)
+    >>> CurveDisplay.from_estimator(model, x).fitted.shape
+    (401, 1)
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X",)
+    grid: NDArray
+    fitted: NDArray
+    interval: NDArray | None
+    x: NDArray
+    observed: NDArray | None
+    column_name: str
+    target_name: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        rows = dense(X)
+        if rows.shape[1] != 1:
+            raise ValueError(
+                "The 'curve' picture is of a model on one column; use kind='effects' for several."
+            )
+        grid = np.linspace(rows.min(), rows.max(), N_POINTS)
+        new = _like(X, grid[:, None])
+        fitted = _columns(estimator.predict(new))
+        interval = None
+        if fitted.shape[1] == 1 and _has_inference(estimator):
+            interval = estimator.predict_interval(new, coverage=0.9, kind="mean").reshape(-1, 2)
+        observed = None if y is None else _columns(y)
+        (name,) = column_names(estimator, X, feature_names, 1)
+        return cls(grid, fitted, interval, rows[:, 0], observed, name, getattr(y, "name", None) or "target")
+
+    def _draw(self, ax: Any) -> None:
+        several = self.fitted.shape[1] > 1
+        if self.observed is not None:
+            shown = sampled(len(self.x))
+            for k, target in enumerate(self.observed.T):
+                color = PALETTE[k % len(PALETTE)] if several else FAINT_INK
+                ax.scatter(self.x[shown], target[shown], s=16, alpha=0.5, linewidths=0, color=color)
+        title = "fitted curve"
+        if self.interval is not None:
+            ax.fill_between(self.grid, *self.interval.T, color=PALETTE[0], alpha=0.18, linewidth=0)
+            title = "fitted curve and 90 % interval of the mean"
+        for k, values in enumerate(self.fitted.T):
+            ax.plot(self.grid, values, color=PALETTE[k % len(PALETTE)], label=f"target {k}")
+        if several:
+            ax.legend()
+        ax.set(xlabel=self.column_name, ylabel=self.target_name, title=title)
 
 
-def _curve(model: Any, X: Any, y: Any, *, ax: Any, kind: str, feature_names: Any) -> None:
-    require_data(model, kind, X=X)
-    rows = dense(X)
-    if rows.shape[1] != 1:
-        raise ValueError("The 'curve' picture is of a model on one column; use kind='effects' for several.")
-    x = np.linspace(rows.min(), rows.max(), N_POINTS)
-    fitted = _columns(model.predict(_like(X, x[:, None])))
-    if y is not None:
-        shown = sampled(len(rows))
-        for k, target in enumerate(_columns(y).T):
-            color = FAINT_INK if fitted.shape[1] == 1 else PALETTE[k % len(PALETTE)]
-            ax.scatter(rows[shown, 0], target[shown], s=16, alpha=0.5, linewidths=0, color=color)
-    title = "fitted curve"
-    if fitted.shape[1] == 1 and _has_inference(model):
-        low, high = model.predict_interval(_like(X, x[:, None]), coverage=0.9, kind="mean").reshape(-1, 2).T
-        ax.fill_between(x, low, high, color=PALETTE[0], alpha=0.18, linewidth=0)
-        title = "fitted curve and 90 % interval of the mean"
-    for k, values in enumerate(fitted.T):
-        ax.plot(x, values, color=PALETTE[k % len(PALETTE)], label=f"target {k}")
-    if fitted.shape[1] > 1:
-        ax.legend()
-    name = column_names(model, X, feature_names, 1)[0]
-    ax.set(xlabel=name, ylabel="target" if y is None else getattr(y, "name", None) or "target", title=title)
+@dataclass
+class EffectsDisplay(Display):
+    """Prediction along each column, the others at their means, centred and over the column's own range.
+
+    Parameters
+    ----------
+    effects : array of shape (n_columns, n_points)
+    names : sequence of str
+        Names of these columns.
+    n_columns : int
+        Columns that there are in all.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import EffectsDisplay
+    >>> from assay.linear import SplineRegression
+    >>> X, y = diabetes(return_X_y=True)
+    >>> EffectsDisplay.from_estimator(SplineRegression().fit(X, y), X).effects.shape
+    (8, 401)
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X",)
+    effects: NDArray
+    names: Sequence[str]
+    n_columns: int
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        rows = dense(X)
+        d = rows.shape[1]
+        names = column_names(estimator, X, feature_names, d)
+        place, effects = np.linspace(0, 1, N_POINTS), []
+        for j in range(min(d, MAX_EFFECTS)):
+            table = np.tile(rows.mean(axis=0), (N_POINTS, 1))
+            table[:, j] = rows[:, j].min() + place * np.ptp(rows[:, j])
+            effect = _columns(estimator.predict(_like(X, table)))[:, 0]
+            effects.append(effect - effect.mean())
+        return cls(np.array(effects), names[:MAX_EFFECTS], d)
+
+    def _draw(self, ax: Any) -> None:
+        place = np.linspace(0, 1, self.effects.shape[1])
+        for j, effect in enumerate(self.effects):
+            ax.plot(place, effect, color=PALETTE[j % len(PALETTE)], label=shortened(self.names[j], 18))
+        ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
+        n_shown = len(self.effects)
+        more = f", the first {n_shown} of {self.n_columns}" if self.n_columns > n_shown else ""
+        ax.set(
+            xlabel="column, from its least to its greatest value",
+            ylabel="effect, centred",
+            title=f"effect of each column{more}",
+        )
 
 
-def _effects(model: Any, X: Any, y: Any, *, ax: Any, kind: str, feature_names: Any) -> None:
-    """Prediction along each column, the others at their means, centred and over the column's own range."""
-    require_data(model, kind, X=X)
-    rows = dense(X)
-    d = rows.shape[1]
-    names = column_names(model, X, feature_names, d)
-    place = np.linspace(0, 1, N_POINTS)
-    for j in range(min(d, MAX_EFFECTS)):
-        table = np.tile(rows.mean(axis=0), (N_POINTS, 1))
-        table[:, j] = rows[:, j].min() + place * np.ptp(rows[:, j])
-        effect = _columns(model.predict(_like(X, table)))[:, 0]
-        ax.plot(place, effect - effect.mean(), color=PALETTE[j % len(PALETTE)], label=shortened(names[j], 18))
-    ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
-    more = f", the first {MAX_EFFECTS} of {d}" if d > MAX_EFFECTS else ""
-    ax.set(
-        xlabel="column, from its least to its greatest value",
-        ylabel="effect, centred",
-        title=f"effect of each column{more}",
-    )
+class FeatureCoefficientsDisplay(CoefficientsDisplay):
+    """Coefficients of the features that a regression makes of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import FeatureCoefficientsDisplay
+    >>> from assay.linear import PolynomialRegression
+    >>> x = np.linspace(-1, 1, 40).reshape(-1, 1)
+    >>> FeatureCoefficientsDisplay.from_estimator(PolynomialRegression(2).fit(x, x[:, 0] ** 2)).names
+    ['x0', 'x0^2']
+    """
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        return super()._collect(estimator, None, None, feature_names=estimator.get_feature_names_out())
 
 
 def _has_inference(model: Any) -> bool:
@@ -174,41 +269,110 @@ def _columns(values: Any) -> NDArray:
     return values.reshape(values.shape[0], -1)
 
 
-@draw.register(ReducedRankRegression)
-def draw_reduced_rank(
-    model: ReducedRankRegression,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the matrix of coefficients, its singular values, or a picture of a linear regression."""
-    kind = kind or ("matrix" if X is None or y is None else "predictions")
-    pictures = {"matrix": _matrix, "singular_values": _singular_values, **_PICTURES}
-    choose(model, kind, pictures)(model, X, y, ax=ax, kind=kind, feature_names=feature_names)
+@dataclass
+class CoefficientMatrixDisplay(Display):
+    """Coefficients of every response on every predictor, as a map.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_predictors, n_responses)
+    names : sequence of str
+        Names of the predictors.
+    title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import CoefficientMatrixDisplay
+    >>> CoefficientMatrixDisplay(np.eye(2), ["a", "b"], "identity").plot().ax_.get_xlabel()
+    'response'
+    """
+
+    coefficients: NDArray
+    names: Sequence[str]
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=float)).T
+        names = column_names(estimator, X, feature_names, coefficients.shape[0])
+        return cls(coefficients, names, f"coefficients of rank {estimator.rank_}")
+
+    def _draw(self, ax: Any) -> None:
+        size = float(np.abs(self.coefficients).max()) or 1.0
+        image = ax.imshow(self.coefficients, cmap="RdBu_r", vmin=-size, vmax=size, aspect="auto")
+        ax.figure.colorbar(image, ax=ax, label="coefficient")
+        if len(self.names) <= 25:
+            ax.set_yticks(range(len(self.names)), [shortened(name, 16) for name in self.names])
+        n_responses = self.coefficients.shape[1]
+        ax.set_xticks(range(n_responses) if n_responses <= 25 else [])
+        ax.grid(visible=False)
+        ax.set(xlabel="response", ylabel="predictor", title=self.title)
 
 
-def _matrix(model: Any, X: Any, y: Any, *, ax: Any, kind: str, feature_names: Any) -> None:
-    coef = np.atleast_2d(np.asarray(model.coef_, dtype=float)).T
-    size = float(np.abs(coef).max()) or 1.0
-    image = ax.imshow(coef, cmap="RdBu_r", vmin=-size, vmax=size, aspect="auto")
-    ax.figure.colorbar(image, ax=ax, label="coefficient")
-    names = column_names(model, X, feature_names, coef.shape[0])
-    if len(names) <= 25:
-        ax.set_yticks(range(len(names)), [shortened(name, 16) for name in names])
-    ax.set_xticks(range(coef.shape[1]) if coef.shape[1] <= 25 else [])
-    ax.grid(visible=False)
-    ax.set(xlabel="response", ylabel="predictor", title=f"coefficients of rank {model.rank_}")
+@dataclass
+class SingularValuesDisplay(Display):
+    """Singular values, and the rank that was kept.
+
+    Parameters
+    ----------
+    values : array of shape (n_values,)
+    rank : int
+    what : str, default="of the coefficients"
+        Of what they are, for the title.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import SingularValuesDisplay
+    >>> SingularValuesDisplay(np.array([3.0, 1.0, 0.1]), 2).plot().ax_.get_title()
+    'singular values of the coefficients, rank 2'
+    """
+
+    values: NDArray
+    rank: int
+    what: str = "of the coefficients"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        what = "of the least-squares fit" if estimator.method == "rank" else "of the coefficients"
+        return cls(np.asarray(estimator.singular_values_, dtype=float), int(estimator.rank_), what)
+
+    def _draw(self, ax: Any) -> None:
+        places = np.arange(1, len(self.values) + 1)
+        ax.plot(places, self.values, "o-", color=PALETTE[0])
+        if self.rank < len(self.values):
+            ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)))
+        ax.set_xticks(places if len(places) <= 20 else [])
+        title = f"singular values {self.what}, rank {self.rank}"
+        ax.set(xlabel="number", ylabel="singular value", title=title)
 
 
-def _singular_values(model: Any, X: Any, y: Any, *, ax: Any, kind: str, feature_names: Any) -> None:
-    values = np.asarray(model.singular_values_, dtype=float)
-    places = np.arange(1, len(values) + 1)
-    ax.plot(places, values, "o-", color=PALETTE[0])
-    if model.rank_ < len(values):
-        ax.axvline(model.rank_ + 0.5, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)))
-    what = "of the least-squares fit" if model.method == "rank" else "of the coefficients"
-    ax.set_xticks(places if len(places) <= 20 else [])
-    ax.set(xlabel="number", ylabel="singular value", title=f"singular values {what}, rank {model.rank_}")
+@pictures.register(FeatureMap)
+def pictures_of_feature_map(model: FeatureMap) -> Pictures:
+    """The features along one column."""
+    return Pictures({"functions": FeatureFunctionsDisplay}, lambda model, X, y: "functions")
+
+
+@pictures.register(FeatureRegression)
+def pictures_of_feature_regression(model: FeatureRegression) -> Pictures:
+    """The fitted curve of one column, the effects or the predictions of several, else coefficients."""
+    displays = {"curve": CurveDisplay, "effects": EffectsDisplay, **LINEAR}
+    return Pictures({**displays, "coefficients": FeatureCoefficientsDisplay}, _default)
+
+
+def _default(model: FeatureRegression, X: Any, y: Any) -> str:
+    if X is None:
+        return "coefficients"
+    if model.n_features_in_ == 1:
+        return "curve"
+    return "effects" if y is None else "predictions"
+
+
+@pictures.register(ReducedRankRegression)
+def pictures_of_reduced_rank(model: ReducedRankRegression) -> Pictures:
+    """Predictions on data, else the matrix of coefficients."""
+    return Pictures(
+        {"matrix": CoefficientMatrixDisplay, "singular_values": SingularValuesDisplay, **LINEAR},
+        lambda model, X, y: "matrix" if X is None or y is None else "predictions",
+    )

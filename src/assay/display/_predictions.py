@@ -2,66 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import r2_score
 
 from assay.display._columns import sampled
-from assay.display._style import FAINT_INK, house_style, new_axes
+from assay.display._display import Display
+from assay.display._style import FAINT_INK
 
 
-def plot_predictions(observed: Any, predicted: Any, *, ax: Any = None, name: str = "predicted") -> Any:
-    """Draw predictions against what was observed, with the line where both agree.
+@dataclass
+class PredictionsDisplay(Display):
+    """Predictions against what was observed, with the line where both agree.
 
     Parameters
     ----------
     observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
         The target and its predictions, for example out of fold.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
     name : str, default="predicted"
         Label of the vertical axis.
 
-    Returns
-    -------
-    ax : matplotlib Axes
+    Examples
+    --------
+    >>> from assay.display import PredictionsDisplay
+    >>> PredictionsDisplay([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]).plot().ax_.get_title()
+    'R² = 0.99'
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    observed: ArrayLike
+    predicted: ArrayLike
+    name: str = "predicted"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        return cls(np.asarray(y), np.asarray(estimator.predict(X)))
+
+    def _draw(self, ax: Any) -> None:
+        observed, predicted = _columns(self.observed), _columns(self.predicted)
+        for target in range(observed.shape[1]):
+            _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
+        low = min(observed.min(), predicted.min())
+        high = max(observed.max(), predicted.max())
+        ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        _name_targets(ax, observed.shape[1])
+        title = f"R² = {r2_score(observed, predicted):z.2f}" if observed.shape[0] > 1 else ""
+        ax.set(xlabel="observed", ylabel=self.name, title=title.replace("-", "−"))
+
+
+@dataclass
+class ResidualsDisplay(Display):
+    """What predictions miss, against the predictions: a pattern here is something the model does not see.
+
+    Parameters
+    ----------
+    observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The target and its predictions, for example out of fold.
 
     Examples
     --------
-    >>> from assay.display import plot_predictions
-    >>> plot_predictions([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]).get_title()
-    'R² = 0.99'
+    >>> from assay.display import ResidualsDisplay
+    >>> ResidualsDisplay([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]).plot().ax_.get_title()
+    'root mean square = 0.0816'
     """
-    with house_style():
-        axes = new_axes(ax)
-        draw_predictions(observed, predicted, axes, name=name)
-        return axes
 
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    observed: ArrayLike
+    predicted: ArrayLike
 
-def draw_predictions(observed: Any, predicted: Any, ax: Any, *, name: str = "predicted") -> None:
-    """Predicted against observed, on given axes."""
-    observed, predicted = _columns(observed), _columns(predicted)
-    for target in range(observed.shape[1]):
-        _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
-    low = min(observed.min(), predicted.min())
-    high = max(observed.max(), predicted.max())
-    ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    _name_targets(ax, observed.shape[1])
-    title = f"R² = {r2_score(observed, predicted):z.2f}".replace("-", "−") if observed.shape[0] > 1 else ""
-    ax.set(xlabel="observed", ylabel=name, title=title)
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        return cls(np.asarray(y), np.asarray(estimator.predict(X)))
 
-
-def draw_residuals(observed: Any, predicted: Any, ax: Any) -> None:
-    """Residuals against predicted, on given axes."""
-    observed, predicted = _columns(observed), _columns(predicted)
-    for target in range(observed.shape[1]):
-        residuals = observed[:, target] - predicted[:, target]
-        _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
-    ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    _name_targets(ax, observed.shape[1])
-    spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
-    ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")
+    def _draw(self, ax: Any) -> None:
+        observed, predicted = _columns(self.observed), _columns(self.predicted)
+        for target in range(observed.shape[1]):
+            residuals = observed[:, target] - predicted[:, target]
+            _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
+        ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        _name_targets(ax, observed.shape[1])
+        spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
+        ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")
 
 
 def _cloud(ax: Any, x: Any, y: Any, *, label: str) -> None:

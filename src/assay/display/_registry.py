@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from assay.display._display import Display, unwrapped
 from assay.display._style import house_style, new_axes
 
-Picture = Callable[..., None]
+T = TypeVar("T")
 
 
 def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options: Any) -> Any:
@@ -70,12 +71,72 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
     'observed'
     """
     check_is_fitted(model)
+    inside = unwrapped(model, None, None, {})[0]
+    if _rank(pictures, inside) < _rank(draw, inside):
+        kind = options.pop("kind", None) or default_kind(model, X, y)
+        shown = choose(inside, kind, pictures(inside).displays)
+        _require(inside, kind, shown, X=X, y=y)
+        return shown.from_estimator(model, X, y, ax=ax, **options).ax_
     with house_style():
         if draw.dispatch(type(model)) is draw.dispatch(object):
             draw(model, X, y)  # says that there is no picture, before a figure is opened
         axes = new_axes(ax)
         draw(model, X, y, ax=axes, **options)
         return axes
+
+
+class Pictures(NamedTuple):
+    """The pictures of a class of models.
+
+    Attributes
+    ----------
+    displays : mapping of str to type of Display
+        By kind, in the order in which a reader wants them.
+    default : callable
+        The kind to draw when none is asked for, of (model, X, y).
+    """
+
+    displays: Mapping[str, type[Display]]
+    default: Callable[[Any, Any, Any], str]
+
+
+@singledispatch
+def pictures(model: Any) -> Pictures:
+    """The pictures that there are of a model; register a function here to give a class its own.
+
+    Examples
+    --------
+    ::
+
+        @pictures.register(MyModel)
+        def pictures_of_my_model(model):
+            return Pictures({"weights": WeightsDisplay}, default=lambda model, X, y: "weights")
+    """
+    known = sorted({kind.__name__ for kind in pictures.registry if kind is not object})
+    raise TypeError(
+        f"There is no picture of {type(model).__name__}; there is one of {', '.join(known)}, and "
+        "assay.display.pictures.register adds one."
+    )
+
+
+def default_kind(model: Any, X: Any = None, y: Any = None) -> str:
+    """The kind of picture that `plot` draws of a model when none is asked for."""
+    inside, X, y, _ = unwrapped(model, X, y, {})
+    return pictures(inside).default(inside, X, y)
+
+
+def kinds(model: Any) -> tuple[str, ...]:
+    """The kinds of pictures that there are of a model, or of the one at the end of a pipeline.
+
+    Examples
+    --------
+    >>> from assay.display import kinds
+    >>> from assay.linear import Ridge
+    >>> kinds(Ridge())
+    ('path', 'leave_one_out', 'predictions', 'residuals', 'coefficients')
+    """
+    inside = unwrapped(model, None, None, {})[0]
+    return tuple(pictures(inside).displays)
 
 
 @singledispatch
@@ -96,7 +157,7 @@ def draw(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
     )
 
 
-def choose(model: Any, kind: str, pictures: Mapping[str, Picture]) -> Picture:
+def choose(model: Any, kind: str, pictures: Mapping[str, T]) -> T:
     """The picture of that kind, or a sentence that lists the kinds there are."""
     if kind not in pictures:
         known = ", ".join(repr(name) for name in pictures)
@@ -105,6 +166,17 @@ def choose(model: Any, kind: str, pictures: Mapping[str, Picture]) -> Picture:
             f"Got {kind!r} instead."
         )
     return pictures[kind]
+
+
+def _rank(registry: Any, model: Any) -> int:
+    """How far up the ancestors of a model the first one is that a registry knows."""
+    known = [place for place, kind in enumerate(type(model).__mro__) if kind in registry.registry]
+    return known[0]
+
+
+def _require(model: Any, kind: str, display: type[Display], **data: Any) -> None:
+    """Refuse a picture that needs data when there is none, in the words of `plot`."""
+    require_data(model, kind, **{name: data[name] for name in display.needs})
 
 
 def require_data(model: Any, kind: str, **data: Any) -> None:

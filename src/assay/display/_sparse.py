@@ -2,105 +2,129 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assay.display._columns import column_names, shortened
-from assay.display._linear import _PICTURES as LINEAR_PICTURES
-from assay.display._linear import _mark_alpha
-from assay.display._registry import choose, draw, require_data
-from assay.display._style import ACCENT, FAINT_INK, PALETTE
+from assay.display._columns import column_names
+from assay.display._display import Display
+from assay.display._linear import LINEAR, PathDisplay, mark_alpha
+from assay.display._registry import Pictures, pictures
+from assay.display._style import ACCENT, PALETTE
 from assay.linear._sparse_model import SparseModel
 
-MAX_CURVES = 60
-MAX_NAMED_CURVES = 8
+N_ALPHAS = 60
 
 
-@draw.register(SparseModel)
-def draw_sparse(
-    model: SparseModel,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-    alphas: Any = None,
-    **options: Any,
-) -> None:
-    """Draw the regularisation path on data, the selection curve, or a picture of a linear regression."""
-    kind = kind or ("coefficients" if X is None or y is None else "path")
-    pictures = {
-        "path": lambda *data, **rest: _path(*data, alphas=alphas, **rest),
-        "selection": lambda *data, **rest: _selection(*data, alphas=alphas, options=options, **rest),
-        **LINEAR_PICTURES,
-    }
-    choose(model, kind, pictures)(model, X, y, ax=ax, kind=kind, feature_names=feature_names)
+class SparsePathDisplay(PathDisplay):
+    """Coefficients of a sparse model as the penalty grows, and how many of them are not zero.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import SparsePathDisplay
+    >>> from assay.linear import Lasso
+    >>> X, y = diabetes(return_X_y=True)
+    >>> SparsePathDisplay.from_estimator(Lasso(alpha=1.0).fit(X, y), X, y).title
+    '0 to 8 features along the path'
+    """
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, alphas: Any = None, feature_names: Any = None
+    ) -> Self:
+        grid = {"n_alphas": N_ALPHAS} if alphas is None else {"alphas": alphas}
+        path = estimator.path(X, y, **grid)
+        coefficients = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
+        names = column_names(estimator, X, feature_names, coefficients.shape[1])
+        title = f"{path.n_nonzero[0]} to {path.n_nonzero[-1]} features along the path"
+        return cls(np.asarray(path.alphas), coefficients, names, float(estimator.alpha_), title)
 
 
-def _path(model: Any, X: Any, y: Any, *, ax: Any, kind: str, feature_names: Any, alphas: Any) -> None:
-    require_data(model, kind, X=X, y=y)
-    path = model.path(X, y, alphas=alphas) if alphas is not None else model.path(X, y, n_alphas=60)
-    coef = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
-    names = column_names(model, X, feature_names, coef.shape[1])
-    ranked = np.argsort(-np.abs(coef).max(axis=0), kind="stable")[:MAX_CURVES]
-    for rank, index in enumerate(ranked):
-        named = rank < MAX_NAMED_CURVES
-        ax.plot(
-            path.alphas,
-            coef[:, index],
-            color=PALETTE[rank] if named else "#b1b8c0",
-            linewidth=1.8 if named else 0.9,
-            zorder=3 if named else 2,
-            label=shortened(names[index], 18) if named else None,
+@dataclass
+class SelectionDisplay(Display):
+    """The criterion that chooses a penalty, with its standard errors.
+
+    The dot is the least value, the diamond the largest penalty within one standard error of it, the dashed
+    line the choice.
+
+    Parameters
+    ----------
+    alphas, criterion, standard_error : arrays of shape (n_alphas,)
+    criterion_name : str
+    alpha : float
+        The penalty chosen.
+    one_se_index : int
+        Place of the largest penalty within one standard error.
+    rule : str
+        The rule that chose.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import SelectionDisplay
+    >>> from assay.linear import Lasso
+    >>> X, y = diabetes(return_X_y=True)
+    >>> SelectionDisplay.from_estimator(Lasso().fit(X, y), X, y, rule="bic").criterion_name
+    'BIC'
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    alphas: NDArray
+    criterion: NDArray
+    standard_error: NDArray
+    criterion_name: str
+    alpha: float
+    one_se_index: int
+    rule: str
+
+    @classmethod
+    def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
+        """Draw what `select` returned."""
+        return cls._read(selection).plot(ax=ax)
+
+    @classmethod
+    def _read(cls, selection: Any) -> Self:
+        return cls(
+            np.asarray(selection.alphas),
+            np.asarray(selection.criterion),
+            np.asarray(selection.standard_error),
+            selection.criterion_name,
+            float(selection.alpha),
+            int(selection.one_se_index),
+            str(selection.rule),
         )
-    ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
-    _mark_alpha(ax, model.alpha_)
-    ax.set_xscale("log")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
-    ax.set(
-        xlabel="alpha (penalty)",
-        ylabel="coefficient",
-        title=f"{path.n_nonzero[0]} to {path.n_nonzero[-1]} features along the path",
-    )
 
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
+        return cls._read(estimator.select(X, y, **options))
 
-def _selection(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    ax: Any,
-    kind: str,
-    feature_names: Any,
-    alphas: Any,
-    options: dict[str, Any],
-) -> None:
-    require_data(model, kind, X=X, y=y)
-    draw_selection(model.select(X, y, alphas=alphas, **options), ax)
-
-
-def draw_selection(selection: Any, ax: Any) -> None:
-    """The curve of a selection with its standard errors, least point and one-standard-error choice."""
-    curve, error = selection.criterion, selection.standard_error
-    ax.plot(selection.alphas, curve, color=PALETTE[0])
-    if np.any(error > 0):
-        ax.fill_between(selection.alphas, curve - error, curve + error, color=PALETTE[0], alpha=0.18, lw=0)
-    best = int(np.argmin(curve))
-    ax.plot(selection.alphas[best], curve[best], "o", color=PALETTE[0], markersize=7)
-    if np.any(error > 0):
-        ax.plot(
-            selection.alphas[selection.one_se_index],
-            curve[selection.one_se_index],
-            "D",
-            color=ACCENT,
-            markersize=6,
+    def _draw(self, ax: Any) -> None:
+        noisy = bool(np.any(self.standard_error > 0))
+        ax.plot(self.alphas, self.criterion, color=PALETTE[0])
+        if noisy:
+            low, high = self.criterion - self.standard_error, self.criterion + self.standard_error
+            ax.fill_between(self.alphas, low, high, color=PALETTE[0], alpha=0.18, lw=0)
+        best = int(np.argmin(self.criterion))
+        ax.plot(self.alphas[best], self.criterion[best], "o", color=PALETTE[0], markersize=7)
+        if noisy:
+            place = self.one_se_index
+            ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
+        mark_alpha(ax, self.alpha)
+        ax.set_xscale("log")
+        ax.set(
+            xlabel="alpha (penalty)",
+            ylabel=self.criterion_name,
+            title=f"rule {self.rule!r} chooses alpha = {self.alpha:.3g}",
         )
-    _mark_alpha(ax, selection.alpha)
-    ax.set_xscale("log")
-    ax.set(
-        xlabel="alpha (penalty)",
-        ylabel=selection.criterion_name,
-        title=f"rule {selection.rule!r} chooses alpha = {selection.alpha:.3g}",
+
+
+@pictures.register(SparseModel)
+def pictures_of_sparse_model(model: SparseModel) -> Pictures:
+    """The regularisation path on data, else coefficients."""
+    return Pictures(
+        {"path": SparsePathDisplay, "selection": SelectionDisplay, **LINEAR},
+        lambda model, X, y: "coefficients" if X is None or y is None else "path",
     )

@@ -2,11 +2,12 @@
 
 from assay.report._catalogue import Method, catalogue, find_method
 from assay.report._compare import compare
-from assay.report._comparison import Candidate, Comparison, Progress, certificates_of, plus_minus, shown
+from assay.report._comparison import Candidate, Comparison, certificates_of, plus_minus, shown
 from assay.report._data import Data, choose_data, choose_task
 from assay.report._errors import ReportError
 from assay.report._html import render
 from assay.report._prediction import Predicted, predict_table, predictions
+from assay.report._progress import Event, Progress
 from assay.report._reading import RawTable, read_table
 from assay.report._roster import Entry, entries, roster
 from assay.report._schema import Column, describe_columns
@@ -18,6 +19,7 @@ __all__ = [
     "Comparison",
     "Data",
     "Entry",
+    "Event",
     "Method",
     "Predicted",
     "Progress",

@@ -10,10 +10,11 @@ from sklearn.metrics import silhouette_samples
 from sklearn.pipeline import Pipeline
 
 from assay.cluster import KMeans
-from assay.report._comparison import Candidate, Comparison, Progress, certificates_of, ranked
+from assay.report._comparison import Candidate, Comparison, certificates_of, plus_minus, ranked
 from assay.report._data import Data
 from assay.report._encoder import TableEncoder
 from assay.report._errors import ReportError
+from assay.report._progress import Event, Progress
 
 MAX_CLUSTERS = 8
 SILHOUETTE_ROWS = 2000
@@ -30,10 +31,13 @@ def compare_clusterings(data: Data, *, seed: int, progress: Progress) -> Compari
     candidates: list[Candidate] = []
     # The first fit of a process loads the compiled loops: that time is not the method's.
     KMeans(1, n_init=1, random_state=seed).fit(np.zeros((2, 1)))
-    for n_clusters in sizes:
-        progress(len(candidates), len(sizes), f"{n_clusters} clusters")
-        candidates.append(_fit(data, n_clusters, seed))
-    progress(len(sizes), len(sizes), "done")
+    names = {n_clusters: f"KMeans, {n_clusters} clusters" for n_clusters in sizes}
+    for name in names.values():
+        progress(Event(name, "waiting", 0, 1))
+    for n_clusters, name in names.items():
+        progress(Event(name, "running", 0, 1))
+        candidates.append(found := _fit(data, n_clusters, seed))
+        progress(Event(name, "done", 1, 1, f"silhouette {plus_minus(found.score, found.standard_error)}"))
     return Comparison(
         task="clustering",
         data=data,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report._comparison import Comparison, Progress
+from assay.report._comparison import Comparison
 from assay.report._data import Data, Task
+from assay.report._progress import Progress, nobody
 
 
 def compare(
@@ -46,7 +47,7 @@ def compare(
     budget : float, optional
         Seconds after which no fit is begun; methods that were not finished are left out, and said.
     progress : callable, optional
-        Called with the steps done, the steps there are, and what is under way.
+        Told an `Event` for every fit that begins and every method that ends.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def compare(
     >>> comparison.best.name
     'KMeans, 2 clusters'
     """
-    report = progress or (lambda done, total, doing: None)
+    report = progress or nobody
     if task == "clustering":
         from assay.report._clustering import compare_clusterings
 

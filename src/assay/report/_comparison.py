@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,9 +22,6 @@ CLEAR_SILHOUETTE = 0.25
 
 LEVEL = 0.05
 """A difference with a smaller p-value is called clear."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with the steps done, the steps there are, and what is under way."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.display import ClassEvidence, house_style, plot, plot_predictions
-from assay.display._predictions import draw_residuals
+from assay.display import ClassEvidence, PredictionsDisplay, ResidualsDisplay, house_style, plot
 from assay.display._style import ACCENT, FAINT_INK, GRID, INK, PALETTE
 from assay.report._comparison import Candidate, Comparison
 
@@ -79,17 +78,18 @@ def _of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
 
 def _of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
     data = comparison.data
+    assert data.y is not None
     yield (
         "predictions",
         "Each row predicted by a model that has not seen it; on the dashed line the prediction is right. "
         "R² here is over all rows at once.",
-        lambda ax: plot_predictions(data.y, candidate.predictions, ax=ax, name="predicted, out of fold"),
+        PredictionsDisplay(data.y, candidate.predictions, "predicted, out of fold").plot,
     )
     if not candidate.is_baseline:
         yield (
             "residuals",
             "What the out-of-fold predictions miss; a pattern here is something the model does not see.",
-            lambda ax: draw_residuals(data.y, candidate.predictions, ax),
+            ResidualsDisplay(data.y, candidate.predictions).plot,
         )
     yield from _of_the_model(comparison, candidate)
 

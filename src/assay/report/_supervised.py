@@ -21,10 +21,11 @@ from sklearn.metrics import (
 )
 from sklearn.pipeline import Pipeline
 
-from assay.report._comparison import Candidate, Comparison, Progress, certificates_of, ranked
+from assay.report._comparison import Candidate, Comparison, certificates_of, plus_minus, ranked
 from assay.report._data import Data, Task
 from assay.report._encoder import TableEncoder
 from assay.report._errors import ReportError
+from assay.report._progress import Event, Progress
 from assay.report._resampling import corrected_error, default_repeats, splits
 from assay.report._roster import Entry, roster
 from assay.report._schema import Column
@@ -118,15 +119,17 @@ def compare_predictions(
     makes: list[tuple[Entry | None, Make]] = [(None, partial(fit_baseline, question.baseline))]
     makes += [(entry, partial(fit_entry, entry)) for entry in chosen]
     deadline = None if budget is None else monotonic() + budget
-    total = len(makes) * (len(parts) + 1)
+    total = len(parts) + 1
     candidates: list[Candidate] = []
+    for entry, _ in makes:
+        progress(Event("Baseline" if entry is None else entry.name, "waiting", 0, total))
     for number, (entry, make) in enumerate(makes):
         name = "Baseline" if entry is None else entry.name
 
-        def step(fit: int, number: int = number, name: str = name, entry: Entry | None = entry) -> None:
+        def step(fit: int, name: str = name, entry: Entry | None = entry) -> None:
             if entry is not None and deadline is not None and monotonic() > deadline:
                 raise OutOfTimeError
-            progress(number * (len(parts) + 1) + fit, total, name)
+            progress(Event(name, "running", fit, total))
 
         try:
             trial = run_trial(
@@ -142,6 +145,7 @@ def compare_predictions(
             )
         except OutOfTimeError:
             skipped.append(f"{name} was left out: the {budget:g} s of --budget were spent.")
+            progress(Event(name, "left out", 0, total, "out of time"))
         except KeyboardInterrupt:
             if all(candidate.is_baseline for candidate in candidates):
                 raise
@@ -150,9 +154,11 @@ def compare_predictions(
             break
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             skipped.append(f"{name} was left out: its fit failed ({str(error).rstrip('.')}).")
+            progress(Event(name, "left out", 0, total, "its fit failed"))
         else:
-            candidates.append(_candidate(entry, question, trial, y, labels, 1 / folds))
-    progress(total, total, "done")
+            candidates.append(found := _candidate(entry, question, trial, y, labels, 1 / folds))
+            score = plus_minus(found.score, found.standard_error)
+            progress(Event(name, "done", total, total, f"{question.score_name} {score}"))
     return Comparison(
         task=task,
         data=data,
