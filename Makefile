@@ -5,14 +5,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 STAMP := $(VENV)/.installed
+APT := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install --yes --no-install-recommends
 
-.PHONY: demo test test-boundscheck test-slow bench bench-install lint format clean
+.PHONY: demo test browser test-boundscheck test-slow bench bench-install lint format clean
 
 demo: $(STAMP)-demo
 	$(BIN)/assay compare --output assay-report --force
 
-test: $(STAMP)-dev
+test: $(STAMP)-dev browser
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+# The report is tested in Chromium. Where it is missing and may be installed, it is; else those tests are skipped.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name && exit; done >/dev/null; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		{ $(APT) chromium || { apt-get update && $(APT) chromium; }; } >/dev/null 2>&1 || true; \
+	fi
 
 test-boundscheck: $(STAMP)-dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck \

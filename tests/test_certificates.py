@@ -87,6 +87,8 @@ def test_table_html_json_and_frame_tell_the_same():
 def test_certificates_travel_through_json_and_pickle():
     proof = Certificates([certificate(float("inf"), assumptions=("iid rows",)), certificate(1e-300)])
     assert Certificates.from_json(proof.to_json()) == proof
+    vacuous = Certificates([certificate(0.5, bound=2.0, trivial=1.0)])
+    assert [item.verdict for item in Certificates.from_json(vacuous.to_json())] == ["vacuous"]
     assert pickle.loads(pickle.dumps(proof)) == proof
     assert hash(pickle.loads(pickle.dumps(proof))) == hash(proof)
 

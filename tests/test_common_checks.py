@@ -239,8 +239,8 @@ def test_polars_and_pandas_give_the_result_of_numpy(kind):
 def test_a_saved_model_comes_back_whole(kind, tmp_path):
     X, y = sample(kind())
     fitted = prepared(kind()).fit(X, y)
-    assay.save(fitted, tmp_path / "model.assay")
-    loaded = assay.load(tmp_path / "model.assay")
+    assay.save(fitted, tmp_path / "model.skops")
+    loaded = assay.load(tmp_path / "model.skops")
     assert np.array_equal(loaded.predict(X), fitted.predict(X))
     assert loaded.certificates_ == fitted.certificates_
     assert loaded.certify(X, y).holds

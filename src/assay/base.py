@@ -166,6 +166,23 @@ class Model(BaseEstimator):
             del self.feature_names_in_
         return data
 
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """What a notebook shows: scikit-learn's diagram, and after a fit the certificates below it."""
+        diagram = super()._repr_html_  # refused there, as an attribute, where diagrams are switched off
+        return lambda: diagram() + self._certificates_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """The same for front ends that ask for all forms at once."""
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._certificates_html()
+        return bundle
+
+    def _certificates_html(self) -> str:
+        certificates = getattr(self, "certificates_", None)
+        return certificates.to_html(collapsible=True) if certificates else ""
+
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure every certificate afresh on the data of the fit, dear ones included.
 

@@ -111,6 +111,7 @@ class Certificate:
             "tolerance": self.tolerance,
             "holds": self.holds,
             "slack": _json_number(self.slack),
+            "trivial": None if self.trivial is None else _json_number(self.trivial),
             "vacuous": self.vacuous,
             "assumptions": list(self.assumptions),
             "source": self.source,
@@ -222,6 +223,7 @@ class Certificates(Sequence[Certificate]):
                 assumptions=tuple(item["assumptions"]),
                 source=item["source"],
                 tolerance=float(item["tolerance"]),
+                trivial=None if item["trivial"] is None else float(item["trivial"]),
             )
             for item in json.loads(text)
         )
@@ -258,22 +260,79 @@ class Certificates(Sequence[Certificate]):
     def __repr__(self) -> str:
         return f"Certificates({len(self)} claims, holds={self.holds})\n{self}" if self else "Certificates([])"
 
-    def _repr_html_(self) -> str:
-        color = {"holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#9a6700"}
-        body = "".join(
-            f'<tr><td style="color:{color[item.verdict]};font-weight:600">{item.verdict}</td>'
-            f"<td>{html.escape(item.quantity)}</td>"
-            f'<td style="text-align:right">{item.value:.3g} {SYMBOLS[item.relation]} {item.bound:.3g}</td>'
-            f'<td style="text-align:left">{html.escape(item.claim)}</td>'
-            f'<td style="text-align:left">{html.escape("; ".join(item.assumptions))}</td>'
-            f'<td style="text-align:left">{html.escape(item.source)}</td></tr>'
-            for item in self._items
-        )
+    def to_html(self, *, collapsible: bool = False) -> str:
+        """The certificates as an HTML table that is readable on light and on dark pages.
+
+        Parameters
+        ----------
+        collapsible : bool, default=False
+            Whether the table stands in a fold below its verdict, open when a certificate fails.
+
+        Returns
+        -------
+        html : str
+            Everything in it that comes from the fit is escaped.
+
+        Examples
+        --------
+        >>> from assay.certificates import Certificate, Certificates
+        >>> proof = Certificates([Certificate("The trace never rises.", "largest rise", 0.0, "<=", 0.0)])
+        >>> "largest rise" in proof.to_html()
+        True
+        """
+        body = "".join(_html_row(item) for item in self._items)
         head = "".join(
-            f"<th>{name}</th>"
+            f'<th style="{CELL};font-weight:600">{name}</th>'
             for name in ("verdict", "quantity", "measured", "claim", "assumptions", "source")
         )
-        return f'<table class="certificates"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        table = (
+            '<table class="certificates" style="border-collapse:collapse;color:inherit;background:none">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+        if not collapsible:
+            return table
+        failed = len(self.failed)
+        verdict = "fails" if failed else "holds"
+        words = f"{failed} of {len(self)} {'fails' if failed == 1 else 'fail'}"
+        if not failed:
+            words = "all hold" if len(self) > 1 else "holds"
+            vacuous = sum(item.vacuous for item in self._items)
+            words += f", {vacuous} vacuous" if vacuous else ""
+        return (
+            f'<details class="certificates"{" open" if failed else ""} '
+            'style="margin:0.6em 0;font-family:sans-serif;font-size:0.9em">'
+            f'<summary style="cursor:pointer">Certificates {_badge(verdict, words)}</summary>'
+            f'<div style="overflow-x:auto;margin-top:0.4em">{table}</div></details>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+COLORS: Mapping[str, str] = {"holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#8a5d00"}
+"""Backgrounds of the verdicts: white letters are readable on each, on a light and on a dark page."""
+
+CELL = (
+    "text-align:left;vertical-align:top;padding:0.25em 0.7em;border-bottom:1px solid rgba(128,128,128,0.35)"
+)
+
+
+def _badge(verdict: str, words: str) -> str:
+    style = "color:#fff;font-weight:600;padding:0.05em 0.55em;border-radius:0.8em;white-space:nowrap"
+    return f'<span class="{verdict}" style="background:{COLORS[verdict]};{style}">{html.escape(words)}</span>'
+
+
+def _html_row(item: Certificate) -> str:
+    measured = f"{item.value:.3g} {SYMBOLS[item.relation]} {item.bound:.3g}"
+    cells = (
+        _badge(item.verdict, item.verdict),
+        html.escape(item.quantity),
+        f'<span style="white-space:nowrap">{measured}</span>',
+        html.escape(item.claim),
+        html.escape("; ".join(item.assumptions)),
+        html.escape(item.source),
+    )
+    return "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>"
 
 
 def _json_number(value: float) -> float | str:

@@ -1,21 +1,22 @@
 """Saving and loading models: no pickle, nothing half-written, nothing read that is not known to be safe.
 
-A model file is a zip of two entries: `manifest.json` (version of the format and of assay, class of the model,
-SHA-256 of the payload) and `model.skops`, the payload written by skops. The digest finds damage; what keeps a
-hostile file from running code is that only known types are ever built: classes of assay, the NumPy, SciPy and
-scikit-learn types that skops trusts, NumPy's dtypes.
+A model file is what skops writes, a zip of `schema.json` and arrays, with one more entry, `manifest.json`
+(version of the format and of assay, class of the model, what was said about it), and a seal over every byte.
+`skops.io.load` opens it as well. The seal finds damage; what keeps a hostile file from running code is that
+only known types are ever built: classes of assay, the NumPy, SciPy and scikit-learn types that skops trusts,
+NumPy's dtypes.
 """
 
 from __future__ import annotations
 
 import copy
 import hashlib
-import importlib
+import inspect
+import io
 import json
 import os
-import secrets
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import assay
+from assay.sealed_files import ModelFileError, read_sealed, unpack, write_sealed
+from assay.trusted_types import is_own_class, untrusted_types
 
 __all__ = ["ModelFileError", "about", "load", "save"]
 
-FORMAT = 1
-MANIFEST, PAYLOAD = "manifest.json", "model.skops"
-OTHER_TRUSTED = frozenset({"numpy.dtype"})
-
-
-class ModelFileError(ValueError):
-    """A model cannot be written to, or read from, a file."""
+FORMAT = 2
+SCHEMA = "schema.json"
+PAYLOAD = "model.skops"
+"""The one entry of a file of format 1: a zip in the zip, with its digest in the manifest."""
 
 
 class Seed(np.random.SeedSequence):
@@ -63,7 +63,7 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
     model : estimator
         A model of assay, or a scikit-learn pipeline or meta-estimator around one.
     path : path
-        Where to; the folder must exist. Customary ending: `.assay`.
+        Where to; the folder must exist. Customary ending: `.skops`.
     about : mapping, optional
         What to keep beside the model, as plain values that JSON can hold; see `about`.
 
@@ -79,7 +79,7 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
     >>> from sklearn.linear_model import Ridge
     >>> import assay
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "model.assay")
+    ...     file = Path(folder, "model.skops")
     ...     assay.save(Ridge(alpha=2.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]), file)
     ...     assay.load(file).predict([[1.0]])
     array([1.])
@@ -88,30 +88,28 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(f"Only estimators can be saved. Got a {type(model).__name__} instead.")
     target = Path(path)
-    if not target.parent.is_dir():
-        raise ModelFileError(
-            f"The folder {str(target.parent)!r} does not exist; make it before saving there."
-        )
-    if target.is_dir():
-        raise ModelFileError(f"{str(target)!r} is a folder; give the name of a file.")
+    _check_place(target)
     try:
         payload = skops_io.dumps(_portable(model))
     except Exception as error:
         raise ModelFileError(f"The model cannot be saved: {_sentence(error)}") from error
-    strangers = _untrusted(skops_io, payload)
+    strangers = untrusted_types(skops_io, payload)
     if strangers:
         raise ModelFileError(
             f"The model holds {_listed(strangers)}, which could not be loaded again; only estimators, arrays "
             "and plain values can be saved."
         )
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    # skops indents its schema, which doubles it.
+    entries[SCHEMA] = json.dumps(json.loads(entries[SCHEMA]), separators=(",", ":")).encode()
     manifest = {
         "format": FORMAT,
         "assay": assay.__version__,
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
-        "sha256": hashlib.sha256(payload).hexdigest(),
         "about": dict(about or {}),
     }
-    _write_whole(target, manifest, payload)
+    write_sealed(target, manifest, entries)
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -125,12 +123,12 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> import assay
     >>> from assay.persistence import about
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "model.assay")
+    ...     file = Path(folder, "model.skops")
     ...     assay.save(Ridge(), file, about={"target": "price"})
     ...     about(file)
     {'target': 'price'}
     """
-    manifest, _ = _read(Path(path), repr(str(path)))
+    manifest, _ = _read(Path(path))
     found = manifest.get("about", {})
     return found if isinstance(found, dict) else {}
 
@@ -156,19 +154,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     skops_io = _skops()
     name = repr(str(path))
-    manifest, payload = _read(Path(path), name)
-    if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
-        raise ModelFileError(
-            f"{name} was changed after it was saved: its contents do not match their digest."
-        )
+    manifest, payload = _read(Path(path))
     owner = str(manifest["class"])
-    if owner.startswith("assay.") and not _is_own_class(owner):
+    if owner.startswith("assay.") and not is_own_class(owner):
         raise ModelFileError(
             f"{name} holds a {owner}, which assay {assay.__version__} does not know; it was saved by assay "
             f"{manifest['assay']}."
         )
     try:
-        strangers = _untrusted(skops_io, payload)
+        strangers = untrusted_types(skops_io, payload)
     except Exception as error:
         raise ModelFileError(f"{name} cannot be read: {_sentence(error)}") from error
     if strangers:
@@ -180,6 +174,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     found = f"{type(model).__module__}.{type(model).__qualname__}"
     if found != owner:
         raise ModelFileError(f"{name} was changed after it was saved: it holds a {found} and says {owner}.")
+    for part in _own_estimators(model):
+        _check_attributes(part, name, str(manifest["assay"]))
     return model
 
 
@@ -193,72 +189,80 @@ def _skops() -> Any:
     return skops.io
 
 
-def _write_whole(target: Path, manifest: dict[str, Any], payload: bytes) -> None:
-    """Write beside the target, then take its place in one step."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+def _check_place(target: Path) -> None:
     try:
-        with open(draft, "xb") as file:
-            # Compressed: the payload is a zip itself, and its end mark must not pass for ours in a torn file.
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-                archive.writestr(PAYLOAD, payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+        if not target.parent.is_dir():
+            raise ModelFileError(
+                f"The folder {str(target.parent)!r} does not exist; make it before saving there."
+            )
+        if target.is_dir():
+            raise ModelFileError(f"{str(target)!r} is a folder; give the name of a file.")
+    except OSError as error:  # links that lead in a circle, names too long
+        raise ModelFileError(f"{str(target)!r} cannot be written to: {_sentence(error)}") from error
 
 
-def _read(path: Path, name: str) -> tuple[dict[str, Any], bytes]:
-    """The manifest, known to be complete and of a format we read, and the payload."""
-    if not path.is_file():
-        raise ModelFileError(f"There is no model file {name}.")
-    if not zipfile.is_zipfile(path):
-        with open(path, "rb") as file:
-            begins_well = file.read(4) == b"PK\x03\x04"
-        reason = "it is truncated" if begins_well else "it was not written by assay.save"
-        raise ModelFileError(f"{name} is not a model file: {reason}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if not {MANIFEST, PAYLOAD} <= set(archive.namelist()):
-                raise ModelFileError(f"{name} is not a model file: it was not written by assay.save.")
-            manifest = json.loads(archive.read(MANIFEST))
-            payload = archive.read(PAYLOAD)
-    except ModelFileError:
-        raise
-    except Exception as error:  # zipfile, zlib and json each have their own
-        raise ModelFileError(f"{name} is damaged: {_sentence(error)}") from error
-    if not isinstance(manifest, dict) or not {"format", "assay", "class", "sha256"} <= set(manifest):
+def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+    """The manifest, known to be complete and of a format we read, and what skops reads, in memory."""
+    found, name = read_sealed(path), repr(str(path))
+    manifest, entries = found.manifest, found.entries
+    if not {"format", "assay", "class"} <= set(manifest):
         raise ModelFileError(f"{name} is damaged: its manifest is incomplete.")
     if not isinstance(manifest["format"], int) or manifest["format"] > FORMAT:
         raise ModelFileError(
             f"{name} has format {manifest['format']}, newer than the format {FORMAT} that assay "
             f"{assay.__version__} reads; it was saved by assay {manifest['assay']}: upgrade to that version."
         )
-    return manifest, payload
+    if manifest["format"] == 1:
+        entries = _entries_of_format_1(manifest, entries, name)
+    elif not found.sealed:
+        raise ModelFileError(f"{name} was changed after it was saved: it has lost its seal.")
+    if SCHEMA not in entries:
+        raise ModelFileError(f"{name} is damaged: it holds no model.")
+    # skops gets an archive made here of what was read and checked, never the file.
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+    return manifest, buffer.getvalue()
 
 
-def _untrusted(skops_io: Any, payload: bytes) -> list[str]:
-    """Types of a payload that are neither trusted by skops nor our own; nothing is built to find out."""
-    found = skops_io.get_untrusted_types(data=payload)
-    return [name for name in found if name not in OTHER_TRUSTED and not _is_own_class(name)]
+def _entries_of_format_1(manifest: dict[str, Any], entries: dict[str, bytes], name: str) -> dict[str, bytes]:
+    if PAYLOAD not in entries or "sha256" not in manifest:
+        raise ModelFileError(f"{name} is damaged: its manifest is incomplete.")
+    if hashlib.sha256(entries[PAYLOAD]).hexdigest() != manifest["sha256"]:
+        raise ModelFileError(
+            f"{name} was changed after it was saved: its contents do not match their digest."
+        )
+    return unpack(entries[PAYLOAD], name)[0]
 
 
-def _is_own_class(name: str) -> bool:
-    """Whether a name is a class that a module of assay defines, and not something it merely imports.
+def _own_estimators(value: Any) -> Iterator[BaseEstimator]:
+    """The estimators of assay in a model, itself among them."""
+    if isinstance(value, BaseEstimator):
+        if type(value).__module__.partition(".")[0] == "assay":
+            yield value
+        for item in list(vars(value).values()):
+            yield from _own_estimators(item)
+    elif type(value) in (list, tuple):
+        for item in value:
+            yield from _own_estimators(item)
 
-    Functions are not trusted: a payload could have them called with arguments of its choice.
-    """
-    module_name, _, class_name = name.rpartition(".")
-    parts = module_name.split(".")
-    if parts[0] != "assay" or len(parts) < 2 or any(part.startswith("__") for part in parts):
-        return False
-    try:
-        found = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError):
-        return False
-    return isinstance(found, type) and found.__module__ == module_name
+
+def _check_attributes(model: BaseEstimator, name: str, saved_by: str) -> None:
+    """Refuse parameters of another version; give those that came since the file was saved their default."""
+    if saved_by == assay.__version__:
+        return
+    known = inspect.signature(type(model)).parameters
+    public = {key for key in vars(model) if not key.startswith("_") and not key.endswith("_")}
+    unknown = sorted(public - set(known))
+    if unknown:
+        raise ModelFileError(
+            f"{name} holds a {type(model).__name__} with the parameter {unknown[0]!r}, which assay "
+            f"{assay.__version__} does not know; it was saved by assay {saved_by}."
+        )
+    for key, parameter in known.items():
+        if key not in vars(model) and parameter.default is not inspect.Parameter.empty:
+            setattr(model, key, parameter.default)
 
 
 def _portable(value: Any) -> Any:

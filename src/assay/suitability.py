@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+
+FEW = 10
+"""Whole numbers that never come as low as this are amounts, not counts of something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +23,19 @@ class Suitability:
         noise, the one of least complexity is recommended.
     max_rows, max_features : int, optional
         Size beyond which a fit takes too long for a comparison.
+    min_rows : int, optional
+        Rows below which others do the same better.
     select : mapping of str to Any, optional
         The main parameter is chosen by the estimator's own `select`, with these options. None: it has nothing
         to choose.
     settings : mapping of str to Any, optional
         Parameters that differ from the defaults in a comparison.
+    target : {"counts", "positive"}, optional
+        What a target must be: whole numbers from zero or a few up, or numbers above zero. Any by default.
+    summary : str, optional
+        What the estimator does with these settings, where that says more than its own first line.
+    otherwise : Suitability, optional
+        Tried in the place of this one for a target that this one is not for.
 
     Examples
     --------
@@ -31,16 +44,37 @@ class Suitability:
     True
     >>> Suitability(complexity=3, max_rows=5000).admits(n_rows=10**6, n_features=50)
     False
+    >>> Suitability(complexity=2, target="counts").serves([3, 0, 1])
+    True
     """
 
     complexity: int
     max_rows: int | None = None
     max_features: int | None = None
+    min_rows: int | None = None
     select: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    target: Literal["counts", "positive"] | None = None
+    summary: str = ""
+    otherwise: Suitability | None = None
 
     def admits(self, n_rows: int, n_features: int) -> bool:
         """Whether a table is small enough."""
         return (self.max_rows is None or n_rows <= self.max_rows) and (
             self.max_features is None or n_features <= self.max_features
         )
+
+    def serves(self, target: Any) -> bool:
+        """Whether a target is what the estimator is for."""
+        if self.target is None:
+            return True
+        values = np.asarray(target, dtype=np.float64)
+        if self.target == "counts":
+            return bool(np.all(values == np.round(values))) and 0 <= float(values.min()) <= FEW
+        return bool(np.all(values > 0))
+
+    def among(self, target: Any) -> Suitability | None:
+        """The first of this suitability and those otherwise that is for a target; None if none is."""
+        if self.serves(target):
+            return self
+        return None if self.otherwise is None else self.otherwise.among(target)

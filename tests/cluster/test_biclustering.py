@@ -293,8 +293,8 @@ def test_float32_stays_float32_and_gives_the_same_biclusters(kind):
 def test_a_saved_model_comes_back_whole_and_is_drawn(kind, tmp_path):
     X, _, _ = board()
     model = seeded(kind).fit(X)
-    assay.save(model, tmp_path / "model.assay")
-    loaded = assay.load(tmp_path / "model.assay")
+    assay.save(model, tmp_path / "model.skops")
+    loaded = assay.load(tmp_path / "model.skops")
     assert_array_equal(loaded.rows_, model.rows_)
     assert loaded.certificates_ == model.certificates_
     for ax in (model.plot(X), model.plot()):

@@ -198,8 +198,8 @@ def test_float32_stays_float32_and_a_saved_model_comes_back_whole(tmp_path):
     assert single.loadings_.dtype == np.float32
     assert single.transform(X.astype(np.float32)).dtype == np.float32
     assert single.certificates_.holds
-    assay.save(single, tmp_path / "model.assay")
-    loaded = assay.load(tmp_path / "model.assay")
+    assay.save(single, tmp_path / "model.skops")
+    loaded = assay.load(tmp_path / "model.skops")
     assert_array_equal(loaded.loadings_, single.loadings_)
     assert loaded.certificates_ == single.certificates_
     assert list(single.get_feature_names_out()) == [f"overlappingclustering{k}" for k in range(3)]

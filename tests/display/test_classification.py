@@ -19,7 +19,7 @@ from assay.datasets import GaussianClasses, TwoMoons, digits, iris, wine
 from assay.display import plot, plot_posterior
 from assay.display._flat_map import limits_around, principal_plane, regions
 from assay.display._style import PALETTE
-from assay.linear import LinearSVC, LogisticRegression
+from assay.linear import LinearSVC, LogisticRegression, SGDClassifier
 from assay.parameters import ParameterError
 
 COLORS = np.array([to_rgb(color) for color in PALETTE])
@@ -251,6 +251,10 @@ def test_history_shows_what_the_fit_kept(logistic, flowers):
     assert ax.get_xlabel() == "iteration"
     now_and_then = LinearSVC(solver="dual_coordinate", history=True, random_state=0).fit(*flowers)
     assert now_and_then.plot(kind="history").get_xlabel() == "measurement"
+    stopped = SGDClassifier(early_stopping=True, history=True, random_state=0).fit(*flowers)
+    ax = stopped.plot(kind="history")
+    assert ax.get_ylabel() == "held-out loss"
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), stopped.history_[0])
 
 
 def test_frames_lists_and_sparse_rows_are_drawn_alike(two):
@@ -309,9 +313,8 @@ def test_regions_far_from_the_origin_keep_their_digits(rng):
 
 
 def test_bad_requests_are_refused_in_one_sentence(logistic, three, two, flowers):
-    with pytest.raises(
-        ValueError, match=r"must be one of 'map', 'confusion', 'probability', 'coefficients', 'history'"
-    ):
+    every = r"'map', 'confusion', 'roc', 'precision_recall', 'calibration', 'probability', 'coefficients', "
+    with pytest.raises(ValueError, match=rf"must be one of {every}'history'\. Got 'pie' instead"):
         logistic.plot(kind="pie")
     with pytest.raises(ValueError, match="The 'confusion' picture of LogisticRegression needs X and y"):
         logistic.plot(two.X, kind="confusion")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import inspect
+from dataclasses import dataclass
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -139,7 +140,7 @@ def test_coefficients_are_named_and_in_order_of_size(linear):
 def test_many_coefficients_are_cut_to_the_largest(rng):
     X = rng.normal(size=(60, 40))
     ax = LinearRegression().fit(X, X[:, 0]).plot()
-    assert ax.get_title() == "the 20 largest of 40 coefficients"
+    assert ax.get_title() == "the 20 largest of 40 coefficients, with 95 % intervals"
     assert tick_labels(ax.yaxis)[-1] == "x0"
 
 
@@ -312,11 +313,25 @@ def test_a_class_can_be_given_a_picture():
     class Mine(StandardScaler):
         pass
 
-    @display.draw.register(Mine)
-    def draw_mine(model, X=None, y=None, *, ax, **options):
-        ax.set_title("mine")
+    @dataclass
+    class MineDisplay(display.Display):
+        mean: float
 
-    assert display.plot(Mine().fit([[0.0], [1.0]])).get_title() == "mine"
+        @classmethod
+        def _collect(cls, estimator, X, y, *, feature_names=None):
+            return cls(estimator.mean_[0])
+
+        def _draw(self, ax):
+            ax.set_title(f"mine: {self.mean}")
+
+    @display.pictures.register(Mine)
+    def pictures_of_mine(model):
+        return display.Pictures({"mean": MineDisplay}, lambda model, X, y: "mean")
+
+    model = Mine().fit([[0.0], [1.0]])
+    assert display.kinds(model) == ("mean",)
+    assert display.plot(model).get_title() == "mine: 0.5"
+    assert display.plot(make_pipeline(StandardScaler(), model).fit([[0.0], [1.0]])).get_title() == "mine: 0.0"
 
 
 def test_house_style_ends_with_its_block():

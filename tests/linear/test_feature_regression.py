@@ -190,7 +190,7 @@ def test_parquet_gives_the_result_of_memory(table, tmp_path):
 def test_a_model_on_functions_says_that_it_cannot_be_saved(table, tmp_path):
     model = DictionaryRegression([lambda X: X]).fit(*table)
     with pytest.raises(ValueError, match=r"cannot be saved|could not be loaded"):
-        assay.save(model, tmp_path / "model.assay")
+        assay.save(model, tmp_path / "model.skops")
 
 
 @pytest.mark.parametrize("kind", [PolynomialRegression, SplineRegression, DictionaryRegression])

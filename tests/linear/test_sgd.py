@@ -312,8 +312,8 @@ def test_two_calls_are_two_passes_of_one_descent(line, rate):
 def test_a_stream_goes_on_after_a_fit_and_after_a_file(line, tmp_path):
     X, y = line
     model = SGDRegressor(learning_rate="adam", tol=0.5, batch_size=50, random_state=0).fit(X, y)
-    assay.save(model, tmp_path / "model.assay")
-    loaded = assay.load(tmp_path / "model.assay")
+    assay.save(model, tmp_path / "model.skops")
+    loaded = assay.load(tmp_path / "model.skops")
     assert_allclose(loaded.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_, rtol=1e-14)
     fresh = SGDRegressor(learning_rate="adam", tol=0.5, batch_size=50, random_state=0).partial_fit(X, y)
     assert not np.allclose(fresh.coef_, model.coef_, rtol=1e-6)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from assay.report import choose_data, compare, read_table
+from assay.report import Data, choose_data, compare, read_table, render
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +25,29 @@ def classification():
 def clustering():
     task, data = choose_data(read_table("us_arrests"))
     return compare(data, task)
+
+
+@pytest.fixture(scope="session")
+def small_comparisons():
+    """A few methods for each task, for the tests of the page; the first table has gaps and words."""
+    rng = np.random.default_rng(5)
+    names = ["height", "weight", "a rather long name of a column"]
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=names)
+    frame["town"] = np.where(rng.random(60) < 0.5, "Lyon", "Nice")
+    target = 2 * frame["height"].to_numpy() + rng.normal(size=60)
+    frame.loc[::9, "weight"] = np.nan
+    table = Data.from_frame(frame, target, name="people", target="price")
+    found = {"regression": compare(table, "regression", repeats=1, methods=["LinearRegression", "Ridge"])}
+    for name, methods in (
+        ("iris", ["LogisticRegression", "LinearSVC"]),
+        ("us_arrests", ["KMeans", "KMedoids"]),
+    ):
+        task, data = choose_data(read_table(name))
+        found[task] = compare(data, task, repeats=1, methods=methods)
+    return found
+
+
+@pytest.fixture(scope="session")
+def small_pages(small_comparisons):
+    """Their pages."""
+    return {task: render(comparison) for task, comparison in small_comparisons.items()}

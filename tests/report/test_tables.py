@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -11,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.report import RawTable, ReportError, choose_data, choose_task, read_table
+from assay.report import RawTable, ReportError, _byte_streams, choose_data, choose_task, read_table
+from assay.report._encoder import TableEncoder, days_of
 
 
 @pytest.fixture
@@ -270,3 +274,173 @@ def test_clusters_of_an_embedded_table_do_not_see_its_classes():
     task, data = choose_data(read_table("diabetes"), drop=("progression",))
     assert task == "clustering"
     assert "progression" not in data.feature_names
+
+
+# Packed files, folders, strange texts
+
+
+def packed(path, text: bytes, kind: str):
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("inside.csv", text)
+        return path
+    path.write_bytes({"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[kind](text))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zip"])
+def test_packed_text_gives_the_table_from_a_file_and_from_a_pipe(tmp_path, kind, monkeypatch):
+    text = b"a,b\n1,x\n2,y\n"
+    named = packed(tmp_path / f"t.csv.{kind}", text, kind)
+    unnamed = packed(tmp_path / "u.csv", text, kind)
+    expected = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    pd.testing.assert_frame_equal(read_table(named).frame, expected)
+    pd.testing.assert_frame_equal(read_table(unnamed).frame, expected)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(named.read_bytes())))
+    pd.testing.assert_frame_equal(read_table("-").frame, expected)
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zip"])
+def test_a_packed_file_cut_short_is_refused(tmp_path, kind, rng):
+    text = b"a,b\n" + b"".join(b"%f,%f\n" % tuple(row) for row in rng.normal(size=(2000, 2)))
+    whole = packed(tmp_path / f"t.csv.{kind}", text, kind).read_bytes()
+    (tmp_path / f"t.csv.{kind}").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ReportError, match=rf"t\.csv\.{kind} cannot be read: ") as caught:
+        read_table(tmp_path / f"t.csv.{kind}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_zip_of_several_files_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.csv.zip", "w") as archive:
+        archive.writestr("a.csv", "a\n1\n2\n")
+        archive.writestr("b.csv", "a\n1\n2\n")
+    with pytest.raises(ReportError, match=r"t\.csv\.zip holds 2 files; a packed table must hold one"):
+        read_table(tmp_path / "t.csv.zip")
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path, frame):
+    (tmp_path / "data" / "part=b").mkdir(parents=True)
+    (tmp_path / "data" / "part=a").mkdir()
+    frame[:10].to_parquet(tmp_path / "data" / "part=a" / "0.parquet")
+    frame[10:].reset_index(drop=True).to_parquet(tmp_path / "data" / "part=b" / "0.parquet")
+    (tmp_path / "data" / "_SUCCESS").write_text("")
+    table = read_table(tmp_path / "data")
+    assert table.name == "data"
+    assert list(table.frame.columns) == ["a", "b", "y", "part"]
+    np.testing.assert_array_equal(table.frame["a"], frame["a"])
+    assert list(table.frame["part"]) == ["a"] * 10 + ["b"] * 20
+
+
+def test_files_of_a_folder_that_do_not_go_together_are_refused(tmp_path, frame):
+    frame.to_parquet(tmp_path / "0.parquet")
+    (tmp_path / "1.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(ReportError, match=r"The Parquet files of .* cannot be read together"):
+        read_table(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig", "utf-16"])
+def test_wide_letters_and_byte_order_marks_are_understood(tmp_path, encoding):
+    text = "town,age\n" + "".join(f"Nice {row},{row}\n" for row in range(9))
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    table = read_table(tmp_path / "t.csv").frame
+    assert list(table.columns) == ["town", "age"]
+    assert table["age"].tolist() == list(range(9))
+
+
+def test_a_quote_that_is_never_closed_is_told(tmp_path):
+    with pytest.raises(
+        ReportError, match=r"q\.csv cannot be read as CSV: a quote is opened and never closed"
+    ):
+        read_table(written(tmp_path / "q.csv", 'a,b\n1,"x\n' + "2,y\n" * 50))
+
+
+def test_a_line_without_end_far_inside_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(_byte_streams, "MAX_LINE_BYTES", 2**21)
+    sizes = []
+    read = _byte_streams.Joined.readinto
+
+    def watched(self, buffer):
+        sizes.append(read(self, buffer))
+        return sizes[-1]
+
+    monkeypatch.setattr(_byte_streams.Joined, "readinto", watched)
+    (tmp_path / "line.csv").write_bytes(b"a,b\n1,2\n" + b"x" * 2**24)
+    with pytest.raises(ReportError, match=r"line\.csv has a line of more than 2097152 bytes; it is no table"):
+        read_table(tmp_path / "line.csv")
+    assert sum(sizes) < 2**23
+
+
+def test_grouped_thousands_are_numbers_and_said(tmp_path):
+    english = written(tmp_path / "e.csv", 'a,b\n"1,250.5",x\n"2,000,000",y\n900,z\n')
+    german = written(tmp_path / "g.csv", "a;b\n1.250,5;x\n2.000.000;y\n900;z\n")
+    french = written(tmp_path / "f.csv", "a;b\n1\u202f250,5;x\n2 000 000;y\n900;z\n")
+    for path in (english, german, french):
+        table = read_table(path)
+        assert table.frame["a"].tolist() == [1250.5, 2_000_000.0, 900.0]
+        assert "Column 'a' groups thousands: its texts were read as numbers." in table.notes
+
+
+def test_words_for_missing_and_infinite_numbers_are_understood_and_said(tmp_path):
+    text = "a,b,c\n1.5,?,x\n?,inf,?\n2.5,-inf,y\n3.5,NaN,z\n"
+    table = read_table(written(tmp_path / "t.csv", text))
+    np.testing.assert_array_equal(table.frame["a"], [1.5, np.nan, 2.5, 3.5])
+    np.testing.assert_array_equal(table.frame["b"], [np.nan, np.inf, -np.inf, np.nan])
+    assert table.frame["c"].tolist() == ["x", "?", "y", "z"]
+    assert "Column 'a' holds numbers and '?', which was taken for a missing value." in table.notes
+
+
+def test_a_column_of_numbers_and_words_stays_words(tmp_path):
+    table = read_table(written(tmp_path / "t.csv", "a,b\n1,x\n2,x\nmany,y\n1,y\n"))
+    assert table.frame["a"].tolist() == ["1", "2", "many", "1"]
+    _, data = choose_data(table)
+    assert [column.kind for column in data.columns] == ["categorical", "categorical"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected", "day_first"),
+    [
+        (["03/04/2021", "13/04/2021", "01/12/2021"], ["2021-04-03", "2021-04-13", "2021-12-01"], True),
+        (["03.04.2021", "04.04.2021", "01.12.2021"], ["2021-04-03", "2021-04-04", "2021-12-01"], True),
+        (["04/13/2021", "03/04/2021", "12/01/2021"], ["2021-04-13", "2021-03-04", "2021-12-01"], False),
+        (["03/04/2021", "05/04/2021", "12/01/2021"], ["2021-03-04", "2021-05-04", "2021-12-01"], False),
+        (["2021-04-03", "2021/04/13", "13/05/2021"], ["2021-04-03", "2021-04-13", "2021-05-13"], True),
+        (
+            ["2021-04-03 10:30", "2021-04-13", "2021-12-01"],
+            ["2021-04-03 10:30", "2021-04-13", "2021-12-01"],
+            False,
+        ),
+    ],
+)
+def test_dates_of_a_column_name_day_and_month_in_one_order(texts, expected, day_first):
+    frame = pd.DataFrame({"day": texts * 10, "x": np.arange(30.0) ** 2})
+    _, data = choose_data(RawTable("t", frame))
+    column = data.columns[0]
+    assert (column.kind, column.day_first) == ("date", day_first)
+    days = (pd.to_datetime(pd.Series(expected * 10), format="mixed") - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(days_of(frame["day"], day_first=day_first), days)
+    np.testing.assert_allclose(days_of(data.X["day"], day_first=day_first), days)
+    told = "The dates of 'day' were read with the day before the month." in data.notes
+    assert told == day_first
+
+
+def test_empty_and_constant_columns_are_left_out_and_said(tmp_path):
+    table = read_table(written(tmp_path / "t.csv", "a,b,c,x\n,7,1.5,p\n,7,2.5,q\n,7,9.5,p\n"))
+    _, data = choose_data(table)
+    assert data.feature_names == ["c", "x"]
+    assert "Column 'a' is left out: it has no value." in data.notes
+    assert "Column 'b' is left out: every value is '7'." in data.notes
+
+
+def test_one_column_leaves_nothing_to_learn_from(tmp_path):
+    table = read_table(written(tmp_path / "t.csv", "y\n" + "".join(f"{row / 7}\n" for row in range(30))))
+    with pytest.raises(ReportError, match=r"No column of t\.csv is left to learn from\."):
+        choose_data(table, target="y")
+
+
+def test_ten_thousand_categories_become_a_few_features(rng):
+    frame = pd.DataFrame({"code": [f"k{number}" for number in rng.integers(0, 10_000, 30_000)]})
+    frame["y"] = rng.normal(size=30_000)
+    _, data = choose_data(RawTable("t", frame), target="y")
+    encoder = TableEncoder(data.columns).fit(data.X)
+    assert data.columns[0].kind == "categorical"
+    assert encoder.transform(data.X).shape == (30_000, 30)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ def _short_page(monkeypatch):
 
 def test_report_and_model_are_written(tmp_path, clustering):
     written = write(clustering, tmp_path / "deep" / "out")
-    assert sorted(os.listdir(tmp_path / "deep" / "out")) == ["model.assay", "report.html", "results.json"]
+    assert sorted(os.listdir(tmp_path / "deep" / "out")) == ["model.skops", "report.html", "results.json"]
     assert str(written.model) in written.report.read_text(encoding="utf-8")
     model = assay.load(written.model)
     np.testing.assert_array_equal(model.predict(clustering.data.X), clustering.best.predictions)
@@ -52,7 +54,7 @@ def test_a_failed_save_leaves_nothing(tmp_path, clustering, monkeypatch):
 @pytest.mark.usefixtures("_short_page")
 def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatch):
     (tmp_path / "report.html").write_text("old report")
-    (tmp_path / "model.assay").write_text("old model")
+    (tmp_path / _write.MODEL).write_text("old model")
 
     def fail(model, path, **options):
         raise RuntimeError("broken")
@@ -63,7 +65,7 @@ def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatc
     with pytest.raises(RuntimeError, match="broken"):
         write(clustering, tmp_path, force=True)
     assert (tmp_path / "report.html").read_text() == "old report"
-    assert (tmp_path / "model.assay").read_text() == "old model"
+    assert (tmp_path / _write.MODEL).read_text() == "old model"
     assert len(os.listdir(tmp_path)) == 2
 
 
@@ -106,3 +108,65 @@ def test_the_fingerprint_follows_the_values(regression):
     assert fingerprint(data) == fingerprint(dataclasses.replace(data, X=data.X.copy()))
     assert fingerprint(data) != fingerprint(dataclasses.replace(data, X=changed))
     assert fingerprint(data) != fingerprint(dataclasses.replace(data, y=data.y[::-1].copy()))
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.usefixtures("_short_page")
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_files_take_their_places_together_or_not_at_all(tmp_path, clustering, monkeypatch, number):
+    names = (_write.REPORT, _write.RESULTS)
+    for name in names:
+        (tmp_path / name).write_text(f"old {name}")
+    replace, calls = os.replace, []
+
+    def fail_once(source, target):
+        calls.append(target)
+        # The model file takes its place among the drafts first.
+        if len(calls) == number + 1:
+            full()
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_once)
+    with pytest.raises(ReportError, match=r"The report cannot be written to .*: No space left on device"):
+        write(clustering, tmp_path, force=True)
+    assert sorted(os.listdir(tmp_path)) == sorted(names)
+    for name in names:
+        assert (tmp_path / name).read_text() == f"old {name}"
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_a_disk_that_is_full_while_the_page_is_written_leaves_nothing(tmp_path, clustering, monkeypatch):
+    monkeypatch.setattr(type(tmp_path), "write_text", full)
+    with pytest.raises(ReportError, match="No space left on device"):
+        write(clustering, tmp_path / "deep" / "out")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda place, mode: False)
+    with pytest.raises(ReportError, match="cannot be written to; name another with --output"):
+        check_folder(tmp_path / "out")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_links_that_lead_in_a_circle_are_one_sentence(tmp_path, clustering):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(ReportError, match="cannot be written to"):
+        write(clustering, tmp_path / "a" / "out")
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_a_folder_that_vanishes_meanwhile_is_one_sentence(tmp_path, clustering, monkeypatch):
+    def vanish(model, path, **options):
+        shutil.rmtree(tmp_path / "out")
+
+    monkeypatch.setattr(persistence, "save", vanish)
+    with pytest.raises(ReportError, match="cannot be written to"):
+        write(clustering, tmp_path / "out")
+    assert os.listdir(tmp_path) == []

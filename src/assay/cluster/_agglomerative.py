@@ -19,6 +19,7 @@ from assay.cluster._linkage_evidence import Evidence
 from assay.distances import distance_matrix, metric_domain
 from assay.parameters import Domain
 from assay.rows import Block, Rows
+from assay.suitability import Suitability
 
 EUCLIDEAN = ("euclidean", "l2")
 
@@ -36,6 +37,9 @@ class AgglomerativeClustering(HierarchicalClusterer):
     by rounds that join all pairs of mutually nearest clusters, then a nearest-neighbour chain (complete,
     average, weighted), a chain or a search over centres in O(n) memory (Ward; centroid, median), or the
     minimum spanning tree (single, in O(n) memory). All pairs are compared, in O(n²) time but for single.
+
+    Assumes: columns on comparable scales; the linkage decides which shapes are found: round groups (Ward,
+    complete, average) or chains (single). There is no model of the rows.
 
     Certificates: heights never fall (but for centroid and median, which can have inversions), heights are the
     linkage recomputed from the data, no two clusters were closer than those joined, the labels are the cut of
@@ -114,6 +118,7 @@ class AgglomerativeClustering(HierarchicalClusterer):
         "distance_threshold": parameters.real(at_least=0.0) | parameters.nothing,
         "scaled_threshold": parameters.real(above=0.0) | parameters.nothing,
     }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_rows=10_000)
 
     cluster_centers_: NDArray
 

@@ -25,6 +25,9 @@ class SpectralBiclustering(SpectralModel):
     constant: a checkerboard has exactly such vectors. The `n_best` of them that k-means of their entries fits
     best span the plane onto which rows and columns are projected; k-means of the projections gives labels.
 
+    Assumes: a matrix that is a checkerboard up to the scales of its rows and columns, and noise; the numbers
+    of clusters are given.
+
     Certificates: singular vectors, equal row and column sums ("bistochastic"), every projection at its
     nearest mean, and the checkerboard beside the bound that the singular values set for any of its size.
 

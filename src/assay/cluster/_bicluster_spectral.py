@@ -75,6 +75,9 @@ class SpectralCoclustering(SpectralModel):
     by the leading singular vectors of D_r^(−½) X D_c^(−½), the first (trivial) left out, and k-means of rows
     and columns in their coordinates.
 
+    Assumes: entries ≥ 0, counts or weights, and that each cluster is some rows with some columns; the number
+    of clusters is given.
+
     Certificates: singular vectors, the leading singular value 1, every row and column at its nearest mean,
     and the cut beside the lower bound k − Σ σ_i that holds for every partition into k clusters.
 

@@ -24,6 +24,7 @@ from assay.cluster._lloyd import Lloyd, lloyd
 from assay.parameters import Domain
 from assay.randomness import RandomState, spawn
 from assay.rows import Rows
+from assay.suitability import Suitability
 
 
 class BisectingKMeans(CenterClusterer):
@@ -36,6 +37,9 @@ class BisectingKMeans(CenterClusterer):
     by Lloyd's iteration from `n_init` starts, until there are `n_clusters` clusters. The tree of splits is
     kept: it holds a partition for every smaller number of clusters, each nested in the one before, and a new
     row goes down it, at every split to the nearer of the two centres (ties to the first).
+
+    Assumes: columns on comparable scales, round groups, and that groups of groups are worth having; the
+    number of clusters is given.
 
     Certificates: every row is in the leaf that the tree leads it to, both centres of every split are the
     means of their rows, each split lowers the inertia by what is claimed, and total = within + between.
@@ -113,6 +117,7 @@ class BisectingKMeans(CenterClusterer):
         "bisecting_strategy": parameters.one_of("biggest_inertia", "largest_cluster"),
         "random_state": parameters.random_state,
     }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, settings={"n_init": 5})
 
     def __init__(
         self,

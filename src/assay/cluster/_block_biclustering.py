@@ -39,6 +39,9 @@ class BlockBiclustering(Biclusterer, IterativeModel):
     by alternation: row labels, column labels and block values in turn, each exactly (values are block means,
     soft-thresholded at λ over the entries of the block). Not convex: the best of `n_init` starts is kept.
 
+    Assumes: entries on one scale, with a mean that is constant on each block and noise of equal variance; the
+    numbers of row and column clusters are given.
+
     Certificates: the objective never rises, every row and every column is in its best cluster, block values
     are minimisers; `certify` adds a lower bound on every checkerboard from the singular values.
 

@@ -41,6 +41,8 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
     by a Dykstra-like alternation of convex clustering of the rows and of the columns, each with the forces of
     the other subtracted. Weights are Gaussian, on nearest neighbours. Compares pairs of rows and of columns.
 
+    Assumes: entries on one scale, and weights that are large between the rows and the columns of a bicluster.
+
     Certificates: duality gap at the exactly fused matrix, constant blocks, the mean is kept, and the share of
     neighbouring clusters that the gap proves to be apart in the true minimiser too.
 

@@ -48,6 +48,9 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
     q = 1 and unit weights exactly, by sorting each feature. Rows with equal centroids make a cluster: a dual
     vector strictly inside its ball fuses its pair. Compares pairs of rows, which must be in memory.
 
+    Assumes: columns on comparable scales, and weights that are large inside clusters: they decide which rows
+    fuse first.
+
     Certificates: duality gap at the exactly fused centroids, one centroid a cluster, the mean is kept, and
     the share of neighbouring clusters that the gap proves to be apart in the true minimiser too.
 

@@ -61,6 +61,9 @@ class DBSCAN(PairwiseClusterer):
     and cells are joined until they are connected, in memory O(n). Other metrics go by lists of neighbours.
     No draw and no order of rows matters but for borders between clusters, which `ambiguous_borders_` lists.
 
+    Assumes: columns on comparable scales, and one density, set by eps and `min_samples`, that separates all
+    clusters from the noise.
+
     Certificates: exactly the core rows have enough neighbours, clusters are the connected components of core
     rows, borders are within eps of their cluster and noise is not; by another search than that of the fit. A
     large fit measures evenly spaced rows, `certify` all of them.

@@ -30,6 +30,9 @@ class DivisiveClustering(HierarchicalClusterer):
     until none gains. Sums of dissimilarities are kept from split to split; all pairs are stored, and the time
     is between O(n²) for even splits and O(n³) when rows leave one by one.
 
+    Assumes: columns on comparable scales, and that the widest cluster is the one to split. There is no model
+    of the rows.
+
     Certificates: heights never fall, each height is the diameter of the cluster recomputed from the data, no
     row that stayed is nearer to those that left, and the labels are the cut of the tree.
 

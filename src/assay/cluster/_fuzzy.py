@@ -43,6 +43,9 @@ class FuzzyCMeans(CenterModel):
     rows weighted by u_ik^m. J is not convex: the result is a local optimum, the best of `n_init`. As m → 1 it
     is k-means; for large m all memberships approach 1/K.
 
+    Assumes: columns on comparable scales and round groups; the number of clusters and the fuzzifier are
+    given.
+
     Certificates: J never rises, is that of the centres, and the centres are their weighted means.
 
     Parameters

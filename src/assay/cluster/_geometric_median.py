@@ -37,6 +37,9 @@ class KGeometricMedian(CenterModel):
     rows. Half of a cluster may lie far away without moving its centre far. The result is a local optimum, the
     best of `n_init`.
 
+    Assumes: columns on comparable scales and round groups, some rows of which may lie far away; the number of
+    clusters is given.
+
     Certificates: the cost never rises, is that of the centres, every row is at its nearest centre, and 0 is a
     subgradient at every centre up to `tol`; hence how much the best centres of these clusters could save.
 

@@ -19,6 +19,7 @@ from assay.cluster._hdbscan_tree import CondensedTree, condense
 from assay.cluster._optics_certificates import rows_to_measure
 from assay.distances import Metric, check_dissimilarity, metric_domain, spanning_tree
 from assay.parameters import Domain
+from assay.suitability import Suitability
 
 
 class HDBSCAN(PairwiseClusterer):
@@ -33,6 +34,9 @@ class HDBSCAN(PairwiseClusterer):
 
     A minimum spanning tree holds all components; those of fewer than `min_cluster_size` rows are taken off
     (condensed tree), and one walk from the leaves up chooses. Only ties depend on the order of the rows.
+
+    Assumes: columns on comparable scales, and clusters that are denser than what lies around them, each with
+    a density of its own.
 
     Certificates: core distances, lengths and least edges of the spanning tree, clusters as components of it,
     their stabilities, and that no other choice is worth more. A large fit measures evenly spaced rows,
@@ -107,6 +111,7 @@ class HDBSCAN(PairwiseClusterer):
         "cluster_selection_epsilon": parameters.real(at_least=0.0),
         "allow_single_cluster": parameters.boolean,
     }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=3, max_rows=10_000)
     _accepts_sparse: ClassVar[bool] = False
 
     def __init__(

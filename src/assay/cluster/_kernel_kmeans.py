@@ -43,6 +43,9 @@ class KernelKMeans(RepresenterModel):
 
     The fit needs all pairs of rows: n_samples² numbers in memory. Predictions are made block by block.
 
+    Assumes: a positive semi-definite kernel in whose feature space the groups are round; the number of
+    clusters is given.
+
     Certificates: the cost never rises, is that of the labels, and every row is at its nearest mean; `certify`
     adds a lower bound on the cost of any labels, from the eigenvalues of the Gram matrix.
 

@@ -23,6 +23,7 @@ from assay.cluster._lloyd import Lloyd, is_small, lloyd
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import MemoryRows, Rows, n_threads, ordered_map
+from assay.suitability import Suitability
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ class KMeans(CenterClusterer):
     by Lloyd's iteration: rows go to the nearest centre (ties to the lowest index), centres to the mean of
     their rows. Distance bounds pass over the rows whose label cannot have changed; labels are those of the
     plain iteration, decided in float64. J is not convex: the result is a local optimum, the best of `n_init`.
+
+    Assumes: columns on comparable scales and round groups of similar spread; the number of clusters is given.
+    There is no model of the rows.
 
     Certificates: the inertia never rises, every row is at its nearest centre, every centre is the mean of its
     cluster, and total = within + between. `certify` adds a lower bound on the inertia of every partition.
@@ -146,6 +150,7 @@ or callable, default="greedy-k-means++"
         "random_state": parameters.random_state,
         "history": parameters.boolean,
     }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=1, settings={"n_init": 10})
 
     def __init__(
         self,

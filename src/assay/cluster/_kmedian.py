@@ -24,6 +24,9 @@ class KMedian(MedoidModel):
 
     The fit needs all pairs of rows: n_samples² numbers in memory. Predictions are made block by block.
 
+    Assumes: columns on comparable scales and round groups, some rows of which may lie far away; the number of
+    clusters is given.
+
     Certificates: those of `KMedoids`; `certify` adds a lower bound on the cost of any medoids.
 
     Parameters

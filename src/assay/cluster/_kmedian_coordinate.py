@@ -46,6 +46,9 @@ class KCoordinateMedian(CenterModel):
     cluster (the lower one of two middle values). Medians are selected exactly by counting digits of the
     numbers, a few walks over the rows wherever they are. The result is a local optimum, the best of `n_init`.
 
+    Assumes: columns on comparable scales, and coordinates that matter one by one, for the l1 distance depends
+    on the axes; the number of clusters is given.
+
     Certificates: the cost never rises, is that of the centres, every row is at its nearest centre, and at
     most half of a cluster lies on either side of its centre in each coordinate.
 

@@ -31,6 +31,9 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
     the sparsest that fit within 2δ. Column j is in cluster a when A_ja ≠ 0. One walk over the rows for the
     covariance; δ by cross-validation needs rows in memory. `transform` estimates the factors.
 
+    Assumes: the factor model above, with E uncorrelated between columns and with Z, and factors that are not
+    collinear.
+
     Certificates: the conditions under which A is determined, pure variables reach their row maxima inside
     their groups, Cov(Z) is positive definite; `certify` finds the loadings again from the covariance.
 

@@ -21,6 +21,7 @@ from assay.distances import Metric, check_dissimilarity, distance_matrix, metric
 from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows
+from assay.suitability import Suitability
 
 METHODS = ("fasterpam", "pam", "alternate")
 NO_WEIGHT = np.empty(0)
@@ -226,6 +227,9 @@ class KMedoids(MedoidModel):
 
     The fit needs all pairs of rows: n_samples² numbers in memory. Predictions are made block by block.
 
+    Assumes: that the dissimilarity says how unlike two rows are; it need not be a distance. The number of
+    clusters is given.
+
     Certificates: the cost never rises, is that of the labels, and every row is at its nearest medoid;
     `certify` adds that no swap lowers the cost, that no row is a better medoid of its cluster, and a lower
     bound on the cost of any medoids (a feasible dual point), hence how far this fit is from the best.
@@ -305,6 +309,7 @@ class KMedoids(MedoidModel):
         "n_init": parameters.integer(at_least=1),
         "random_state": parameters.random_state,
     }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_rows=5000)
 
     def __init__(
         self,

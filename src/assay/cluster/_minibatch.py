@@ -37,6 +37,9 @@ class MiniBatchKMeans(CenterClusterer):
     c_k ← c_k + N_k⁻¹ Σ (x − c_k) over those it is given, N_k all rows it was given so far. One last walk
     measures labels and inertia on all rows.
 
+    Assumes: columns on comparable scales and round groups of similar spread, as for `KMeans`; the number of
+    clusters is given.
+
     Certificates: every row is at its nearest centre, total = within + between at the claimed inertia, and an
     exact update of the centres would lower the inertia by at most 1 %. `certify` adds a lower bound on the
     inertia of every partition.

@@ -36,6 +36,8 @@ class OPTICS(PairwiseClusterer):
     one height ("dbscan"). The order grows like a spanning tree, with O(n²) distances and O(n) memory; ties
     go to the lowest row.
 
+    Assumes: columns on comparable scales, and clusters that are denser than what lies around them.
+
     Certificates: core distances and reachabilities are those of the definition, every row comes after the one
     that reaches it, every cluster is a run of the order. A large fit measures evenly spaced rows, `certify`
     more of them.

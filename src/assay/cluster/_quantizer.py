@@ -48,6 +48,9 @@ class CentroidClustering(RepresenterModel):
 
     The fit is in memory; with representer="medoid" it needs all pairs of rows.
 
+    Assumes: that d says how unlike a row and a representer are; the number of clusters is given. There is no
+    model of the rows.
+
     Certificates: the distortion never rises, is that of the labels and representers, and every row is at its
     nearest representer; `certify` adds that no row of a cluster would represent it better.
 

@@ -33,6 +33,8 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
     by alternating adaptive soft thresholding of Xᵀu and of Xv from the leading singular vectors, λ_v and λ_u
     by BIC at each pass; then X − d u vᵀ makes the next layer. Bicluster k is support(u_k) × support(v_k).
 
+    Assumes: a matrix that is a few sparse layers of rank one, and noise of equal variance.
+
     Certificates: u and v answer each other (a further pass moves neither), d = uᵀXv; `certify` adds what the
     layers explain beside the most that as many singular values can.
 

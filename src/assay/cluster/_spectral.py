@@ -32,6 +32,7 @@ from assay.graphs import LAPLACIANS, Spectrum, degree_report, find_minor_eigenpa
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, alone
+from assay.suitability import Suitability
 
 
 class SpectralClustering(PairwiseClusterer, IterativeModel):
@@ -46,6 +47,9 @@ class SpectralClustering(PairwiseClusterer, IterativeModel):
     components); k-means on its rows makes a partition of it. There is no guarantee beforehand of how much the
     rounding loses: the sum of the K least eigenvalues bounds every partition from below, and says it
     afterwards. (Semi-definite relaxations give tighter bounds at a far higher price; they are not built.)
+
+    Assumes: symmetric affinities ≥ 0 that are large inside clusters and small between them; the number of
+    clusters is given.
 
     Certificates: eigenpairs, their orthonormality, as many zero eigenvalues as components, the cut of the
     labels against the least cut of any partition, labels at their nearest centres, a rounding that never gets
@@ -173,6 +177,7 @@ callable, default="nearest_neighbors"
         "max_iter": parameters.integer(at_least=1),
         "random_state": parameters.random_state,
     }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=4, max_rows=5000)
 
     def __init__(
         self,

@@ -14,11 +14,12 @@ from assay.cluster._kmeans import KMeans, assign_until_settled
 from assay.cluster._spectral_affinity import Reach
 from assay.graphs import both_cuts, sweep_cut
 from assay.randomness import spawn
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, ordered_map
 
 TWO_WAY = ("sign", "sweep")
 MAX_ITER = 1000
 KMEANS_TOL = 1e-6
+SMALL_WORK = 2**16  # values times clusters up to which restarts are not worth the threads
 LEAST_FACTOR = 0.01  # 1 − λ of the extension: beyond, a coordinate is noise
 
 
@@ -100,12 +101,17 @@ def _best_start(
     """The initial centres from which Lloyd's iteration reaches the least cut."""
     data = MemoryRows(embedding, None, sample_weight)
     pool = open_pool(data, random)
-    best, least = None, np.inf
-    for restart in spawn(random, n_init):
-        start = greedy_plus_plus(pool, n_clusters, restart)
+
+    def restart(own: np.random.Generator) -> tuple[NDArray, float]:
+        start = greedy_plus_plus(pool, n_clusters, own)
         labels = assign_until_settled(data, start, tol=KMEANS_TOL, max_iter=MAX_ITER)
         ratio, norm = both_cuts(W, labels)
-        value = ratio.value if by_size else norm.value
+        return start, ratio.value if by_size else norm.value
+
+    best, least = None, np.inf
+    restarts = spawn(random, n_init)
+    small = embedding.size * n_clusters <= SMALL_WORK
+    for start, value in map(restart, restarts) if small else ordered_map(restart, restarts):
         # Restarts that reach the same partition differ by rounding: the first of them is kept.
         if best is None or value < (1.0 - 1e-9) * least:
             best, least = start, value

@@ -70,6 +70,8 @@ class SphericalKMeans(CenterModel):
     result is a local optimum, the best of `n_init`. A row of zeros has no direction: it belongs to no
     cluster (label −1) and counts for nothing; `n_zero_rows_` and the log say how many there are.
 
+    Assumes: that the direction of a row matters and its length does not; the number of clusters is given.
+
     Certificates: the cost Σ w (1 − cos) never rises, every row is at its nearest direction, and every centre
     is the mean direction of its cluster. `certify` adds an upper bound on the sum of cosines of any clusters.
 

@@ -1,195 +1,157 @@
-"""Pictures of clusters around medoids, medians, directions and degrees: maps, memberships, the descent."""
+"""Pictures of clusters around medoids, medians, directions and degrees: shaded maps, memberships."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import (
-    CentroidClustering,
-    FuzzyCMeans,
-    KCoordinateMedian,
-    KernelKMeans,
-    KGeometricMedian,
-    KMedian,
-    KMedoids,
-    SphericalKMeans,
+from assay.cluster import FuzzyCMeans, KernelKMeans, SphericalKMeans
+from assay.cluster._quantizer_base import RepresenterModel
+from assay.display._center_table import CentersDisplay
+from assay.display._cluster_map import ClusterMapDisplay
+from assay.display._cluster_traces import ConvergenceDisplay, RestartsDisplay
+from assay.display._clusterers import (
+    Ground,
+    centers_among,
+    degrees_at,
+    ground_of,
+    named_rows,
+    title_of,
 )
-from assay.display import _cluster
-from assay.display._columns import column_names, dense
-from assay.display._flat_map import limits_around, principal_plane, rgb, rows_at, shown_rows
-from assay.display._registry import choose, draw, require_data
-from assay.display._style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.display._columns import dense
+from assay.display._display import Display
+from assay.display._flat_map import Plane, rows_at, shown_rows
+from assay.display._registry import Pictures, pictures
+from assay.display._silhouette import SilhouetteDisplay
+from assay.display._style import colors
 
 GRID = 220
 """Points a side of the plane at which regions of two features are asked for."""
 
 
-@draw.register(CentroidClustering)
-@draw.register(KCoordinateMedian)
-@draw.register(KGeometricMedian)
-@draw.register(KMedian)
-@draw.register(KMedoids)
-@draw.register(KernelKMeans)
-@draw.register(SphericalKMeans)
-def draw_centers(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the clusters of data, the centres, or the descent."""
-    pictures = {"map": _map, "convergence": _convergence, "restarts": _cluster._restarts}
-    if hasattr(model, "cluster_centers_"):
-        pictures["centers"] = _cluster._centers
-    precomputed = getattr(model, "_is_precomputed", False)
-    kind = kind or ("map" if X is not None and not precomputed else _default(model))
-    choose(model, kind, pictures)(model, X, ax=ax, feature_names=feature_names)
-
-
-@draw.register(FuzzyCMeans)
-def draw_fuzzy(
-    model: FuzzyCMeans,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the degrees to which rows belong to clusters."""
-    pictures = {
-        "map": _map,
-        "memberships": _memberships,
-        "centers": _cluster._centers,
-        "convergence": _convergence,
-        "restarts": _cluster._restarts,
+@pictures.register(RepresenterModel)
+def pictures_of_centers(model: Any) -> Pictures:
+    """The clusters of data, the centres, or the descent."""
+    displays: dict[str, type[Display]] = {
+        "map": ClusterMapDisplay,
+        "convergence": ConvergenceDisplay,
+        "restarts": RestartsDisplay,
     }
-    kind = kind or ("centers" if X is None else "map")
-    choose(model, kind, pictures)(model, X, ax=ax, feature_names=feature_names)
+    precomputed = getattr(model, "_is_precomputed", False)
+    if not precomputed and not isinstance(model, KernelKMeans):
+        displays["centers"] = CentersDisplay
+    # Of a precomputed kernel there are no dissimilarities.
+    if not (precomputed and isinstance(model, KernelKMeans)):
+        displays["silhouette"] = SilhouetteDisplay
+    without_data = "centers" if "centers" in displays else "convergence"
+    return Pictures(displays, lambda model, X, y: without_data if X is None or precomputed else "map")
 
 
-def _default(model: Any) -> str:
-    return "centers" if hasattr(model, "cluster_centers_") else "convergence"
+@pictures.register(FuzzyCMeans)
+def pictures_of_fuzzy(model: FuzzyCMeans) -> Pictures:
+    """The clusters of data, or the centres."""
+    displays = {
+        "map": ClusterMapDisplay,
+        "memberships": MembershipsDisplay,
+        "centers": CentersDisplay,
+        "convergence": ConvergenceDisplay,
+        "restarts": RestartsDisplay,
+        "silhouette": SilhouetteDisplay,
+    }
+    return Pictures(displays, lambda model, X, y: "centers" if X is None else "map")
 
 
-def _map(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """Rows in the plane, coloured by cluster, or by a mixture of the colours of fuzzy clusters."""
-    require_data(model, "map", X=X)
-    points, shown = shown_rows(X)
-    table = rows_at(X, shown)
-    palette = np.array([rgb(color) for color in colors(model.n_clusters)])
-    names = column_names(model, X, feature_names, points.shape[1])
-    if points.shape[1] == 1:
-        _line(model, points[:, 0], np.asarray(model.predict(table)), names[0], ax)
-        return
-    plane = principal_plane(points)
-    flat = plane.flatten(points)
-    centers = dense(model.cluster_centers_) if hasattr(model, "cluster_centers_") else None
-    on_sphere = isinstance(model, SphericalKMeans)
-    if points.shape[1] == 2:
-        limits = limits_around(flat if centers is None or on_sphere else np.vstack([flat, centers]))
-        _shade(model, limits, palette, ax)
-    crowded = shown.size > 500
-    ax.scatter(
-        *flat.T,
-        c=_mixtures(model, table, palette),
-        s=9 if crowded else 22,
-        alpha=0.6 if crowded else 0.85,
-        edgecolors="white",
-        linewidths=0.0 if crowded else 0.3,
-        rasterized=shown.size > 1000,
-    )
-    if centers is not None:
-        if on_sphere:
-            centers = centers * np.median(np.sqrt((points**2).sum(axis=1)))
-        _cluster._mark_centers(plane.flatten(centers), palette, ax)
-    ax.grid(visible=False)
-    ax.set(title=_title(model), **plane.labels(names))
-
-
-def _line(model: Any, values: NDArray, labels: NDArray, name: str, ax: Any) -> None:
-    """One feature: how many rows lie where, by cluster, and the centres."""
-    palette = colors(model.n_clusters)
-    edges = np.histogram_bin_edges(values, bins=30 if values.size < 2000 else 60)
-    parts = [values[labels == cluster] for cluster in range(model.n_clusters)]
-    ax.hist(parts, bins=edges, stacked=True, color=palette, alpha=0.75)
-    if hasattr(model, "cluster_centers_") and not isinstance(model, SphericalKMeans):
-        for color, center in zip(palette, dense(model.cluster_centers_)[:, 0], strict=True):
-            ax.axvline(center, color=color, linewidth=2.0)
-    ax.set(xlabel=name, ylabel="rows", title=_title(model))
-
-
-def _shade(model: Any, limits: tuple[NDArray, NDArray], palette: NDArray, ax: Any) -> None:
-    """Colour the plane of two features by the cluster a row there would be given."""
-    (left, bottom), (right, top) = limits
-    across, up = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
-    grid = np.column_stack([values.ravel() for values in np.meshgrid(across, up)])
-    if hasattr(model, "feature_names_in_"):
-        import pandas as pd
-
-        tints = _mixtures(model, pd.DataFrame(grid, columns=model.feature_names_in_), palette)
-    else:
-        tints = _mixtures(model, grid, palette)
-    image = 1.0 - 0.18 * (1.0 - tints.reshape(GRID, GRID, 3))
-    ax.imshow(image, origin="lower", extent=(left, right, bottom, top), aspect="auto", zorder=0)
-    ax.set(xlim=(left, right), ylim=(bottom, top))
-
-
-def _mixtures(model: Any, rows: Any, palette: NDArray) -> NDArray:
-    """A colour a row: that of its cluster, grey for none, a mixture for degrees of membership."""
-    if isinstance(model, FuzzyCMeans):
-        return np.clip(np.asarray(model.memberships(rows), dtype=float) @ palette, 0.0, 1.0)
-    labels = np.asarray(model.predict(rows))
-    tints = palette[np.maximum(labels, 0)]
-    tints[labels < 0] = rgb(FAINT_INK)
-    return tints
-
-
-def _memberships(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """Stacked degrees of every row, the rows ordered by cluster and by how clearly they belong to it."""
-    require_data(model, "memberships", X=X)
-    _, shown = shown_rows(X)
-    degrees = np.asarray(model.memberships(rows_at(X, shown)), dtype=float)
-    labels = degrees.argmax(axis=1)
-    order = np.lexsort((-degrees.max(axis=1), labels))
-    palette = colors(model.n_clusters)
-    ax.stackplot(np.arange(len(order)), degrees[order].T, colors=palette, step="mid", linewidth=0.0)
-    borders = np.cumsum(np.bincount(labels, minlength=model.n_clusters))
-    for border in borders[:-1]:
-        ax.axvline(border - 0.5, color="white", linewidth=1.2)
-    middles = (np.concatenate([[0], borders[:-1]]) + borders) / 2
-    filled = np.diff(np.concatenate([[0], borders])) > 0
-    ax.set_xticks(middles[filled], [str(k) for k in np.flatnonzero(filled)])
-    ax.grid(visible=False)
-    ax.set(
-        xlim=(-0.5, len(order) - 0.5),
-        ylim=(0.0, 1.0),
-        xlabel="rows by cluster, the clearest first",
-        ylabel="membership",
-        title=f"memberships, fuzzifier {model.fuzzifier:g}",
-    )
-
-
-def _convergence(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    values = np.asarray(model.inertia_trace_, dtype=float)
-    ax.plot(np.arange(values.size), values, "o-", color=PALETTE[0], markersize=4)
-    ax.plot(values.size - 1, values[-1], "o", color=ACCENT, markersize=8)
-    swaps = hasattr(model, "medoid_indices_") and getattr(model, "method", "") != "alternate"
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(
-        xlabel="swaps" if swaps else "iteration",
-        ylabel="cost",
-        title=f"the cost falls to {values[-1]:.4g}",
-    )
-
-
-def _title(model: Any) -> str:
+@title_of.register(RepresenterModel)
+def _(model: Any) -> str:
     what = "medoids" if hasattr(model, "medoid_indices_") else "clusters"
     cost = model.objective_ if isinstance(model, FuzzyCMeans) else model.inertia_
     return f"{model.n_clusters} {what}, cost {cost:.4g}"
+
+
+@centers_among.register(SphericalKMeans)
+def _(model: Any, points: NDArray) -> NDArray | None:
+    """Directions, drawn out to the usual length of their rows; one feature has no place for them."""
+    if points.shape[1] == 1:
+        return None
+    centers, lengths = dense(model.cluster_centers_), np.sqrt((points**2).sum(axis=1))
+    nearest = (points @ centers.T).argmax(axis=1)
+    own = [lengths[nearest == cluster] for cluster in range(len(centers))]
+    usual = [np.median(part if part.size else lengths) for part in own]
+    return centers * np.array(usual)[:, np.newaxis]
+
+
+@degrees_at.register(FuzzyCMeans)
+def _(model: FuzzyCMeans, X: Any, places: NDArray) -> NDArray:
+    return np.asarray(model.memberships(named_rows(model, rows_at(X, places))), dtype=float)
+
+
+@ground_of.register(RepresenterModel)
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+    """The clusters, or degrees, that rows of two features would be given; more features have no one plane."""
+    if plane.origin.size != 2 or getattr(model, "_is_precomputed", False):
+        return Ground()
+    (left, bottom), (right, top) = limits
+    across, up = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
+    grid = named_rows(model, np.column_stack([values.ravel() for values in np.meshgrid(across, up)]))
+    if isinstance(model, FuzzyCMeans):
+        return Ground(shades=np.asarray(model.memberships(grid), dtype=float).reshape(GRID, GRID, -1))
+    return Ground(shades=np.asarray(model.predict(grid)).reshape(GRID, GRID).astype(int))
+
+
+@dataclass
+class MembershipsDisplay(Display):
+    """Stacked degrees of every row, the rows ordered by cluster and by how clearly they belong to it.
+
+    Parameters
+    ----------
+    degrees : array of shape (n_rows, n_clusters)
+        In the order of the rows.
+    title : str
+
+    Examples
+    --------
+    >>> from assay.cluster import FuzzyCMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import MembershipsDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> MembershipsDisplay.from_estimator(FuzzyCMeans(3, random_state=0).fit(X), X).degrees.shape
+    (150, 3)
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X",)
+    degrees: NDArray
+    title: str = "memberships"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        _, shown = shown_rows(X)
+        degrees = np.asarray(degrees_at(estimator, X, shown))
+        return cls(degrees, f"memberships, fuzzifier {estimator.fuzzifier:g}")
+
+    def _draw(self, ax: Any) -> None:
+        labels, n_clusters = self.degrees.argmax(axis=1), self.degrees.shape[1]
+        order = np.lexsort((-self.degrees.max(axis=1), labels))
+        ax.stackplot(
+            np.arange(len(order)),
+            self.degrees[order].T,
+            colors=colors(n_clusters),
+            step="mid",
+            linewidth=0.0,
+        )
+        borders = np.cumsum(np.bincount(labels, minlength=n_clusters))
+        for border in borders[:-1]:
+            ax.axvline(border - 0.5, color="white", linewidth=1.2)
+        middles = (np.concatenate([[0], borders[:-1]]) + borders) / 2
+        filled = np.diff(np.concatenate([[0], borders])) > 0
+        ax.set_xticks(middles[filled], [str(k) for k in np.flatnonzero(filled)])
+        ax.grid(visible=False)
+        ax.set(
+            xlim=(-0.5, len(order) - 0.5),
+            ylim=(0.0, 1.0),
+            xlabel="rows by cluster, the clearest first",
+            ylabel="membership",
+            title=self.title,
+        )

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.display._flat_map import rgb
+from assay.display._style import colors
+
 
 def quietly(method: Any, rows: Any) -> NDArray:
     """What a method says of plain rows, also after a fit to columns with names."""
@@ -34,6 +37,19 @@ def labels_of(X: Any, y: Any) -> NDArray:
             f"y must have one label for each of the {n_rows} rows of X. Got shape {labels.shape}."
         )
     return labels
+
+
+def class_colors(n_classes: int) -> NDArray:
+    """A colour for each class, shape (n_classes, 3)."""
+    return np.array([rgb(color) for color in colors(n_classes)])
+
+
+def share_right(model: Any, observed: NDArray, predicted: NDArray | None, *, ringed: bool) -> str:
+    """The title of a map: how many of the rows shown are right, or what is shown without their classes."""
+    if predicted is None:
+        return f"{len(model.classes_)} classes of {type(model).__name__}"
+    right = float(np.mean(observed == predicted))
+    return f"{right:.1%} of the rows right{' (mistakes ringed)' if ringed and right < 1 else ''}"
 
 
 def write(ax: Any, word: str, place: NDArray, color: Any, **alignment: Any) -> None:

@@ -1,114 +1,98 @@
-"""Pictures of k-means: the map of the clusters, their centres, the restarts and the descent."""
+"""Pictures of k-means: the map of the clusters, its centres and restarts, the descent, the tree of splits."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
-from assay.display._columns import column_names, dense, shortened
-from assay.display._flat_map import (
-    Plane,
-    limits_around,
-    principal_plane,
-    regions,
-    rgb,
-    shown_rows,
-)
-from assay.display._flat_map import _cut as cut
-from assay.display._registry import choose, draw, require_data
-from assay.display._style import ACCENT, FAINT_INK, INK, PALETTE, colors
+from assay.display._center_table import CentersDisplay
+from assay.display._cluster_map import ClusterMapDisplay, draw_cells, draw_rows
+from assay.display._cluster_traces import BatchesDisplay, ConvergenceDisplay, RestartsDisplay
+from assay.display._clusterers import Ground, borders_of, ground_of
+from assay.display._columns import dense
+from assay.display._display import Display
+from assay.display._flat_map import Plane, cut, limits_around, principal_plane, regions, rgb, shown_rows
+from assay.display._registry import Pictures, pictures
+from assay.display._silhouette import SilhouetteDisplay
+from assay.display._style import FAINT_INK, INK, colors
 
-MAX_NUMBERED_CENTERS = 30
-MAX_WRITTEN_CELLS = 80
+MAX_PANELS = 6
 
 
-@draw.register(KMeans)
-def draw_kmeans(
-    model: KMeans,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the clusters of data, or the centres."""
-    pictures = {
-        "map": _map,
-        "centers": _centers,
-        "restarts": _restarts,
-        "convergence": _convergence,
-        "iterations": _iterations,
+@pictures.register(KMeans)
+def pictures_of_kmeans(model: KMeans) -> Pictures:
+    """The clusters of data, or the centres."""
+    displays = {
+        "map": ClusterMapDisplay,
+        "centers": CentersDisplay,
+        "restarts": RestartsDisplay,
+        "convergence": ConvergenceDisplay,
+        "iterations": IterationsDisplay,
+        "silhouette": SilhouetteDisplay,
     }
-    kind = kind or ("centers" if X is None else "map")
-    choose(model, kind, pictures)(model, X, ax=ax, feature_names=feature_names)
+    return Pictures(displays, lambda model, X, y: "centers" if X is None else "map")
 
 
-@draw.register(MiniBatchKMeans)
-def draw_minibatch(
-    model: MiniBatchKMeans,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the clusters of data, or the centres."""
-    pictures = {"map": _map, "centers": _centers, "convergence": _batches}
-    kind = kind or ("centers" if X is None else "map")
-    choose(model, kind, pictures)(model, X, ax=ax, feature_names=feature_names)
+@pictures.register(MiniBatchKMeans)
+def pictures_of_minibatch(model: MiniBatchKMeans) -> Pictures:
+    """The clusters of data, or the centres."""
+    displays = {
+        "map": ClusterMapDisplay,
+        "centers": CentersDisplay,
+        "convergence": BatchesDisplay,
+        "silhouette": SilhouetteDisplay,
+    }
+    return Pictures(displays, lambda model, X, y: "centers" if X is None else "map")
 
 
-@draw.register(BisectingKMeans)
-def draw_bisecting(
-    model: BisectingKMeans,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the clusters of data, or the tree of splits."""
-    pictures = {"map": _map, "tree": _tree, "centers": _centers}
-    kind = kind or ("tree" if X is None else "map")
-    choose(model, kind, pictures)(model, X, ax=ax, feature_names=feature_names)
+@pictures.register(BisectingKMeans)
+def pictures_of_bisecting(model: BisectingKMeans) -> Pictures:
+    """The clusters of data, or the tree of splits."""
+    displays = {
+        "map": ClusterMapDisplay,
+        "tree": SplitTreeDisplay,
+        "centers": CentersDisplay,
+        "silhouette": SilhouetteDisplay,
+    }
+    return Pictures(displays, lambda model, X, y: "tree" if X is None else "map")
 
 
-def _map(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    require_data(model, "map", X=X)
-    points, shown = shown_rows(X)
-    centers = dense(model.cluster_centers_)
-    labels = _down_the_tree(model, points) if hasattr(model, "tree_") else _nearest(points, centers)
-    names = column_names(model, X, feature_names, centers.shape[1])
-    if centers.shape[1] == 1:
-        _histogram(points[:, 0], centers[:, 0], labels, names[0], ax)
-        return
-    plane = principal_plane(points)
-    limits = limits_around(np.vstack([plane.flatten(points), plane.flatten(centers)]))
-    palette = np.array([rgb(color) for color in colors(centers.shape[0])])
-    cells = _tree_cells(model, plane, limits) if hasattr(model, "tree_") else _cells(plane, limits, centers)
-    _draw_cells(cells, limits, palette, ax)
-    _draw_rows(plane.flatten(points), palette[labels], ax, crowded=shown.size > 500)
-    _mark_centers(plane.flatten(centers), palette, ax)
-    ax.set(title=f"{centers.shape[0]} clusters", **plane.labels(names))
+@ground_of.register(KMeans)
+@ground_of.register(MiniBatchKMeans)
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+    return Ground(_cells(plane, limits, dense(model.cluster_centers_)))
 
 
-def _draw_rows(flat: NDArray, ink: NDArray, ax: Any, *, crowded: bool) -> None:
-    ax.scatter(
-        *flat.T,
-        c=ink,
-        s=9 if crowded else 22,
-        alpha=0.6 if crowded else 0.85,
-        edgecolors="white",
-        linewidths=0.0 if crowded else 0.3,
-        rasterized=len(flat) > 1000,
-    )
-    ax.grid(visible=False)
+@ground_of.register(BisectingKMeans)
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+    """The part of the plane that goes to each leaf of the tree of splits: one cut after the other."""
+    (left, bottom), (right, top) = limits
+    tree, places, middle = model.tree_, _node_centers(model), (limits[0] + limits[1]) / 2
+    parts = {0: np.array([(left, bottom), (right, bottom), (right, top), (left, top)]) - middle}
+    for node in tree.split_nodes:
+        first, second = tree.children[node]
+        apart = places[[first, second]] - plane.lift(middle)
+        slopes, heights = apart @ plane.axes, -(apart**2).sum(axis=1) / 2
+        for own, other, child in ((0, 1, first), (1, 0, second)):
+            parts[child] = cut(parts[node], slopes[other] - slopes[own], heights[own] - heights[other])
+    return Ground([parts[leaf] + middle for leaf in tree.leaves])
+
+
+@borders_of.register(KMeans)
+@borders_of.register(MiniBatchKMeans)
+def _(model: Any) -> NDArray:
+    centers = np.sort(dense(model.cluster_centers_)[:, 0])
+    return (centers[:-1] + centers[1:]) / 2
+
+
+@borders_of.register(BisectingKMeans)
+def _(model: Any) -> NDArray:
+    places = _node_centers(model)[:, 0]
+    return np.sort([places[model.tree_.children[node]].mean() for node in model.tree_.split_nodes])
 
 
 def _cells(plane: Plane, limits: tuple[NDArray, NDArray], centers: NDArray) -> list[NDArray]:
@@ -117,203 +101,170 @@ def _cells(plane: Plane, limits: tuple[NDArray, NDArray], centers: NDArray) -> l
     return regions(limits, apart @ plane.axes, -(apart**2).sum(axis=1) / 2)
 
 
-def _tree_cells(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> list[NDArray]:
-    """The part of the plane that goes to each leaf of a tree of splits: one cut after the other."""
-    (left, bottom), (right, top) = limits
-    tree, places = model.tree_, model.tree_.centers.astype(float)
-    places[tree.leaves] = model.cluster_centers_
-    middle = (limits[0] + limits[1]) / 2
-    parts = {0: np.array([(left, bottom), (right, bottom), (right, top), (left, top)]) - middle}
-    for node in tree.split_nodes:
-        first, second = tree.children[node]
-        apart = places[[first, second]] - plane.lift(middle)
-        slopes, heights = apart @ plane.axes, -(apart**2).sum(axis=1) / 2
-        for own, other, child in ((0, 1, first), (1, 0, second)):
-            parts[child] = cut(parts[node], slopes[other] - slopes[own], heights[own] - heights[other])
-    return [parts[leaf] + middle for leaf in tree.leaves]
+def _node_centers(model: Any) -> NDArray:
+    """Centres of all nodes of a tree of splits; those of the leaves were improved after the splits."""
+    places = model.tree_.centers.astype(float)
+    places[model.tree_.leaves] = model.cluster_centers_
+    return places
 
 
-def _draw_cells(cells: list[NDArray], limits: tuple[NDArray, NDArray], palette: NDArray, ax: Any) -> None:
-    for color, cell in zip(palette, cells, strict=True):
-        if cell.shape[0] > 2:
-            ax.fill(*cell.T, facecolor=(*color, 0.16), edgecolor=FAINT_INK, linewidth=0.6, zorder=0)
-    (left, bottom), (right, top) = limits
-    ax.set(xlim=(left, right), ylim=(bottom, top))
+@dataclass
+class IterationsDisplay(Display):
+    """Cells and centres before several of the iterations of k-means, with the way of the centres so far.
 
+    Parameters
+    ----------
+    points : array of shape (n_rows, 2)
+        The rows in the plane of two features, or of the first two principal axes.
+    steps : array of int of shape (n_steps,)
+        The iterations shown.
+    labels : array of int of shape (n_steps, n_rows)
+        Nearest centre of each row.
+    ways : array of shape (n_iterations, n_clusters, 2)
+        The centres in the plane.
+    cells : sequence of sequences of arrays of shape (n_corners, 2)
+        The part of the plane nearest to each centre, at each of the steps.
+    inertias : array of shape (n_steps,)
+    limits : pair of arrays of shape (2,)
+        Lower left and upper right corner of the plane.
 
-def _mark_centers(flat_centers: NDArray, palette: NDArray, ax: Any) -> None:
-    numbered = flat_centers.shape[0] <= MAX_NUMBERED_CENTERS
-    ax.scatter(
-        *flat_centers.T, s=190 if numbered else 40, c="white", edgecolors=palette, linewidths=2.2, zorder=5
-    )
-    if numbered:
-        for cluster, (x, y) in enumerate(flat_centers):
-            ax.annotate(
-                str(cluster),
-                (x, y),
-                ha="center",
-                va="center_baseline",
-                fontsize=8.5,
-                fontweight="bold",
-                color="black",
-                zorder=6,
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import IterationsDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> model = KMeans(3, init=X[[0, 1, 2]], history=True).fit(X)
+    >>> len(IterationsDisplay.from_estimator(model, X).steps)
+    6
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X",)
+    points: NDArray
+    steps: NDArray
+    labels: NDArray
+    ways: NDArray
+    cells: list[list[NDArray]]
+    inertias: NDArray
+    limits: tuple[NDArray, NDArray]
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        if not hasattr(estimator, "history_"):
+            raise ValueError("The 'iterations' picture of KMeans needs history: fit with history=True.")
+        centers = np.asarray(estimator.history_.centers, dtype=float)
+        if centers.shape[2] < 2:
+            raise ValueError(
+                "The 'iterations' picture of KMeans needs two features or more. There is 1 instead."
             )
+        points, _ = shown_rows(X)
+        plane = principal_plane(points)
+        flat, ways = plane.flatten(points), plane.flatten(centers)
+        limits = limits_around(np.vstack([flat, *ways]))
+        steps = np.unique(np.round(np.geomspace(1, len(ways), min(MAX_PANELS, len(ways)))).astype(int) - 1)
+        return cls(
+            points=flat,
+            steps=steps,
+            labels=np.array([_nearest(points, centers[step]) for step in steps]),
+            ways=ways,
+            cells=[_cells(plane, limits, centers[step]) for step in steps],
+            inertias=np.asarray(estimator.history_.inertia)[2 * steps],
+            limits=limits,
+        )
+
+    def _draw(self, ax: Any) -> None:
+        palette = np.array([rgb(color) for color in colors(self.ways.shape[1])])
+        n_columns = min(3, len(self.steps))
+        n_lines = -(-len(self.steps) // n_columns)
+        (left, bottom), (right, top) = self.limits
+        for place, step in enumerate(self.steps):
+            line, column = divmod(place, n_columns)
+            corner = (column / n_columns, 1.0 - (line + 1) / n_lines)
+            panel = ax.inset_axes((*corner, 0.96 / n_columns, 0.88 / n_lines))
+            draw_cells(self.cells[place], palette, panel)
+            draw_rows(self.points, palette[self.labels[place]], panel, crowded=True)
+            for cluster, color in enumerate(palette):
+                way = self.ways[: step + 1, cluster]
+                panel.plot(*way.T, color=INK, linewidth=0.9, zorder=4)
+                panel.plot(*way[-1], "o", color=color, markeredgecolor=INK, markersize=7, zorder=5)
+            panel.set(xticks=[], yticks=[], xlim=(left, right), ylim=(bottom, top))
+            panel.grid(visible=False)
+            title = f"iteration {step + 1}: inertia {self.inertias[place]:.4g}"
+            panel.set_title(title, fontsize=8.5, pad=3)
+        ax.set_axis_off()
 
 
-def _histogram(values: NDArray, centers: NDArray, labels: NDArray, name: str, ax: Any) -> None:
-    palette = colors(centers.size)
-    edges = np.histogram_bin_edges(values, bins=30 if values.size < 2000 else 60)
-    parts = [values[labels == cluster] for cluster in range(centers.size)]
-    ax.hist(parts, bins=edges, stacked=True, color=palette, alpha=0.75)
-    for color, center in zip(palette, centers, strict=True):
-        ax.axvline(center, color=color, linewidth=2.0)
-    borders = np.sort(centers)
-    for border in (borders[:-1] + borders[1:]) / 2:
-        ax.axvline(border, color=FAINT_INK, linewidth=0.9, linestyle=(0, (4, 3)))
-    ax.set(xlabel=name, ylabel="rows", title=f"{centers.size} clusters")
+@dataclass
+class SplitTreeDisplay(Display):
+    """The tree of splits: each fork stands at the inertia of the rows that it parts.
 
+    Parameters
+    ----------
+    forks : array of int of shape (n_splits, 3)
+        A node and its two children.
+    places : array of shape (n_nodes,)
+        Where each node stands, from left to right.
+    inertias, weights : arrays of shape (n_nodes,)
+    leaves : array of int of shape (n_leaves,)
+        The leaves from left to right.
+    labels : array of int of shape (n_leaves,)
+        Their clusters.
 
-def _centers(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """A heat map: one line a cluster, one column a feature, colours from the least to the greatest centre."""
-    centers = dense(model.cluster_centers_)
-    names = column_names(model, X, feature_names, centers.shape[1])
-    low, high = centers.min(axis=0), centers.max(axis=0)
-    level = (centers - low) / np.where(high > low, high - low, 1.0)
-    ax.imshow(level, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.15)
-    if centers.size <= MAX_WRITTEN_CELLS:
-        for (row, column), value in np.ndenumerate(centers):
-            ink = "white" if level[row, column] > 0.6 else "#24292e"
-            ax.annotate(f"{value:.3g}", (column, row), ha="center", va="center", fontsize=9, color=ink)
-    few = centers.shape[1] <= 24
-    tilted = few and max(map(len, names)) * len(names) > 60
-    ax.set_xticks(
-        np.arange(centers.shape[1]) if few else [],
-        [shortened(name, 18) for name in names] if few else [],
-        rotation=35 if tilted else 0,
-        ha="right" if tilted else "center",
-    )
-    ax.set_yticks(np.arange(centers.shape[0]))
-    ax.grid(visible=False)
-    ax.set(ylabel="cluster", title="centres of the clusters", xlabel="" if few else f"{len(names)} features")
+    Examples
+    --------
+    >>> from assay.cluster import BisectingKMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import SplitTreeDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> SplitTreeDisplay.from_estimator(BisectingKMeans(3, random_state=0).fit(X)).forks.shape
+    (2, 3)
+    """
 
+    forks: NDArray
+    places: NDArray
+    inertias: NDArray
+    weights: NDArray
+    leaves: NDArray
+    labels: NDArray
 
-def _restarts(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    values = np.asarray(model.restart_inertias_, dtype=float)
-    best = int(np.argmin(values))
-    numbers = np.arange(1, values.size + 1)
-    ax.vlines(numbers, values.min(), values, color=PALETTE[0], linewidth=1.2, alpha=0.5)
-    ax.plot(numbers, values, "o", color=PALETTE[0], markersize=6)
-    ax.plot(numbers[best], values[best], "o", color=ACCENT, markersize=9)
-    ax.axhline(values.min(), color=ACCENT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
-    # Restarts that agree but for rounding must look equal: the axis shows at least a few percent.
-    room = max(0.06 * np.ptp(values), 0.02 * values.max(), 1e-12)
-    ax.set_ylim(values.min() - room, values.max() + room)
-    reached = int(np.sum(values <= values.min() * (1 + 1e-6)))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(
-        xlabel="restart",
-        ylabel="inertia",
-        title=f"{reached} of {values.size} restarts reach the least inertia, {values.min():.4g}",
-    )
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        tree = estimator.tree_
+        leaves = _leaf_order(tree.children)
+        places = np.empty(len(tree.children))
+        places[leaves] = np.arange(len(leaves))
+        for node in tree.split_nodes[::-1]:
+            places[node] = places[tree.children[node]].mean()
+        forks = np.column_stack([tree.split_nodes, tree.children[tree.split_nodes]]).astype(int)
+        inertias, weights = np.asarray(tree.inertias, dtype=float), np.asarray(tree.weights, dtype=float)
+        return cls(forks.reshape(-1, 3), places, inertias, weights, leaves, tree.labels[leaves])
 
-
-def _convergence(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """Inertia after every half-step: assignments at whole numbers, updates of the centres between them."""
-    values = np.asarray(model.inertia_trace_, dtype=float)
-    half_steps = np.arange(values.size) / 2
-    ax.plot(half_steps, values, color=PALETTE[0])
-    ax.plot(half_steps[::2], values[::2], "o", color=PALETTE[0], markersize=5, label="rows assigned")
-    ax.plot(half_steps[1::2], values[1::2], "o", color=ACCENT, markersize=5, label="centres updated")
-    ax.legend()
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="iteration", ylabel="inertia", title=f"inertia falls to {values[-1]:.4g}")
-
-
-def _iterations(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """Cells and centres before several of the iterations, with the way of the centres so far."""
-    require_data(model, "iterations", X=X)
-    if not hasattr(model, "history_"):
-        raise ValueError("The 'iterations' picture of KMeans needs history: fit with history=True.")
-    points, _ = shown_rows(X)
-    ways = np.asarray(model.history_.centers, dtype=float)
-    if ways.shape[2] < 2:
-        raise ValueError("The 'iterations' picture of KMeans needs two features or more. There is 1 instead.")
-    plane = principal_plane(points)
-    limits = limits_around(np.vstack([plane.flatten(points), *(plane.flatten(step) for step in ways)]))
-    palette = np.array([rgb(color) for color in colors(ways.shape[1])])
-    steps = np.unique(np.round(np.geomspace(1, len(ways), min(6, len(ways)))).astype(int) - 1)
-    n_columns = min(3, len(steps))
-    n_lines = -(-len(steps) // n_columns)
-    for place, step in enumerate(steps):
-        line, column = divmod(place, n_columns)
-        corner = (column / n_columns, 1.0 - (line + 1) / n_lines)
-        panel = ax.inset_axes((*corner, 0.96 / n_columns, 0.88 / n_lines))
-        labels = ((points[:, np.newaxis] - ways[step]) ** 2).sum(axis=2).argmin(axis=1)
-        _draw_cells(_cells(plane, limits, ways[step]), limits, palette, panel)
-        _draw_rows(plane.flatten(points), palette[labels], panel, crowded=True)
-        for cluster, color in enumerate(palette):
-            way = plane.flatten(ways[: step + 1, cluster])
-            panel.plot(*way.T, color=INK, linewidth=0.9, zorder=4)
-            panel.plot(*way[-1], "o", color=color, markeredgecolor=INK, markersize=7, zorder=5)
-        panel.set(xticks=[], yticks=[])
-        inertia = model.history_.inertia[2 * step]
-        panel.set_title(f"iteration {step + 1}: inertia {inertia:.4g}", fontsize=8.5, pad=3)
-    ax.set_axis_off()
-
-
-def _batches(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """Mean squared distance of every batch to the centres it met, and its running mean."""
-    values = np.asarray(model.batch_inertias_, dtype=float)
-    steps = np.arange(1, values.size + 1)
-    width = max(1, values.size // 20)
-    ax.plot(steps, values, ".", color=PALETTE[0], markersize=4, alpha=0.6, label="batches")
-    smooth = np.convolve(values, np.ones(width) / width, mode="valid")
-    ax.plot(steps[width - 1 :], smooth, color=ACCENT, label=f"mean of {width}")
-    ax.legend()
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(xlabel="step", ylabel="mean squared distance", title=f"{values.size} batches of rows")
-
-
-def _tree(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """The tree of splits: each fork stands at the inertia of the rows that it parts."""
-    tree = model.tree_
-    palette = colors(tree.n_leaves)
-    order = _leaf_order(tree.children)
-    position = np.empty(len(tree.children))
-    position[order] = np.arange(len(order))
-    for node in tree.split_nodes[::-1]:
-        position[node] = position[tree.children[node]].mean()
-    for node in tree.split_nodes:
-        left, right = tree.children[node]
-        height = tree.inertias[node]
-        ax.plot(position[[left, right]], [height, height], color=FAINT_INK, linewidth=1.4)
-        for child in (left, right):
-            leaf = tree.children[child, 0] < 0
-            ink = palette[tree.labels[child]] if leaf else FAINT_INK
-            ax.plot([position[child]] * 2, [tree.inertias[child], height], color=ink, linewidth=1.8)
-    sizes = 30.0 + 250.0 * tree.weights[order] / tree.weights[0]
-    ax.scatter(
-        position[order], tree.inertias[order], s=sizes, c=[palette[k] for k in tree.labels[order]], zorder=3
-    )
-    ax.set_xticks(np.arange(len(order)), [str(label) for label in tree.labels[order]])
-    ax.set_ylim(bottom=0.0)
-    ax.grid(visible=False, axis="x")
-    ax.set(xlabel="cluster", ylabel="inertia", title=f"{len(tree.split_nodes)} splits")
+    def _draw(self, ax: Any) -> None:
+        palette = colors(len(self.leaves))
+        ink = dict(zip(self.leaves.tolist(), (palette[label] for label in self.labels), strict=True))
+        for node, *children in self.forks.tolist():
+            height = self.inertias[node]
+            ax.plot(self.places[children], [height, height], color=FAINT_INK, linewidth=1.4)
+            for child in children:
+                ends = [self.inertias[child], height]
+                ax.plot([self.places[child]] * 2, ends, color=ink.get(child, FAINT_INK), linewidth=1.8)
+        sizes = 30.0 + 250.0 * self.weights[self.leaves] / self.weights[0]
+        ax.scatter(
+            self.places[self.leaves],
+            self.inertias[self.leaves],
+            s=sizes,
+            c=list(ink.values()),
+            zorder=3,
+            clip_on=False,
+        )
+        ax.set_xticks(np.arange(len(self.leaves)), [str(label) for label in self.labels])
+        ax.set_ylim(bottom=0.0)
+        ax.grid(visible=False, axis="x")
+        ax.set(xlabel="cluster", ylabel="inertia", title=f"{len(self.forks)} splits")
 
 
 def _nearest(points: NDArray, centers: NDArray) -> NDArray:
-    return np.argmin((centers**2).sum(axis=1) - 2.0 * points @ centers.T, axis=1)
-
-
-def _down_the_tree(model: Any, points: NDArray) -> NDArray:
-    """Labels of the leaves that points reach; parents are split before their children."""
-    tree, places = model.tree_, model.tree_.centers.astype(float)
-    places[tree.leaves] = model.cluster_centers_
-    node = np.zeros(len(points), dtype=int)
-    for parent in tree.split_nodes:
-        here = np.flatnonzero(node == parent)
-        node[here] = tree.children[parent][_nearest(points[here], places[tree.children[parent]])]
-    return np.asarray(tree.labels[node])
+    return np.asarray(((points[:, np.newaxis] - centers) ** 2).sum(axis=2).argmin(axis=1))
 
 
 def _leaf_order(children: NDArray) -> NDArray:

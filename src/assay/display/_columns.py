@@ -15,11 +15,11 @@ def column_names(model: Any, X: Any, feature_names: Any, n_features: int) -> lis
     """Names of the features: those handed in, those seen at fit, those of the frame, or x0, x1, …."""
     for names in (feature_names, getattr(model, "feature_names_in_", None), getattr(X, "columns", None)):
         if names is not None and len(names) == n_features:
-            return [_plain(str(name)) for name in names]
+            return [plain(str(name)) for name in names]
     return [f"x{index}" for index in range(n_features)]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """The name as matplotlib shows it literally: no mathematics between dollars, no label hidden by "_"."""
     name = name.replace("$", r"\$")
     return f" {name}" if name.startswith("_") else name

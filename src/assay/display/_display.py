@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -58,6 +59,10 @@ class Display:
         """
         check_is_fitted(estimator)
         estimator, X, y, options = unwrapped(estimator, X, y, options)
+        unknown = set(options) - set(cls.option_names())
+        if unknown and not cls._takes_any_option():
+            known = ", ".join(repr(name) for name in cls.option_names())
+            raise TypeError(f"{cls.__name__} takes the options {known}. Got {min(unknown)!r} instead.")
         data = {"X": X, "y": y}
         if any(data[name] is None for name in cls.needs):
             raise ValueError(
@@ -65,6 +70,16 @@ class Display:
                 f"from_estimator(model, {', '.join(cls.needs)})."
             )
         return cls._collect(estimator, X, y, **options).plot(ax=ax)
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Names of the options of `from_estimator`."""
+        return tuple(each.name for each in _parameters(cls) if each.kind is Parameter.KEYWORD_ONLY)
+
+    @classmethod
+    def _takes_any_option(cls) -> bool:
+        """Whether options are handed on to a method of the model."""
+        return any(each.kind is Parameter.VAR_KEYWORD for each in _parameters(cls))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the picture.
@@ -80,13 +95,25 @@ class Display:
             Itself, with `ax_` and `figure_`.
         """
         with house_style():
-            self.ax_ = new_axes(ax)
+            self.ax_ = self._new_axes(ax)
             self.figure_ = self.ax_.figure
             self._draw(self.ax_)
         return self
 
+    def _new_axes(self, ax: Any) -> Any:
+        """The axes handed in, or those of a new figure."""
+        return new_axes(ax)
+
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The data alone: a figure is drawn again, it does not travel."""
+        return {name: value for name, value in vars(self).items() if name not in ("ax_", "figure_")}
+
+
+def _parameters(display: type[Display]) -> list[Parameter]:
+    return list(signature(display._collect).parameters.values())
 
 
 def unwrapped(

@@ -59,13 +59,22 @@ def principal_plane(points: NDArray) -> Plane:
 
 def shown_rows(X: Any) -> tuple[NDArray, NDArray]:
     """The rows to show, all or a fixed sample, and their places."""
-    shown = sampled(X.shape[0] if hasattr(X, "shape") else len(X), MAX_POINTS)
+    shown = sampled(n_rows(X), MAX_POINTS)
     return dense(rows_at(X, shown)), shown
+
+
+def n_rows(X: Any) -> int:
+    """Number of rows of a table or a list."""
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
 
 
 def rows_at(X: Any, places: NDArray) -> Any:
     """Some rows of a table, with the names of its columns where it is a frame."""
-    return X.iloc[places] if hasattr(X, "iloc") else (X if hasattr(X, "toarray") else np.asarray(X))[places]
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    # Sparse matrices and polars frames take places as they are; a Dask array then reads no other rows.
+    indexed = hasattr(X, "toarray") or hasattr(X, "columns") or hasattr(X, "dask")
+    return X[places] if indexed else np.asarray(X)[places]
 
 
 def limits_around(points: NDArray, margin: float = 0.06) -> tuple[NDArray, NDArray]:
@@ -89,12 +98,12 @@ def regions(limits: tuple[NDArray, NDArray], slopes: NDArray, heights: NDArray) 
         part = frame
         for other in range(len(slopes)):
             if other != chosen:
-                part = _cut(part, slopes[other] - slopes[chosen], heights[chosen] - heights[other])
+                part = cut(part, slopes[other] - slopes[chosen], heights[chosen] - heights[other])
         found.append(part + middle)
     return found
 
 
-def _cut(polygon: NDArray, normal: NDArray, level: float) -> NDArray:
+def cut(polygon: NDArray, normal: NDArray, level: float) -> NDArray:
     """The part of a convex polygon where normal·z ≤ level."""
     excess = polygon @ normal - level
     corners = []

@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.display._columns import dense, shortened
-from assay.display._style import house_style, new_axes
+from assay.display._columns import dense, plain, shortened
+from assay.display._display import Display
 
 MAX_IMAGES = 50
+
+
+@dataclass
+class ImagesDisplay(Display):
+    """Rows as images, dark where they are large, each under its label.
+
+    Parameters
+    ----------
+    rows : array of shape (n_images, n_features)
+    image_shape : pair of int
+        Rows and columns of an image.
+    words : sequence of str
+        What to write above each image.
+
+    Examples
+    --------
+    >>> from assay.datasets import digits
+    >>> from assay.display import ImagesDisplay
+    >>> ImagesDisplay.from_rows(digits().X, (8, 8)).rows.shape
+    (50, 64)
+    """
+
+    rows: NDArray
+    image_shape: tuple[int, int]
+    words: Sequence[str]
+
+    @classmethod
+    def from_rows(cls, X: Any, image_shape: Any, labels: Any = None, *, ax: Any = None) -> Self:
+        """Take the first rows of a table, and draw them."""
+        rows = dense(X)
+        shape = checked_shape("plot_images", image_shape, rows.shape[1])
+        words = [""] * len(rows) if labels is None else [plain(str(label)) for label in labels]
+        if len(words) != len(rows):
+            raise ValueError(
+                f"labels must be as many as the {len(rows)} rows of X. Got {len(words)} instead."
+            )
+        return cls(rows[:MAX_IMAGES], shape, words[:MAX_IMAGES]).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        draw_sheet(self.rows, self.words, self.image_shape, ax, n_columns=10, cmap="Greys")
+        ax.set_title(f"{len(self.rows)} images of {self.image_shape[0]} × {self.image_shape[1]}")
 
 
 def plot_images(X: Any, image_shape: tuple[int, int], labels: Any = None, *, ax: Any = None) -> Any:
@@ -39,21 +82,11 @@ def plot_images(X: Any, image_shape: tuple[int, int], labels: Any = None, *, ax:
     >>> plot_images(X[:20], (8, 8), y[:20]).get_title()
     '20 images of 8 × 8'
     """
-    rows = dense(X)
-    shape = checked_shape("plot_images", image_shape, rows.shape[1])
-    words = [""] * len(rows) if labels is None else [str(label) for label in labels]
-    if len(words) != len(rows):
-        raise ValueError(f"labels must be as many as the {len(rows)} rows of X. Got {len(words)} instead.")
-    rows, words = rows[:MAX_IMAGES], words[:MAX_IMAGES]
-    with house_style():
-        axes = new_axes(ax)
-        draw_sheet(rows, words, shape, axes, n_columns=10, cmap="Greys")
-        axes.set_title(f"{len(rows)} images of {shape[0]} × {shape[1]}")
-        return axes
+    return ImagesDisplay.from_rows(X, image_shape, labels, ax=ax).ax_
 
 
 def draw_sheet(
-    rows: NDArray, words: list[str], shape: tuple[int, int], ax: Any, *, n_columns: int, **options: Any
+    rows: NDArray, words: Sequence[str], shape: tuple[int, int], ax: Any, *, n_columns: int, **options: Any
 ) -> Any:
     """Draw the rows as images on given axes, each under its word; returns the matplotlib image."""
     n_columns = min(len(rows), n_columns)

@@ -80,7 +80,7 @@ class PathDisplay(Display):
                 label=shortened(self.names[index], 18) if named else None,
             )
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
-        mark_alpha(ax, self.alpha)
+        mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
         ax.set(xlabel="alpha (penalty)", ylabel="coefficient", title=self.title)
@@ -125,7 +125,7 @@ class LeaveOneOutDisplay(Display):
         best = int(np.nanargmin(self.errors))
         ax.plot(self.alphas, self.errors, color=PALETTE[0])
         ax.plot(self.alphas[best], self.errors[best], "o", color=PALETTE[0], markersize=7)
-        mark_alpha(ax, self.alpha)
+        mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
         ax.set(
             xlabel="alpha (penalty)",
@@ -146,19 +146,22 @@ def chosen_alpha(model: Any) -> float:
     return float(alpha) if alpha.ndim == 0 else float(alpha.mean())
 
 
-def mark_alpha(ax: Any, alpha: float) -> None:
-    """A dashed line at the penalty of the model."""
+def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
+    """A dashed line at the penalty of the model, named on the side where there is more room."""
     if alpha <= 0:
         return
+    low, high = np.log(alphas.min()), np.log(alphas.max())
+    at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), zorder=4)
     ax.annotate(
         f"alpha = {alpha:.3g}",
         (alpha, 1.0),
         xycoords=("data", "axes fraction"),
-        xytext=(4, -2),
+        xytext=(-4 if at_right else 4, -2),
         textcoords="offset points",
         color=ACCENT,
         fontsize=9,
+        ha="right" if at_right else "left",
         va="top",
     )
 

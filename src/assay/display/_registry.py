@@ -1,4 +1,4 @@
-"""The function that draws any model, and how a class gets its picture."""
+"""The function that draws any model, and how a class gets its pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 from sklearn.utils.validation import check_is_fitted
 
 from assay.display._display import Display, unwrapped
-from assay.display._style import house_style, new_axes
 
 T = TypeVar("T")
 
@@ -37,7 +36,8 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
         - ReducedRankRegression: "matrix" (default without data), "singular_values", and those of
           LinearRegression;
         - LogisticRegression, LinearSVC, Perceptron, SGDClassifier: "map" (default with data), "confusion",
-          "probability" (two classes), "coefficients" (`image_shape` shows them as images), "history";
+          "roc", "precision_recall", "calibration" (with probabilities), "probability" (two classes),
+          "coefficients" (`image_shape` shows them as images), "history" (fit with history=True);
         - AgglomerativeClustering, DivisiveClustering: "map" (default with data), "dendrogram" (`max_leaves`
           truncates it), "heights", "inertia" (Ward);
         - KMedoids, KMedian, KGeometricMedian, KCoordinateMedian, SphericalKMeans, KernelKMeans,
@@ -54,6 +54,7 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
         - BlockBiclustering, ConvexBiclustering, SparseSVDBiclustering, SpectralBiclustering,
           SpectralCoclustering: "matrix" (default with data), "fitted", "singular_values", "convergence"
           (those that the model has); OverlappingClustering: "loadings", "cross_validation";
+        - every clustering of rows also has "silhouette", by its own metric (`metric` takes another one);
         - KernelRidge: "curve" (default for one feature), "predictions" (default with data), "residuals",
           "leave_one_out", "weights".
 
@@ -72,17 +73,13 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
     """
     check_is_fitted(model)
     inside = unwrapped(model, None, None, {})[0]
-    if _rank(pictures, inside) < _rank(draw, inside):
-        kind = options.pop("kind", None) or default_kind(model, X, y)
-        shown = choose(inside, kind, pictures(inside).displays)
-        _require(inside, kind, shown, X=X, y=y)
-        return shown.from_estimator(model, X, y, ax=ax, **options).ax_
-    with house_style():
-        if draw.dispatch(type(model)) is draw.dispatch(object):
-            draw(model, X, y)  # says that there is no picture, before a figure is opened
-        axes = new_axes(ax)
-        draw(model, X, y, ax=axes, **options)
-        return axes
+    displays = pictures(inside).displays
+    kind = options.pop("kind", None)
+    if kind is None:
+        kind = _taking(options, displays, default_kind(model, X, y))
+    shown = choose(inside, kind, displays)
+    _require(inside, kind, {name: {"X": X, "y": y}[name] for name in shown.needs})
+    return shown.from_estimator(model, X, y, ax=ax, **options).ax_
 
 
 class Pictures(NamedTuple):
@@ -139,24 +136,6 @@ def kinds(model: Any) -> tuple[str, ...]:
     return tuple(pictures(inside).displays)
 
 
-@singledispatch
-def draw(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options: Any) -> None:
-    """Draw a model on given axes; register a function here to give a class its picture.
-
-    Examples
-    --------
-    ::
-
-        @draw.register(MyModel)
-        def draw_my_model(model, X=None, y=None, *, ax, **options): ...
-    """
-    known = sorted({kind.__name__ for kind in draw.registry if kind is not object})
-    raise TypeError(
-        f"There is no picture of {type(model).__name__}; there is one of {', '.join(known)}, and "
-        "assay.display.draw.register adds one."
-    )
-
-
 def choose(model: Any, kind: str, pictures: Mapping[str, T]) -> T:
     """The picture of that kind, or a sentence that lists the kinds there are."""
     if kind not in pictures:
@@ -168,22 +147,18 @@ def choose(model: Any, kind: str, pictures: Mapping[str, T]) -> T:
     return pictures[kind]
 
 
-def _rank(registry: Any, model: Any) -> int:
-    """How far up the ancestors of a model the first one is that a registry knows."""
-    known = [place for place, kind in enumerate(type(model).__mro__) if kind in registry.registry]
-    return known[0]
+def _taking(options: Mapping[str, Any], displays: Mapping[str, type[Display]], default: str) -> str:
+    """The default kind, or the first that takes the options where the default does not."""
+    kinds_that_take = [
+        kind for kind, display in displays.items() if set(options) <= set(display.option_names())
+    ]
+    return default if default in kinds_that_take or not kinds_that_take else kinds_that_take[0]
 
 
-def _require(model: Any, kind: str, display: type[Display], **data: Any) -> None:
-    """Refuse a picture that needs data when there is none, in the words of `plot`."""
-    require_data(model, kind, **{name: data[name] for name in display.needs})
-
-
-def require_data(model: Any, kind: str, **data: Any) -> None:
+def _require(model: Any, kind: str, data: Mapping[str, Any]) -> None:
     """Refuse a picture that needs data when there is none."""
     if any(value is None for value in data.values()):
-        names = " and ".join(data)
         raise ValueError(
-            f"The {kind!r} picture of {type(model).__name__} needs {names}: "
+            f"The {kind!r} picture of {type(model).__name__} needs {' and '.join(data)}: "
             f"plot({', '.join(data)}, kind={kind!r})."
         )

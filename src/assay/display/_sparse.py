@@ -112,7 +112,7 @@ class SelectionDisplay(Display):
         if noisy:
             place = self.one_se_index
             ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
-        mark_alpha(ax, self.alpha)
+        mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
         ax.set(
             xlabel="alpha (penalty)",

@@ -1,213 +1,232 @@
-"""Pictures of spectral clustering: map, graph, spectrum with its gap, embedding, eigenvectors."""
+"""Pictures of spectral clustering: the spectrum with its gap, the embedding, the eigenvectors."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from assay.cluster import SpectralClustering
+from assay.display._cluster_map import ClusterMapDisplay
+from assay.display._clusterers import count_clusters, title_of
 from assay.display._columns import column_names, dense, sampled
-from assay.display._flat_map import principal_plane, rgb, rows_at
-from assay.display._registry import choose, draw, require_data
+from assay.display._display import Display
+from assay.display._registry import Pictures, pictures
+from assay.display._silhouette import SilhouetteDisplay
+from assay.display._spectral_graph import GraphDisplay, draw_vertices
 from assay.display._style import ACCENT, FAINT_INK, PALETTE, colors
-from assay.graphs import eigengap, minor_eigenpairs
+from assay.graphs import eigengap
 
-MAX_VERTICES = 1500
-EDGES_A_VERTEX = 12
 MAX_CURVES = 5
 
 
-@draw.register(SpectralClustering)
-def draw_spectral(
-    model: SpectralClustering,
-    X: Any = None,
-    y: Any = None,
-    *,
-    ax: Any,
-    kind: str | None = None,
-    feature_names: Any = None,
-) -> None:
-    """Draw the clusters of data, or the spectrum of the graph."""
-    pictures = {
-        "map": _map,
-        "graph": _graph,
-        "spectrum": _spectrum,
-        "embedding": _embedding,
-        "eigenvectors": _eigenvectors,
+@pictures.register(SpectralClustering)
+def pictures_of_spectral(model: SpectralClustering) -> Pictures:
+    """The clusters of data, or the spectrum of the graph."""
+    displays: dict[str, type[Display]] = {
+        "map": ClusterMapDisplay,
+        "graph": GraphDisplay,
+        "spectrum": SpectrumDisplay,
+        "embedding": EmbeddingDisplay,
+        "eigenvectors": EigenvectorsDisplay,
     }
-    kind = kind or ("spectrum" if X is None else "map")
-    choose(model, kind, pictures)(model, X, ax=ax, feature_names=feature_names)
+    if not model._is_precomputed:  # of affinities there are no dissimilarities
+        displays["silhouette"] = SilhouetteDisplay
+    return Pictures(displays, lambda model, X, y: "spectrum" if X is None else "map")
 
 
-def _map(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """The rows in their plane (of features, principal axes, or eigenvectors), coloured by cluster."""
-    require_data(model, "map", X=X)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    shown = sampled(n_rows)
-    labels = np.asarray(model.labels_ if n_rows == len(model.labels_) else model.predict(X))[shown]
-    if model._is_precomputed and n_rows == len(model.labels_):
-        flat, names = _spectral_layout(model, shown), _LAYOUT
-    else:
-        points = dense(rows_at(X, shown))
-        given = column_names(model, X, feature_names, points.shape[1])
-        if points.shape[1] == 1:
-            _histogram(points[:, 0], labels, given[0], ax)
-            return
-        plane = principal_plane(points)
-        flat, names = plane.flatten(points), plane.labels(given)
-    _scatter(flat, labels, ax)
-    ax.grid(visible=False)
-    ax.set(title=_title(model), **names)
-
-
-def _graph(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """The vertices and edges of the graph; edges that the partition cuts stand out."""
-    from matplotlib.collections import LineCollection
-
-    vertices = sampled(model.affinity_matrix_.shape[0], MAX_VERTICES)
-    labels = np.asarray(model._vertex_labels)[vertices]
-    if model._is_precomputed or model.X_fit_.shape[1] == 1:
-        flat, names = _spectral_layout(model, vertices), _LAYOUT
-    else:
-        points = dense(model.X_fit_[vertices])
-        plane = principal_plane(points)
-        flat = plane.flatten(points)
-        names = plane.labels(column_names(model, X, feature_names, points.shape[1]))
-    W = sparse.csr_array(model.affinity_matrix_[vertices][:, vertices])
-    upper = sparse.coo_array(sparse.triu(W, k=1))
-    strongest = np.argsort(-upper.data, kind="stable")[: EDGES_A_VERTEX * vertices.size]
-    first, second, weight = upper.row[strongest], upper.col[strongest], upper.data[strongest]
-    across = labels[first] != labels[second]
-    strength = 0.15 + 0.45 * weight / (weight.max() if weight.size else 1.0)
-    for cut, color, order in ((False, FAINT_INK, 1), (True, ACCENT, 3)):
-        some = across == cut
-        faces = [(*rgb(color), min(1.0, alpha + 0.4 * cut)) for alpha in strength[some]]
-        lines = np.stack([flat[first[some]], flat[second[some]]], axis=1)
-        ax.add_collection(LineCollection(list(lines), colors=faces, linewidths=0.6 + 0.5 * cut, zorder=order))
-    _scatter(flat, labels, ax)
-    ax.grid(visible=False)
-    ax.set(title=f"{int(across.sum())} of {across.size} edges shown are cut", **names)
-
-
-def _spectrum(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """The minor eigenvalues, the gap after the number of clusters, and the number that the gaps speak for."""
-    n_clusters = len(model.eigenvalues_)
-    n_shown = min(model.affinity_matrix_.shape[0], max(2 * n_clusters, 10))
-    found = eigengap(model.affinity_matrix_, laplacian=model.laplacian, k_max=n_shown - 1)
-    values = found.values
-    index = np.arange(1, n_shown + 1)
-    ax.vlines(index, 0.0, values, color=FAINT_INK, linewidth=0.8, alpha=0.5)
-    ax.plot(index[:n_clusters], values[:n_clusters], "o", color=PALETTE[0], label="used")
-    ax.plot(
-        index[n_clusters:],
-        values[n_clusters:],
-        "o",
-        color=FAINT_INK,
-        markerfacecolor="white",
-        label="not used",
-    )
-    if n_shown > n_clusters:
-        low, high = values[n_clusters - 1], values[n_clusters]
-        ax.axhspan(low, high, color=ACCENT, alpha=0.12, linewidth=0.0)
-    ax.legend(loc="upper left")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set(
-        xlabel="index",
-        ylabel="eigenvalue of the Laplacian",
-        title=f"the gap speaks for {found.n_clusters} clusters; {n_clusters} were asked for",
-        ylim=(0.0, 1.08 * max(float(values.max()), 1e-12)),
-    )
-
-
-def _embedding(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """The rows that were rounded, with the centres of their clusters."""
-    shown = sampled(len(model.embedding_))
-    labels, rows = np.asarray(model._vertex_labels)[shown], model.embedding_[shown]
-    # The first coordinate is constant for a connected graph: those of most variance tell more.
-    variance = model.embedding_.var(axis=0)
-    by_variance = np.argsort(-variance, kind="stable")
-    if rows.shape[1] == 1 or variance[by_variance[1]] <= 1e-9 * variance[by_variance[0]]:
-        score = rows[:, by_variance[0]]
-        order = np.argsort(score, kind="stable")
-        _scatter(np.column_stack([np.arange(order.size), score[order]]), labels[order], ax)
-        border = float(model.embedding_centers_[:, by_variance[0]].mean())
-        ax.axhline(border, color=ACCENT, linewidth=1.2, linestyle=(0, (4, 3)))
-        ax.set(xlabel="vertex, by increasing score", ylabel="score", title=_title(model))
-        return
-    first, second = np.sort(by_variance[:2])
-    _scatter(rows[:, [first, second]], labels, ax)
-    centers = model.embedding_centers_[:, [first, second]]
-    ax.scatter(
-        *centers.T, marker="X", s=110, c=colors(len(centers)), edgecolors="black", linewidths=0.9, zorder=5
-    )
-    ax.set(
-        xlabel=f"coordinate {first + 1} (λ = {model.eigenvalues_[first]:.3g})",
-        ylabel=f"coordinate {second + 1} (λ = {model.eigenvalues_[second]:.3g})",
-        title=f"{len(centers)} centres among the eigenvectors",
-    )
-
-
-def _eigenvectors(model: Any, X: Any, *, ax: Any, feature_names: Any) -> None:
-    """The minor eigenvectors as functions: of the one feature, or of the vertices sorted by cluster."""
-    one_feature = not model._is_precomputed and model.X_fit_.shape[1] == 1
-    vectors = model.eigenvectors_
-    if model.laplacian == "random_walk":
-        vectors = vectors / np.sqrt(np.asarray(model.affinity_matrix_.sum(axis=1)).reshape(-1, 1))
-    vectors = vectors / np.abs(vectors).max(axis=0)
-    if one_feature:
-        order = np.argsort(dense(model.X_fit_)[:, 0], kind="stable")
-        place = dense(model.X_fit_)[order, 0]
-        name = column_names(model, X, feature_names, 1)[0]
-    else:
-        order = np.argsort(np.asarray(model._vertex_labels), kind="stable")
-        place, name = np.arange(order.size), "vertex, by cluster"
-    for column in range(min(MAX_CURVES, vectors.shape[1])):
-        value = model.eigenvalues_[column]
-        ax.plot(place, vectors[order, column], linewidth=1.4, label=f"{column + 1} (λ = {value:.2g})")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    ax.set(xlabel=name, ylabel="eigenvector, scaled to 1", title="minor eigenvectors")
-
-
-_LAYOUT = {"xlabel": "second eigenvector", "ylabel": "third eigenvector"}
-
-
-def _spectral_layout(model: Any, vertices: NDArray) -> NDArray:
-    """Places of the vertices of a graph without coordinates: two more eigenvectors."""
-    n_pairs = min(3, model.affinity_matrix_.shape[0])
-    found = minor_eigenpairs(model.affinity_matrix_, n_pairs, tol=1e-5).vectors[vertices]
-    return found[:, [-2, -1]] if n_pairs == 3 else found[:, [0, -1]]
-
-
-def _scatter(flat: NDArray, labels: NDArray, ax: Any) -> None:
-    palette = np.array([rgb(color) for color in colors(max(int(labels.max()) + 1, 1))])
-    crowded = labels.size > 500
-    inside = labels >= 0
-    for some, color in ((inside, palette[labels[inside]]), (~inside, FAINT_INK)):
-        if some.any():
-            ax.scatter(
-                *flat[some].T,
-                c=color,
-                s=9 if crowded else 22,
-                alpha=0.7 if crowded else 0.9,
-                edgecolors="white",
-                linewidths=0.0 if crowded else 0.3,
-                rasterized=labels.size > 1000,
-                zorder=4,
-            )
-
-
-def _histogram(values: NDArray, labels: NDArray, name: str, ax: Any) -> None:
-    n_clusters = int(labels.max()) + 1
-    edges = np.histogram_bin_edges(values, bins=30 if values.size < 2000 else 60)
-    parts = [values[labels == cluster] for cluster in range(n_clusters)]
-    ax.hist(parts, bins=edges, stacked=True, color=colors(n_clusters), alpha=0.8)
-    ax.set(xlabel=name, ylabel="rows", title=f"{n_clusters} clusters")
-
-
-def _title(model: Any) -> str:
+@title_of.register(SpectralClustering)
+def _(model: SpectralClustering) -> str:
     unnormalized = model.laplacian == "unnormalized"
     name, value = ("RatioCut", model.ratio_cut_) if unnormalized else ("NormCut", model.norm_cut_)
-    return f"{len(model.embedding_centers_)} clusters, {name} {value:.3g} (at least {model.cut_bound_:.3g})"
+    return f"{count_clusters(model)} clusters, {name} {value:.3g} (at least {model.cut_bound_:.3g})"
+
+
+@dataclass
+class SpectrumDisplay(Display):
+    """The minor eigenvalues, the gap after the number of clusters, and the number that the gaps speak for.
+
+    Parameters
+    ----------
+    eigenvalues : array of shape (n_eigenvalues,)
+        In increasing order.
+    n_used : int
+        How many the fit used: its number of clusters.
+    n_clusters : int
+        The number of clusters that the largest gap speaks for.
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import SpectrumDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = SpectrumDisplay.from_estimator(SpectralClustering(2, random_state=0).fit(X))
+    >>> display.n_used, display.eigenvalues.shape
+    (2, (10,))
+    """
+
+    eigenvalues: NDArray
+    n_used: int
+    n_clusters: int
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        n_used = len(estimator.eigenvalues_)
+        n_shown = min(estimator.affinity_matrix_.shape[0], max(2 * n_used, 10))
+        found = eigengap(estimator.affinity_matrix_, laplacian=estimator.laplacian, k_max=n_shown - 1)
+        return cls(np.asarray(found.values), n_used, int(found.n_clusters))
+
+    def _draw(self, ax: Any) -> None:
+        values, index = self.eigenvalues, np.arange(1, self.eigenvalues.size + 1)
+        used = slice(None, self.n_used), {"color": PALETTE[0], "label": "used"}
+        unused = (
+            slice(self.n_used, None),
+            {"color": FAINT_INK, "markerfacecolor": "white", "label": "not used"},
+        )
+        ax.vlines(index, 0.0, values, color=FAINT_INK, linewidth=0.8, alpha=0.5)
+        for part, style in (used, unused):
+            ax.plot(index[part], values[part], "o", clip_on=False, zorder=4, **style)
+        if values.size > self.n_used:
+            ax.axhspan(values[self.n_used - 1], values[self.n_used], color=ACCENT, alpha=0.12, linewidth=0.0)
+        ax.legend(loc="upper left")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set(
+            xlabel="index",
+            ylabel="eigenvalue of the Laplacian",
+            title=f"the gap speaks for {self.n_clusters} clusters; {self.n_used} were asked for",
+            ylim=(0.0, 1.08 * max(float(values.max()), 1e-12)),
+        )
+
+
+@dataclass
+class EmbeddingDisplay(Display):
+    """The rows of eigenvectors that were rounded, with the centres of their clusters.
+
+    Two clusters have one score that tells: it is shown in increasing order, with the border between them.
+
+    Parameters
+    ----------
+    points : array of shape (n_vertices, 2)
+        Two coordinates of the embedding, or the rank of the score and the score.
+    labels : array of int of shape (n_vertices,)
+        The clusters.
+    centers : array of shape (n_clusters, 2) or None
+    border : float or None
+        The score between two clusters.
+    xlabel, ylabel, title : str
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import EmbeddingDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = EmbeddingDisplay.from_estimator(SpectralClustering(3, random_state=0).fit(X))
+    >>> display.points.shape, display.centers.shape
+    ((150, 2), (3, 2))
+    """
+
+    points: NDArray
+    labels: NDArray
+    centers: NDArray | None
+    border: float | None
+    xlabel: str
+    ylabel: str
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        shown = sampled(len(estimator.embedding_))
+        labels, rows = np.asarray(estimator._vertex_labels)[shown], estimator.embedding_[shown]
+        # The first coordinate is constant for a connected graph: those of most variance tell more.
+        variance = estimator.embedding_.var(axis=0)
+        widest = np.argsort(-variance, kind="stable")
+        if rows.shape[1] == 1 or variance[widest[1]] <= 1e-9 * variance[widest[0]]:
+            score = rows[:, widest[0]]
+            order = np.argsort(score, kind="stable")
+            return cls(
+                points=np.column_stack([np.arange(order.size), score[order]]),
+                labels=labels[order],
+                centers=None,
+                border=float(estimator.embedding_centers_[:, widest[0]].mean()),
+                xlabel="vertex, by increasing score",
+                ylabel="score",
+                title=title_of(estimator),
+            )
+        first, second = np.sort(widest[:2])
+        xlabel, ylabel = (
+            f"coordinate {at + 1} (λ = {estimator.eigenvalues_[at]:.3g})" for at in (first, second)
+        )
+        centers = estimator.embedding_centers_[:, [first, second]]
+        title = f"{len(centers)} centres among the eigenvectors"
+        return cls(rows[:, [first, second]], labels, centers, None, xlabel, ylabel, title)
+
+    def _draw(self, ax: Any) -> None:
+        draw_vertices(self.points, self.labels, ax)
+        if self.border is not None:
+            ax.axhline(self.border, color=ACCENT, linewidth=1.2, linestyle=(0, (4, 3)))
+        if self.centers is not None:
+            ink = colors(len(self.centers))
+            ax.scatter(
+                *self.centers.T, marker="X", s=110, c=ink, edgecolors="black", linewidths=0.9, zorder=5
+            )
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
+
+
+@dataclass
+class EigenvectorsDisplay(Display):
+    """The minor eigenvectors as functions: of the one feature, or of the vertices sorted by cluster.
+
+    Parameters
+    ----------
+    places : array of shape (n_vertices,)
+    vectors : array of shape (n_vertices, n_curves)
+        Each scaled to a largest entry of 1.
+    names : sequence of str
+        Number and eigenvalue of each.
+    xlabel : str
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import EigenvectorsDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> EigenvectorsDisplay.from_estimator(SpectralClustering(3, random_state=0).fit(X)).vectors.shape
+    (150, 3)
+    """
+
+    places: NDArray
+    vectors: NDArray
+    names: Sequence[str]
+    xlabel: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        vectors = estimator.eigenvectors_[:, :MAX_CURVES]
+        if estimator.laplacian == "random_walk":
+            vectors = vectors / np.sqrt(np.asarray(estimator.affinity_matrix_.sum(axis=1)).reshape(-1, 1))
+        vectors = vectors / np.abs(vectors).max(axis=0)
+        if not estimator._is_precomputed and estimator.X_fit_.shape[1] == 1:
+            order = np.argsort(dense(estimator.X_fit_)[:, 0], kind="stable")
+            places = dense(estimator.X_fit_)[order, 0]
+            name = column_names(estimator, X, feature_names, 1)[0]
+        else:
+            # Inside a cluster the order is free: that of the vector which varies most there shows its course.
+            labels = np.asarray(estimator._vertex_labels)
+            inside = sum(vectors[labels == label].var(axis=0) for label in np.unique(labels))
+            order = np.lexsort((vectors[:, np.argmax(inside)], labels))
+            places, name = np.arange(order.size), "vertex, by cluster"
+        values = estimator.eigenvalues_[: vectors.shape[1]]
+        names = [f"{number} (λ = {value:.2g})" for number, value in enumerate(values, start=1)]
+        return cls(places, np.asarray(vectors)[order], names, name)
+
+    def _draw(self, ax: Any) -> None:
+        for name, vector in zip(self.names, self.vectors.T, strict=True):
+            ax.plot(self.places, vector, linewidth=1.4, label=name)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.set(xlabel=self.xlabel, ylabel="eigenvector, scaled to 1", title="minor eigenvectors")

@@ -11,6 +11,9 @@ import numpy as np
 INK = "#24292f"
 FAINT_INK = "#6e7781"
 GRID = "#d8dee4"
+PAPER_INK, FAINT_PAPER_INK = "#1f2328", "#59636e"
+"""Inks on a light background that a picture brings along: they stay when the page around it turns dark."""
+
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7b4fa3", "#8c6d31", "#7f7f7f")
 """Okabe and Ito's colours, without those that vanish on light or dark; vermilion is kept for marks."""
 

@@ -64,6 +64,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
     kernel that no theorem makes positive semi-definite (precomputed, callable, sigmoid) is proved to be so
     on the training rows by a second factorisation, or refused.
 
+    Assumes: a positive semi-definite kernel. The minimiser needs no more; that its error on new rows is near
+    the one measured needs independent rows of one law.
+
     Certificates: stationarity residual, duality gap from a feasible dual point, sum of the dual coefficients;
     `certify` adds the equality of the dual and representer routes, the smallest eigenvalue, the degrees of
     freedom and the condition number.

@@ -33,6 +33,9 @@ class ColumnDroppingRegression(LinearModel):
     when the kept ones explain it up to `tol` of its norm, so that the fitted values are those of least
     squares on all columns; of its many solutions this is one that uses few columns.
 
+    Assumes: a mean of y that is linear in the columns; coefficients speak of the kept columns alone, which
+    stand in for those that were dropped.
+
     Certificates: normal-equation residual on all columns, distance of the dropped columns from the span of
     the kept ones, condition number of the kept ones.
 

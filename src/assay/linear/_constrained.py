@@ -36,6 +36,8 @@ class ConstrainedRegression(LinearModel):
     walk over the rows. V identifies the coefficients when X is injective on V; without any constraint it is
     V = ker(X)^⊥, for which θ is the least-squares solution X⁺y of least norm.
 
+    Assumes: a mean of y that is linear in the columns, with coefficients that satisfy the constraint.
+
     Certificates: distance of θ from the constraint, gradient along V, condition number of X on V.
 
     Parameters

@@ -26,6 +26,8 @@ class FourierMap(FeatureMap):
     Minimises nothing: it maps each column x to √2 cos(2πkx/T) and √2 sin(2πkx/T) for k = 1, …,
     n_frequencies, orthonormal functions over a period T. Columns are made one block of rows at a time.
 
+    Assumes: a period T that is given or spans the rows of the fit; columns act one by one.
+
     Certificates: `certify(X)` measures the condition number of the features on rows.
 
     Parameters
@@ -104,6 +106,8 @@ class HistogramMap(FeatureMap):
     Minimises nothing: it maps each column to 1 for the bin that holds it and 0 for the others, so that a
     linear model on the features is a piecewise constant function. Values beyond the outermost edges belong
     to the outermost bins.
+
+    Assumes: that what is learnt from the features is nearly constant inside a bin; columns act one by one.
 
     Certificates: `certify(X)` measures the condition number of the features on rows.
 
@@ -197,6 +201,8 @@ class FunctionMap(FeatureMap):
     Minimises nothing: it maps the rows X of shape (n, d) to the columns φ_1(X), …, φ_r(X) that functions
     give, each of shape (n,) or (n, k). The functions see one block of rows at a time and so must treat every
     row by itself.
+
+    Assumes: functions that treat every row by itself, and give finite numbers.
 
     Certificates: `certify(X)` measures the condition number of the features on rows.
 

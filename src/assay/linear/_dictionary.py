@@ -29,6 +29,8 @@ class DictionaryRegression(FeatureRegression):
     by one walk over the rows, whose functions are evaluated block by block, and the solvers of
     `LinearRegression`.
 
+    Assumes: a mean of y that is a combination of the functions; which functions, is chosen before y is seen.
+
     Certificates: normal-equation residual, Pythagoras' identity, condition number (or least norm) of the
     features; with α > 0 the duality gap.
 

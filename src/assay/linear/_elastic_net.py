@@ -23,6 +23,7 @@ from assay.penalties._l1 import l1_residual
 from assay.rows import Rows
 from assay.solvers import elastic_net_profile
 from assay.solvers._sparse_subproblem import Profile
+from assay.suitability import Suitability
 
 
 class ElasticNet(SparseModel):
@@ -34,6 +35,9 @@ class ElasticNet(SparseModel):
 
     with n = Σ s and ρ = l1_ratio, by coordinate descent on working sets of columns (on XᵀX when there are
     many more rows than columns), with extrapolation, gap-safe screening and a duality gap as stopping rule.
+
+    Assumes: a mean of y that is linear in columns of comparable scales, few of which matter, correlated ones
+    together.
 
     Certificates: duality gap, KKT residual; for a solution of zero, the critical strength; with α = 0, the
     normal-equation residual of least squares.
@@ -92,6 +96,7 @@ class ElasticNet(SparseModel):
     Rudi & Şimşekli §1.5.1; Zou & Hastie (2005).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=3, select={}, settings={"l1_ratio": 0.5})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **SparseModel._domains,
         "l1_ratio": parameters.real(at_least=0, at_most=1),

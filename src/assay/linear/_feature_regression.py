@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,9 @@ from assay.linear._engine import Array, Evidence
 from assay.linear._features import ExpandedRows, FeatureMap
 from assay.linear._linear_regression import LinearRegression
 from assay.linear._penalty_path import HasPenaltyPath
-from assay.linear._predictor import LinearModel
+from assay.linear._predictor import LinearModel, affine
+from assay.linear._ridge_path import ridge_solutions
+from assay.linear._selection import Table
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution
@@ -77,6 +79,23 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
         return self
+
+    def _along(self, table: Table, grid: Array) -> Callable[[Any], Array]:
+        """One decomposition of the features serves every penalty."""
+        if table.y.ndim > 1:
+            return super()._along(table, grid)
+        probe = type(self)(**self.get_params())
+        raw = probe._open_rows(table.X, table.y, table.weight, with_target=True)
+        probe.map_ = probe._learned_map(raw)
+        data = ExpandedRows(raw, probe.map_._expansion())
+        found = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
+        coef, intercept = found.coef[::-1, 0].T, found.intercept[::-1, 0]
+
+        def predict(X: Any) -> Array:
+            rows = probe._open_new_rows(X)
+            return np.asarray(rows.map(affine, coef, intercept, dtype=np.float64, width=grid.size))
+
+        return predict
 
     def _learned_map(self, raw: Rows) -> FeatureMap:
         """The map of the parameters, fitted to rows that are open already; refusals speak for the model."""

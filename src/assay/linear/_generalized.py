@@ -32,6 +32,7 @@ from assay.linear._predictor import vector_target
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Measured, RowRisk, SmoothFit
+from assay.suitability import Suitability
 
 # Only the families that take any positive number are options: data made for a check are no counts.
 FAMILY = Domain(
@@ -55,6 +56,9 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
 
     which is the maximum of the likelihood for α = 0. Fisher's scoring (iteratively reweighted least squares),
     one walk over the rows a step; for many rows in memory, quasi-Newton steps from the fit of a part of them.
+
+    Assumes: independent rows whose target has the law of the family, and a mean that the link makes linear in
+    the columns. Without a penalty, that the maximum is finite (no separation).
 
     Certificates: the distance to the maximum in standard errors; with a penalty on every feature and the
     Poisson family with its logarithm, the duality gap.
@@ -129,6 +133,20 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
     Sangnier §1.2.1; Wei §7.3.3; McCullagh & Nelder (1989).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=3,
+        select={"alphas": np.logspace(-5.0, 0.0, 6)},
+        settings={"family": "poisson"},
+        target="counts",
+        summary="Poisson regression: the logarithm of the mean count is linear in the columns.",
+        otherwise=Suitability(
+            complexity=3,
+            select={"alphas": np.logspace(-5.0, 0.0, 6)},
+            settings={"family": "gamma", "link": "log"},
+            target="positive",
+            summary="Gamma regression with a logarithm: columns multiply a mean that stays above zero.",
+        ),
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "family": FAMILY,
         "link": parameters.nothing | LINK,

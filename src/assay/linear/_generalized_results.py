@@ -20,6 +20,7 @@ from assay.linear._generalized_fit import (
 )
 from assay.linear._likelihood_inference import LikelihoodInference, likelihood_inference
 from assay.linear._likelihood_path import (
+    FOLD_TOL,
     LikelihoodPath,
     likelihood_family,
     likelihood_path,
@@ -81,7 +82,9 @@ class GeneralizedResults(LinearPredictor):
         data, _ = probe._open_target(X, y, sample_weight, None, None, fitted=False)
         return probe._path(data, alphas, n_strengths, eps)
 
-    def _path(self, data: Rows, alphas: Any, n_strengths: int, eps: float) -> LikelihoodPath:
+    def _path(
+        self, data: Rows, alphas: Any, n_strengths: int, eps: float, *, evidence: bool = True
+    ) -> LikelihoodPath:
         law = self._law()
         weight, total = over_targets(data, target_summary, law.family, self._owner())
         self.total_weight_ = float(weight)
@@ -103,6 +106,7 @@ class GeneralizedResults(LinearPredictor):
             n_strengths=n_strengths,
             eps=eps,
             owner="GeneralizedLinear.path",
+            evidence=evidence,
         )
 
     def select(
@@ -142,9 +146,12 @@ class GeneralizedResults(LinearPredictor):
                 owner, "rule", f"'min' or 'one_se' for family={self.family!r}, whose dispersion is free", rule
             )
 
-        def path(table: Table, strengths: Any) -> LikelihoodPath:
+        def path(table: Table, strengths: Any, evidence: bool = True) -> LikelihoodPath:
             fold = type(self)(**self.get_params())
-            return fold._path(MemoryRows(table.X, table.y, table.weight), strengths, 50, 1e-3)
+            if not evidence:
+                fold.tol = max(fold.tol, FOLD_TOL)
+            rows = MemoryRows(table.X, table.y, table.weight)
+            return fold._path(rows, strengths, 50, 1e-3, evidence=evidence)
 
         def losses(target: NDArray, scores: NDArray) -> NDArray:
             score = scores[:, :, 0]

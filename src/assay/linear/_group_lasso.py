@@ -32,6 +32,9 @@ class GroupLasso(SparseModel):
     with n = Σ s and ρ = l1_ratio (0 is the group lasso, above 0 the sparse group lasso), by block coordinate
     descent on working sets of groups, with extrapolation and a duality gap as stopping rule.
 
+    Assumes: a mean of y that is linear in columns of comparable scales, few groups of which matter; the
+    groups are given.
+
     Certificates: duality gap, KKT residual; for a solution of zero, the critical strength.
 
     Parameters

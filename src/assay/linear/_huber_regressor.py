@@ -37,6 +37,9 @@ class HuberRegressor(HasPenaltyPath, LinearRegressor):
     b not penalised; with `scale` given, over (w, b) alone. Newton steps on walks over the rows: residuals
     beyond εσ enter the gradient and not the Hessian, and the last step ends on the minimiser.
 
+    Assumes: a mean of y that is linear in the columns for most rows, with errors that are symmetric around
+    it; the other rows may have any target, but not any features.
+
     Certificates: relative duality gap from a feasible dual point, gradient of the objective in w, b and σ.
 
     Parameters

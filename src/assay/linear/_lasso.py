@@ -20,6 +20,9 @@ class Lasso(ElasticNet):
     with n = Σ s, by coordinate descent on working sets of columns (on XᵀX when there are many more rows than
     columns), with extrapolation, gap-safe screening and a duality gap as stopping rule.
 
+    Assumes: a mean of y that is linear in columns of comparable scales, few of which matter. That the
+    selected ones are the true ones needs columns that are not too correlated.
+
     Certificates: duality gap, KKT residual; for a solution of zero, the critical strength; with α = 0, the
     normal-equation residual of least squares.
 

@@ -64,6 +64,9 @@ class LikelihoodPath:
         return flat.reshape(-1, n_strengths, n_scores) + self.intercept
 
 
+FOLD_TOL = 1e-6
+"""Tolerance of the fits of folds, which are compared by losses that differ by far more."""
+
 Solve = Callable[[RowRisk, Array, Array | None], tuple[Array, Measured, int, bool]]
 
 
@@ -77,10 +80,12 @@ def likelihood_path(
     n_strengths: int,
     eps: float,
     owner: str,
+    evidence: bool = True,
 ) -> LikelihoodPath:
     """Fit at every strength of a grid, each from the solution of the one before.
 
     `solve(risk, l1, start)` gives a point, its measure, the iterations, and whether they ended by `tol`.
+    Without `evidence`, duality gaps and degrees of freedom are NaN: they cost as much as the fits of a fold.
     """
     d = risk.data.shape[1]
     first = risk.with_alpha(np.zeros(d)).measure(null)
@@ -93,12 +98,13 @@ def likelihood_path(
         here = risk.with_alpha(np.full(d, strength * (1 - l1_ratio)))
         l1 = np.full(d, strength * l1_ratio)
         point, found, n_iter, converged = solve(here, l1, point)
-        gap = np.nan
-        if here.loss.n_groups > 0:
+        gap = freedom = np.nan
+        if evidence and here.loss.n_groups > 0:
             split = found.split or here.measure(point, split=True).split
             gap = row_duality_gap(here, point, found, split, l1=l1 if l1_ratio > 0 else None) / first.risk
         coef, intercept = here.split_point(point)
-        freedom = _degrees_of_freedom(here, point, coef, l1_ratio)
+        if evidence:
+            freedom = _degrees_of_freedom(here, point, coef, l1_ratio)
         rows.append((coef.T, intercept, found.risk, gap, freedom, n_iter, converged))
     coef, intercept, *rest = (np.array(column) for column in zip(*rows, strict=True))
     return LikelihoodPath(grid, 1 / (grid * risk.weight), coef, intercept, *rest)
@@ -132,14 +138,17 @@ def _degrees_of_freedom(risk: RowRisk, point: Array, coef: Array, l1_ratio: floa
 
 
 def likelihood_family(
-    path: Callable[[Table, Any], LikelihoodPath],
+    path: Callable[..., LikelihoodPath],
     row_loss: Callable[[NDArray, Array], Array],
     owner: str,
 ) -> Family:
-    """What `select_penalty` asks of a likelihood: paths, losses of rows, twice the mean loss, and df."""
+    """What `select_penalty` asks of a likelihood: paths, losses of rows, twice the mean loss, and df.
+
+    `path(table, strengths, evidence=...)` fits to a table.
+    """
 
     def predictor(table: Table, strengths: Array, share: float) -> Callable[[Any], Array]:
-        return path(table, strengths).scores
+        return path(table, strengths, evidence=False).scores
 
     def fitted(table: Table, strengths: Array) -> Fitted:
         found = path(table, strengths)
@@ -148,7 +157,9 @@ def likelihood_family(
     def oracle(table: Table, best: float) -> float:
         raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", "oracle")
 
-    return Family(lambda table: path(table, None).penalty_strengths, predictor, row_loss, fitted, oracle)
+    return Family(
+        lambda table: path(table, None, evidence=False).penalty_strengths, predictor, row_loss, fitted, oracle
+    )
 
 
 def select_likelihood(

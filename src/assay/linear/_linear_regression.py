@@ -37,6 +37,9 @@ class LinearRegression(LinearModel):
     columns are so collinear that squaring would cost digits, a second walk makes a QR factorisation by
     blocks; where X does not determine w, the solution of least norm is returned and the certificate says so.
 
+    Assumes: a mean of y that is linear in the columns; for standard errors and intervals, independent errors
+    of equal variance (robust ones do without the latter). The minimum is exact whatever the rows are.
+
     Certificates: normal-equation residual, Pythagoras' identity, condition number (or least norm).
 
     After the fit, `inference()` gives standard errors, tests and intervals of the coefficients (robust ones

@@ -48,6 +48,9 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
     `penalty_strength` (λ). Few columns: Newton steps (p = 2) or an interior point (p = 1) with one matrix of
     size n_features each; many: dual coordinate descent with shrinking. Several classes: one against the rest.
 
+    Assumes: classes that a plane separates but for some rows, and columns of comparable scales. It gives
+    scores and no probabilities.
+
     Certificates: relative duality gap from a feasible dual point, KKT residual, box feasibility (p = 1), and
     training error below the mean loss that majorises it.
 
@@ -121,7 +124,7 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
         complexity=3,
         max_rows=200_000,
         max_features=2000,
-        select={"alphas": np.logspace(-5.0, 1.0, 7)},
+        select={"alphas": np.logspace(-5.0, 0.0, 6)},
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **MACHINE_DOMAINS,

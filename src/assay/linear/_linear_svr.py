@@ -45,6 +45,9 @@ class LinearSVR(HasPenaltyPath, LinearRegressor):
     which is 1/(2λ) times the mean loss plus λ‖w‖² with C = 1/(2λn) (n = Σ s). Few columns: an interior point
     (p = 1) or Newton steps (p = 2); many columns: dual coordinate descent with shrinking.
 
+    Assumes: a prediction that is linear in columns of comparable scales, and that errors below ε do not
+    matter.
+
     Certificates: relative duality gap from a feasible dual point, KKT residual, box feasibility (p = 1).
 
     Parameters

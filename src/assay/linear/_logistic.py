@@ -55,6 +55,9 @@ class LogisticRegression(LogisticResults, LinearClassifier):
     memory, quasi-Newton steps from the fit of a part of them; with an l1 penalty, coordinate descent on
     working sets, or accelerated proximal steps for several classes and rows out of memory.
 
+    Assumes: independent rows, and log-odds that are linear in the columns: then probabilities are calibrated.
+    Without a penalty, that the classes overlap.
+
     Certificates: duality gap (penalised) or Newton decrement (not penalised); the training error against the
     logistic loss in base 2, which is above it; without a penalty, that the classes overlap.
 
@@ -131,7 +134,7 @@ class LogisticRegression(LogisticResults, LinearClassifier):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(
-        complexity=2, select={"penalty_strengths": np.logspace(-5.0, 1.0, 13)}
+        complexity=2, select={"penalty_strengths": np.logspace(-5.0, 0.0, 11)}
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "C": INVERSE_PENALTY,

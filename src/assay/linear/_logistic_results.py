@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.linear._classifier import LinearClassifier
 from assay.linear._likelihood_inference import LikelihoodInference, likelihood_inference
 from assay.linear._likelihood_path import (
+    FOLD_TOL,
     LikelihoodPath,
     likelihood_family,
     likelihood_path,
@@ -80,7 +81,14 @@ class LogisticResults(LinearClassifier):
         return probe._path(data, weights, penalty_strengths, n_strengths, eps)
 
     def _path(
-        self, data: Rows, weights: NDArray, strengths: Any, n_strengths: int, eps: float
+        self,
+        data: Rows,
+        weights: NDArray,
+        strengths: Any,
+        n_strengths: int,
+        eps: float,
+        *,
+        evidence: bool = True,
     ) -> LikelihoodPath:
         risk = self._risk(data, weights, has_offset=False)
         null = null_scores(self.class_weight_ * weights, risk)
@@ -108,6 +116,7 @@ class LogisticResults(LinearClassifier):
             n_strengths=n_strengths,
             eps=eps,
             owner="LogisticRegression.path",
+            evidence=evidence,
         )
 
     def _coordinate_path(
@@ -182,14 +191,17 @@ class LogisticResults(LinearClassifier):
         probe = type(self)(**self.get_params())
         codes, weights = probe._code(np.asarray(y), None)
 
-        def path(table: Table, strengths: Any) -> LikelihoodPath:
+        def path(table: Table, strengths: Any, evidence: bool = True) -> LikelihoodPath:
             target = table.y.astype(np.intp)
             present = np.bincount(target, table.weight, minlength=len(weights)).astype(np.float64)
             if not present.all():
                 raise ValueError("A fold has no row of some class; use fewer folds or a stratified splitter.")
             fold = type(probe)(**probe.get_params())
             fold.classes_ = probe.classes_
-            return fold._path(MemoryRows(table.X, table.y, table.weight), present, strengths, 50, 1e-3)
+            if not evidence:
+                fold.tol = max(fold.tol, FOLD_TOL)
+            rows = MemoryRows(table.X, table.y, table.weight)
+            return fold._path(rows, present, strengths, 50, 1e-3, evidence=evidence)
 
         def refit(strength: float) -> Any:
             model = type(self)(**self.get_params()).set_params(penalty_strength=strength)

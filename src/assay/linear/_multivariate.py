@@ -33,6 +33,9 @@ class MultivariateRegression(LinearRegression):
     which least squares on each response does, B̂ = (XᵀX)⁻¹XᵀY, with Σ̂ = (1/n)(Y − XB̂)ᵀ(Y − XB̂): one walk
     for B̂ as in `LinearRegression`, one for the products of the residuals.
 
+    Assumes: means that are linear in the columns, and independent rows of Gaussian errors with one covariance
+    Σ.
+
     Certificates: those of `LinearRegression`, and the noise covariance against the residuals.
 
     Parameters

@@ -89,6 +89,10 @@ class HasPenaltyPath:
             models,
         )
 
+    def _along(self, table: Table, grid: Array) -> Callable[[Any], Array]:
+        """Predictions of the models of a path, for the choice among them."""
+        return self.path(table.X, table.y, grid, table.weight).predict
+
     def _at(self, alpha: float) -> Any:
         return clone(self).set_params(**{self._penalty_name: float(alpha)})
 
@@ -127,7 +131,7 @@ class HasPenaltyPath:
         target = np.unique(np.asarray(y), return_inverse=True)[1] if is_classifier(self) else y
 
         def predictor(table: Table, grid: Array, share: float) -> Callable[[Any], Array]:
-            return self.path(table.X, table.y, grid, table.weight).predict
+            return self._along(table, grid)
 
         def nothing(*arguments: Any) -> Fitted:
             raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", rule)

@@ -38,6 +38,8 @@ class Perceptron(LinearClassifier):
     tf ≤ 0 is added to (w, b). Where none does, the point with the fewest mistakes is kept, and said to be so.
     Several classes: one against the rest.
 
+    Assumes: classes that a plane separates; where they are not, there is no guarantee.
+
     Certificates: no training mistake; and then at most (R/γ)² updates, where γ is the margin of the plane
     found and R the size of the largest (x, 1).
 

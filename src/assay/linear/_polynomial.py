@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+import numpy as np
+
 from assay import parameters
 from assay.linear._feature_regression import FeatureRegression
 from assay.linear._polynomial_map import PolynomialMap
 from assay.parameters import Domain
+from assay.suitability import Suitability
 
 
 class PolynomialRegression(FeatureRegression):
@@ -20,6 +23,8 @@ class PolynomialRegression(FeatureRegression):
 
     by one walk over the rows, whose products are made block by block, and the solvers of
     `LinearRegression`. A high degree wants an orthogonal basis: the same functions, without losing digits.
+
+    Assumes: a mean of y that is a polynomial of the columns; beyond the range of the rows it means nothing.
 
     Certificates: normal-equation residual, Pythagoras' identity, condition number (or least norm) of the
     features; with α > 0 the duality gap.
@@ -71,6 +76,12 @@ class PolynomialRegression(FeatureRegression):
     Rudi & Şimşekli §1.3.4, §4.1.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=4,
+        max_features=40,
+        select={"alphas": np.logspace(-3.0, 5.0, 17)},
+        summary="Ridge on the columns, their squares and their products two by two.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FeatureRegression._domains,
         **{name: PolynomialMap._domains[name] for name in ("interaction_only", "basis")},

@@ -26,6 +26,8 @@ class PolynomialMap(FeatureMap):
     the range of the fit. All three bases span the same functions; the two orthogonal ones keep a table of
     high degree well conditioned. Columns are made one block of rows at a time.
 
+    Assumes: columns inside the range of the fit; beyond it powers grow fast.
+
     Certificates: `certify(X)` measures the condition number of the features on rows.
 
     Parameters

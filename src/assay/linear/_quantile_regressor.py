@@ -41,6 +41,9 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
     by an interior point (Frisch–Newton) with one matrix of size n_features an iteration, ended by solving for
     the rows with residual zero exactly. A few numbers are kept for each row.
 
+    Assumes: a quantile of y that is linear in the columns, and independent rows; errors may have any law, of
+    unequal spread.
+
     Certificates: relative duality gap, dual point inside its box [(q − 1)s, qs] and Xᵀ-feasible, share of
     residuals below zero (at most q, at least q with those at zero).
 

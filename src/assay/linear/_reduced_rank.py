@@ -50,6 +50,8 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
     vectors of X B̂ Γ^½; the second by accelerated proximal gradient, the third by alternating directions,
     all from one QR walk over the rows.
 
+    Assumes: means that are linear in the columns, through few combinations of them (a matrix of low rank).
+
     Certificates: excess over the least value that any matrix of that rank reaches (Eckart and Young), or
     the relative duality gap and, for the nuclear norm, the spectral norm of the gradient.
 

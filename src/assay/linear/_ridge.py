@@ -39,6 +39,9 @@ class Ridge(LinearModel):
     `penalty_strength` (λ). One walk over the rows (moments) and a Cholesky solve of size n_features; the dual
     form w = Xᵀ(XXᵀ + αI)⁻¹y of size n_samples when there are more columns than rows.
 
+    Assumes: a mean of y that is linear in columns of comparable scales, with coefficients that are small
+    rather than few. The minimum is exact whatever the rows are.
+
     Certificates: normal-equation residual, duality gap; with α = 0, uniqueness or least norm as in
     `LinearRegression`.
 
@@ -202,9 +205,12 @@ class Ridge(LinearModel):
         -------
         path : RidgePath
         """
+        return ridge_path(self._path_rows(X, y, sample_weight), alphas, fit_intercept=self.fit_intercept)
+
+    def _path_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Rows to walk along a path, which leaves this model as it is."""
         probe = type(self)(**self.get_params())
-        data = probe._open_rows(X, y, sample_weight, with_target=True)
-        return ridge_path(data, alphas, fit_intercept=self.fit_intercept)
+        return probe._open_rows(X, y, sample_weight, with_target=True)
 
     def select(
         self,

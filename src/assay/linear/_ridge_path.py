@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,35 @@ def default_alphas(spectrum: Array, count: int = 100) -> Array:
     return np.geomspace(1e-6 * top, 1e3 * top, count)
 
 
-def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
-    """Decompose X = U diag(√λ) Vᵀ once (from its QR triangle), then one walk for all leave-one-out errors."""
+class RidgeSolutions(NamedTuple):
+    """Solutions along a grid of penalties, and the decomposition X = U diag(√λ) Vᵀ they come from.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        Increasing.
+    coef : array of shape (n_alphas, n_targets, n_features)
+    intercept : array of shape (n_alphas, n_targets)
+    spectrum : array of shape (n_features,)
+        λ, decreasing.
+    vt : array of shape (n_features, n_features)
+    mean : array of shape (n_features + n_targets,)
+        What was taken off the columns and the targets.
+    weight : float
+        Σ s.
+    """
+
+    alphas: Array
+    coef: Array
+    intercept: Array
+    spectrum: Array
+    vt: Array
+    mean: Array
+    weight: float
+
+
+def ridge_solutions(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgeSolutions:
+    """Decompose X once, from its QR triangle; every penalty is then a matter of its spectrum."""
     d = data.shape[1]
     stats = moments(data, center=fit_intercept)
     mean = np.concatenate([stats.mean_x, stats.mean_y])
@@ -75,11 +102,21 @@ def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
         raise refusal("Ridge.path", "alphas", "a list of positive numbers", alphas)
     rotated = u.T @ factor[:, d:]  # (d, t): Uᵀy
     shrink = values / (spectrum + grid[:, None])  # (a, d)
-    coef = np.einsum("jk,aj,jt->atk", vt, shrink, rotated)
+    # (a, t, d): one matrix product for all penalties and targets
+    coef = (shrink[:, None, :] * rotated.T).reshape(-1, len(values)) @ vt
+    coef = coef.reshape(grid.size, -1, d)
     intercept = stats.mean_y - coef @ stats.mean_x
+    return RidgeSolutions(grid, coef, intercept, spectrum, vt, mean, stats.weight)
+
+
+def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
+    """The solutions, then one walk for all leave-one-out errors."""
+    found = ridge_solutions(data, alphas, fit_intercept=fit_intercept)
+    grid, spectrum, weight = found.alphas, found.spectrum, found.weight
     inverse = 1 / (spectrum + grid[:, None])
-    weight = stats.weight
-    residual, left_out = data.reduce(leave_one_out_step, mean, coef, vt, inverse, fit_intercept / weight)
+    residual, left_out = data.reduce(
+        leave_one_out_step, found.mean, found.coef, found.vt, inverse, fit_intercept / weight
+    )
     df = np.sum(spectrum * inverse, axis=1) + fit_intercept
     training = residual / (weight * data.n_targets)
     with np.errstate(divide="ignore"):
@@ -87,8 +124,8 @@ def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
     return RidgePath(
         grid,
         grid / weight,
-        coef,
-        intercept,
+        found.coef,
+        found.intercept,
         df,
         training,
         left_out / (weight * data.n_targets),

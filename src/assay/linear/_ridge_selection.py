@@ -8,22 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear._engine import Array
+from assay.linear._ridge_path import RidgeSolutions, ridge_solutions
 from assay.linear._selection import Family, Fitted, Table
 
 
 def ridge_family(model: Any, noise_std: float | None, coef_norm: float | None) -> Family:
     """The functions by which `Ridge` is selected."""
 
+    def solutions(table: Table, alphas: Array | None) -> RidgeSolutions:
+        data = model._path_rows(table.X, table.y, table.weight)
+        return ridge_solutions(data, alphas, fit_intercept=model.fit_intercept)
+
     def grid(table: Table) -> Array:
-        return model.path(table.X, table.y, sample_weight=table.weight).alphas[::-1].copy()
+        return solutions(table, None).alphas[::-1].copy()
 
     def predictor(train: Table, alphas: Array, share: float) -> Any:
-        path = model.path(train.X, train.y, alphas * share, sample_weight=train.weight)
+        found = solutions(train, alphas * share)
+        n_alphas, n_targets, d = found.coef.shape
+        coef = found.coef[::-1].reshape(-1, d).T
 
         def predict(X: Any) -> Array:
-            # (n, targets · alphas) with penalties decreasing, the mean over targets taken by the loss
-            coef, intercept = path.coef[::-1], path.intercept[::-1]
-            return np.stack([np.asarray(X @ w.T) + b for w, b in zip(coef, intercept, strict=True)], axis=-1)
+            # (n, targets, alphas) with penalties decreasing, the mean over targets taken by the loss
+            flat = np.asarray(X @ coef).reshape(-1, n_alphas, n_targets) + found.intercept[::-1]
+            return np.moveaxis(flat, 1, 2)
 
         return predict
 

@@ -19,6 +19,7 @@ from assay.losses import Loss
 from assay.losses import loss as named_loss
 from assay.parameters import Domain
 from assay.rows import Rows
+from assay.suitability import Suitability
 
 LOSSES: Mapping[str, str] = {"log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge"}
 """Names of the losses here, and in `assay.losses`."""
@@ -33,6 +34,9 @@ class SGDClassifier(LinearClassifier, SgdModel):
 
     in one order of the rows whatever their source: windows one after the other, shuffled inside by the seed.
     Columns are centred and scaled on the way. Several classes: one against the rest.
+
+    Assumes: scores that are linear in the columns, and windows of rows in no telling order: rows are shuffled
+    inside a window alone.
 
     Certificates: relative duality gap, measured on all rows from a feasible dual point, below `tol`; training
     error below the mean of φ/φ(0), which majorises it; with early stopping, held-out loss below that of a
@@ -118,6 +122,11 @@ class SGDClassifier(LinearClassifier, SgdModel):
     Rudi & Şimşekli §2.1.2, §2.1.3, §3.2.3; Wei §7.3.3; Douc & Le Corff §5.4; Sangnier §1.2.1.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=3,
+        min_rows=10_000,
+        summary="Linear classification by stochastic gradient steps, for tables of many rows.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **SGD_DOMAINS,
         "loss": parameters.one_of(*LOSSES),

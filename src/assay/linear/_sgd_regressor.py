@@ -42,6 +42,9 @@ class SGDRegressor(LinearRegressor, SgdModel):
     in one order of the rows whatever their source: windows one after the other, shuffled inside by the seed.
     Columns are centred and scaled on the way, b starts near the mean of y; the penalty by its proximal map.
 
+    Assumes: a prediction that is linear in the columns, and windows of rows in no telling order: rows are
+    shuffled inside a window alone.
+
     Certificates: relative duality gap, measured on all rows from a feasible dual point, below `tol`; with
     early stopping, held-out loss below that of a constant.
 

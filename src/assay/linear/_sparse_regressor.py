@@ -19,6 +19,7 @@ from assay.rows import Block, Rows
 from assay.solvers import elastic_net_profile
 from assay.solvers._coordinate_loops import CLIPPED, MINIMAX_CONCAVE
 from assay.solvers._sparse_subproblem import Profile
+from assay.suitability import Suitability
 
 KINDS = {"mcp": MINIMAX_CONCAVE, "scad": CLIPPED}
 DEFAULT_GAMMA = {"mcp": 3.0, "scad": 3.7}
@@ -39,6 +40,8 @@ class SparseRegressor(SparseModel):
     with n = Σ s and ρ the minimax concave penalty or SCAD; give it columns of variance near 1, for γ is on
     that scale. Coordinate descent on working sets from the lasso
     solution at the same α; each coordinate is set to its global minimiser, so the objective never rises.
+
+    Assumes: a mean of y that is linear in columns of variance near 1, few of which matter.
 
     Certificates: stationarity, an objective that never rose and ends below that of the lasso; where it can be
     shown, that the problem is strictly convex around the solution on its support; for a solution of zero, the
@@ -105,6 +108,7 @@ class SparseRegressor(SparseModel):
     Rudi & Şimşekli §1.5.1; Zhang (2010); Fan & Li (2001); Breheny & Huang (2011).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=3, select={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **SparseModel._domains,
         "alpha": parameters.real(above=0),

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.linear._engine import Array
 from assay.linear._selection import Family, Fitted, Table, squared_row_loss
+from assay.linear._sparse_path import penalty_grid
 from assay.parameters import refusal
 from assay.rows import MemoryRows
 
@@ -18,7 +19,11 @@ def sparse_family(model: Any, noise_std: float | None) -> Family:
     """The functions by which `Lasso` and its kin are selected."""
 
     def grid(table: Table) -> Array:
-        return model.path(table.X, table.y, n_alphas=100, sample_weight=table.weight).alphas
+        data = MemoryRows(table.X, table.y.reshape(-1), table.weight)
+        critical = model._problem(data, model._unit(table.X.shape[1])).critical_strength()
+        # Beside a squared norm, the penalty must come further down before it shrinks nothing.
+        reach = 1e-4 if getattr(model, "l1_ratio", 1.0) < 1 else 1e-3
+        return penalty_grid(critical, 100, reach, f"{type(model).__name__}.select")
 
     def predictor(train: Table, alphas: Array, share: float) -> Any:
         return model.path(train.X, train.y, alphas, sample_weight=train.weight).predict

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from assay.linear._feature_regression import FeatureRegression
 from assay.linear._splines import SplineMap
 from assay.parameters import Domain
@@ -20,6 +22,8 @@ class SplineRegression(FeatureRegression):
 
     w the coefficients of the f_j in B-splines, by one walk for the knots, one over the splines of each
     block, and the solvers of `LinearRegression`. Cyclic columns have cyclic splines.
+
+    Assumes: a mean of y that is a sum of smooth functions of one column each, without interactions.
 
     Certificates: normal-equation residual, Pythagoras' identity, condition number (or least norm) of the
     features; with α > 0 the duality gap.
@@ -81,7 +85,12 @@ class SplineRegression(FeatureRegression):
     Rudi & Şimşekli §1.3.4.
     """
 
-    _suits: ClassVar[Suitability | None] = Suitability(complexity=4, max_features=100, select={})
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=4,
+        max_features=100,
+        select={"alphas": np.logspace(-3.0, 5.0, 17)},
+        summary="Least squares on cubic splines of each column: smooth curves that add up.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FeatureRegression._domains,
         **{name: domain for name, domain in SplineMap._domains.items() if name != "include_bias"},

@@ -46,6 +46,8 @@ class SplineMap(FeatureMap):
     with sum 1, at most degree + 1 of them not zero, by the recurrence of de Boor and Cox in one compiled
     loop. The splines of a cyclic column (an hour, a weekday, an angle) join at the ends of the period too.
 
+    Assumes: that what is learnt from the features is smooth between the knots; columns act one by one.
+
     Certificates: `certify(X)` measures the condition number of the features on rows.
 
     Parameters

@@ -33,6 +33,8 @@ class WaveletMap(FeatureMap):
     ψ_{jk}(u) = 2^{j/2} Σ_m ψ(2^j (u + m) − k), j < n_levels, 0 ≤ k < 2^j, which are orthonormal over the
     range, and orthogonal to constants. Values outside the range are those at its ends.
 
+    Assumes: columns inside the range; values beyond it count as its ends. Columns act one by one.
+
     Certificates: `certify(X)` measures the condition number of the features on rows.
 
     Parameters

@@ -1,11 +1,14 @@
 """Reports: which method serves a table, how sure one can be, and a page that shows it."""
 
 from assay.report._catalogue import Method, catalogue, find_method
+from assay.report._certification import certify_table
 from assay.report._compare import compare
 from assay.report._comparison import Candidate, Comparison, certificates_of, plus_minus, shown
 from assay.report._data import Data, choose_data, choose_task
 from assay.report._errors import ReportError
+from assay.report._fitting import FittedTable, fit_table
 from assay.report._html import render
+from assay.report._parameter_values import parse_value
 from assay.report._prediction import Predicted, predict_table, predictions
 from assay.report._progress import Event, Progress
 from assay.report._reading import RawTable, read_table
@@ -20,6 +23,7 @@ __all__ = [
     "Data",
     "Entry",
     "Event",
+    "FittedTable",
     "Method",
     "Predicted",
     "Progress",
@@ -27,6 +31,7 @@ __all__ = [
     "ReportError",
     "catalogue",
     "certificates_of",
+    "certify_table",
     "check_folder",
     "choose_data",
     "choose_task",
@@ -34,6 +39,8 @@ __all__ = [
     "describe_columns",
     "entries",
     "find_method",
+    "fit_table",
+    "parse_value",
     "plus_minus",
     "predict_table",
     "predictions",

@@ -19,14 +19,15 @@ def compare(
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     budget: float | None = None,
+    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Measure every candidate for a task on a table.
 
     Predictions: repeated cross-validation on the same folds for all, with equal shares of every class;
     whatever a candidate learns or chooses (medians, levels, scales, penalties) it learns on the training
-    rows of each fold alone. Clustering: k-means for 2 to 8 groups on standardised columns, ranked by
-    silhouette.
+    rows of each fold alone. Clustering: every clusterer on standardised columns, its number of groups (2 to
+    8) or least size of a group chosen by the mean silhouette, by which they are ranked.
 
     Parameters
     ----------
@@ -46,6 +47,9 @@ def compare(
         Names of methods not to try.
     budget : float, optional
         Seconds after which no fit is begun; methods that were not finished are left out, and said.
+    jobs : int, optional
+        Number of fits at the same time; the results are the same for any. By default one, or one a core where
+        the table is large enough for the start of further processes to pay.
     progress : callable, optional
         Told an `Event` for every fit that begins and every method that ends.
 
@@ -59,14 +63,16 @@ def compare(
     >>> from assay.report import choose_data, compare, read_table
     >>> task, data = choose_data(read_table("us_arrests"))
     >>> comparison = compare(data, task)
-    >>> comparison.best.name
-    'KMeans, 2 clusters'
+    >>> comparison.headline
+    'us_arrests falls best into 2 groups: silhouette 0.41'
     """
     report = progress or nobody
     if task == "clustering":
         from assay.report._clustering import compare_clusterings
 
-        return compare_clusterings(data, seed=seed, progress=report)
+        return compare_clusterings(
+            data, seed=seed, methods=methods, exclude=exclude, budget=budget, progress=report
+        )
     from assay.report._supervised import compare_predictions
 
     return compare_predictions(
@@ -78,5 +84,6 @@ def compare(
         methods=methods,
         exclude=exclude,
         budget=budget,
+        jobs=jobs,
         progress=report,
     )

@@ -13,12 +13,11 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
+from assay.linear import Selection
+from assay.report._coverage import Intervals
 from assay.report._data import Data, Task
 from assay.report._errors import ReportError
 from assay.report._resampling import Difference, compare_scores, simplest_within_noise
-
-CLEAR_SILHOUETTE = 0.25
-"""Below this mean silhouette there is no substantial structure (Kaufman and Rousseeuw 1990)."""
 
 LEVEL = 0.05
 """A difference with a smaller p-value is called clear."""
@@ -42,7 +41,7 @@ class Candidate:
     measures : mapping of str to float
         Further measures, by name.
     fit_seconds : float
-        Median time of one fit, choice of the parameters included.
+        Median time of one fit, choice of the parameters included; the columns are encoded once for all.
     parameters : mapping of str to float
         The parameters chosen on the whole table.
     model : estimator
@@ -59,6 +58,10 @@ class Candidate:
         How much there is to understand; 0 for a baseline.
     notes : tuple of str
         Warnings of the fits.
+    intervals : Intervals or None
+        How the prediction intervals of a regression fared on rows they had not seen.
+    selection : Selection or None
+        The curve on which the parameter of the model was chosen.
     """
 
     name: str
@@ -76,6 +79,8 @@ class Candidate:
     family: str = ""
     complexity: int = 1
     notes: tuple[str, ...] = ()
+    intervals: Intervals | None = None
+    selection: Selection | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -135,10 +140,8 @@ class Comparison:
     def recommended(self) -> Candidate:
         """The simplest candidate that loses to the best by no more than the noise.
 
-        Candidates whose certificates fail are passed over while there are others. For a clustering, the best.
+        Candidates whose certificates fail are passed over while there are others.
         """
-        if self.task == "clustering":
-            return self.best
         real = [candidate for candidate in self.candidates if not candidate.is_baseline]
         proven = [candidate for candidate in real if candidate.certificates.holds] or real
         index = simplest_within_noise(
@@ -154,14 +157,12 @@ class Comparison:
         return 1 / self.folds if self.folds else 0.0
 
     def against_best(self, candidate: Candidate) -> Difference:
-        """What a candidate loses against the best one, split by split."""
+        """What a candidate loses against the best one, split by split or row by row."""
         return compare_scores(self.best.scores, candidate.scores, self.test_share)
 
     @property
     def headline(self) -> str:
         """The answer in one sentence."""
-        if self.task == "clustering":
-            return self._clustering_headline()
         chosen, what = self.recommended, f"{self.score_name} "
         score = what + plus_minus(chosen.score, chosen.standard_error)
         if not self._beats_baseline:
@@ -175,9 +176,13 @@ class Comparison:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one must know beside the headline."""
-        if self.task == "clustering":
-            return self._clustering_remarks()
-        return (*self._error_remarks(), *self._noise_remarks())
+        return (*self._error_remarks(), *self._noise_remarks(), *self._cautions)
+
+    @cached_property
+    def _cautions(self) -> tuple[str, ...]:
+        from assay.report._cautions import cautions
+
+        return cautions(self)
 
     @property
     def _beats_baseline(self) -> bool:
@@ -213,6 +218,9 @@ class Comparison:
             remarks.append(
                 f"{self.best.name} scores {size} more, which is within the noise of the folds; {chosen.name} "
                 "is the simplest model that close."
+                if self.best.certificates.holds
+                else f"{self.best.name} scores {size} more, but is not recommended: a certificate of its fit "
+                "does not hold."
             )
         others = {}
         for candidate in self.candidates:
@@ -228,27 +236,6 @@ class Comparison:
                 f"{joined(list(others.values()))})."
             )
         return tuple(remarks)
-
-    def _clustering_headline(self) -> str:
-        best = self.best
-        groups = int(best.parameters["n_clusters"])
-        score = f"{self.score_name} {best.score:.2f}"
-        if best.score < CLEAR_SILHOUETTE:
-            return f"No clear groups in {self.data.name}: the best split, into {groups}, has {score}"
-        return f"{self.data.name} falls best into {groups} groups: {score}"
-
-    def _clustering_remarks(self) -> tuple[str, ...]:
-        best = self.best
-        strength = (
-            "strong" if best.score > 0.5 else ("reasonable" if best.score >= CLEAR_SILHOUETTE else "weak")
-        )
-        sizes = np.bincount(best.predictions[best.predictions >= 0])
-        return (
-            f"The groups explain {best.measures['explained']:.0%} of the variance of the columns.",
-            f"They have {joined([str(size) for size in sorted(sizes, reverse=True)])} rows.",
-            f"A silhouette of {best.score:.2f} speaks of {strength} structure: 1 means groups far apart, "
-            "0 groups that touch.",
-        )
 
 
 def plus_minus(value: float, error: float) -> str:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from assay.report._csv import listed
 from assay.report._errors import ReportError
-from assay.report._reading import RawTable, listed, require_column
-from assay.report._schema import Column, describe_column, describe_columns, left_out, truth, without_missing
+from assay.report._reading import RawTable, require_column
+from assay.report._schema import (
+    Column,
+    dates,
+    describe_column,
+    describe_columns,
+    left_out,
+    truth,
+    without_missing,
+)
 
 Task = Literal["regression", "classification", "clustering"]
 TASKS: tuple[Task, ...] = ("regression", "classification", "clustering")
@@ -43,6 +52,8 @@ class Data:
         Names of the classes, in the order of the sorted labels.
     notes : tuple of str
         What was decided about the table.
+    dropped : tuple of str
+        Columns that the user set aside.
     """
 
     name: str
@@ -55,6 +66,7 @@ class Data:
     description: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @classmethod
     def from_frame(
@@ -152,7 +164,9 @@ def choose_data(
         notes.append(f"Left out by request: {', '.join(drop)}.")
     row_names, classes, y = table.row_names, None, None
     if target is not None:
-        kept, y, classes = _open_target(table, target, chosen, notes)
+        opened = open_target(table, target, chosen)
+        kept, y, classes = opened.kept, opened.y, opened.classes
+        notes += opened.notes
         frame = frame.drop(columns=[target])
         if not kept.all():
             frame = frame.loc[kept].reset_index(drop=True)
@@ -164,6 +178,10 @@ def choose_data(
         raise ReportError(
             f"No column of {table.name} is left to learn from. {' '.join(left_out(columns))}".rstrip()
         )
+    for column in columns:
+        if column.day_first:  # read as dates here, once: a text does not tell the day from the month
+            frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
+            notes.append(f"The dates of {column.name!r} were read with the day before the month.")
     data = Data(
         name=table.name,
         X=frame[used],
@@ -175,6 +193,7 @@ def choose_data(
         description=table.description,
         source=table.source,
         notes=tuple(notes),
+        dropped=tuple(drop),
     )
     return chosen, data
 
@@ -196,11 +215,19 @@ def _task_of(table: RawTable, target: str) -> Task:
     return "classification" if few else "regression"
 
 
-def _open_target(
-    table: RawTable, name: str, task: Task, notes: list[str]
-) -> tuple[NDArray, NDArray, tuple[str, ...] | None]:
-    """Rows that have a target, their targets, and the names of the classes."""
+class Target(NamedTuple):
+    """Rows that have a target, their targets, the names of the classes, and what was decided."""
+
+    kept: NDArray
+    y: NDArray
+    classes: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+
+def open_target(table: RawTable, name: str, task: Task) -> Target:
+    """Part the target from a table: floats for a regression, labels for a classification."""
     column, values = describe_column(table.frame[name]), table.frame[name]
+    notes: list[str] = []
     if column.kind == "empty":
         raise ReportError(f"The target {name!r} has no value in any row.")
     if column.kind == "constant":
@@ -212,8 +239,9 @@ def _open_target(
         notes.append(f"{column.n_missing} {rows} no value of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
-        return kept, _numbers(present, column, name), None
-    return kept, *_labels(table, present, column, name, notes)
+        return Target(kept, _numbers(present, column, name), None, tuple(notes))
+    y, classes = _labels(table, present, column, name, notes)
+    return Target(kept, y, classes, tuple(notes))
 
 
 def _numbers(values: pd.Series, column: Column, name: str) -> NDArray:

@@ -125,7 +125,7 @@ class DateCode:
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> DateCode:
         """Learn the first and the median date."""
-        days = days_of(values)
+        days = days_of(values, day_first=column.day_first)
         known = days[~np.isnan(days)]
         return DateCode(float(known.min()), float(np.median(known))) if known.size else DateCode(0.0, 0.0)
 
@@ -136,7 +136,7 @@ class DateCode:
 
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
-        days = days_of(values)
+        days = days_of(values, day_first=column.day_first)
         days = np.where(np.isnan(days), self.fill, days)
         angle = 2 * np.pi * days / DAYS_OF_YEAR
         # Day 0 is a Thursday.
@@ -192,6 +192,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> TableEncoder:
         """Learn medians, levels, means and deviations from these rows."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: pd.DataFrame, y: Any = None) -> NDArray:
+        """Learn from rows and give their features, reading them once."""
+        return self._standardise(self._learn(X))
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        """Learn from rows; gives their features before they are standardised."""
         self.require_columns(X)
         used = self._used()
         self.codes_ = [CODES[column.kind].learn(X[column.name], column) for column in used]
@@ -203,13 +212,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         spread = features.std(axis=0)
         self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)
         self.scale_[self.scale_ == 0.0] = 1.0
-        return self
+        return features
+
+    def _standardise(self, features: NDArray) -> NDArray:
+        features -= self.mean_
+        features /= self.scale_
+        return features
 
     def transform(self, X: pd.DataFrame) -> NDArray:
         """The features of rows, of shape (n_rows, n_features_out)."""
         check_is_fitted(self)
         self.require_columns(X)
-        return (self._encode(X) - self.mean_) / self.scale_
+        return self._standardise(self._encode(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Names of the features."""
@@ -272,13 +286,21 @@ def finite(values: pd.Series[Any]) -> NDArray:
 
 def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
     """A column as texts without blanks at the ends, missing where there is nothing."""
+    # Each different value is read once; values of mixed types may be equal and read differently (1 and True).
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        places, different = pd.factorize(values)
+        read = np.array([*(_word(value) for value in different), None], dtype=object)
+        return pd.Series(read[places], index=values.index, name=values.name, dtype=object)
     words = values.astype(object).where(values.notna(), None)
-    words = words.map(lambda value: None if value is None or not str(value).strip() else str(value).strip())
-    return words.astype(object)
+    return words.map(_word).astype(object)
 
 
-def days_of(values: pd.Series[Any]) -> NDArray:
+def _word(value: Any) -> str | None:
+    return None if value is None else (str(value).strip() or None)
+
+
+def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
     """Days since 1970, NaN where there is no date."""
-    moments = dates(values)
+    moments = dates(values, day_first=day_first)
     seconds = (moments - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
     return seconds / SECONDS_OF_DAY

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import io
-import re
 import sys
-from collections import Counter
-from collections.abc import Sequence
+import tempfile
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
+from assay.report._byte_streams import OPENING_BYTES, PACKED_ENDINGS, opened, reason_of
+from assay.report._csv import UNNAMED, check_names, listed, read_csv
 from assay.report._errors import ReportError
 
-try:
+if TYPE_CHECKING:
     import pandas as pd
-except ImportError as error:  # pragma: no cover
-    raise ImportError("Reports need pandas: install it with pip install 'assay[cli]'.") from error
 
-CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+PLAIN_ENDINGS = (".csv", ".tsv", ".txt")
+CSV_ENDINGS = (*PLAIN_ENDINGS, *(plain + packed for plain in PLAIN_ENDINGS for packed in PACKED_ENDINGS))
 PARQUET_ENDINGS = (".parquet", ".pq")
 ARROW_ENDINGS = (".feather", ".arrow", ".ipc")
-SEPARATORS = (",", ";", "\t", "|")
 STANDARD_INPUT = "-"
-UNNAMED = "Unnamed: 0"
-"""What pandas calls a first column that has no name."""
-
-OPENING_BYTES = 2**20
-"""A table has at least one end of line in so many bytes."""
-
-NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
-DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d+,\d+\s*$")
 
 
 @dataclass(frozen=True)
@@ -69,18 +58,14 @@ class RawTable:
     notes: tuple[str, ...] = ()
 
 
-class Dialect(NamedTuple):
-    """How a CSV file is written."""
-
-    encoding: str
-    separator: str
-    decimal: str
-    header: bool
-    notes: tuple[str, ...]
-
-
 def read_table(source: str | Path) -> RawTable:
-    """Read a CSV, Parquet or Arrow file, standard input ("-"), or an embedded table by its name.
+    """Read a CSV, Parquet or Arrow file, a folder of Parquet files, standard input, or an embedded table.
+
+    Parameters
+    ----------
+    source : path
+        A file (CSV may be packed by gzip, bzip2, xz or zip), a folder, "-" for standard input, or the name of
+        an embedded table.
 
     Examples
     --------
@@ -89,34 +74,53 @@ def read_table(source: str | Path) -> RawTable:
     (50, 4)
     """
     if str(source) == STANDARD_INPUT:
-        return _checked(_from_bytes(sys.stdin.buffer.read()))
+        return _checked(_from_standard_input())
     path = Path(source)
-    if not path.is_file():
+    kind = kind_of(path)
+    if kind is None:
         return _embedded(str(source), path)
+    if kind == "CSV":
+        with opened(path, path.name) as lines:
+            frame, notes = read_csv(lines, path.name)
+        return _checked(_with_row_names(path.name, str(path), frame, notes))
+    return _checked(_read_arrow(path, called(path), kind))
+
+
+def called(path: Path) -> str:
+    """The name of a file or folder; "." has that of the folder it is."""
+    return path.name or path.resolve().name
+
+
+def kind_of(path: Path) -> str | None:
+    """Whether a path is "CSV", "Parquet", "Arrow" or a "folder" of Parquet; None where nothing is to read."""
+    if path.is_dir():
+        return "folder" if parquet_files(path) else None
+    if not path.is_file():
+        return None
     ending = path.name.lower()
-    if ending.endswith(PARQUET_ENDINGS):
-        return _checked(_read_arrow(path, path.name, "Parquet"))
-    if ending.endswith(ARROW_ENDINGS):
-        return _checked(_read_arrow(path, path.name, "Arrow"))
-    if ending.endswith(CSV_ENDINGS):
-        return _checked(_read_csv(path, path.name))
-    known = ", ".join((*CSV_ENDINGS, *PARQUET_ENDINGS, *ARROW_ENDINGS))
-    raise ReportError(f"The ending of {path.name} does not tell what it is; it must be one of {known}.")
+    for kind, endings in (("Parquet", PARQUET_ENDINGS), ("Arrow", ARROW_ENDINGS), ("CSV", CSV_ENDINGS)):
+        if ending.endswith(endings):
+            return kind
+    known = ", ".join((*PLAIN_ENDINGS, *PARQUET_ENDINGS, *ARROW_ENDINGS))
+    raise ReportError(
+        f"The ending of {path.name} does not tell what it is; it must be one of {known} "
+        f"(text also packed: {', '.join(PACKED_ENDINGS)})."
+    )
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The Parquet files in a folder and the folders in it, by name."""
+    found = (path for ending in PARQUET_ENDINGS for path in folder.rglob(f"*{ending}"))
+    # What begins with a dot or an underscore is a draft or a log, as Spark leaves them.
+    return sorted(path for path in found if path.is_file() and path.name[0] not in "._")
 
 
 def require_column(table: RawTable, name: str) -> None:
-    """Refuse a name that is no column, listing those there are."""
+    """Refuse a name that is no column, with the nearest that is one, or those there are."""
     if name not in table.frame.columns:
-        raise ReportError(
-            f"{table.name} has no column {name!r}; its columns are {listed(table.frame.columns)}."
-        )
-
-
-def listed(names: Any, limit: int = 12) -> str:
-    """Names in quotes, the first dozen of them."""
-    names = [repr(str(name)) for name in names]
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
+        near = get_close_matches(name, [str(column) for column in table.frame.columns], n=1)
+        way = f"did you mean {near[0]!r}?" if near else f"its columns are {listed(table.frame.columns)}."
+        raise ReportError(f"{table.name} has no column {name!r}; {way}")
 
 
 def _embedded(name: str, path: Path) -> RawTable:
@@ -124,7 +128,9 @@ def _embedded(name: str, path: Path) -> RawTable:
 
     if name not in datasets.available():
         if path.is_dir():
-            raise ReportError(f"{name} is a folder; give one CSV, Parquet or Arrow file.")
+            raise ReportError(
+                f"{name} is a folder without Parquet files; give one CSV, Parquet or Arrow file."
+            )
         known = ", ".join(sorted(datasets.available()))
         raise ReportError(f"There is no file {name}, and no embedded table of that name (there are {known}).")
     table = datasets.load(name)
@@ -139,146 +145,78 @@ def _embedded(name: str, path: Path) -> RawTable:
     )
 
 
-def _from_bytes(content: bytes) -> RawTable:
-    name = "standard input"
-    if content[:4] == b"PAR1":
-        return _read_arrow(io.BytesIO(content), name, "Parquet")
-    if content[:6] == b"ARROW1":
-        return _read_arrow(io.BytesIO(content), name, "Arrow")
-    return _read_csv(io.BytesIO(content), name)
+def _from_standard_input() -> RawTable:
+    name, stream = "standard input", sys.stdin.buffer
+    with opened(stream, name) as lines:
+        kind = kind_of_bytes(lines.opening)
+        if kind != "CSV":
+            with on_disk(lines) as file:
+                return _read_arrow(file, name, kind)
+        frame, notes = read_csv(lines, name)
+        return _with_row_names(name, name, frame, notes)
 
 
-def _read_csv(place: Path | io.BytesIO, name: str) -> RawTable:
-    try:
-        head = sniffed_opening(place)
-        dialect = sniff(head, name)
-        text = head.decode(dialect.encoding, errors="ignore")
-        lines = csv.reader(io.StringIO(text), delimiter=dialect.separator)
-        names, first = next(lines), next(lines, [])
-        if dialect.header:
-            _check_names(names, name)
-        frame = pd.read_csv(
-            place,
-            sep=dialect.separator,
-            decimal=dialect.decimal,
-            encoding=dialect.encoding,
-            header=0 if dialect.header else None,
-            low_memory=False,
-            skipinitialspace=True,
-        )
-    except UnicodeDecodeError as error:
-        raise ReportError(
-            f"{name} is not UTF-8 text (byte {error.object[error.start]:#04x} at position {error.start}); "
-            "save it as UTF-8."
-        ) from error
-    except (pd.errors.ParserError, csv.Error) as error:
-        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip().rstrip(".")
-        raise ReportError(f"{name} cannot be read as CSV: {reason}.") from error
-    except (OSError, EOFError) as error:
-        raise ReportError(f"{name} cannot be read: {_reason(error)}.") from error
-    if not dialect.header:
-        frame.columns = pd.Index([f"column {number}" for number in range(1, frame.shape[1] + 1)])
-    elif len(first) > len(names):  # pandas takes the fields before those the header names for the index
-        frame = _with_unnamed_first(frame, name)
-    return _with_row_names(name, str(place) if isinstance(place, Path) else name, frame, dialect.notes)
+def kind_of_bytes(opening: bytes) -> str:
+    """The format that the first bytes of a table tell."""
+    if opening.startswith(b"PAR1"):
+        return "Parquet"
+    return "Arrow" if opening.startswith(b"ARROW1") else "CSV"
 
 
-def sniff(head: bytes, name: str) -> Dialect:
-    r"""Tell encoding, separator, decimal mark and header from the opening of a file.
-
-    Examples
-    --------
-    >>> from assay.report._reading import sniff
-    >>> sniff("prix;âge\n1,5;30\n".encode("cp1252"), "t.csv")[:4]
-    ('cp1252', ';', ',', True)
-    """
-    if not head.strip():
-        raise ReportError(f"{name} is empty.")
-    notes: list[str] = []
-    encoding = _encoding(head, name, notes)
-    text = head.decode(encoding, errors="ignore")
-    if not text.strip():
-        raise ReportError(f"{name} is empty.")
-    if len(head) >= OPENING_BYTES and "\n" not in text and "\r" not in text:
-        raise ReportError(f"{name} has no end of line in its first {OPENING_BYTES} bytes; it is no table.")
-    lines = [line for line in text.splitlines() if line.strip()]
-    whole = lines[:-1] if len(head) >= OPENING_BYTES and len(lines) > 1 else lines
-    separator = max(SEPARATORS, key=lambda mark: whole[0].count(mark))
-    fields = list(csv.reader(whole[:200], delimiter=separator))
-    cells = [cell for line in fields[1:] for cell in line]
-    commas = separator != "," and any(DECIMAL_COMMA.match(cell) for cell in cells)
-    header = not _are_all_numbers(fields[0])
-    if not header:
-        notes.append("The first line holds numbers, not names: the columns were numbered.")
-    if separator not in (",", "\t"):
-        notes.append(f"Columns are separated by {separator!r}.")
-    if commas:
-        notes.append("Decimal commas were read as decimal points.")
-    return Dialect(encoding, separator, "," if commas else ".", header, tuple(notes))
+def on_disk(stream: io.RawIOBase) -> IO[bytes]:
+    """A copy of a stream that can be read in any order; it is gone when it is closed."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+    while piece := stream.read(OPENING_BYTES):
+        copy.write(piece)
+    copy.seek(0)
+    return copy
 
 
-def _encoding(head: bytes, name: str, notes: list[str]) -> str:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    if b"\x00" in head:
-        raise ReportError(f"{name} is not text: it holds zero bytes; export it as CSV or Parquet.")
-    cut = head if len(head) < OPENING_BYTES else head[: head.rfind(b"\n") + 1] or head
-    try:
-        cut.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        controls = sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in head)
-        if controls > len(head) / 100:
-            raise ReportError(f"{name} is not text; export it as CSV or Parquet.") from None
-        notes.append("The text is not UTF-8; it was read as Windows-1252 (Western European).")
-        return "cp1252"
-    return "utf-8-sig"
-
-
-def _are_all_numbers(fields: Sequence[str]) -> bool:
-    return bool(fields) and all(NUMBER.fullmatch(field.strip()) for field in fields)
-
-
-def sniffed_opening(place: Path | io.BytesIO) -> bytes:
-    """The first bytes of a file, unpacked."""
-    if isinstance(place, io.BytesIO):
-        return place.getvalue()[:OPENING_BYTES]
-    opener: Any = gzip.open if place.suffix == ".gz" else open
-    with opener(place, "rb") as file:
-        return bytes(file.read(OPENING_BYTES))
-
-
-def _read_arrow(place: Path | io.BytesIO, name: str, kind: str) -> RawTable:
+def arrow() -> Any:
+    """The package pyarrow, or a sentence that tells how to get it."""
     try:
         import pyarrow as pa
+        import pyarrow.dataset
         import pyarrow.feather
-        import pyarrow.parquet as pq
+        import pyarrow.parquet
     except ImportError as error:  # pragma: no cover
-        raise ReportError(f"{kind} files need pyarrow: install it with pip install 'assay[cli]'.") from error
+        raise ReportError(
+            "Parquet and Arrow files need pyarrow: install it with pip install 'assay[cli]'."
+        ) from error
+    return pa
+
+
+def not_whole(name: str, kind: str) -> ReportError:
+    """The error for a file that is not what its ending says."""
+    if kind == "folder":
+        return ReportError(f"The Parquet files of {name} cannot be read together (cut short, or unlike).")
+    article = "an" if kind == "Arrow" else "a whole"
+    return ReportError(f"{name} is not {article} {kind} file (cut short, or another format).")
+
+
+def _read_arrow(place: Path | IO[bytes], name: str, kind: str) -> RawTable:
+    pa = arrow()
     try:
-        if kind == "Parquet":
-            _check_names(pq.read_schema(place).names, name)
-        table = pq.read_table(place) if kind == "Parquet" else pyarrow.feather.read_table(place)
+        if kind == "folder":
+            assert isinstance(place, Path)
+            table = pa.dataset.dataset(parquet_files(place), partitioning="hive").to_table()
+        elif kind == "Parquet":
+            check_names(pa.parquet.read_schema(place).names, name)
+            table = pa.parquet.read_table(place)
+        else:
+            table = pa.feather.read_table(place)
     except PermissionError as error:
-        raise ReportError(f"{name} cannot be read: {_reason(error)}.") from error
+        raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
     except (pa.ArrowException, OSError) as error:
-        article = "an" if kind == "Arrow" else "a whole"
-        raise ReportError(f"{name} is not {article} {kind} file (cut short, or another format).") from error
-    _check_names(table.column_names, name)
+        raise not_whole(name, kind) from error
+    check_names(table.column_names, name)
     frame = table.to_pandas()
     frame.columns = frame.columns.map(str)
     source = str(place) if isinstance(place, Path) else name
-    if isinstance(frame.index, pd.RangeIndex):
+    if type(frame.index).__name__ == "RangeIndex":
         return RawTable(name=name, frame=frame, source=source)
     names = tuple(str(item) for item in frame.index)
     return RawTable(name=name, frame=frame.reset_index(drop=True), row_names=names, source=source)
-
-
-def _with_unnamed_first(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Make a column of the one field that the header does not name, as R's write.table leaves it."""
-    if frame.index.nlevels > 1:
-        raise ReportError(f"The rows of {name} have more fields than its header has names.")
-    frame.insert(0, UNNAMED, frame.index)
-    return frame.reset_index(drop=True)
 
 
 def _with_row_names(name: str, source: str, frame: pd.DataFrame, notes: tuple[str, ...]) -> RawTable:
@@ -290,19 +228,9 @@ def _with_row_names(name: str, source: str, frame: pd.DataFrame, notes: tuple[st
     return RawTable(name, frame, source=source, notes=notes)
 
 
-def _check_names(names: Sequence[Any], where: str) -> None:
-    twice = [str(name) for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ReportError(f"{where} has more than one column named {listed(twice)}; give each its own name.")
-
-
 def _checked(table: RawTable) -> RawTable:
     if table.frame.shape[0] == 0 or table.frame.shape[1] == 0:
         raise ReportError(f"{table.name} has no rows.")
     if table.frame.shape[0] == 1:
         raise ReportError(f"{table.name} has one row only; there is nothing to compare on.")
     return table
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error).rstrip(".").lower()

@@ -6,10 +6,11 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
 import assay
@@ -68,16 +69,22 @@ def roster(
     n_rows: int,
     n_features: int,
     *,
+    target: NDArray | None = None,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> tuple[list[Entry], list[str]]:
     """The estimators to try, and a sentence for each that the size of the table leaves out.
+
+    Estimators for counts, for positive numbers or for many rows are left out elsewhere without a word: they
+    would do no good there.
 
     Parameters
     ----------
     task : {"regression", "classification", "clustering"}
     n_rows, n_features : int
         Size of the table, after its columns have become numbers.
+    target : array, optional
+        The target of a regression.
     methods : sequence of str
         Names to try and no others; these are tried whatever the size.
     exclude : sequence of str
@@ -94,8 +101,14 @@ def roster(
     for key, entry in known.items():
         if key not in wanted or key in unwanted:
             continue
-        if methods or entry.suits.admits(n_rows, n_features):
-            chosen.append(entry)
+        suits = entry.suits if target is None else entry.suits.among(target)
+        if suits is None:
+            if methods:
+                left_out.append(f"{entry.name} was left out: it is {_purpose(entry.suits)}.")
+        elif suits.min_rows is not None and n_rows < suits.min_rows and not methods:
+            continue
+        elif methods or suits.admits(n_rows, n_features):
+            chosen.append(replace(entry, suits=suits, summary=suits.summary or entry.summary))
         else:
             left_out.append(
                 f"{entry.name} was left out: it takes too long beyond {_limits(entry.suits)}; "
@@ -127,6 +140,18 @@ def _task_of(model: Any) -> str:
         return "clustering"
     assert is_regressor(model), f"{type(model).__name__} declares a suitability but has no task"
     return "regression"
+
+
+def _purpose(suits: Suitability) -> str:
+    """For which targets a suitability and those otherwise are."""
+    words = {"counts": "counts (whole numbers from zero or a few up)", "positive": "numbers above zero"}
+    found, item = [], suits
+    while item.target is not None:
+        found.append(words[item.target])
+        if item.otherwise is None:
+            break
+        item = item.otherwise
+    return f"for a target of {' or '.join(found)}"
 
 
 def _limits(suits: Suitability) -> str:

@@ -29,6 +29,7 @@ SCALES = (
 
 IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownames?)$", re.IGNORECASE)
 DATE_TEXT = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})[-/.]\d{4}")
 NAMED_SHARE = 0.9  # more different texts than this share of the rows name the rows
 WORDS_OF_TEXT = 6.0  # mean number of words from which a column is prose
 FEW_ROWS = 20
@@ -52,6 +53,8 @@ class Column:
         The values of categories, in their order where they have one, else the most frequent first.
     reason : str
         Why the column is left out; empty when it is not.
+    day_first : bool
+        Whether dates such as 03/04/2025 name the day before the month.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Column:
     n_distinct: int
     levels: tuple[str, ...] = ()
     reason: str = ""
+    day_first: bool = False
 
     @property
     def learnable(self) -> bool:
@@ -86,7 +90,8 @@ def describe_column(values: pd.Series[Any]) -> Column:
     name, present = str(values.name), without_missing(values)
     n_distinct = _count_distinct(present)
     told = _tell(name, present, n_distinct)
-    return Column(name, told.kind, len(values) - len(present), n_distinct, told.levels, told.reason)
+    n_missing = len(values) - len(present)
+    return Column(name, told.kind, n_missing, n_distinct, told.levels, told.reason, told.day_first)
 
 
 class Told(NamedTuple):
@@ -95,6 +100,7 @@ class Told(NamedTuple):
     kind: Kind
     levels: tuple[str, ...] = ()
     reason: str = ""
+    day_first: bool = False
 
 
 def _tell(name: str, present: pd.Series[Any], n_distinct: int) -> Told:
@@ -129,14 +135,21 @@ def without_missing(values: pd.Series[Any]) -> pd.Series[Any]:
     return present
 
 
-def dates(words: pd.Series[Any]) -> pd.Series[Any]:
-    """Texts read as dates; NaT where they are none."""
+def dates(words: pd.Series[Any], *, day_first: bool = False) -> pd.Series[Any]:
+    """Texts read as dates; NaT where they are none.
+
+    With `day_first`, 03/04/2025 is in April; dates that begin with the year are not concerned.
+    """
     if pd.api.types.is_datetime64_any_dtype(words.dtype):
         found = words
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pandas tells that it looks at each value by itself
             found = pd.to_datetime(words, errors="coerce", format="mixed")
+            if day_first:
+                turned = words.astype(str).str.match(DAY_AND_MONTH.pattern).fillna(False).astype(bool)
+                european = pd.to_datetime(words[turned], errors="coerce", format="mixed", dayfirst=True)
+                found = found.where(~turned, european)
     return found.dt.tz_localize(None) if found.dt.tz is not None else found
 
 
@@ -159,7 +172,7 @@ def _tell_words(name: str, words: pd.Series[Any], n_distinct: int) -> Told:
             levels = sorted(words.unique(), key=lambda word: order[word.lower()])
             return Told("ordinal", levels=tuple(levels))
     if _are_dates(words):
-        return Told("date")
+        return Told("date", day_first=_names_day_first(words))
     if n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name)):
         if float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT:
             return Told("text", reason="it holds prose")
@@ -191,6 +204,13 @@ def _are_dates(words: pd.Series[Any]) -> bool:
     if not head.map(lambda word: DATE_TEXT.match(word) is not None).all():
         return False
     return bool(dates(words).notna().mean() > 0.95)
+
+
+def _names_day_first(words: pd.Series[Any]) -> bool:
+    """Whether some date only makes sense, or is written with dots as where one does so, day before month."""
+    parts = pd.Series(words.unique()).str.extract(DAY_AND_MONTH).dropna()
+    first, second = parts["first"].astype(int), parts["second"].astype(int)
+    return bool(((first > 12) | (parts["mark"] == ".")).any() and not (second > 12).any())
 
 
 def _count_distinct(values: pd.Series[Any]) -> int:

@@ -2,97 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from time import monotonic, perf_counter
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import (
-    accuracy_score,
-    balanced_accuracy_score,
-    log_loss,
-    r2_score,
-    roc_auc_score,
-)
-from sklearn.pipeline import Pipeline
 
 from assay.report._comparison import Candidate, Comparison, certificates_of, plus_minus, ranked
 from assay.report._data import Data, Task
 from assay.report._encoder import TableEncoder
+from assay.report._encodings import Encodings
 from assay.report._errors import ReportError
-from assay.report._progress import Event, Progress
+from assay.report._progress import Progress
+from assay.report._questions import QUESTIONS, Question, classification_measures, regression_measures
 from assay.report._resampling import corrected_error, default_repeats, splits
-from assay.report._roster import Entry, roster
-from assay.report._schema import Column
-from assay.report._trial import Fit, Make, Outputs, Trial, fit_entry, run_trial
+from assay.report._roster import roster
+from assay.report._trial import Recipe, Trial
+from assay.report._trials import Trials
+from assay.rows import n_threads
 
-
-class OutOfTimeError(Exception):
-    """The time that the user gave is spent."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """How the answers to a task are scored.
-
-    Attributes
-    ----------
-    score_name : str
-    score : callable
-        Of (truth, predictions).
-    measures : callable
-        Further measures of (truth, outputs, labels), by name.
-    baseline : estimator
-        What any model must beat.
-    baseline_summary : str
-    """
-
-    score_name: str
-    score: Callable[[NDArray, NDArray], float]
-    measures: Callable[[NDArray, Outputs, NDArray | None], dict[str, float]]
-    baseline: Any
-    baseline_summary: str
-
-
-def regression_measures(y: NDArray, outputs: Outputs, labels: NDArray | None) -> dict[str, float]:
-    """Root mean square and mean absolute error."""
-    residuals = y - outputs.predictions
-    return {"RMSE": float(np.sqrt(np.mean(residuals**2))), "MAE": float(np.mean(np.abs(residuals)))}
-
-
-def classification_measures(y: NDArray, outputs: Outputs, labels: NDArray | None) -> dict[str, float]:
-    """Balanced accuracy and, where there are probabilities, area under the ROC curve and log-loss."""
-    assert labels is not None
-    found = {"balanced accuracy": float(balanced_accuracy_score(y, outputs.predictions))}
-    probabilities = outputs.probabilities
-    if probabilities is not None:
-        shown = probabilities[:, 1] if len(labels) == 2 else probabilities
-        found["ROC AUC"] = float(roc_auc_score(y, shown, multi_class="ovr", labels=labels))
-        found["log-loss"] = float(log_loss(y, probabilities, labels=labels))
-    return found
-
-
-QUESTIONS: dict[str, Question] = {
-    "regression": Question(
-        "R²",
-        r2_score,
-        regression_measures,
-        DummyRegressor(),
-        "Always answers the mean of the target; what any model must beat.",
-    ),
-    "classification": Question(
-        "accuracy",
-        accuracy_score,
-        classification_measures,
-        DummyClassifier(),
-        "Always names the commonest class; what any model must beat.",
-    ),
-}
+PARALLEL_NUMBERS = 2_000_000
+"""Numbers in an encoded table from which on further processes pay for their start."""
 
 
 def compare_predictions(
@@ -105,6 +35,7 @@ def compare_predictions(
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     budget: float | None = None,
+    jobs: int | None = None,
     progress: Progress,
 ) -> Comparison:
     """Cross-validate the candidates on the same folds, then fit each on the whole table."""
@@ -115,50 +46,32 @@ def compare_predictions(
     repeats = default_repeats(y.size) if repeats is None else repeats
     parts = splits(y.size, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
-    chosen, skipped = roster(task, y.size, n_features, methods=methods, exclude=exclude)
-    makes: list[tuple[Entry | None, Make]] = [(None, partial(fit_baseline, question.baseline))]
-    makes += [(entry, partial(fit_entry, entry)) for entry in chosen]
+    target = y if labels is None else None
+    chosen, skipped = roster(task, y.size, n_features, target=target, methods=methods, exclude=exclude)
+    jobs = _check_jobs(jobs, y.size * n_features)
     deadline = None if budget is None else monotonic() + budget
-    total = len(parts) + 1
-    candidates: list[Candidate] = []
-    for entry, _ in makes:
-        progress(Event("Baseline" if entry is None else entry.name, "waiting", 0, total))
-    for number, (entry, make) in enumerate(makes):
-        name = "Baseline" if entry is None else entry.name
+    test_share = 1 / folds
 
-        def step(fit: int, name: str = name, entry: Entry | None = entry) -> None:
-            if entry is not None and deadline is not None and monotonic() > deadline:
-                raise OutOfTimeError
-            progress(Event(name, "running", fit, total))
+    def told(trial: Trial) -> str:
+        error = corrected_error(trial.scores, test_share)
+        return f"{question.score_name} {plus_minus(float(trial.scores.mean()), error)}"
 
-        try:
-            trial = run_trial(
-                make,
-                data.X,
-                y,
-                data.columns,
-                parts,
-                seed=seed,
-                score=question.score,
-                classes=labels,
-                step=step,
-            )
-        except OutOfTimeError:
-            skipped.append(f"{name} was left out: the {budget:g} s of --budget were spent.")
-            progress(Event(name, "left out", 0, total, "out of time"))
-        except KeyboardInterrupt:
-            if all(candidate.is_baseline for candidate in candidates):
-                raise
-            left = [item.name for item, _ in makes[number:] if item is not None]
-            skipped.append(f"Interrupted before the end: {', '.join(left)} left out.")
-            break
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            skipped.append(f"{name} was left out: its fit failed ({str(error).rstrip('.')}).")
-            progress(Event(name, "left out", 0, total, "its fit failed"))
-        else:
-            candidates.append(found := _candidate(entry, question, trial, y, labels, 1 / folds))
-            score = plus_minus(found.score, found.standard_error)
-            progress(Event(name, "done", total, total, f"{question.score_name} {score}"))
+    with Encodings(data.X, y, data.columns, parts) as encodings:
+        trials = Trials(
+            encodings,
+            [Recipe(None, question.baseline), *map(Recipe, chosen)],
+            question.score,
+            labels,
+            seed,
+            folds,
+            out_of_time=lambda: deadline is not None and monotonic() > deadline,
+            told=told,
+            progress=progress,
+        )
+        found = trials.run(jobs)
+    skipped += [f"{name} was left out: the {budget:g} s of --budget were spent." for name in trials.late]
+    skipped += trials.skipped
+    candidates = [_candidate(recipe, question, trial, y, labels, test_share) for recipe, trial in found]
     return Comparison(
         task=task,
         data=data,
@@ -172,38 +85,47 @@ def compare_predictions(
     )
 
 
-def fit_baseline(baseline: Any, frame: pd.DataFrame, y: NDArray, columns: Sequence[Column], seed: int) -> Fit:
-    """The mean or the commonest class of these rows."""
-    encoder = TableEncoder(columns).fit(frame)
-    model = type(baseline)().fit(encoder.transform(frame), y)
-    return Fit(Pipeline([("table", encoder), ("model", model)]), {})
-
-
 def _candidate(
-    entry: Entry | None,
+    recipe: Recipe,
     question: Question,
     trial: Trial,
     y: NDArray,
     labels: NDArray | None,
     test_share: float,
 ) -> Candidate:
+    entry, outputs, intervals = recipe.entry, trial.outputs, None
+    if labels is None:
+        measures, intervals = regression_measures(y, outputs)
+    else:
+        measures = classification_measures(y, outputs, labels)
     return Candidate(
-        name="Baseline" if entry is None else entry.name,
+        name=recipe.name,
         summary=question.baseline_summary if entry is None else entry.summary,
         score=float(trial.scores.mean()),
         standard_error=corrected_error(trial.scores, test_share),
         scores=trial.scores,
-        measures=question.measures(y, trial.outputs, labels),
+        measures=measures,
         fit_seconds=trial.fit_seconds,
         parameters=trial.final.parameters,
-        model=trial.final.model,
-        certificates=certificates_of(trial.final.model),
-        predictions=trial.outputs.predictions,
-        probabilities=trial.outputs.probabilities,
+        model=trial.model,
+        certificates=certificates_of(trial.model),
+        predictions=outputs.predictions,
+        probabilities=outputs.probabilities,
         family="" if entry is None else entry.family,
         complexity=0 if entry is None else entry.suits.complexity,
         notes=trial.notes,
+        intervals=intervals,
+        selection=trial.final.selection,
     )
+
+
+def _check_jobs(jobs: int | None, n_numbers: int) -> int:
+    """The number of fits at the same time."""
+    if jobs is None:
+        return n_threads() if n_numbers >= PARALLEL_NUMBERS else 1
+    if jobs < 1:
+        raise ReportError(f"The number of jobs must be at least 1. Got {jobs} instead.")
+    return jobs
 
 
 def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> int:

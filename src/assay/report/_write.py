@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from assay.report._html import render
 from assay.report._results import about_model, to_json
 
 REPORT = "report.html"
-MODEL = "model.assay"
+MODEL = "model.skops"
 RESULTS = "results.json"
 
 
@@ -66,13 +67,12 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".assay-", dir=folder) as scratch:
+        with tempfile.TemporaryDirectory(prefix=".assay-", dir=folder, ignore_cleanup_errors=True) as scratch:
             drafts = Written(*(Path(scratch) / place.name for place in places))
             drafts.report.write_text(page, encoding="utf-8")
             drafts.results.write_text(to_json(comparison), encoding="utf-8")
             save(comparison.recommended.model, drafts.model, about=about_model(comparison))
-            for draft, place in zip(drafts, places, strict=True):
-                os.replace(draft, place)
+            _take_places(drafts, places, Path(scratch))
     except BaseException as error:
         for place in made:
             if place.is_dir() and not any(place.iterdir()):
@@ -83,3 +83,24 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
             ) from error
         raise
     return places
+
+
+def _take_places(drafts: Written, places: Written, scratch: Path) -> None:
+    """Put every draft in its place, or leave every place as it was."""
+    before: dict[Path, Path | None] = {}
+    for place in places:
+        before[place] = scratch / f"before {place.name}" if place.exists() else None
+        if (kept := before[place]) is not None:
+            shutil.copy2(place, kept)
+    changed: list[Path] = []
+    try:
+        for draft, place in zip(drafts, places, strict=True):
+            os.replace(draft, place)
+            changed.append(place)
+    except BaseException:
+        for place in changed:
+            if (kept := before[place]) is None:
+                place.unlink(missing_ok=True)
+            else:
+                os.replace(kept, place)
+        raise

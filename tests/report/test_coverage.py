@@ -1,0 +1,139 @@
+"""Intervals and probabilities are measured on rows that no fit has seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.report import Data, compare
+from assay.report._coverage import (
+    COVERAGE,
+    OWN,
+    RESIDUALS,
+    brier_score,
+    calibration_error,
+    conformal_width,
+    measure_intervals,
+    residual_bounds,
+)
+from assay.report._resampling import splits
+
+
+def table(X, y, **options) -> Data:
+    frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(X.shape[1])])
+    return Data.from_frame(frame, y, name="made", **options)
+
+
+def by_name(comparison):
+    return {candidate.name: candidate for candidate in comparison.candidates}
+
+
+def test_the_width_of_a_row_does_not_depend_on_the_residuals_of_its_own_fold(rng):
+    y, predictions = rng.normal(size=60), np.zeros(60)
+    folds = np.repeat(np.arange(3), 20)
+    before = residual_bounds(y, predictions, folds)
+    y[folds == 1] *= 1000
+    after = residual_bounds(y, predictions, folds)
+    np.testing.assert_array_equal(before[folds == 1], after[folds == 1])
+    assert np.all(after[folds == 0, 1] > before[folds == 0, 1])
+
+
+def test_conformal_widths_hold_a_new_residual_as_often_as_they_say(rng):
+    """Exactly ⌈(n + 1) c⌉/(n + 1) for exchangeable residuals without ties."""
+    n, runs = 25, 4000
+    residuals = rng.standard_cauchy(size=(runs, n + 1))
+    held = np.mean([abs(row[-1]) <= conformal_width(row[:-1], 0.8) for row in residuals])
+    exact = np.ceil(0.8 * (n + 1)) / (n + 1)
+    assert held == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / runs))
+    assert exact >= 0.8
+
+
+def test_too_few_rows_for_a_width_give_no_intervals():
+    y, folds = np.arange(12.0), np.repeat([0, 1, 2], 4)
+    assert measure_intervals(y, np.zeros(12), folds, None) is None
+
+
+def test_own_intervals_are_measured_as_they_are():
+    y = np.array([0.0, 1.0, 2.0, 3.0])
+    bounds = np.column_stack([y - 1, y + 1])
+    bounds[3] = [5.0, 9.0]
+    found = measure_intervals(y, y, np.array([0, 0, 1, 1]), bounds)
+    assert (found.held, found.width, found.source, found.coverage) == (0.75, 2.5, OWN, COVERAGE)
+
+
+def test_linear_models_bring_their_own_intervals_and_others_get_those_of_the_folds(regression):
+    found = by_name(regression)
+    assert found["LinearRegression"].intervals.source == OWN
+    assert found["KernelRidge"].intervals.source == RESIDUALS
+    room = 4 * np.sqrt(0.9 * 0.1 / len(regression.data.y))
+    for candidate in regression.candidates:
+        assert candidate.intervals.held == pytest.approx(0.9, abs=room)
+        assert candidate.measures["coverage"] == candidate.intervals.held
+        assert candidate.measures["interval width"] == candidate.intervals.width
+    assert found["Ridge"].intervals.width < 0.85 * found["Baseline"].intervals.width
+
+
+def test_the_coverage_of_a_linear_model_is_that_of_fits_on_the_other_folds(regression):
+    """Worked out anew, fold by fold: the interval of a row comes from a fit without it."""
+    data, model = regression.data, by_name(regression)["LinearRegression"]
+    y, held = data.y, np.zeros(len(data.y), dtype=bool)
+    for train, test in splits(len(y), folds=5, repeats=1, seed=0):
+        fitted = type(model.model[-1])().fit(data.X.to_numpy()[train], y[train])
+        low, high = fitted.predict_interval(data.X.to_numpy()[test], coverage=0.9).T
+        held[test] = (low <= y[test]) & (y[test] <= high)
+    assert model.intervals.held == held.mean()
+
+
+def test_intervals_that_break_their_promise_are_told(rng):
+    """Noise that grows with a column no linear model sees: the remark says what was measured."""
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + rng.normal(size=300)
+    comparison = compare(table(X, y), "regression", methods=("LinearRegression",), repeats=1)
+    chosen = comparison.recommended
+    said = f"Its 90 % intervals held {100 * chosen.intervals.held:.1f} % of unseen rows"
+    assert any(remark.startswith(said) for remark in comparison.remarks)
+    other = compare(table(X, y), "regression", methods=("Ridge",), repeats=1)
+    assert any("from the residuals of the folds" in remark for remark in other.remarks)
+
+
+def test_brier_score_is_that_of_scikit_learn(rng):
+    from sklearn.metrics import brier_score_loss
+
+    probabilities = rng.dirichlet(np.ones(3), size=80)
+    y, labels = rng.choice(["a", "b", "c"], 80), np.array(["a", "b", "c"])
+    assert brier_score(y, probabilities, labels) == pytest.approx(
+        brier_score_loss(y, probabilities, labels=labels)
+    )
+
+
+def test_calibration_error_is_small_for_true_probabilities_and_the_gap_for_overconfident_ones(rng):
+    n = 20_000
+    labels, truth = np.array([0, 1]), rng.uniform(size=n)
+    y = (rng.uniform(size=n) < truth).astype(int)
+    true = np.column_stack([1 - truth, truth])
+    # Ten groups of 2000 rows: each gap has a standard error below 0.5/√2000.
+    assert calibration_error(y, true, labels) < 3 * 0.5 / np.sqrt(n / 10)
+    sure = np.where(true >= 0.5, 0.99, 0.01)
+    right = np.mean((truth >= 0.5) == y)
+    assert calibration_error(y, sure, labels) == pytest.approx(0.99 - right)
+
+
+def test_calibration_error_does_not_depend_on_the_order_of_the_rows(rng):
+    labels = np.array(["a", "b"])
+    confidence = rng.choice([0.6, 0.7, 0.9], 100)
+    probabilities, y = np.column_stack([confidence, 1 - confidence]), rng.choice(labels, 100)
+    order = rng.permutation(100)
+    assert calibration_error(y, probabilities, labels) == pytest.approx(
+        calibration_error(y[order], probabilities[order], labels)
+    )
+
+
+def test_classifiers_with_probabilities_have_them_judged_out_of_fold(classification):
+    found, data = by_name(classification), classification.data
+    logistic = found["LogisticRegression"]
+    assert logistic.measures["Brier score"] == brier_score(data.y, logistic.probabilities, data.labels)
+    assert logistic.measures["log-loss"] < found["Baseline"].measures["log-loss"]
+    assert 0 <= logistic.measures["calibration error"] < 0.1
+    assert "calibration error" not in found["LinearSVC"].measures
+    assert any("Its probabilities miss how often it is right" in remark for remark in classification.remarks)

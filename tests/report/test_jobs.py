@@ -1,0 +1,192 @@
+"""Fits at the same time: the same results, notes with their method, and an end that can be forced."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import Future
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.report import Data, ReportError, compare
+from assay.report import _supervised as supervised
+from assay.report._encodings import Encodings
+from assay.report._parallel import carry_out
+from assay.report._resampling import splits
+from assay.report._schema import describe_columns
+from assay.rows import n_threads
+
+
+def mixed_table(rng, n=160) -> Data:
+    town = rng.choice(["Lyon", "Nice", "Paris"], n)
+    size = np.where(rng.uniform(size=n) < 0.1, np.nan, rng.normal(size=n))
+    frame = pd.DataFrame({"town": town, "size": size, "age": rng.normal(size=n)})
+    y = frame["age"].to_numpy() + (town == "Nice") + 0.5 * rng.normal(size=n)
+    return Data.from_frame(frame, y, name="made")
+
+
+def told(comparison):
+    """Everything a reader is told of each candidate but the times."""
+    return [
+        (
+            candidate.name,
+            candidate.scores.tolist(),
+            candidate.predictions.tolist(),
+            None if candidate.probabilities is None else candidate.probabilities.tolist(),
+            dict(candidate.measures),
+            dict(candidate.parameters),
+            candidate.notes,
+            [(item.claim, item.value, item.verdict) for item in candidate.certificates],
+        )
+        for candidate in comparison.candidates
+    ]
+
+
+def test_two_jobs_give_the_results_of_one_bit_for_bit(rng):
+    data = mixed_table(rng)
+    options = {"folds": 2, "repeats": 2, "methods": ("LinearRegression", "Ridge")}
+    events = []
+    one = compare(data, "regression", jobs=1, **options)
+    two = compare(data, "regression", jobs=2, progress=events.append, **options)
+    assert told(one) == told(two)
+    np.testing.assert_array_equal(one.best.model.predict(data.X), two.best.model.predict(data.X))
+    done = [event.method for event in events if event.state == "done"]
+    assert sorted(done) == sorted(candidate.name for candidate in two.candidates)
+    for method in done:
+        own = [event.done for event in events if event.method == method]
+        assert own == sorted(own)
+        assert own[-1] == 5
+
+
+def test_classes_of_words_reach_the_other_processes(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "large", "small").astype(object)
+    data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), y)
+    options = {"folds": 2, "repeats": 1, "methods": ("LogisticRegression",)}
+    one, two = (compare(data, "classification", jobs=jobs, **options) for jobs in (1, 2))
+    assert told(one) == told(two)
+
+
+def test_workers_share_the_cores():
+    found = [future.result() for _, future in carry_out(range(2), lambda _: n_threads, jobs=2)]
+    assert found == [max(1, n_threads() // 2)] * 2
+
+
+def test_signals_are_left_to_the_parent():
+    ((_, future),) = carry_out([0], lambda _: partial(signal.getsignal, signal.SIGINT), jobs=2)
+    assert future.result() is signal.SIG_IGN
+
+
+def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back():
+    under_way, ended = set(), []
+
+    def prepare(task):
+        if task == 3:
+            return None
+        under_way.add(task)
+        assert len(under_way) <= 2
+        return partial(pow, task, 2)
+
+    for task, future in carry_out(range(6), prepare, jobs=2):
+        under_way.remove(task)
+        ended.append(task)
+        assert future.result() == task**2
+    assert sorted(ended) == [0, 1, 2, 4, 5]
+
+
+def test_an_error_in_another_process_is_that_of_its_task():
+    (task, future), *_ = carry_out(["one"], lambda _: partial(int, "x"), jobs=2)
+    assert task == "one"
+    assert isinstance(future, Future)
+    with pytest.raises(ValueError, match="invalid literal"):
+        future.result()
+
+
+def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng):
+    data = mixed_table(rng, 30)
+    data.y[:] = -np.abs(data.y) - 0.5
+    comparison = compare(
+        data, "regression", folds=2, repeats=1, jobs=2, methods=("Ridge", "GeneralizedLinear")
+    )
+    assert comparison.best.name == "Ridge"
+    assert comparison.skipped == (
+        "GeneralizedLinear was left out: it is for a target of counts (whole numbers from zero or a few up) "
+        "or numbers above zero.",
+    )
+
+
+def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr(supervised, "monotonic", lambda: float(next(clock)))
+    options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}
+    comparison = compare(mixed_table(rng, 40), "regression", budget=4.5, jobs=2, **options)
+    assert {candidate.name for candidate in comparison.candidates} == {"Baseline", "HuberRegressor"}
+    assert comparison.skipped == ("LinearRegression was left out: the 4.5 s of --budget were spent.",)
+
+
+@pytest.mark.parametrize("jobs", [0, -2])
+def test_jobs_must_be_positive(jobs, rng):
+    with pytest.raises(ReportError, match=f"The number of jobs must be at least 1. Got {jobs} instead"):
+        compare(mixed_table(rng, 30), "regression", jobs=jobs)
+
+
+def test_small_tables_stay_in_this_process_and_large_ones_use_every_core():
+    assert supervised._check_jobs(None, 10_000) == 1
+    assert supervised._check_jobs(None, supervised.PARALLEL_NUMBERS) == n_threads()
+    assert supervised._check_jobs(3, 10) == 3
+
+
+def test_encodings_are_learnt_from_the_training_rows_and_made_once(rng):
+    frame = pd.DataFrame({"size": rng.normal(size=30), "town": np.repeat(["a", "b", "c"], 10)})
+    frame.loc[frame.index >= 20, "size"] = 1e6
+    parts = [*splits(30, folds=3, repeats=1, seed=0)]
+    rare = parts[0]._replace(train=np.arange(20), test=np.arange(20, 30))
+    with Encodings(frame, np.arange(30.0), describe_columns(frame), [rare]) as encodings:
+        found = encodings[0]
+        assert encodings[0] is found
+        assert found.encoder is encodings.encoder(0)
+        # Neither the level nor the values of the test rows are known to the encoder.
+        assert found.encoder.feature_names_out_ == ["size", "town = b"]
+        assert abs(found.encoder.mean_[0]) < 2
+        np.testing.assert_allclose(found.train.mean(axis=0), 0, atol=1e-12)
+        assert found.test[:, 0].min() > 1000
+        np.testing.assert_array_equal(found.target, np.arange(20))
+        train, target, test = encodings.stored(0).open()
+        np.testing.assert_array_equal(train, found.train)
+        np.testing.assert_array_equal(target, found.target)
+        np.testing.assert_array_equal(test, found.test)
+        assert not isinstance(train, np.memmap)
+        folder = encodings.stored(0).train.parent
+        assert encodings[1].train.shape == (30, 3)
+        assert encodings[1].test.shape == (0, 3)
+    assert not folder.exists()
+
+
+def test_encodings_beyond_the_memory_are_made_again(rng, monkeypatch):
+    monkeypatch.setattr("assay.report._encodings.MEMORY", 100)
+    frame = pd.DataFrame({"size": rng.normal(size=30)})
+    parts = splits(30, folds=3, repeats=1, seed=0)
+    with Encodings(frame, np.arange(30.0), describe_columns(frame), parts) as it:
+        assert it[0] is not it[0]
+        np.testing.assert_array_equal(it[0].train, it[0].train)
+
+
+def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
+    finished = []
+    workers = [future.result() for _, future in carry_out(range(2), lambda _: os.getpid, jobs=2)]
+
+    def listen(event):
+        finished.extend([event.method] if event.state == "done" else [])
+        if "LinearRegression" in finished and event.method == "Ridge" and event.state == "running":
+            raise KeyboardInterrupt
+
+    options = {"folds": 2, "repeats": 4, "methods": ("LinearRegression", "Ridge")}
+    comparison = compare(mixed_table(rng), "regression", jobs=2, progress=listen, **options)
+    assert [candidate.name for candidate in comparison.candidates] == ["LinearRegression", "Baseline"]
+    assert comparison.skipped == ("Interrupted before the end: Ridge left out.",)
+    for worker in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
