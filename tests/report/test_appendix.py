@@ -12,9 +12,9 @@ import pytest
 from assay.certificates import Certificate, Certificates
 from assay.cluster import DBSCAN
 from assay.report import Data, compare, find_method
-from assay.report._appendix import _limits, appendix, prose
-from assay.report._comparison import final_step
-from assay.report._mathml import to_mathml
+from assay.report.formulas._mathml import to_mathml
+from assay.report.page._appendix import _limits, appendix, prose
+from assay.report.trials._comparison import final_step
 from assay.suitability import Suitability
 
 METHODS = ("Ridge", "KernelRidge", "LinearRegression")

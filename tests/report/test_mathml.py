@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.report import catalogue
-from assay.report._formula_parser import FormulaError, parse
-from assay.report._formula_tokens import SUBSCRIPTS, SUPERSCRIPTS
-from assay.report._mathml import AS_WRITTEN, to_mathml
+from assay.report.formulas._mathml import AS_WRITTEN, to_mathml
+from assay.report.formulas._parser import FormulaError, parse
+from assay.report.formulas._tokens import SUBSCRIPTS, SUPERSCRIPTS
 
 CORE = {"math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mtable", "mtr", "mtd"}
 CORE |= {"msub", "msup", "msubsup", "munder", "mover", "munderover"}

@@ -16,16 +16,16 @@ from assay.report import (
     Data,
     RawTable,
     ReportError,
-    _blocks,
     choose_data,
     compare,
     predict_table,
     predictions,
     read_table,
 )
-from assay.report._byte_streams import opened
-from assay.report._csv import csv_blocks
 from assay.report._results import about_model
+from assay.report.tables import _blocks
+from assay.report.tables._byte_streams import opened
+from assay.report.tables._csv import csv_blocks
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.report import RawTable, ReportError, _byte_streams, choose_data, choose_task, read_table
-from assay.report._encoder import TableEncoder, days_of
+from assay.report import RawTable, ReportError, choose_data, choose_task, read_table
+from assay.report.tables import _byte_streams
+from assay.report.tables._encoder import TableEncoder, days_of
 
 
 @pytest.fixture

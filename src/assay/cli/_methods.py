@@ -95,7 +95,7 @@ def chosen(listed: Sequence[Method], task: str | None, family: str | None) -> li
 
 def readable(family: str) -> str:
     """The name of a family for readers."""
-    from assay.report._roster import FAMILIES
+    from assay.report.trials._roster import FAMILIES
 
     return FAMILIES.get(family, family.replace("_", " "))
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
-from assay.report._data import TASKS, open_target
-from assay.report._encoder import TableEncoder
 from assay.report._errors import ReportError
-from assay.report._reading import RawTable, read_table
 from assay.report._results import fingerprint_of
+from assay.report.tables._data import TASKS, open_target
+from assay.report.tables._encoder import TableEncoder
+from assay.report.tables._reading import RawTable, read_table
 
 
 class Fitted(NamedTuple):

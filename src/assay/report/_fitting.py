@@ -17,15 +17,15 @@ from sklearn.utils import get_tags
 
 from assay.certificates import Certificates
 from assay.report._catalogue import find_method
-from assay.report._cluster_encoder import ClusterEncoder
-from assay.report._comparison import certificates_of
-from assay.report._data import Data, Task, choose_data
-from assay.report._encoder import TableEncoder
 from assay.report._errors import ReportError
 from assay.report._parameter_values import parse_parameters
-from assay.report._plain_encoder import PlainEncoder
-from assay.report._reading import read_table
 from assay.report._results import about_fit
+from assay.report.tables._cluster_encoder import ClusterEncoder
+from assay.report.tables._data import Data, Task, choose_data
+from assay.report.tables._encoder import TableEncoder
+from assay.report.tables._plain_encoder import PlainEncoder
+from assay.report.tables._reading import read_table
+from assay.report.trials._comparison import certificates_of
 
 
 class FittedTable(NamedTuple):

@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from assay.report._blocks import table_blocks
-from assay.report._encoder import TableEncoder
 from assay.report._errors import ReportError
-from assay.report._reading import PARQUET_ENDINGS
+from assay.report.tables._blocks import table_blocks
+from assay.report.tables._encoder import TableEncoder
+from assay.report.tables._reading import PARQUET_ENDINGS
 
 FROM_RESIDUALS = (
     "{name} has no prediction intervals of its own: these come from the residuals of the folds and are all "

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 import assay
 from assay.certificates import Certificates
-from assay.report._comparison import Candidate, Comparison
-from assay.report._coverage import Intervals, conformal_width
-from assay.report._data import Data, Task
-from assay.report._encoder import days_of, read_numbers, read_words
-from assay.report._schema import Column
+from assay.report.tables._data import Data, Task
+from assay.report.tables._encoder import days_of, read_numbers, read_words
+from assay.report.tables._schema import Column
+from assay.report.trials._comparison import Candidate, Comparison
+from assay.report.trials._coverage import Intervals, conformal_width
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""

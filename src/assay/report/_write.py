@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.report._comparison import Comparison
 from assay.report._errors import ReportError
-from assay.report._html import render
 from assay.report._results import about_model, to_json
+from assay.report.page._html import render
+from assay.report.trials._comparison import Comparison
 
 REPORT = "report.html"
 MODEL = "model.skops"

@@ -1,0 +1,1 @@
+"""Trials: which methods are tried on a table, on which rows, and what came of each."""
