@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 DEMONSTRATIONS = {"regression": "diabetes", "classification": "breast_cancer", "clustering": "us_arrests"}
 """Embedded tables that show each task."""
+
+LAST_DEMONSTRATION = "clustering"
 
 
 def compare(
@@ -63,23 +66,27 @@ def compare(
     with a folder of its own in the output. Ctrl-C ends with the methods that are finished; twice stops at
     once.
     """
-    for name, folder in tables_to_compare(table, demo, output, force=force):
-        run_compare(
-            name,
-            target=target,
-            task=task,
-            drop=tuple(dict.fromkeys(drop or ())),
-            output=folder,
-            folds=folds,
-            repeats=repeats,
-            methods=names(methods),
-            exclude=names(exclude),
-            budget=seconds(budget),
-            jobs=jobs,
-            force=force,
-            seed=seed,
-            quiet=quiet,
-        )
+    from assay.cli._compilation import compiling_ahead
+
+    places = tables_to_compare(table, demo, output, force=force)
+    with compiling_ahead(LAST_DEMONSTRATION) if len(places) > 1 else nullcontext():
+        for name, folder in places:
+            run_compare(
+                name,
+                target=target,
+                task=task,
+                drop=tuple(dict.fromkeys(drop or ())),
+                output=folder,
+                folds=folds,
+                repeats=repeats,
+                methods=names(methods),
+                exclude=names(exclude),
+                budget=seconds(budget),
+                jobs=jobs,
+                force=force,
+                seed=seed,
+                quiet=quiet,
+            )
 
 
 def run_compare(
