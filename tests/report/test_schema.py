@@ -50,6 +50,9 @@ def test_the_kind_of_a_column_is_told_from_its_values(values, kind):
 def test_a_name_makes_different_numbers_an_identifier_and_measures_stay_numbers():
     shuffled = np.random.default_rng(0).permutation(10 * N)[:N]
     assert kind_of(shuffled, "customer_id") == "identifier"
+    twice = np.concatenate([shuffled[2:], shuffled[2:4]])  # two rows stand there a second time
+    assert kind_of(twice, "customer_id") == "identifier"
+    assert kind_of(np.repeat(shuffled[: N // 2], 2), "customer_id") == "numeric"
     assert kind_of(shuffled, "income") == "numeric"
     assert kind_of(np.arange(5, N + 5), "age") == "numeric"
 

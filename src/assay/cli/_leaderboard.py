@@ -64,13 +64,13 @@ def leaderboard(console: Console, comparison: Comparison, star: str) -> Table:
 
 
 def _columns(comparison: Comparison, star: str) -> list[Column]:
-    from assay.report import plus_minus, shown
+    from assay.report import plus_minus, shown_measure
 
     def name(candidate: Candidate) -> str:
         return f"{star if candidate is comparison.recommended else ' '} {escape(candidate.name)}"
 
     def measure(title: str) -> Callable[[Candidate], str]:
-        return lambda candidate: shown(candidate.measures[title]) if title in candidate.measures else "—"
+        return lambda item: shown_measure(title, item.measures[title]) if title in item.measures else "—"
 
     listed = [
         title

@@ -12,7 +12,14 @@ from assay.report.tables._data import Data, choose_data, choose_task
 from assay.report.tables._reading import RawTable, read_table
 from assay.report.tables._schema import Column, describe_columns
 from assay.report.trials._compare import compare
-from assay.report.trials._comparison import Candidate, Comparison, certificates_of, plus_minus, shown
+from assay.report.trials._comparison import (
+    Candidate,
+    Comparison,
+    certificates_of,
+    plus_minus,
+    shown,
+    shown_measure,
+)
 from assay.report.trials._progress import Event, Progress
 from assay.report.trials._roster import Entry, entries, roster
 
@@ -48,5 +55,6 @@ __all__ = [
     "render",
     "roster",
     "shown",
+    "shown_measure",
     "write",
 ]

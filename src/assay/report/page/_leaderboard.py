@@ -19,7 +19,7 @@ from assay.report.page._html_pieces import (
     tag,
 )
 from assay.report.page._pictures import overview
-from assay.report.trials._comparison import Candidate, Comparison, plus_minus, shown
+from assay.report.trials._comparison import Candidate, Comparison, plus_minus, shown_measure
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),
@@ -29,11 +29,6 @@ MEASURES = {
 """Measures beside the score, in the order of the columns; further ones follow."""
 
 GREAT_IS_GOOD = {"balanced accuracy", "ROC AUC", "explained", "stability", "coverage"}
-SHARES = {"explained", "noise", "coverage"}
-"""Measures that are shown as per cent."""
-
-OF_ORDER_ONE = {"balanced accuracy", "ROC AUC", "log-loss", "Brier score", "calibration error", "stability"}
-"""Measures that lie near 0 and 1 whatever the table: three decimals tell all."""
 
 
 def leaderboard(comparison: Comparison) -> str:
@@ -89,9 +84,7 @@ def _measure(candidate: Candidate, name: str) -> str | Cell:
     if name not in candidate.measures:
         return "—"
     value = candidate.measures[name]
-    if name in SHARES:
-        return Cell(f"{value:.1%}", value)
-    return Cell(f"{value:.3f}" if name in OF_ORDER_ONE else shown(value), value)
+    return Cell(shown_measure(name, value), value)
 
 
 def _loss(comparison: Comparison, candidate: Candidate) -> Cell:

@@ -30,7 +30,7 @@ SCALES = (
 IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownames?)$", re.IGNORECASE)
 DATE_TEXT = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})[-/.]\d{4}")
-NAMED_SHARE = 0.9  # more different texts than this share of the rows name the rows
+NAMED_SHARE = 0.9  # more different values than this share of the rows name the rows; some stand there twice
 WORDS_OF_TEXT = 6.0  # mean number of words from which a column is prose
 FEW_ROWS = 20
 
@@ -189,8 +189,8 @@ def by_frequency(words: pd.Series[Any]) -> tuple[str, ...]:
 
 
 def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:
-    """Whether whole numbers all differ, and follow each other or are called an identifier."""
-    if n_distinct < len(values) or len(values) < 3:
+    """Whether whole numbers follow each other from 0 or 1, or hardly repeat and are called an identifier."""
+    if len(values) < 3 or n_distinct <= NAMED_SHARE * len(values):
         return False
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if not np.array_equal(numbers, np.round(numbers)):

@@ -270,6 +270,26 @@ def shown(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
+SHARES = {"explained", "noise", "coverage"}
+"""Measures that are shown as per cent."""
+
+OF_ORDER_ONE = {"balanced accuracy", "ROC AUC", "log-loss", "Brier score", "calibration error", "stability"}
+"""Measures that lie near 0 and 1 whatever the table: three decimals tell all."""
+
+
+def shown_measure(name: str, value: float) -> str:
+    """A measure as one writes it.
+
+    Examples
+    --------
+    >>> shown_measure("explained", 0.47521), shown_measure("stability", 1.0), shown_measure("RMSE", 54.5712)
+    ('47.5%', '1.000', '54.57')
+    """
+    if name in SHARES:
+        return f"{value:.1%}"
+    return f"{value:.3f}" if name in OF_ORDER_ONE else shown(value)
+
+
 def final_step(model: Any) -> Any:
     """The estimator inside pipelines and target transformers."""
     if isinstance(model, Pipeline):
