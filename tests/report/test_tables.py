@@ -445,3 +445,23 @@ def test_ten_thousand_categories_become_a_few_features(rng):
     encoder = TableEncoder(data.columns).fit(data.X)
     assert data.columns[0].kind == "categorical"
     assert encoder.transform(data.X).shape == (30_000, 30)
+
+
+def test_columns_that_are_dropped_stay_on_the_disk(tmp_path):
+    frame = pd.DataFrame(
+        {"a": np.sqrt(np.arange(20.0)), "b": np.arange(20.0) ** 2, "y": np.arange(20) % 7 + 0.5}
+    )
+    frame.to_parquet(tmp_path / "rows.parquet")
+    (tmp_path / "parts").mkdir()
+    frame.to_parquet(tmp_path / "parts" / "one.parquet")
+    for source in (tmp_path / "rows.parquet", tmp_path / "parts"):
+        table = read_table(source, without=("b", "z"))
+        assert list(table.frame.columns) == ["a", "y"]
+        assert table.unread == ("b",)
+        task, data = choose_data(table, target="y", drop=("b",))
+        assert (task, data.feature_names, data.dropped) == ("regression", ["a"], ("b",))
+        assert "Left out by request: b." in data.notes
+        with pytest.raises(ReportError, match="has no column 'z'"):
+            choose_data(table, target="y", drop=("z",))
+        with pytest.raises(ReportError, match="both the target and dropped"):
+            choose_data(table, target="b", drop=("b",))

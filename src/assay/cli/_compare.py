@@ -121,7 +121,8 @@ def run_compare(
         Interruption(lambda: watch.stage("interrupted: ending with what is finished")) as interruption,
     ):
         watch.stage(f"reading {table}")
-        chosen, data = report.choose_data(report.read_table(table), target=target, task=task, drop=drop)
+        found = report.read_table(table, without=drop)
+        chosen, data = report.choose_data(found, target=target, task=task, drop=drop)
         watch.begin(title(chosen, data))
         watch.stage("")
         comparison = report.compare(

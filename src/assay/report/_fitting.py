@@ -95,7 +95,7 @@ def fit_table(
     kind = estimator(method)
     asked = task_of(kind, task)
     model = make(kind, parameters or {}, seed)
-    chosen, data = choose_data(read_table(source), target=target, task=asked, drop=drop)
+    chosen, data = choose_data(read_table(source, without=drop), target=target, task=asked, drop=drop)
     pipeline, notes = fit(model, data)
     certificates = certificates_of(pipeline)
     save_fit(pipeline, place, about_fit(data, chosen, kind.__name__, certificates))

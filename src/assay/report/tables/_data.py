@@ -150,7 +150,8 @@ def choose_data(
     drop : sequence of str
         Columns that the user sets aside; each must be there.
     """
-    for name in drop:
+    read = [name for name in drop if name not in table.unread]
+    for name in read:
         require_column(table, name)
     if target is not None and target in drop:
         raise ReportError(f"Column {target!r} is both the target and dropped; leave out one of the two.")
@@ -158,7 +159,7 @@ def choose_data(
     chosen, target = choose_task(_with_target(table, declared), target=target, task=task)
     # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
     aside = (declared,) if target is None and declared is not None else ()
-    frame = table.frame.drop(columns=[*drop, *aside])
+    frame = table.frame.drop(columns=[*read, *aside])
     notes = list(table.notes)
     if drop:
         notes.append(f"Left out by request: {', '.join(drop)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -46,6 +47,8 @@ class RawTable:
         Where it was read from.
     notes : tuple of str
         What was decided while reading.
+    unread : tuple of str
+        Columns that were left on the disk because nobody wants them.
     """
 
     name: str
@@ -56,9 +59,10 @@ class RawTable:
     description: str = ""
     source: str = ""
     notes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
-def read_table(source: str | Path) -> RawTable:
+def read_table(source: str | Path, *, without: Sequence[str] = ()) -> RawTable:
     """Read a CSV, Parquet or Arrow file, a folder of Parquet files, standard input, or an embedded table.
 
     Parameters
@@ -66,6 +70,8 @@ def read_table(source: str | Path) -> RawTable:
     source : path
         A file (CSV may be packed by gzip, bzip2, xz or zip), a folder, "-" for standard input, or the name of
         an embedded table.
+    without : sequence of str
+        Columns that nobody wants: those of Parquet files are left on the disk.
 
     Examples
     --------
@@ -83,7 +89,7 @@ def read_table(source: str | Path) -> RawTable:
         with opened(path, path.name) as lines:
             frame, notes = read_csv(lines, path.name)
         return _checked(_with_row_names(path.name, str(path), frame, notes))
-    return _checked(_read_arrow(path, called(path), kind))
+    return _checked(_read_arrow(path, called(path), kind, without))
 
 
 def called(path: Path) -> str:
@@ -194,17 +200,21 @@ def not_whole(name: str, kind: str) -> ReportError:
     return ReportError(f"{name} is not {article} {kind} file (cut short, or another format).")
 
 
-def _read_arrow(place: Path | IO[bytes], name: str, kind: str) -> RawTable:
+def _read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence[str] = ()) -> RawTable:
     pa = arrow()
     try:
         if kind == "folder":
             assert isinstance(place, Path)
-            table = pa.dataset.dataset(parquet_files(place), partitioning="hive").to_table()
+            folder = pa.dataset.dataset(parquet_files(place), partitioning="hive")
+            names = folder.schema.names
+            table = folder.to_table(columns=_wanted(names, without))
         elif kind == "Parquet":
-            check_names(pa.parquet.read_schema(place).names, name)
-            table = pa.parquet.read_table(place)
+            names = pa.parquet.read_schema(place).names
+            check_names(names, name)
+            table = pa.parquet.read_table(place, columns=_wanted(names, without))
         else:
             table = pa.feather.read_table(place)
+            names = table.column_names
     except PermissionError as error:
         raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
     except (pa.ArrowException, OSError) as error:
@@ -213,10 +223,18 @@ def _read_arrow(place: Path | IO[bytes], name: str, kind: str) -> RawTable:
     frame = table.to_pandas()
     frame.columns = frame.columns.map(str)
     source = str(place) if isinstance(place, Path) else name
+    unread = tuple(column for column in names if column not in table.column_names)
     if type(frame.index).__name__ == "RangeIndex":
-        return RawTable(name=name, frame=frame, source=source)
-    names = tuple(str(item) for item in frame.index)
-    return RawTable(name=name, frame=frame.reset_index(drop=True), row_names=names, source=source)
+        return RawTable(name=name, frame=frame, source=source, unread=unread)
+    row_names = tuple(str(item) for item in frame.index)
+    frame = frame.reset_index(drop=True)
+    return RawTable(name=name, frame=frame, row_names=row_names, source=source, unread=unread)
+
+
+def _wanted(names: Sequence[str], without: Sequence[str]) -> list[str] | None:
+    """The columns to read; None for all, also where none would be left: that is for others to say."""
+    kept = [name for name in names if name not in without]
+    return kept if 0 < len(kept) < len(names) else None
 
 
 def _with_row_names(name: str, source: str, frame: pd.DataFrame, notes: tuple[str, ...]) -> RawTable:
