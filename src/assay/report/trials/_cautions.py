@@ -40,7 +40,7 @@ def of_intervals(comparison: Comparison) -> Iterator[str]:
     held = f"{100 * found.held:.1f} % of unseen rows"
     width = shown(found.width, 3)
     if found.source == OWN:
-        yield f"Its {meant} intervals held {held}; they are {width} wide on average{_verdict(found, n_rows)}."
+        yield f"Its {meant} intervals held {held}{_verdict(found, n_rows)}; they are {width} wide on average."
     else:
         yield (
             f"It has no intervals of its own: those of {meant} {found.source} are {width} wide on average "
