@@ -107,6 +107,9 @@ def test_the_calibration_error_is_the_mean_miss_of_the_rows():
 def test_a_constant_probability_makes_one_bin():
     mean, share, size = calibration_curve(np.array([True, False, False, True]), np.full(4, 0.5))
     assert (mean, share, size) == (0.5, 0.5, 4)
+    said = np.repeat([0.6, 0.7, 0.9], [40, 30, 30])  # three things said are three bins
+    mean, share, size = calibration_curve(said > 0.65, said)
+    np.testing.assert_allclose([mean, share, size], [[0.6, 0.7, 0.9], [0, 1, 1], [40, 30, 30]])
     assert CalibrationDisplay.from_predictions([1, 0, 0, 1], np.full(4, 0.5)).errors == pytest.approx([0.0])
 
 

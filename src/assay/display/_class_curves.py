@@ -172,7 +172,7 @@ class CalibrationDisplay(ScoredClassesDisplay):
     def _draw(self, ax: Any) -> None:
         ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         curves = zip(self.probabilities, self.shares, strict=True)
-        draw_curves(ax, curves, self.names, self.errors, "calibration error", loc="upper left", marker="o")
+        draw_curves(ax, curves, self.names, self.errors, "mean gap", loc="upper left", marker="o")
         ax.set(
             xlabel="probability",
             ylabel="observed share",
@@ -185,9 +185,13 @@ class CalibrationDisplay(ScoredClassesDisplay):
 def calibration_curve(
     truth: NDArray, probability: NDArray, n_bins: int = N_BINS
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Mean probability, observed share and number of rows in bins of about equal numbers of rows."""
-    edges = np.unique(np.quantile(probability, np.linspace(0, 1, n_bins + 1)))
-    place = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, max(edges.size - 2, 0))
+    """Mean probability, observed share and number of rows in bins of about equal numbers of rows.
+
+    Rows of one probability stay together: the order among them would be that of the table.
+    """
+    _, value, counts = np.unique(probability, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - 0.5 * counts
+    place = (middle * n_bins / probability.size).astype(np.intp)[value]
     size = np.bincount(place)
     kept = size > 0
     mean = np.bincount(place, probability)[kept] / size[kept]

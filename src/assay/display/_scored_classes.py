@@ -105,6 +105,7 @@ CORNERS = {"lower right": (1, 0), "lower left": (0, 0), "upper left": (0, 1)}
 def draw_curves(
     ax: Any, curves: Any, names: Sequence[str], numbers: NDArray, meaning: str, *, loc: str, marker: str = ""
 ) -> None:
+    """Curves with a legend of their names and numbers, in a corner that they leave free or beside them."""
     palette = colors(len(names)) if len(names) > 1 else [PALETTE[0]]
     drawn = list(curves)
     for (x, y), name, number, color in zip(drawn, names, numbers, palette, strict=True):

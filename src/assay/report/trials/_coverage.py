@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.display._class_curves import calibration_curve
+
 COVERAGE = 0.9
 """The share of new rows that an interval is meant to hold."""
 
 OWN, RESIDUALS = "its own", "from the residuals of the folds"
 """Where intervals come from."""
-
-BINS = 10
 
 
 class Intervals(NamedTuple):
@@ -125,10 +125,5 @@ def calibration_error(y: NDArray, probabilities: NDArray, labels: NDArray) -> fl
     """
     named = probabilities.argmax(axis=1)
     confidence = probabilities[np.arange(len(named)), named]
-    right = (labels[named] == y).astype(np.float64)
-    # Rows of one confidence belong together: the order among them would be that of the table.
-    _, place, counts = np.unique(confidence, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - 0.5 * counts
-    group = (middle * BINS / len(named)).astype(np.intp)[place]
-    gap = np.abs(np.bincount(group, right - confidence, minlength=BINS))
-    return float(gap.sum() / len(named))
+    mean, share, size = calibration_curve(labels[named] == y, confidence)
+    return float(size @ np.abs(mean - share) / size.sum())
