@@ -155,3 +155,8 @@ def test_what_a_display_needs_is_said_in_its_own_words():
     ):
         display.PathDisplay.from_estimator(model, X)
     assert not plt.get_fignums()
+
+
+def test_a_display_of_numbers_alone_says_that_it_is_not_read_off_a_model():
+    with pytest.raises(TypeError, match="ElbowDisplay is not read off a model: make it from its data"):
+        display.ElbowDisplay.from_estimator(object())

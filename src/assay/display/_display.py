@@ -57,6 +57,10 @@ class Display:
         -------
         display : Display
         """
+        if not hasattr(cls, "_collect"):
+            raise TypeError(
+                f"{cls.__name__} is not read off a model: make it from its data, {cls.__name__}(...)."
+            )
         check_is_fitted(estimator)
         estimator, X, y, options = unwrapped(estimator, X, y, options)
         unknown = set(options) - set(cls.option_names())
