@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 from sklearn.datasets import make_biclusters, make_blobs, make_checkerboard
 
 from assay.cluster import ConvexClustering
-from assay.cluster._convex_fusion import FusionProblem, duality_gap
+from assay.cluster.convex.fusion import FusionProblem, duality_gap
 from benchmarks.conftest import rows
 from benchmarks.contest import Contest, peer
 

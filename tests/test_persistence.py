@@ -333,7 +333,7 @@ def test_the_digest_of_the_first_format_is_still_checked(saved):
         ),
         ({"format": "2"}, "has format 2, newer"),
         ({"class": "assay.linear.Gone"}, r"holds a assay.linear.Gone, which assay .* does not know"),
-        ({"class": "assay.linear._ridge.np"}, r"which assay .* does not know"),
+        ({"class": "assay.linear.least_squares.ridge.np"}, r"which assay .* does not know"),
         ({"class": "sklearn.linear_model._ridge.Ridge"}, "was changed after it was saved: it holds a assay"),
     ],
 )

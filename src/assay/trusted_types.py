@@ -30,7 +30,7 @@ def is_own_class(name: str) -> bool:
     Examples
     --------
     >>> from assay.trusted_types import is_own_class
-    >>> [is_own_class(f"assay.linear._ridge.{name}") for name in ("Ridge", "np")]
+    >>> [is_own_class(f"assay.linear.least_squares.ridge.{name}") for name in ("Ridge", "np")]
     [True, False]
     """
     module_name, _, class_name = name.rpartition(".")

@@ -28,8 +28,8 @@ from assay.cluster import (
     SpectralBiclustering,
     SpectralCoclustering,
 )
-from assay.cluster._block_alternation import block_values, label_costs
-from assay.cluster._sparse_svd_solver import soft_adaptive, threshold_by_bic
+from assay.cluster.biclustering.alternation import block_values, label_costs
+from assay.cluster.biclustering.sparse_svd import soft_adaptive, threshold_by_bic
 
 KINDS = [
     BlockBiclustering,

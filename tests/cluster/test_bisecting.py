@@ -11,11 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from assay.cluster import BisectingKMeans, KMeans, SplitTree, _bisecting_splits
-from assay.cluster._bisecting_loops import descend, survey_rows
-from assay.cluster._bisecting_tree import LeafRows, route, router
-from assay.cluster._centers import place, table
-from assay.cluster._inspection import inspect
+from assay.cluster import BisectingKMeans, KMeans, SplitTree
+from assay.cluster.kmeans.bisecting import splits as _bisecting_splits
+from assay.cluster.kmeans.bisecting.tree import LeafRows, descend, route, router, survey_rows
+from assay.cluster.kmeans.centers import inspect, place, table
 from assay.datasets import Blobs
 from assay.rows import Block, rows
 from assay.theory import optimal_partition

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import ConvexClustering
-from assay.cluster import _convex_loops as loops
-from assay.cluster._convex_fusion import FusionProblem, dual_centroids, duality_gap, fuse
-from assay.cluster._convex_graph import complete_graph
-from assay.cluster._convex_sorted import sorted_centroids, sorted_gap
+from assay.cluster.convex import loops
+from assay.cluster.convex.fusion import FusionProblem, dual_centroids, duality_gap, fuse
+from assay.cluster.convex.graph import complete_graph
+from assay.cluster.convex.sorted import sorted_centroids, sorted_gap
 
 ORDERS = {"l2": 2, "l1": 1, "linf": np.inf}
 
@@ -346,6 +346,6 @@ def test_bad_requests_are_refused_in_one_sentence(monkeypatch):
         ConvexClustering().fit(X).certify(X[:3])
     with pytest.raises(ValueError, match="sample_weight"):
         ConvexClustering().fit(X, sample_weight=[1.0, 2.0])
-    monkeypatch.setattr("assay.cluster._convex.MAX_DUAL_ENTRIES", 10)
+    monkeypatch.setattr("assay.cluster.convex.estimator.MAX_DUAL_ENTRIES", 10)
     with pytest.raises(ValueError, match=r"pairs of 6 rows.*gaussian_knn"):
         ConvexClustering(weights="uniform").fit(X)

@@ -16,8 +16,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from assay.cluster import DBSCAN, AgglomerativeClustering, _dbscan_solver
-from assay.cluster._dbscan_solver import dbscan_by_cells, dbscan_by_lists, neighbors_by_distances
+from assay.cluster import DBSCAN, AgglomerativeClustering
+from assay.cluster.density import dbscan_solver as _dbscan_solver
+from assay.cluster.density.dbscan_solver import dbscan_by_cells, dbscan_by_lists, neighbors_by_distances
 from assay.rows import threads
 
 

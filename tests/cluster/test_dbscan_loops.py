@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from assay.cluster import _dbscan_boxes as boxes
-from assay.cluster import _dbscan_loops as loops
-from assay.cluster._dbscan_cells import CELL_ROWS, make_cells, select
+from assay.cluster.density import dbscan_loops as boxes
+from assay.cluster.density import dbscan_loops as loops
+from assay.cluster.density.dbscan_solver import CELL_ROWS, make_cells, select
 
 
 @pytest.fixture(params=["spread", "same rows"])

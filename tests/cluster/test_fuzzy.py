@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import FuzzyCMeans, KMeans
-from assay.cluster._fuzzy import memberships
+from assay.cluster.quantizer.fuzzy import memberships
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import DBSCAN, HDBSCAN
-from assay.cluster._hdbscan_tree import condense
+from assay.cluster.density.hdbscan_tree import condense
 from assay.rows import threads
 
 

@@ -8,12 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from assay.cluster import (
-    AgglomerativeClustering,
-    DivisiveClustering,
-    _linkage_certificates,
-    _linkage_evidence,
-)
+from assay.cluster import AgglomerativeClustering, DivisiveClustering
+from assay.cluster.hierarchy import certificates as _linkage_certificates
+from assay.cluster.hierarchy import evidence as _linkage_evidence
 from assay.theory import optimal_partition
 
 LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")

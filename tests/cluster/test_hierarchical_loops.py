@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from assay.cluster import AgglomerativeClustering, _linkage, _linkage_rounds
-from assay.cluster import _hierarchy_loops as tree_loops
-from assay.cluster import _linkage_center_loops as center_loops
-from assay.cluster import _linkage_loops as loops
-from assay.cluster._linkage_merges import Merges
-from assay.cluster._linkage_rounds import Pairs, mutual_pairs, nearest_neighbours, row_blocks
+from assay.cluster import AgglomerativeClustering
+from assay.cluster.hierarchy import center_loops, loops
+from assay.cluster.hierarchy import linkage as _linkage
+from assay.cluster.hierarchy import rounds as _linkage_rounds
+from assay.cluster.hierarchy import tree as tree_loops
+from assay.cluster.hierarchy.rounds import Merges, Pairs, mutual_pairs, nearest_neighbours, row_blocks
 
 ROUNDS = ("complete", "average", "weighted", "ward")
 

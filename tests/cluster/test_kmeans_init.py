@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from assay.cluster import KMeans, _init
+from assay.cluster import KMeans
+from assay.cluster.kmeans import seeding as _init
 from assay.rows import rows
 from assay.theory import optimal_partition, plus_plus_factor
 

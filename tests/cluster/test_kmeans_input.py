@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import KMeans
-from assay.cluster import _init as seeding
+from assay.cluster.kmeans import seeding
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

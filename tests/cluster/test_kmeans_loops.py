@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from assay.cluster import KMeans, _lloyd
-from assay.cluster import _kmeans_center_loops as center_loops
-from assay.cluster import _kmeans_loops as loops
-from assay.cluster._centers import place, table
-from assay.cluster._inspection import inspect
-from assay.cluster._lloyd import _assign as assign_rows
-from assay.cluster._lloyd import new_bounds
+from assay.cluster import KMeans
+from assay.cluster.kmeans import lloyd as _lloyd
+from assay.cluster.kmeans import loops
+from assay.cluster.kmeans import small_loops as center_loops
+from assay.cluster.kmeans.centers import inspect, place, table
+from assay.cluster.kmeans.lloyd import _assign as assign_rows
+from assay.cluster.kmeans.lloyd import new_bounds
 from assay.rows import Block, rows
 
 CASES = pytest.mark.parametrize("kind", ["float64", "float32", "csr"])

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import KCoordinateMedian, optimal_clustering_1d
-from assay.cluster._kmedian_selection import count_digits, select_medians, sortable_key
+from assay.cluster.quantizer.coordinate_median import count_digits, select_medians, sortable_key
 from assay.rows import rows
 
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import assay
 from assay.cluster import OverlappingClustering, check_identifiability
-from assay.cluster._love_solver import (
+from assay.cluster.biclustering.overlapping_solver import (
     dantzig,
     factor_covariance,
     onto_unit_ball,

@@ -16,8 +16,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import KMedian, KMedoids, optimal_medoids
-from assay.cluster._medoids_bound import cost_bound, dual_value
-from assay.cluster._medoids_certificates import best_change
+from assay.cluster.medoids.certificates import best_change, cost_bound, dual_value
 from assay.rows import threads
 
 NO_WEIGHT = np.empty(0)

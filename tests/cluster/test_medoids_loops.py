@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from assay.cluster import _medoids_loops as loops
-from assay.cluster._medoids_search import cluster_costs, nearness
+from assay.cluster.medoids import loops
+from assay.cluster.medoids.search import cluster_costs, nearness
 
 MEDOIDS = np.array([3, 40, 17, 99])
 

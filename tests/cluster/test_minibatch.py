@@ -12,8 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from assay.cluster import KMeans, MiniBatchKMeans
-from assay.cluster._minibatch_draws import Draws
-from assay.cluster._minibatch_steps import averaged, minibatch_steps
+from assay.cluster.kmeans.minibatch.steps import Draws, averaged, minibatch_steps
 from assay.datasets import Blobs
 from assay.rows import rows
 
@@ -95,7 +94,7 @@ def test_the_same_rows_are_drawn_in_any_order_from_any_place(tmp_path, rng):
 
 
 def test_many_rows_are_drawn_in_the_order_they_have(monkeypatch, rng):
-    monkeypatch.setattr("assay.cluster._init.SAMPLE_ROWS", 10)
+    monkeypatch.setattr("assay.cluster.kmeans.seeding.SAMPLE_ROWS", 10)
     X = np.arange(40.0)[:, np.newaxis]
     drawn = Draws(rows(X), np.random.default_rng(3)).batch(25)
     assert_array_equal(drawn.ravel(), np.floor(40 * np.random.default_rng(3).random(25)))
@@ -191,7 +190,7 @@ def test_partial_fit_weights_are_repetitions(rng):
 
 @pytest.mark.parametrize("window_bytes", [2**27, 400_000])
 def test_parquet_npy_and_dask_give_the_fit_of_memory(many, tmp_path, monkeypatch, window_bytes):
-    monkeypatch.setattr("assay.cluster._minibatch_draws.WINDOW_BYTES", window_bytes)
+    monkeypatch.setattr("assay.cluster.kmeans.minibatch.steps.WINDOW_BYTES", window_bytes)
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     da = pytest.importorskip("dask.array")
     X = many

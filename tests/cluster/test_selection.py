@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assay.cluster import DBSCAN, ClusterSelection, KMeans, select_k, within_inertia
-from assay.cluster._select_criteria import CRITERIA
+from assay.cluster.selection.criteria import CRITERIA
 from assay.datasets import Rings, iris
 from assay.graphs import eigengap, gaussian_graph, nearest_neighbors_graph
 from assay.rows import threads

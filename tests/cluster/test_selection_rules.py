@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from assay.cluster import find_elbow, penalty_path
-from assay.cluster._gap import Gap, principal_box, uniform_box
-from assay.cluster._select_rules import extreme, first_gap, first_small_decrease
-from assay.cluster._stability import Stability, bootstrap, cluster_jaccard, half
+from assay.cluster.selection.gap import Gap, principal_box, uniform_box
+from assay.cluster.selection.rules import extreme, first_gap, first_small_decrease
+from assay.cluster.selection.stability import Stability, bootstrap, cluster_jaccard, half
 
 IDEAL = [100.0, 62.0, 30.0, 8.0, 7.0, 6.2, 5.5, 5.0]
 

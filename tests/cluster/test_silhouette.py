@@ -11,8 +11,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_samples, silhouette_score
 
 from assay.cluster import KMeans, Silhouette, calinski_harabasz, compare_partitions, silhouette
-from assay.cluster import _silhouette as module
-from assay.cluster._silhouette_loops import add_by_cluster, fill_squares
+from assay.cluster.scores import silhouette as module
+from assay.cluster.scores.silhouette import add_by_cluster, fill_squares
 from assay.datasets import Rings
 from assay.rows import threads
 

@@ -13,7 +13,7 @@ from sklearn.cluster import SpectralClustering as TheirSpectralClustering
 from sklearn.metrics import adjusted_rand_score as agreement
 
 from assay.cluster import KMeans, SpectralClustering
-from assay.cluster._spectral_embedding import coordinates
+from assay.cluster.spectral.embedding import coordinates
 from assay.datasets import Blobs, Rings, TwoMoons
 from assay.graphs import (
     eigengap,

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import SpectralClustering
-from assay.cluster._spectral_certificates import measure, spectral_certificates
+from assay.cluster.spectral.certificates import measure, spectral_certificates
 from assay.datasets import TwoMoons
 from assay.graphs import norm_cut, ratio_cut
 

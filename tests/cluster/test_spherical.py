@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import SphericalKMeans
-from assay.cluster._spherical import unit_rows
+from assay.cluster.quantizer.spherical import unit_rows
 
 
 @pytest.fixture(scope="module")

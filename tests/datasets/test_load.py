@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from assay.datasets import HOUSE_FEATURES, ElectricityLoad, house_prices_law
-from assay.display._risk_curves import penalty_error
+from assay.display.theory import penalty_error
 from assay.linear import LinearRegression, Ridge, SplineRegression
 
 

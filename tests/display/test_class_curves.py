@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 
 from assay.datasets import breast_cancer, iris
 from assay.display import CalibrationDisplay, ConfusionDisplay, PrecisionRecallDisplay, RocCurveDisplay
-from assay.display._class_curves import calibration_curve
+from assay.display.classes.curves import calibration_curve
 from assay.linear import LinearSVC, LogisticRegression
 
 CURVES = [RocCurveDisplay, PrecisionRecallDisplay, CalibrationDisplay]

@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from assay.datasets import GaussianClasses, TwoMoons, digits, iris, wine
 from assay.display import plot, plot_posterior
-from assay.display._flat_map import limits_around, principal_plane, regions
-from assay.display._style import PALETTE
+from assay.display.flat_map import limits_around, principal_plane, regions
+from assay.display.style import PALETTE
 from assay.linear import LinearSVC, LogisticRegression, SGDClassifier
 from assay.parameters import ParameterError
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
 from assay.cluster import DBSCAN, KMeans, compare_partitions, select_k, silhouette
-from assay.cluster._select_criteria import CRITERIA
+from assay.cluster.selection.criteria import CRITERIA
 from assay.datasets import iris
 from assay.display import plot_elbow, plot_partition, plot_selection, plot_silhouette, plot_silhouettes
 

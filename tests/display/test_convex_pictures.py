@@ -16,8 +16,9 @@ from assay.display import (
     plot_program,
     plot_separability,
 )
-from assay.display._style import ACCENT
+from assay.display.style import ACCENT
 from assay.losses import Exponential, SquaredHinge
+from assay.optimize import ConvexProgram, Smooth, gradient_descent, quadratic
 from assay.parameters import ParameterError
 from assay.penalties import (
     AffineSubspace,
@@ -29,7 +30,6 @@ from assay.penalties import (
     Polytope,
     Quadratic,
 )
-from assay.solvers import ConvexProgram, Smooth, gradient_descent, quadratic
 
 LEFT = np.array([[0.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
 RIGHT = np.array([[2.0, 0.0], [2.0, 2.0], [3.0, 1.0]])

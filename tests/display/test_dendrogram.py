@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 from assay.cluster import AgglomerativeClustering, DivisiveClustering
 from assay.datasets import us_arrests
-from assay.display._style import FAINT_INK
+from assay.display.style import FAINT_INK
 
 
 @pytest.fixture(scope="module")

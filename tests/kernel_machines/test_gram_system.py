@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from assay.kernel_machines._gram_system import GramSystem
+from assay.kernel_machines.kernel_ridge.gram_system import GramSystem
 
 
 def positive_definite(rng, size, dtype=np.float64):

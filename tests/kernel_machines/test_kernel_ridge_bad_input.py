@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from assay.certificates import CertificateError
 from assay.kernel_machines import KernelRidge
-from assay.kernel_machines._gram_system import GramSystem
+from assay.kernel_machines.kernel_ridge.gram_system import GramSystem
 from assay.kernels import Gaussian, Linear
 from assay.parameters import ParameterError
 

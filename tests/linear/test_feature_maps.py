@@ -19,7 +19,7 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 import assay
 from assay.linear import FourierMap, FunctionMap, HistogramMap, PolynomialMap, SplineMap, WaveletMap
-from assay.linear._features import column_quantiles
+from assay.linear.features.base import column_quantiles
 from assay.rows import rows, threads
 
 MAPS = [
@@ -231,7 +231,7 @@ def test_quantiles_count_repetitions(rng):
 
 def test_quantiles_of_a_long_table_read_evenly_spaced_rows(rng, monkeypatch):
     X = rng.standard_normal((20_000, 1))
-    monkeypatch.setattr("assay.linear._features.MAX_QUANTILE_ROWS", 5000)
+    monkeypatch.setattr("assay.linear.features.base.MAX_QUANTILE_ROWS", 5000)
     levels = np.linspace(0.1, 0.9, 5)
     assert_allclose(column_quantiles(rows(X), levels), np.quantile(X[::4], levels, axis=0))
 

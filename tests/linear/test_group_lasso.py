@@ -10,7 +10,7 @@ from scipy import sparse
 from assay.datasets import SparseLinear
 from assay.linear import GroupLasso, Lasso, SparseRegressor
 from assay.penalties import MCP, SCAD, SparseGroup
-from assay.solvers._coordinate_group_loops import group_epoch, group_value
+from assay.solvers.sparse.groups import group_epoch, group_value
 
 LABELS = np.repeat(np.arange(10), 3)
 

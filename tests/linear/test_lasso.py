@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from assay.datasets import SparseLinear, diabetes
 from assay.linear import ElasticNet, Lasso, LinearRegression, Ridge
+from assay.optimize import coordinate_descent
 from assay.penalties import Quadratic, kkt_residuals
-from assay.solvers import coordinate_descent
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_bad_tables_are_refused(wide, bad):
 def test_wide_tables_outside_memory_are_refused_in_one_sentence(wide, tmp_path, monkeypatch):
     X, y = wide
     np.save(tmp_path / "rows.npy", X)
-    monkeypatch.setattr("assay.linear._sparse_model.LARGEST_GRAM", 100)
+    monkeypatch.setattr("assay.linear.sparse.base.LARGEST_GRAM", 100)
     with pytest.raises(ValueError, match="150 columns outside memory is too wide for Lasso") as refusal:
         Lasso().fit(str(tmp_path / "rows.npy"), y)
     assert "\n" not in str(refusal.value)

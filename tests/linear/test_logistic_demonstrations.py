@@ -15,7 +15,7 @@ from assay.datasets import ClassificationLaw, digits, two_gaussians_law
 from assay.display import plot_images, plot_loss_curves, plot_posterior
 from assay.linear import LogisticRegression
 from assay.losses import Exponential, Hinge, Logistic, ZeroOne
-from assay.solvers import gradient_descent, logistic_objective
+from assay.optimize import gradient_descent, logistic_objective
 
 INF = float("inf")
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from assay.linear import LinearRegression, ReducedRankRegression
-from assay.linear._low_rank import (
+from assay.linear.low_rank.solver import (
     Problem,
     by_proximal_gradient,
     by_rank,

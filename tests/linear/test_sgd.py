@@ -13,8 +13,8 @@ import assay
 from assay.linear import LinearSVC, LinearSVR, QuantileRegressor, Ridge, SGDClassifier, SGDRegressor
 from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsilonInsensitive
 from assay.rows import MemoryRows
-from assay.solvers._sgd_gap import gather_risk, risk_gap
-from assay.solvers._sgd_steps import LEARNING_RATES
+from assay.solvers.stochastic.gap import gather_risk, risk_gap
+from assay.solvers.stochastic.steps import LEARNING_RATES
 
 
 @pytest.fixture
@@ -251,8 +251,8 @@ def test_tables_beyond_memory_are_fetched_in_slabs(line, tmp_path, monkeypatch):
     X, y = line
     np.save(tmp_path / "rows.npy", X)
     whole = SGDRegressor(batch_size=50, tol=0.05, random_state=3).fit(X, y)
-    monkeypatch.setattr("assay.solvers._sgd.LARGEST_BYTES", 0)
-    monkeypatch.setattr("assay.solvers._sgd.SLAB_BYTES", 1)
+    monkeypatch.setattr("assay.solvers.stochastic.sgd.LARGEST_BYTES", 0)
+    monkeypatch.setattr("assay.solvers.stochastic.sgd.SLAB_BYTES", 1)
     slabs = SGDRegressor(batch_size=50, tol=0.05, random_state=3).fit(str(tmp_path / "rows.npy"), y)
     assert_allclose(slabs.coef_, whole.coef_, atol=1e-9)
 

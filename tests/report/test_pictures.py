@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from assay.display._style import INK, PALETTE
+from assay.display.style import INK, PALETTE
 from assay.report.page._alternative import describe
 from assay.report.page._pictures import draw
 from assay.report.page._svg import embed

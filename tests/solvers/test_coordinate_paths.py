@@ -9,8 +9,8 @@ from scipy import optimize, sparse, special
 from sklearn import linear_model
 
 from assay.solvers import SparseProblem, elastic_net_profile, sparse_path
-from assay.solvers import _sparse_subproblem as subproblem_module
-from assay.solvers._sparse_design import DenseDesign
+from assay.solvers.sparse import subproblem as subproblem_module
+from assay.solvers.sparse.design import DenseDesign
 
 KINDS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
 
@@ -187,7 +187,7 @@ def test_screening_skips_columns_and_the_proof_is_completed_on_all(rng, monkeypa
         return plain(self, residuals, which)
 
     monkeypatch.setattr(DenseDesign, "correlations", recorded)
-    monkeypatch.setattr("assay.solvers._sparse_working_set.FEWEST_NEWCOMERS", 1)
+    monkeypatch.setattr("assay.solvers.sparse.working_set.FEWEST_NEWCOMERS", 1)
     critical = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / 100
     for alpha in np.array([0.7, 0.6, 0.5, 0.4]) * critical:
         found = sparse_path(X, y, None, [alpha], tol=1e-8)
@@ -209,7 +209,7 @@ def test_running_out_of_cycles_is_told(rng):
 
 
 def test_large_paths_come_back_sparse(rng, monkeypatch):
-    monkeypatch.setattr("assay.solvers._sparse_path.LARGEST_DENSE_RESULT", 10)
+    monkeypatch.setattr("assay.solvers.sparse.path.LARGEST_DENSE_RESULT", 10)
     X, y = rng.standard_normal((30, 50)), rng.standard_normal(30)
     expected = np.vstack([sparse_path(X, y, None, [a], tol=1e-9).coef.toarray() for a in (0.3, 0.1)])
     found = sparse_path(X, y, None, [0.3, 0.1], tol=1e-9).coef

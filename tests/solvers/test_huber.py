@@ -9,7 +9,7 @@ from scipy import sparse
 
 from assay.losses import Huber
 from assay.rows import MemoryRows
-from assay.solvers._huber import evidence_step
+from assay.solvers.piecewise.huber import evidence_step
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

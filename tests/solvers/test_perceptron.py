@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from assay.rows import MemoryRows
-from assay.solvers._perceptron import separation
-from assay.solvers._perceptron_loops import perceptron_pass
+from assay.solvers.perceptron import perceptron_pass, separation
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from assay import losses
-from assay.solvers import _sgd_loops as loops
-from assay.solvers._adaptive import adadelta, adagrad, adam, plain, rmsprop
-from assay.solvers._sgd import parts
-from assay.solvers._sgd_steps import LEARNING_RATES, has_corners, loss_code, make_rule
+from assay.optimize.descent.adaptive import adadelta, adagrad, adam, plain, rmsprop
+from assay.solvers.stochastic import loops
+from assay.solvers.stochastic.sgd import parts
+from assay.solvers.stochastic.steps import LEARNING_RATES, has_corners, loss_code, make_rule
 
 LOSSES = [
     losses.Squared(),

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from assay.solvers._signed_rows import signed_rows
+from assay.solvers.signed_rows import signed_rows
 
 
 @pytest.fixture(params=[(2, True), (2, False), (4, True), (4, False)], ids=str)

@@ -9,12 +9,12 @@ from scipy import optimize, sparse
 
 from assay.losses import EpsilonInsensitive, Hinge, Quantile, SquaredHinge
 from assay.rows import MemoryRows
-from assay.solvers import _dual_coordinate_loops as loops
-from assay.solvers._dual_coordinate import dual_coordinate
-from assay.solvers._quantile_interior import tilted_interior
-from assay.solvers._tilted import Tilt, frame_of, losses, sides, slopes
-from assay.solvers._tilted_gap import gather_tilted, tilted_gap
-from assay.solvers._tilted_newton import tilted_newton
+from assay.solvers.piecewise import dual_coordinate as loops
+from assay.solvers.piecewise.dual_coordinate import dual_coordinate
+from assay.solvers.piecewise.gap import gather_tilted, tilted_gap
+from assay.solvers.piecewise.newton import tilted_newton
+from assay.solvers.piecewise.quantile_interior import tilted_interior
+from assay.solvers.piecewise.tilted import Tilt, frame_of, losses, sides, slopes
 
 LABELS = [Tilt(0.7, 0.7, positive=1), Tilt(0.7, 0.7, squared=True, positive=1)]
 NUMBERS = [Tilt(0.7, 0.7, 0.3), Tilt(0.7, 0.7, 0.3, squared=True)]

@@ -2,54 +2,70 @@
 
 from __future__ import annotations
 
-from assay.cluster._agglomerative import AgglomerativeClustering
-from assay.cluster._alignment import Alignment, align_labels, matched_accuracy, permutation_invariant_error
-from assay.cluster._bicluster_checkerboard import SpectralBiclustering
-from assay.cluster._bicluster_spectral import SpectralCoclustering
-from assay.cluster._bisecting import BisectingKMeans
-from assay.cluster._bisecting_tree import SplitTree
-from assay.cluster._block_biclustering import BlockBiclustering
-from assay.cluster._cobra import ConvexBiclustering
-from assay.cluster._cobra_selection import HoldOut
-from assay.cluster._convex import ConvexClustering
-from assay.cluster._convex_path import ConvexPath
-from assay.cluster._dbscan import DBSCAN
-from assay.cluster._dbscan_choice import k_distance_curve, suggest_eps, suggest_min_samples
-from assay.cluster._dbscan_steps import DBSCANStep, dbscan_steps
-from assay.cluster._divisive import DivisiveClustering
-from assay.cluster._exact_line import LineClustering, OptimalMedoids, optimal_clustering_1d, optimal_medoids
-from assay.cluster._fuzzy import FuzzyCMeans
-from assay.cluster._gap import Gap
-from assay.cluster._geometric_median import KGeometricMedian
-from assay.cluster._hdbscan import HDBSCAN
-from assay.cluster._hdbscan_tree import CondensedTree
-from assay.cluster._hierarchy_tree import MergeTree
-from assay.cluster._kernel_kmeans import KernelKMeans
-from assay.cluster._kmeans import KMeans, KMeansHistory
-from assay.cluster._kmeans_certificates import Anova
-from assay.cluster._kmeans_colors import QuantizedImage, quantize_colors
-from assay.cluster._kmeans_inits import InitComparison, compare_inits
-from assay.cluster._kmedian import KMedian
-from assay.cluster._kmedian_coordinate import KCoordinateMedian
-from assay.cluster._linkage_ward import ward_distance
-from assay.cluster._love import OverlappingClustering
-from assay.cluster._love_identifiability import check_identifiability
-from assay.cluster._medoids import KMedoids
-from assay.cluster._minibatch import MiniBatchKMeans
-from assay.cluster._optics import OPTICS
-from assay.cluster._quantizer import CentroidClustering
-from assay.cluster._quantizer_within import mixed_dissimilarity, within_dissimilarity
-from assay.cluster._scores import between_inertia, calinski_harabasz, davies_bouldin, within_inertia
-from assay.cluster._scores_chance import ChanceScores, chance_scores
-from assay.cluster._scores_partitions import PairCounts, PartitionComparison, compare_partitions
-from assay.cluster._select import ClusterSelection, select_k
-from assay.cluster._select_penalty import PenaltyPath, penalty_path
-from assay.cluster._select_rules import Elbow, find_elbow
-from assay.cluster._silhouette import Silhouette, silhouette
-from assay.cluster._sparse_svd import SparseSVDBiclustering
-from assay.cluster._spectral import SpectralClustering
-from assay.cluster._spherical import SphericalKMeans
-from assay.cluster._stability import Stability
+from assay.cluster.biclustering.blocks import BlockBiclustering
+from assay.cluster.biclustering.checkerboard import SpectralBiclustering
+from assay.cluster.biclustering.coclustering import SpectralCoclustering
+from assay.cluster.biclustering.overlapping import OverlappingClustering
+from assay.cluster.biclustering.overlapping_solver import check_identifiability
+from assay.cluster.biclustering.sparse_svd import SparseSVDBiclustering
+from assay.cluster.convex.biclustering import ConvexBiclustering
+from assay.cluster.convex.biclustering_selection import HoldOut
+from assay.cluster.convex.estimator import ConvexClustering
+from assay.cluster.convex.path import ConvexPath
+from assay.cluster.density.choice import k_distance_curve, suggest_eps, suggest_min_samples
+from assay.cluster.density.dbscan import DBSCAN
+from assay.cluster.density.dbscan_steps import DBSCANStep, dbscan_steps
+from assay.cluster.density.hdbscan import HDBSCAN
+from assay.cluster.density.hdbscan_tree import CondensedTree
+from assay.cluster.density.optics import OPTICS
+from assay.cluster.hierarchy.agglomerative import AgglomerativeClustering
+from assay.cluster.hierarchy.divisive import DivisiveClustering
+from assay.cluster.hierarchy.linkage import ward_distance
+from assay.cluster.hierarchy.tree import MergeTree
+from assay.cluster.kmeans.bisecting.estimator import BisectingKMeans
+from assay.cluster.kmeans.bisecting.tree import SplitTree
+from assay.cluster.kmeans.certificates import Anova
+from assay.cluster.kmeans.colors import QuantizedImage, quantize_colors
+from assay.cluster.kmeans.estimator import KMeans, KMeansHistory
+from assay.cluster.kmeans.exact_line import (
+    LineClustering,
+    OptimalMedoids,
+    optimal_clustering_1d,
+    optimal_medoids,
+)
+from assay.cluster.kmeans.minibatch.estimator import MiniBatchKMeans
+from assay.cluster.kmeans.seeding_comparison import InitComparison, compare_inits
+from assay.cluster.medoids.estimator import KMedoids
+from assay.cluster.medoids.kmedian import KMedian
+from assay.cluster.quantizer.coordinate_median import KCoordinateMedian
+from assay.cluster.quantizer.estimator import CentroidClustering
+from assay.cluster.quantizer.fuzzy import FuzzyCMeans
+from assay.cluster.quantizer.geometric_median import KGeometricMedian
+from assay.cluster.quantizer.kernel_kmeans import KernelKMeans
+from assay.cluster.quantizer.spherical import SphericalKMeans
+from assay.cluster.quantizer.within import mixed_dissimilarity, within_dissimilarity
+from assay.cluster.scores.alignment import (
+    Alignment,
+    align_labels,
+    matched_accuracy,
+    permutation_invariant_error,
+)
+from assay.cluster.scores.internal import between_inertia, calinski_harabasz, davies_bouldin, within_inertia
+from assay.cluster.scores.partitions import (
+    ChanceScores,
+    PairCounts,
+    PartitionComparison,
+    chance_scores,
+    compare_partitions,
+)
+from assay.cluster.scores.silhouette import Silhouette, silhouette
+from assay.cluster.selection.gap import Gap
+from assay.cluster.selection.penalty import PenaltyPath, penalty_path
+from assay.cluster.selection.rules import Elbow, find_elbow
+from assay.cluster.selection.select import ClusterSelection, select_k
+from assay.cluster.selection.stability import Stability
+from assay.cluster.spectral.estimator import SpectralClustering
+from assay.homes import publish
 
 __all__ = [
     "DBSCAN",
@@ -124,3 +140,5 @@ __all__ = [
     "within_dissimilarity",
     "within_inertia",
 ]
+
+publish(globals())

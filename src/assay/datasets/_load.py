@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.datasets._law import Sample
-from assay.datasets._regression_law import RegressionLaw
+from assay.datasets._linear_law import RegressionLaw
 from assay.datasets._requirements import Array, integer_between, number_at_least
 from assay.randomness import RandomState, generator
 

@@ -5,79 +5,90 @@ library; `pictures` is the `functools.singledispatch` function behind it, on whi
 class can be registered.
 """
 
-from assay.display import (  # noqa: F401  (each registers its pictures)
-    _bicluster,
-    _centers,
-    _classification,
-    _cluster,
-    _convex_clusters,
-    _density_clusters,
-    _features,
-    _hierarchy,
-    _kernel,
-    _linear,
-    _overlap,
-    _reduced_rank,
-    _sparse,
-    _spectral,
-)
-from assay.display._bicluster import (
+from assay.display import kernel_machines as _kernel  # noqa: F401  (registers its pictures)
+from assay.display.base import Display
+from assay.display.classes import pictures as _classification  # noqa: F401  (registers its pictures)
+from assay.display.classes.confusion import ConfusionDisplay
+from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
+from assay.display.classes.line import ClassLineDisplay
+from assay.display.classes.map import ClassMapDisplay
+from assay.display.classes.pictures import HistoryDisplay
+from assay.display.classes.posterior import PosteriorDisplay, plot_posterior
+from assay.display.classes.probability import ClassProbabilityDisplay
+from assay.display.cluster import bicluster as _bicluster  # noqa: F401  (registers its pictures)
+from assay.display.cluster import centers as _centers  # noqa: F401  (registers its pictures)
+from assay.display.cluster import convex as _convex_clusters  # noqa: F401  (registers its pictures)
+from assay.display.cluster import density as _density_clusters  # noqa: F401  (registers its pictures)
+from assay.display.cluster import hierarchy as _hierarchy  # noqa: F401  (registers its pictures)
+from assay.display.cluster import overlap as _overlap  # noqa: F401  (registers its pictures)
+from assay.display.cluster import pictures as _cluster  # noqa: F401  (registers its pictures)
+from assay.display.cluster import spectral as _spectral  # noqa: F401  (registers its pictures)
+from assay.display.cluster.bicluster import (
     BiclusterFitDisplay,
     BiclusterMatrixDisplay,
     BiclusterValuesDisplay,
 )
-from assay.display._center_table import CentersDisplay
-from assay.display._centers import MembershipsDisplay
-from assay.display._class_curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
-from assay.display._class_line import ClassLineDisplay
-from assay.display._class_map import ClassMapDisplay
-from assay.display._class_probability import ClassProbabilityDisplay
-from assay.display._classification import HistoryDisplay
-from assay.display._cluster import IterationsDisplay, SplitTreeDisplay
-from assay.display._cluster_map import ClusterMapDisplay
-from assay.display._cluster_traces import BatchesDisplay, ConvergenceDisplay, RestartsDisplay
-from assay.display._coefficients import ClassCoefficientsDisplay, CoefficientsDisplay
-from assay.display._color_quantization import ColorQuantizationDisplay, plot_color_quantization
-from assay.display._confusion import ConfusionDisplay
-from assay.display._convex import (
+from assay.display.cluster.center_table import CentersDisplay
+from assay.display.cluster.centers import MembershipsDisplay
+from assay.display.cluster.color_quantization import ColorQuantizationDisplay, plot_color_quantization
+from assay.display.cluster.convex import CentroidMapDisplay, ClusterPathDisplay, FusionTreeDisplay
+from assay.display.cluster.dendrogram import DendrogramDisplay
+from assay.display.cluster.density import ClusterSizesDisplay, DensityMapDisplay
+from assay.display.cluster.density_curves import KDistanceDisplay, ReachabilityDisplay
+from assay.display.cluster.density_tree import CondensedTreeDisplay
+from assay.display.cluster.hierarchy import HeightsDisplay, InertiaDisplay
+from assay.display.cluster.kmeans_figures import (
+    FrontiersDisplay,
+    InitsDisplay,
+    plot_cluster_frontiers,
+    plot_inits,
+)
+from assay.display.cluster.map import ClusterMapDisplay
+from assay.display.cluster.overlap import OverlapErrorsDisplay, OverlapLoadingsDisplay
+from assay.display.cluster.partition import PartitionDisplay, plot_partition
+from assay.display.cluster.pictures import IterationsDisplay, SplitTreeDisplay
+from assay.display.cluster.selection import ElbowDisplay, SelectionOfKDisplay
+from assay.display.cluster.selection_evidence import (
+    BreakpointsDisplay,
+    EigengapDisplay,
+    ReferenceInertiasDisplay,
+    plot_elbow,
+    plot_selection,
+)
+from assay.display.cluster.silhouette import SilhouetteDisplay, plot_silhouette, plot_silhouettes
+from assay.display.cluster.spectral import EigenvectorsDisplay, EmbeddingDisplay, SpectrumDisplay
+from assay.display.cluster.spectral_graph import GraphDisplay
+from assay.display.cluster.traces import BatchesDisplay, ConvergenceDisplay, RestartsDisplay
+from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
+from assay.display.linear import features as _features  # noqa: F401  (registers its pictures)
+from assay.display.linear import pictures as _linear  # noqa: F401  (registers its pictures)
+from assay.display.linear import reduced_rank as _reduced_rank  # noqa: F401  (registers its pictures)
+from assay.display.linear import sparse as _sparse  # noqa: F401  (registers its pictures)
+from assay.display.linear.coefficients import ClassCoefficientsDisplay, CoefficientsDisplay
+from assay.display.linear.features import (
+    CurveDisplay,
+    EffectsDisplay,
+    FeatureCoefficientsDisplay,
+    FeatureFunctionsDisplay,
+)
+from assay.display.linear.images import ImagesDisplay, plot_images
+from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
+from assay.display.linear.reduced_rank import CoefficientMatrixDisplay, SingularValuesDisplay
+from assay.display.linear.sparse import SelectionDisplay, SparsePathDisplay
+from assay.display.optimize.functions import ChordDisplay, LossCurvesDisplay, plot_chord, plot_loss_curves
+from assay.display.optimize.problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
+from assay.display.optimize.sets import (
     ConvexPicture,
     ConvexSetDisplay,
     SeparabilityDisplay,
     plot_convex_set,
     plot_separability,
 )
-from assay.display._convex_clusters import CentroidMapDisplay, ClusterPathDisplay, FusionTreeDisplay
-from assay.display._convex_functions import ChordDisplay, LossCurvesDisplay, plot_chord, plot_loss_curves
-from assay.display._convex_problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
-from assay.display._dendrogram import DendrogramDisplay
-from assay.display._density_clusters import ClusterSizesDisplay, DensityMapDisplay
-from assay.display._density_curves import KDistanceDisplay, ReachabilityDisplay
-from assay.display._density_tree import CondensedTreeDisplay
-from assay.display._display import Display
-from assay.display._features import (
-    CurveDisplay,
-    EffectsDisplay,
-    FeatureCoefficientsDisplay,
-    FeatureFunctionsDisplay,
-)
-from assay.display._hierarchy import HeightsDisplay, InertiaDisplay
-from assay.display._images import ImagesDisplay, plot_images
-from assay.display._kernel import KernelCurveDisplay, KernelWeightsDisplay
-from assay.display._kmeans_figures import (
-    FrontiersDisplay,
-    InitsDisplay,
-    plot_cluster_frontiers,
-    plot_inits,
-)
-from assay.display._linear import LeaveOneOutDisplay, PathDisplay
-from assay.display._overlap import OverlapErrorsDisplay, OverlapLoadingsDisplay
-from assay.display._partition import PartitionDisplay, plot_partition
-from assay.display._posterior import PosteriorDisplay, plot_posterior
-from assay.display._predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display._principal_plane import PrincipalPlaneDisplay, plot_principal_plane
-from assay.display._reduced_rank import CoefficientMatrixDisplay, SingularValuesDisplay
-from assay.display._registry import Pictures, kinds, pictures, plot
-from assay.display._risk_curves import (
+from assay.display.plane import PrincipalPlaneDisplay, plot_principal_plane
+from assay.display.registry import Pictures, kinds, pictures, plot
+from assay.display.style import house_style, require_matplotlib
+from assay.display.theory import (
     DimensionFreeDisplay,
     OverfittingDisplay,
     PenaltyErrorDisplay,
@@ -86,14 +97,7 @@ from assay.display._risk_curves import (
     plot_overfitting,
     plot_penalty_error,
 )
-from assay.display._selection_curves import ElbowDisplay, SelectionOfKDisplay
-from assay.display._selection_evidence import BreakpointsDisplay, EigengapDisplay, ReferenceInertiasDisplay
-from assay.display._selection_of_k import plot_elbow, plot_selection
-from assay.display._silhouette import SilhouetteDisplay, plot_silhouette, plot_silhouettes
-from assay.display._sparse import SelectionDisplay, SparsePathDisplay
-from assay.display._spectral import EigenvectorsDisplay, EmbeddingDisplay, SpectrumDisplay
-from assay.display._spectral_graph import GraphDisplay
-from assay.display._style import house_style, require_matplotlib
+from assay.homes import publish
 
 __all__ = [
     "BatchesDisplay",
@@ -200,3 +204,5 @@ __all__ = [
     "plot_silhouettes",
     "require_matplotlib",
 ]
+
+publish(globals())

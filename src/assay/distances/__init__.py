@@ -7,6 +7,7 @@ from assay.distances._matrix import condensed_distances, distance_matrix
 from assay.distances._metrics import METRICS, Metric, check_metric, metric_domain
 from assay.distances._search import Nearest, Neighborhoods, NeighborSearch
 from assay.distances._spanning import SpanningTree, euclidean_spanning_tree, spanning_tree
+from assay.homes import publish
 
 __all__ = [
     "METRICS",
@@ -23,3 +24,5 @@ __all__ = [
     "metric_domain",
     "spanning_tree",
 ]
+
+publish(globals())

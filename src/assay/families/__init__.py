@@ -16,6 +16,7 @@ from assay.families._families import (
 )
 from assay.families._linked import LinkedFamily
 from assay.families._links import LINKS, Link, link
+from assay.homes import publish
 
 __all__ = [
     "FAMILIES",
@@ -33,3 +34,5 @@ __all__ = [
     "Tweedie",
     "link",
 ]
+
+publish(globals())

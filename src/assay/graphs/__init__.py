@@ -51,6 +51,7 @@ from assay.graphs._spanning_tree import (
 from assay.graphs._spectrum import Spectrum, find_minor_eigenpairs, minor_eigenpairs
 from assay.graphs._suggest import Neighbors, grow_neighbors, suggest_epsilon, suggest_knn, suggest_sigma
 from assay.graphs._weights import as_weights, degrees, with_loops_where_alone
+from assay.homes import publish
 
 __all__ = [
     "LAPLACIANS",
@@ -103,3 +104,5 @@ __all__ = [
     "volume",
     "with_loops_where_alone",
 ]
+
+publish(globals())

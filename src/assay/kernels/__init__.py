@@ -1,5 +1,6 @@
 """Kernels: symmetric functions of two rows, and the matrices they make."""
 
+from assay.homes import publish
 from assay.kernels._bilinear import Bilinear
 from assay.kernels._custom import Custom
 from assay.kernels._definiteness import Definiteness, check_psd, is_psd
@@ -33,3 +34,5 @@ __all__ = [
     "kernel",
     "mirror_upper",
 ]
+
+publish(globals())

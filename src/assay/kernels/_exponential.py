@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from assay.kernels._kernel import Kernel
 from assay.kernels._kernel_loops import scaled_exponential
 from assay.kernels._monomials import exponential_features
-from assay.kernels._products import Matrix, as_matrix, inner, squared_norms
-from assay.kernels._scale import POSITIVE_OR_DEFAULT, require
+from assay.kernels._products import POSITIVE_OR_DEFAULT, Matrix, as_matrix, inner, require, squared_norms
 from assay.kernels._tiles import Fill
 
 

@@ -8,12 +8,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernels._distances import distance_tiles
 from assay.kernels._kernel import Kernel
 from assay.kernels._kernel_loops import scaled_exponential
 from assay.kernels._monomials import exponential_features
-from assay.kernels._products import Matrix, as_matrix, squared_norms
-from assay.kernels._scale import POSITIVE_OR_DEFAULT, require, scale_from_width
+from assay.kernels._products import (
+    POSITIVE_OR_DEFAULT,
+    Matrix,
+    as_matrix,
+    distance_tiles,
+    require,
+    scale_from_width,
+    squared_norms,
+)
 from assay.kernels._tiles import Fill
 
 

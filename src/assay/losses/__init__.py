@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.homes import publish
 from assay.losses._absolute import Absolute, Huber, Quantile
 from assay.losses._counts import NegativeBinomial, Poisson
 from assay.losses._cumulative import CumulativeResponse, Probit
@@ -46,3 +47,5 @@ __all__ = [
     "loss",
     "softmax",
 ]
+
+publish(globals())

@@ -12,8 +12,7 @@ from scipy import special
 
 from assay import parameters
 from assay.losses._log_link import LogLinkLoss
-from assay.losses._loss import require
-from assay.losses._stable import exponential, negative_entropy, softplus
+from assay.losses._loss import exponential, negative_entropy, require, softplus
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.losses._constants import weighted_mean
-from assay.losses._loss import Loss
+from assay.losses._loss import Loss, increasing_root, negative_entropy, weighted_mean
 from assay.losses._margin import MarginLoss
 from assay.losses._responses import RESPONSES, Response, is_log_concave, response_of
-from assay.losses._stable import increasing_root, negative_entropy
 from assay.randomness import RandomState, generator
 
 _NORMAL = RESPONSES["normal"].positive

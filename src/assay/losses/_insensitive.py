@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.losses._constants import piecewise_linear_root, weighted_quantile, weights_of
-from assay.losses._loss import Loss, require
+from assay.losses._loss import Loss, piecewise_linear_root, require, weighted_quantile, weights_of
 
 
 @dataclass(frozen=True, slots=True)

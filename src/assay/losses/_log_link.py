@@ -8,9 +8,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses._constants import weighted_mean
-from assay.losses._loss import Loss
-from assay.losses._stable import exponential
+from assay.losses._loss import Loss, exponential, weighted_mean
 
 
 class LogLinkLoss(Loss):

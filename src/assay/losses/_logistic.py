@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.losses._constants import weighted_mean
-from assay.losses._loss import Loss, require
+from assay.losses._loss import Loss, exponential, negative_entropy, require, softplus, weighted_mean
 from assay.losses._margin import MarginLoss, logit
-from assay.losses._stable import exponential, negative_entropy, softplus
 from assay.parameters import Domain
 
 _BASE = Domain(

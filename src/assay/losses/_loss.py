@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from assay import parameters
 from assay.parameters import Domain
@@ -74,3 +77,86 @@ def require(owner: object, name: str, domain: Domain) -> None:
     value: Any = getattr(owner, name)
     if not domain.contains(value):
         raise parameters.refusal(type(owner).__name__, name, domain.words, value)
+
+
+# Constants that minimise a sum of losses: weighted means, quantiles and roots of piecewise linear slopes.
+
+
+def weights_of(y: NDArray, sample_weight: NDArray | None) -> NDArray:
+    """The weights as floats, ones when there are none."""
+    return np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+
+
+def weighted_mean(y: NDArray, sample_weight: NDArray | None) -> float:
+    """Σ s_i y_i / Σ s_i."""
+    return float(np.average(np.asarray(y, dtype=float), weights=sample_weight))
+
+
+def weighted_quantile(y: NDArray, sample_weight: NDArray | None, level: float) -> float:
+    """Middle of the set with at most `level` of the weight below and at most 1 − `level` above."""
+    values, weight = np.asarray(y, dtype=float), weights_of(y, sample_weight)
+    values, weight = values[weight > 0], weight[weight > 0]
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weight[order])
+    share, last = below / below[-1] - level, len(values) - 1
+    rounding = 8 * np.finfo(float).eps
+    first = min(int(np.searchsorted(share, -rounding)), last)
+    return float(values[first] + values[min(int(np.searchsorted(share, rounding)), last)]) / 2
+
+
+def piecewise_linear_root(slope: Callable[[float], float], breakpoints: NDArray) -> float:
+    """Middle of the set of zeros of a non-decreasing function that is linear between sorted breakpoints.
+
+    The function is at most 0 at the first breakpoint and at least 0 at the last.
+    """
+
+    def crossing(reached: Callable[[float], bool]) -> float:
+        low, high = -1, len(breakpoints) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(slope(breakpoints[middle])) else (middle, high)
+        if low < 0:
+            return float(breakpoints[0])
+        left, right = slope(breakpoints[low]), slope(breakpoints[high])
+        if left >= right:
+            return float(breakpoints[high])
+        share = np.clip(-left / (right - left), 0.0, 1.0)
+        return float(breakpoints[low] + share * (breakpoints[high] - breakpoints[low]))
+
+    return (crossing(lambda value: value >= 0) + crossing(lambda value: value > 0)) / 2
+
+
+# Elementary functions that neither overflow loudly nor lose digits.
+
+
+def exponential(x: NDArray) -> NDArray:
+    """e^x, inf without a warning beyond the largest float."""
+    with np.errstate(over="ignore"):
+        return np.exp(x)
+
+
+def softplus(x: NDArray) -> NDArray:
+    """log(1 + e^x)."""
+    return np.logaddexp(0, x)
+
+
+def negative_entropy(p: NDArray) -> NDArray:
+    """Give p log p + (1 − p) log(1 − p) on [0, 1] (up to rounding of p), inf outside."""
+    p = np.asarray(p)
+    inside = np.clip(p, 0, 1)
+    rounding = 4 * np.finfo(inside.dtype).eps if inside.dtype.kind == "f" else 0.0
+    value = special.xlogy(inside, inside) + special.xlog1py(1 - inside, -inside)
+    return np.where(np.abs(p - inside) <= rounding, value, np.inf)
+
+
+def increasing_root(
+    function: Callable[[NDArray], NDArray], target: NDArray, low: NDArray, high: NDArray
+) -> NDArray:
+    """Point between `low` and `high` where an increasing function is `target`, by bisection."""
+    for _ in range(1200):  # enough for the whole range of floats; a bracket of ordinary size takes about 60
+        middle = (low + high) / 2
+        if np.all((middle == low) | (middle == high)):
+            break
+        below = function(middle) < target
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2

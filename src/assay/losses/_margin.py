@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses._constants import weighted_mean
-from assay.losses._loss import Loss
+from assay.losses._loss import Loss, weighted_mean
 
 
 class MarginLoss(Loss):

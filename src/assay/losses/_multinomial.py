@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.losses._constants import weights_of
-from assay.losses._loss import Loss
+from assay.losses._loss import Loss, weights_of
 
 
 def logsumexp(scores: NDArray, axis: int = -1) -> NDArray:

@@ -13,8 +13,7 @@ from scipy import special
 from assay import parameters
 from assay.losses._counts import Poisson
 from assay.losses._log_link import LogLinkLoss
-from assay.losses._loss import require
-from assay.losses._stable import exponential, increasing_root
+from assay.losses._loss import exponential, increasing_root, require
 from assay.parameters import Domain
 
 _POWER = Domain(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from assay.losses._loss import exponential, softplus
 from assay.losses._margin import logit
-from assay.losses._stable import exponential, softplus
 
 Function = Callable[[NDArray], NDArray]
 

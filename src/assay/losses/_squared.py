@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.losses._constants import weighted_mean
-from assay.losses._loss import Loss, require
+from assay.losses._loss import Loss, require, weighted_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ solution: conjugates and duality gaps, distances to the subdifferential, critica
 
 from __future__ import annotations
 
+from assay.homes import publish
 from assay.penalties._affine_sets import AffineSubspace, HalfSpace, Hyperplane
 from assay.penalties._ball import Ball
 from assay.penalties._box import Box
@@ -74,3 +75,5 @@ __all__ = [
     "norm_inequalities",
     "soft_threshold",
 ]
+
+publish(globals())

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import floating, numbers
 from assay.penalties._convex_set import ConvexSet
+from assay.penalties._penalty import floating, numbers
 
 _PARALLEL = 1e-12
 

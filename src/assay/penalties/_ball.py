@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import check, one_of, real
-from assay.penalties._arguments import floating, numbers
 from assay.penalties._convex_set import ConvexSet
+from assay.penalties._penalty import floating, numbers
 from assay.penalties._simplex import L1Ball
 
 _ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}

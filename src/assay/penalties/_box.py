@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import euclidean, floating, numbers, product, rounding, rows_of
 from assay.penalties._convex_set import ConvexSet
+from assay.penalties._penalty import euclidean, floating, numbers, product, rounding, rows_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

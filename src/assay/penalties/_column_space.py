@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import floating, numbers
 from assay.penalties._convex_set import ConvexSet
+from assay.penalties._penalty import floating, numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import euclidean, floating, non_negative, numbers
 from assay.penalties._l1 import l1_residual, soft_threshold
+from assay.penalties._penalty import euclidean, floating, non_negative, numbers
 
 
 def _check_step(owner: str, step: Any, limit: float, formula: str) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import floating
 from assay.penalties._convex_set import Cone
+from assay.penalties._penalty import floating
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import floating
+from assay.penalties._penalty import floating
 
 if TYPE_CHECKING:
     from assay.penalties._affine_sets import Hyperplane

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import (
+from assay.penalties._l1 import l1_residual, soft_threshold
+from assay.penalties._penalty import (
     bounds,
     columns_of,
     euclidean,
@@ -20,7 +21,6 @@ from assay.penalties._arguments import (
     rounding,
     rows_of,
 )
-from assay.penalties._l1 import l1_residual, soft_threshold
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,16 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import (
-    bounds,
-    euclidean,
-    floating,
-    non_negative,
-    product,
-    quotient,
-    rounding,
-)
 from assay.penalties._groups import Partition, checked, group_weights, partition
+from assay.penalties._penalty import bounds, euclidean, floating, non_negative, product, quotient, rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import non_negative
+from assay.penalties._penalty import non_negative
 
 
 class Partition(NamedTuple):

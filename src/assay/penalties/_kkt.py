@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._arguments import numbers
+from assay.penalties._penalty import numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import (
+from assay.penalties._penalty import (
     bounds,
     columns_of,
     euclidean,

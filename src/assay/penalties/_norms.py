@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates
 from assay.parameters import refusal
-from assay.penalties._arguments import floating, rounding
+from assay.penalties._penalty import floating, rounding
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import floating, non_negative, rounding
+from assay.penalties._penalty import floating, non_negative, rounding
 
 
 @dataclass(frozen=True, slots=True)

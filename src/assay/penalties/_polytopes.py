@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from assay.parameters import refusal
-from assay.penalties._arguments import floating, numbers
 from assay.penalties._convex_set import ConvexSet
+from assay.penalties._penalty import floating, numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

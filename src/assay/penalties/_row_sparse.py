@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import (
+from assay.penalties._group_l2 import group_shrinkage
+from assay.penalties._penalty import (
     bounds,
     euclidean,
     floating,
@@ -18,7 +19,6 @@ from assay.penalties._arguments import (
     rounding,
     rows_of,
 )
-from assay.penalties._group_l2 import group_shrinkage
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._arguments import bounds, euclidean, floating, non_negative, product, ratio, rounding
 from assay.penalties._group_l2 import group_shrinkage
 from assay.penalties._groups import Partition, checked, group_weights, partition
 from assay.penalties._l1 import l1_residual, soft_threshold
+from assay.penalties._penalty import bounds, euclidean, floating, non_negative, product, ratio, rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,160 +1,24 @@
-"""Solvers: pure functions from rows and arrays to a result."""
+"""Solvers: what the estimators run on, as pure functions from rows and vocabulary to a result."""
 
 from __future__ import annotations
 
-from assay.solvers._adaptive import (
-    AdaDeltaState,
-    AdamState,
-    Adaptive,
-    Method,
-    OnlineProblem,
-    SquaresState,
-    adadelta,
-    adagrad,
-    adam,
-    adam_counterexample,
-    adaptive_descent,
-    plain,
-    rmsprop,
+from assay.homes import publish
+from assay.solvers.least_squares.direct import (
+    Solution,
+    by_cholesky,
+    by_dual,
+    by_triangle,
+    minimum_norm,
+    triangle,
 )
-from assay.solvers._atom_list import (
-    absolute_power,
-    exponential,
-    largest_entry,
-    linear_form,
-    log_sum_exp,
-    logistic_atom,
-    negative_log,
-    negative_power,
-    norm_atom,
-    quadratic_form,
-    square,
-)
-from assay.solvers._atoms import (
-    Expression,
-    composition,
-    partial_infimum,
-    pointwise_maximum,
-)
-from assay.solvers._bounds import (
-    Plan,
-    accelerated_rate,
-    averaged_stochastic_plan,
-    averaged_stochastic_rate,
-    convex_rate,
-    descent_lemma,
-    distance_never_grows,
-    inexact_rate,
-    linear_rate,
-    optimal_step_rate,
-    projected_plan,
-    projected_rate,
-    smooth_rate,
-    stochastic_plan,
-    stochastic_rate,
-    strongly_convex_rate,
-)
-from assay.solvers._checks import (
-    Check,
-    check_chord,
-    check_cocoercivity,
-    check_convexity,
-    check_hessian,
-    check_lipschitz_gradient,
-    check_minimiser,
-    check_monotone_gradient,
-    check_projection,
-    check_slopes,
-    check_smoothness,
-    check_strong_convexity,
-    check_tangent,
-    estimate_smoothness,
-    estimate_strong_convexity,
-    gap_bound,
-    jensen_gap,
-)
-from assay.solvers._combinations import caratheodory
-from assay.solvers._coordinate_descent import CoordinateDescent, coordinate_descent
-from assay.solvers._descent import by_conjugate_gradient, by_gradient_descent
-from assay.solvers._dual_ascent import (
-    DualSolution,
-    duality_counterexample,
-    solve_dual,
-)
-from assay.solvers._dual_value import DualValue, dual_value, duality_gap
-from assay.solvers._duality import (
-    ProgramSolution,
-    Slater,
-    program_certificates,
-    slater_point,
-    solve_program,
-)
-from assay.solvers._frank_wolfe import (
-    FrankWolfe,
-    frank_wolfe,
-    frank_wolfe_certificates,
-    frank_wolfe_rate,
-)
-from assay.solvers._gradient import (
-    Descent,
-    Projected,
-    accelerated_gradient,
-    gradient_descent,
-    inexact_descent,
-    projected_gradient,
-)
-from assay.solvers._hull import (
-    HullMembership,
-    LinearMinimum,
-    Separation,
-    hull_membership,
-    linear_minimum,
-    separating_hyperplane,
-)
-from assay.solvers._infimum import (
-    InfimumStatus,
-    infimum_status,
-    logistic_infimum,
-)
-from assay.solvers._interior import (
-    equality_quadratic,
-)
-from assay.solvers._least_squares import Solution, by_cholesky, by_dual, by_triangle, minimum_norm
-from assay.solvers._linear_program import (
-    LinearProgram,
-    linear_program,
-)
-from assay.solvers._moments import Moments, augmented_rows, moments
-from assay.solvers._newton import (
-    Eigenpair,
-    Newton,
-    newton,
-    power_iteration,
-    rayleigh_quotient,
-)
-from assay.solvers._objective import (
-    Smooth,
-    kernel_ridge_objective,
-    least_squares_objective,
-    logistic_objective,
-    quadratic,
-)
-from assay.solvers._program import (
-    ConvexProgram,
-    Supremum,
-    kkt_report,
-)
-from assay.solvers._proximal import (
-    Composite,
-    proximal_gradient,
-    proximal_newton,
-)
-from assay.solvers._proximal_rows import ProximalFit, proximal_rows
-from assay.solvers._quasi_newton import QuasiNewton, quasi_newton
-from assay.solvers._risk import PenalisedRisk, penalised_risk
-from assay.solvers._risk_solvers import Solver
-from assay.solvers._row_gap import row_duality_gap
-from assay.solvers._row_losses import (
+from assay.solvers.least_squares.iterative import by_conjugate_gradient, by_gradient_descent
+from assay.solvers.least_squares.moments import Moments, augmented_rows, moments
+from assay.solvers.separation import Separability, separability
+from assay.solvers.smooth.fit import SmoothFit, fit_smooth, newton_direction
+from assay.solvers.smooth.gap import row_duality_gap
+from assay.solvers.smooth.proximal import ProximalFit, proximal_rows
+from assay.solvers.smooth.quasi_newton import QuasiNewton, quasi_newton
+from assay.solvers.smooth.row_losses import (
     LikelihoodRows,
     LogisticRows,
     PoissonRows,
@@ -162,220 +26,47 @@ from assay.solvers._row_losses import (
     RowTerms,
     SoftmaxRows,
 )
-from assay.solvers._row_risk import (
-    Measured,
-    RowRisk,
-    Split,
-    row_terms,
-    row_weights,
-    shifted_columns,
-)
-from assay.solvers._separation import (
-    Separability,
-    separability,
-)
-from assay.solvers._smooth_fit import SmoothFit, fit_smooth, newton_direction
-from assay.solvers._sparse_path import SparseProblem, SparseSolutions, elastic_net_profile, sparse_path
-from assay.solvers._splitting import (
-    Splitting,
-    admm,
-    admm_certificates,
-)
-from assay.solvers._steps import (
-    averaging_step,
-    constant_step,
-    inverse_step,
-    root_step,
-)
-from assay.solvers._stochastic import (
-    NoisyMean,
-    Stochastic,
-    constant_step_floor,
-    gradient_noise,
-    least_squares_rows,
-    logistic_rows,
-    stochastic_descent,
-    stochastic_gradient,
-    unbiased_step,
-)
-from assay.solvers._trace import (
-    Bound,
-    Trace,
-    in_expectation,
-)
-from assay.solvers._triangular import triangle
+from assay.solvers.smooth.row_risk import Measured, RowRisk, Split, row_terms, row_weights, shifted_columns
+from assay.solvers.sparse.path import SparseProblem, SparseSolutions, elastic_net_profile, sparse_path
 
 __all__ = [
-    "AdaDeltaState",
-    "AdamState",
-    "Adaptive",
-    "Bound",
-    "Check",
-    "Composite",
-    "ConvexProgram",
-    "CoordinateDescent",
-    "Descent",
-    "DualSolution",
-    "DualValue",
-    "Eigenpair",
-    "Expression",
-    "FrankWolfe",
-    "HullMembership",
-    "InfimumStatus",
     "LikelihoodRows",
-    "LinearMinimum",
-    "LinearProgram",
     "LogisticRows",
     "Measured",
-    "Method",
     "Moments",
-    "Newton",
-    "NoisyMean",
-    "OnlineProblem",
-    "PenalisedRisk",
-    "Plan",
     "PoissonRows",
-    "ProgramSolution",
-    "Projected",
     "ProximalFit",
     "QuasiNewton",
     "RowLoss",
     "RowRisk",
     "RowTerms",
     "Separability",
-    "Separation",
-    "Slater",
-    "Smooth",
     "SmoothFit",
     "SoftmaxRows",
     "Solution",
-    "Solver",
     "SparseProblem",
     "SparseSolutions",
     "Split",
-    "Splitting",
-    "SquaresState",
-    "Stochastic",
-    "Supremum",
-    "Trace",
-    "absolute_power",
-    "accelerated_gradient",
-    "accelerated_rate",
-    "adadelta",
-    "adagrad",
-    "adam",
-    "adam_counterexample",
-    "adaptive_descent",
-    "admm",
-    "admm_certificates",
     "augmented_rows",
-    "averaged_stochastic_plan",
-    "averaged_stochastic_rate",
-    "averaging_step",
     "by_cholesky",
     "by_conjugate_gradient",
     "by_dual",
     "by_gradient_descent",
     "by_triangle",
-    "caratheodory",
-    "check_chord",
-    "check_cocoercivity",
-    "check_convexity",
-    "check_hessian",
-    "check_lipschitz_gradient",
-    "check_minimiser",
-    "check_monotone_gradient",
-    "check_projection",
-    "check_slopes",
-    "check_smoothness",
-    "check_strong_convexity",
-    "check_tangent",
-    "composition",
-    "constant_step",
-    "constant_step_floor",
-    "convex_rate",
-    "coordinate_descent",
-    "descent_lemma",
-    "distance_never_grows",
-    "dual_value",
-    "duality_counterexample",
-    "duality_gap",
     "elastic_net_profile",
-    "equality_quadratic",
-    "estimate_smoothness",
-    "estimate_strong_convexity",
-    "exponential",
     "fit_smooth",
-    "frank_wolfe",
-    "frank_wolfe_certificates",
-    "frank_wolfe_rate",
-    "gap_bound",
-    "gradient_descent",
-    "gradient_noise",
-    "hull_membership",
-    "in_expectation",
-    "inexact_descent",
-    "inexact_rate",
-    "infimum_status",
-    "inverse_step",
-    "jensen_gap",
-    "kernel_ridge_objective",
-    "kkt_report",
-    "largest_entry",
-    "least_squares_objective",
-    "least_squares_rows",
-    "linear_form",
-    "linear_minimum",
-    "linear_program",
-    "linear_rate",
-    "log_sum_exp",
-    "logistic_atom",
-    "logistic_infimum",
-    "logistic_objective",
-    "logistic_rows",
     "minimum_norm",
     "moments",
-    "negative_log",
-    "negative_power",
-    "newton",
     "newton_direction",
-    "norm_atom",
-    "optimal_step_rate",
-    "partial_infimum",
-    "penalised_risk",
-    "plain",
-    "pointwise_maximum",
-    "power_iteration",
-    "program_certificates",
-    "projected_gradient",
-    "projected_plan",
-    "projected_rate",
-    "proximal_gradient",
-    "proximal_newton",
     "proximal_rows",
-    "quadratic",
-    "quadratic_form",
     "quasi_newton",
-    "rayleigh_quotient",
-    "rmsprop",
-    "root_step",
     "row_duality_gap",
     "row_terms",
     "row_weights",
     "separability",
-    "separating_hyperplane",
     "shifted_columns",
-    "slater_point",
-    "smooth_rate",
-    "solve_dual",
-    "solve_program",
     "sparse_path",
-    "square",
-    "stochastic_descent",
-    "stochastic_gradient",
-    "stochastic_plan",
-    "stochastic_rate",
-    "strongly_convex_rate",
     "triangle",
-    "unbiased_step",
 ]
+
+publish(globals())

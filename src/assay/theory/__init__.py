@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.homes import publish
 from assay.theory._calibration import (
     ClassificationLossCheck,
     NumericalMinimum,
@@ -133,3 +134,5 @@ __all__ = [
     "tie_trap",
     "unlucky_rows",
 ]
+
+publish(globals())

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from assay.optimize import logistic_objective, newton
 from assay.parameters import real, refusal
-from assay.solvers import logistic_objective, newton
 
 Array = NDArray[np.float64]
 

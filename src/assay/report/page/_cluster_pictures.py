@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from assay.display import kinds, plot, plot_selection, plot_silhouette
-from assay.display._style import ACCENT, FAINT_INK, GRID, PALETTE
+from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE
 from assay.report.trials._cluster_comparison import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials._comparison import Candidate, Comparison, final_step
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.display import house_style
-from assay.display._style import ACCENT, FAINT_INK, PALETTE
+from assay.display.style import ACCENT, FAINT_INK, PALETTE
 from assay.report.page._alternative import describe
 from assay.report.page._cluster_pictures import OVERVIEW_CAPTION, draw_overview, of_clusters, overview_size
 from assay.report.page._prediction_pictures import of_classes, of_regression

@@ -6,7 +6,7 @@ import re
 from html import escape
 from itertools import groupby
 
-from assay.display._style import ACCENT, FAINT_INK, GRID, INK, PALETTE
+from assay.display.style import ACCENT, FAINT_INK, GRID, INK, PALETTE
 
 DECIMALS = 2
 """Of a point of the picture, which is less than a pixel wide."""

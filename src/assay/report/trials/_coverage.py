@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.display._class_curves import calibration_curve
+from assay.display.classes.curves import calibration_curve
 
 COVERAGE = 0.9
 """The share of new rows that an interval is meant to hold."""

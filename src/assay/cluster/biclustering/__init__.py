@@ -1,0 +1,1 @@
+"""Clusters of rows and columns at once, and of columns that overlap."""

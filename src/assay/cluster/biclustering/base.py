@@ -1,0 +1,221 @@
+"""What biclusterers share: the whole matrix in memory, and biclusters as rows × columns."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import svd
+from scipy.sparse.linalg import svds
+from sklearn.base import BiclusterMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import rows
+from assay.base import Model
+from assay.cluster.kmeans.estimator import KMeans
+from assay.parameters import Domain
+from assay.rows import MemoryRows
+
+
+class Biclusterer(BiclusterMixin, Model):
+    """Base of estimators that group rows and columns of a matrix together.
+
+    `rows_` and `columns_` mark the members of each bicluster, as in scikit-learn; `get_indices`, `get_shape`
+    and `get_submatrix` come from its mixin.
+    """
+
+    rows_: NDArray
+    columns_: NDArray
+
+    def _open_matrix(self, X: Any) -> MemoryRows:
+        """The matrix of the fit, in memory."""
+        if rows.is_external(X):
+            self._check_parameters()
+            raise ValueError(
+                f"{type(self).__name__} groups pairs of rows and columns together and does not fit on rows "
+                "outside memory: bring a sample of the rows into memory as an array."
+            )
+        data: Any = self._open_rows(X)
+        return data
+
+    def _reopen_matrix(self, X: Any) -> Any:
+        """The matrix that the model was fitted on, for `certify`."""
+        data: Any = self._open_new_rows(X)
+        if data.shape[0] != self.rows_.shape[1]:
+            raise ValueError(
+                f"X has {data.shape[0]} rows but the model was fitted on {self.rows_.shape[1]}; "
+                "certify takes the matrix of the fit."
+            )
+        return data.X
+
+    def _require_clusters(self, shape: tuple[int, int], n_row_clusters: int, n_column_clusters: int) -> None:
+        """Refuse more clusters than there are rows or columns."""
+        if n_row_clusters > shape[0]:
+            raise self._refuse("n_clusters", f"at most the number of rows for rows (n_samples={shape[0]})")
+        if n_column_clusters > shape[1]:
+            raise self._refuse(
+                "n_clusters", f"at most the number of columns for columns (n_features={shape[1]})"
+            )
+
+
+def _is_pair(value: Any) -> bool:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return bool(value >= 1)
+    return (
+        isinstance(value, (tuple, list))
+        and len(value) == 2
+        and all(
+            isinstance(item, (int, np.integer)) and not isinstance(item, bool) and item >= 1 for item in value
+        )
+    )
+
+
+numbers_of_clusters = Domain("an int at least 1, or a pair of them (row clusters, column clusters)", _is_pair)
+
+
+def pair_of(n_clusters: Any) -> tuple[int, int]:
+    """Numbers of row and of column clusters."""
+    if isinstance(n_clusters, (tuple, list)):
+        return int(n_clusters[0]), int(n_clusters[1])
+    return int(n_clusters), int(n_clusters)
+
+
+def checkerboard(
+    row_labels: NDArray, column_labels: NDArray, n_row: int, n_column: int
+) -> tuple[NDArray, NDArray]:
+    """Members of each block of a checkerboard, row clusters first, in scikit-learn's order."""
+    rows_of = np.arange(n_row)[:, np.newaxis] == row_labels
+    columns_of = np.arange(n_column)[:, np.newaxis] == column_labels
+    return np.repeat(rows_of, n_column, axis=0), np.tile(columns_of, (n_row, 1))
+
+
+def by_appearance(labels: NDArray, n_clusters: int) -> tuple[NDArray, NDArray]:
+    """Labels numbered by first members, and the old numbers in the new order; empty clusters come last."""
+    seen, first = np.unique(labels, return_index=True)
+    order = np.concatenate([seen[np.argsort(first)], np.setdiff1d(np.arange(n_clusters), seen)])
+    rank = np.empty(n_clusters, dtype=np.int32)
+    rank[order] = np.arange(n_clusters, dtype=np.int32)
+    return rank[labels], order
+
+
+# Normalised matrices and their leading singular vectors, behind the spectral biclusterings.
+
+
+DENSE_SIDE = 400
+"""Matrices with a shorter side up to this, or of few times the wanted rank, are decomposed whole."""
+
+SUMS_TOLERANCE, MAX_SCALINGS = 1e-8, 2000
+
+
+class Scaled(NamedTuple):
+    """D_r^(-1/2) X D_c^(-1/2) and the two diagonals (0 where a row or column sums to 0)."""
+
+    matrix: Any
+    rows: NDArray
+    columns: NDArray
+
+
+class Singular(NamedTuple):
+    """Leading singular values, in falling order, and vectors as columns."""
+
+    left: NDArray
+    values: NDArray
+    right: NDArray
+
+
+def scaled(X: Any) -> Scaled:
+    """Divide by the roots of the row sums and of the column sums."""
+    rows = _inverse_root(np.asarray(X.sum(axis=1), dtype=np.float64).ravel())
+    columns = _inverse_root(np.asarray(X.sum(axis=0), dtype=np.float64).ravel())
+    if not isinstance(X, np.ndarray):
+        return Scaled(sparse.diags_array(rows) @ X @ sparse.diags_array(columns), rows, columns)
+    return Scaled(rows[:, np.newaxis] * X * columns, rows, columns)
+
+
+def bistochastic(X: NDArray) -> tuple[NDArray, float]:
+    """Scale rows and columns in turn until all rows have one sum and all columns another.
+
+    Returns the matrix and the largest relative deviation of a sum that is left; rows and columns of zeros
+    stay.
+    """
+    matrix, left = X, np.inf
+    for _ in range(MAX_SCALINGS):
+        matrix = scaled(matrix).matrix
+        left = max(_deviation(matrix.sum(axis=1)), _deviation(matrix.sum(axis=0)))
+        if left <= SUMS_TOLERANCE:
+            break
+    return matrix, left
+
+
+def log_interactions(X: NDArray) -> NDArray:
+    """log(1 + x) minus its row, column and overall means (as in a two-way analysis of variance)."""
+    logs = np.log1p(X)
+    result: NDArray = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean()
+    return result
+
+
+def leading_singular(matrix: Any, n_vectors: int, seed: int) -> Singular:
+    """The leading singular triplets; signs are fixed by the largest entry of each left vector."""
+    side = min(matrix.shape)
+    n_vectors = min(n_vectors, side)
+    left: Any
+    values: Any
+    right: Any
+    if side <= DENSE_SIDE or 3 * n_vectors > side:
+        dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        left, values, right = svd(dense, full_matrices=False)
+    else:
+        start = np.random.default_rng(seed).uniform(-1, 1, size=side)
+        left, values, right = svds(matrix, k=n_vectors, v0=start, tol=1e-12)
+        order = np.argsort(-values)
+        left, values, right = left[:, order], values[order], right[order]
+    left, values, right = left[:, :n_vectors], values[:n_vectors], right[:n_vectors].T
+    signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(n_vectors)])
+    signs[signs == 0] = 1.0
+    return Singular(left * signs, values, right * signs)
+
+
+def singular_residual(matrix: Any, found: Singular) -> float:
+    """Largest of ‖A v − σ u‖, ‖Aᵀ u − σ v‖ and of the departure from orthonormal vectors, in units of σ_1."""
+    scale = float(found.values[0]) or 1.0
+    forward = np.linalg.norm(matrix @ found.right - found.left * found.values, axis=0).max()
+    backward = np.linalg.norm(matrix.T @ found.left - found.right * found.values, axis=0).max()
+    identity = np.eye(len(found.values))
+    crossed = max(
+        float(np.abs(found.left.T @ found.left - identity).max()),
+        float(np.abs(found.right.T @ found.right - identity).max()),
+    )
+    return max(float(forward) / scale, float(backward) / scale, crossed)
+
+
+def grouped(points: NDArray, n_clusters: int, n_init: int, seed: int) -> tuple[NDArray, float]:
+    """k-means labels of points, iterated to the end, and the inertia."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points: clusters stay empty
+        model = KMeans(n_clusters, n_init=n_init, tol=0.0, random_state=seed).fit(
+            np.ascontiguousarray(points)
+        )
+    return np.asarray(model.labels_), float(model.inertia_)
+
+
+def assignment_excess(points: NDArray, labels: NDArray) -> float:
+    """What points would gain, in squared distance over the scatter, in the cluster of the nearest mean."""
+    used, inverse = np.unique(labels, return_inverse=True)
+    means = np.array([points[labels == label].mean(axis=0) for label in used])
+    squares = ((points[:, np.newaxis] - means) ** 2).sum(axis=2)
+    scatter = float(((points - points.mean(axis=0)) ** 2).sum())
+    excess = float((squares[np.arange(len(points)), inverse] - squares.min(axis=1)).sum())
+    return excess / scatter if scatter > 0 else 0.0
+
+
+def _inverse_root(sums: NDArray) -> NDArray:
+    result: NDArray = np.where(sums > 0, 1.0 / np.sqrt(np.where(sums > 0, sums, 1.0)), 0.0)
+    return result
+
+
+def _deviation(sums: NDArray) -> float:
+    filled = sums[sums > 0]
+    return float(np.abs(filled / filled.mean() - 1.0).max(initial=0.0))

@@ -1,0 +1,325 @@
+"""Checkerboard biclustering."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.base import IterativeModel, Watch
+from assay.certificates import Certificate, Certificates
+from assay.cluster.biclustering.alternation import (
+    Alternation,
+    alternate,
+    block_values,
+    label_costs,
+    random_labels,
+)
+from assay.cluster.biclustering.base import (
+    Biclusterer,
+    by_appearance,
+    checkerboard,
+    numbers_of_clusters,
+    pair_of,
+)
+from assay.cluster.kmeans.estimator import KMeans
+from assay.parameters import Domain
+from assay.randomness import RandomState, generator, spawn
+
+SOURCE = "Wei §10.2.3"
+
+
+class BlockBiclustering(Biclusterer, IterativeModel):
+    """Rows and columns in clusters, so that the matrix is a checkerboard of constant blocks.
+
+    Minimises over row labels k(i), column labels r(j) and block values μ
+
+        ½ Σ_ij (x_ij − μ_{k(i) r(j)})² + λ Σ_kr |μ_kr|
+
+    by alternation: row labels, column labels and block values in turn, each exactly (values are block means,
+    soft-thresholded at λ over the entries of the block). Not convex: the best of `n_init` starts is kept.
+
+    Assumes: entries on one scale, with a mean that is constant on each block and noise of equal variance; the
+    numbers of row and column clusters are given.
+
+    Certificates: the objective never rises, every row and every column is in its best cluster, block values
+    are minimisers; `certify` adds a lower bound on every checkerboard from the singular values.
+
+    Parameters
+    ----------
+    n_clusters : int or pair of ints, default=2
+        Numbers of row and of column clusters; one int stands for both.
+    penalty_strength : float, default=0.0
+        λ: blocks with a mean of at most λ over their number of entries become 0. Centre the matrix first if 0
+        means nothing in it.
+    n_init : int, default=10
+        Number of starts: the first from k-means of the rows and of the columns, the others at random.
+    max_iter : int, default=300
+        Largest number of passes of a start.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the starts come from.
+
+    Attributes
+    ----------
+    row_labels_, column_labels_ : arrays of int32 of shape (n_samples,) and (n_features,)
+        Cluster of each row and of each column, numbered by first members.
+    rows_, columns_ : arrays of bool of shape (n_biclusters, n_samples) and (n_biclusters, n_features)
+        Members of each block, row clusters first.
+    block_values_ : array of shape (n_row_clusters, n_column_clusters)
+        μ.
+    objective_ : float
+        Value of the criterion.
+    objective_trace_ : array
+        Its value after each half-step of the best start.
+    restart_objectives_ : array of shape (n_init,)
+        Value that each start reached.
+    n_iter_ : int
+        Passes of the best start.
+    converged_ : bool
+        Whether its labels stayed.
+    optimality_ : float
+        What moving single rows and columns to their best clusters would gain, over the sum of squares.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import BlockBiclustering
+    >>> X = np.array([[9.0, 1.0, 9.0, 1.0], [2.0, 5.0, 2.0, 5.0], [9.0, 1.0, 9.0, 1.0]])
+    >>> model = BlockBiclustering(2, random_state=0).fit(X)
+    >>> model.row_labels_, model.column_labels_
+    (array([0, 1, 0], dtype=int32), array([0, 1, 0, 1], dtype=int32))
+    >>> model.block_values_
+    array([[9., 1.],
+           [2., 5.]])
+
+    References
+    ----------
+    Wei §10.2.3. Hartigan (1972), direct clustering. Tan & Witten (2014), sparse biclustering.
+    """
+
+    _accepts_sparse: ClassVar[bool] = False
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": numbers_of_clusters,
+        "penalty_strength": parameters.real(at_least=0.0),
+        "n_init": parameters.integer(at_least=1),
+        "max_iter": parameters.integer(at_least=1),
+        "random_state": parameters.random_state,
+    }
+
+    def __init__(
+        self,
+        n_clusters: Any = 2,
+        *,
+        penalty_strength: float = 0.0,
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.penalty_strength = penalty_strength
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> BlockBiclustering:
+        """Find the row and column clusters.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The matrix, in memory.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : BlockBiclustering
+        """
+        data = self._open_matrix(X)
+        shape = pair_of(self.n_clusters)
+        self._require_clusters(data.shape, *shape)
+        matrix = data.X.astype(np.float64)
+        watch = self._watch_fit(X, n_runs=self.n_init, max_iter=self.max_iter)
+        best: Alternation | None = None
+        reached = np.empty(self.n_init)
+        for run, (row_labels, column_labels) in enumerate(self._starts(matrix, shape)):
+            with watch.run():
+                result = self._run(matrix, row_labels, column_labels, shape, watch)
+            reached[run] = result.trace[-1]
+            # Starts that reach the same labels differ by rounding: the first of them is kept.
+            if best is None or reached[run] < best.trace[-1] - 1e-9 * abs(best.trace[-1]):
+                best = result
+        assert best is not None
+        self._conclude(matrix, data.dtype, best, shape)
+        self.restart_objectives_ = reached
+        watch.finish()
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the matrix of the fit, with a lower bound on any objective.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The matrix that the model was fitted on.
+        y, sample_weight : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the matrix alone.
+        """
+        matrix = np.asarray(self._reopen_matrix(X), dtype=np.float64)
+        rank = min(pair_of(self.n_clusters))
+        tail = 0.5 * float((np.linalg.svd(matrix, compute_uv=False)[rank:] ** 2).sum())
+        scale = float((matrix**2).sum()) or 1.0
+        bound = Certificate(
+            "No checkerboard of this size has an objective below the singular values beyond its rank.",
+            "objective over the sum of squares",
+            value=self._measured_objective(matrix) / scale,
+            relation=">=",
+            bound=tail / scale,
+            tolerance=1e-12,
+            trivial=0.0,
+            source="Eckart & Young; " + SOURCE,
+        )
+        return Certificates([*self._measure(matrix), bound])
+
+    def _starts(self, matrix: NDArray, shape: tuple[int, int]) -> Iterator[tuple[NDArray, NDArray]]:
+        for run, random in enumerate(spawn(self.random_state, self.n_init)):
+            if run == 0:
+                seeds = [int(seed) for seed in generator(random).integers(2**31, size=2)]
+                yield _kmeans_labels(matrix, shape[0], seeds[0]), _kmeans_labels(matrix.T, shape[1], seeds[1])
+            else:
+                yield (
+                    random_labels(matrix.shape[0], shape[0], random),
+                    random_labels(matrix.shape[1], shape[1], random),
+                )
+
+    def _run(
+        self,
+        matrix: NDArray,
+        row_labels: NDArray,
+        column_labels: NDArray,
+        shape: tuple[int, int],
+        watch: Watch,
+    ) -> Alternation:
+        return alternate(
+            matrix,
+            row_labels,
+            column_labels,
+            shape,
+            penalty=self.penalty_strength,
+            max_iter=self.max_iter,
+            stop=lambda rows, columns, values, n_iter: watch.iteration(
+                lambda: {
+                    "row_labels_": rows,
+                    "column_labels_": columns,
+                    "block_values_": values,
+                    "n_iter_": n_iter,
+                }
+            ),
+        )
+
+    def _conclude(self, matrix: NDArray, dtype: Any, best: Alternation, shape: tuple[int, int]) -> None:
+        self.row_labels_, row_order = by_appearance(best.row_labels, shape[0])
+        self.column_labels_, column_order = by_appearance(best.column_labels, shape[1])
+        self.rows_, self.columns_ = checkerboard(self.row_labels_, self.column_labels_, *shape)
+        self.block_values_ = best.values[row_order][:, column_order].astype(dtype)
+        self.objective_trace_ = np.array(best.trace)
+        self.objective_ = self._measured_objective(matrix)
+        self.n_iter_, self.converged_ = best.n_iter, best.converged
+        self.optimality_ = sum(self._excesses(matrix))
+        self.certificates_ = self._measure(matrix)
+        filled = (len(np.unique(self.row_labels_)), len(np.unique(self.column_labels_)))
+        if filled != shape:
+            warnings.warn(
+                f"Only {filled[0]} of the {shape[0]} row clusters and {filled[1]} of the {shape[1]} column "
+                "clusters of BlockBiclustering have members. Take fewer clusters, or a larger n_init.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if not self.converged_ and self.n_iter_ == self.max_iter:
+            warnings.warn(
+                f"BlockBiclustering did not converge in max_iter={self.max_iter} passes. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _measured_objective(self, matrix: NDArray) -> float:
+        values = np.asarray(self.block_values_, dtype=np.float64)
+        fitted = values[self.row_labels_][:, self.column_labels_]
+        return float(0.5 * ((matrix - fitted) ** 2).sum() + self.penalty_strength * np.abs(values).sum())
+
+    def _excesses(self, matrix: NDArray) -> tuple[float, float]:
+        """What moving rows, and columns, to their best clusters would gain, over the sum of squares."""
+        scale = float((matrix**2).sum()) or 1.0
+        values = np.asarray(self.block_values_, dtype=np.float64)
+        row_costs = label_costs(matrix, self.column_labels_, values)
+        column_costs = label_costs(matrix.T, self.row_labels_, values.T)
+        return _excess(row_costs, self.row_labels_) / scale, _excess(
+            column_costs, self.column_labels_
+        ) / scale
+
+    def _measure(self, matrix: NDArray) -> Certificates:
+        scale = float((matrix**2).sum()) or 1.0
+        shape = pair_of(self.n_clusters)
+        blocks = block_values(matrix, self.row_labels_, self.column_labels_, shape, self.penalty_strength)
+        largest = float(np.abs(blocks.means).max()) or 1.0
+        away = float(np.abs(self.block_values_ - blocks.values).max()) / largest
+        rounding = float(np.finfo(self.block_values_.dtype).eps)
+        rows, columns = self._excesses(matrix)
+        rises = np.diff([*self.objective_trace_, self._measured_objective(matrix)])
+        claims = [
+            (
+                "The objective never rises, from one half-step to the next and to the final measurement.",
+                "largest rise of the objective",
+                max(float(rises.max(initial=0.0)), 0.0) / scale,
+                1e-11 + 4.0 * rounding**2,
+            ),
+            (
+                "Every row is in the cluster that fits it best.",
+                "gain from moving rows",
+                rows,
+                4e-12 + rounding,
+            ),
+            (
+                "Every column is in the cluster that fits it best.",
+                "gain from moving columns",
+                columns,
+                4e-12 + rounding,
+            ),
+            (
+                "Block values are the minimisers for these labels: soft-thresholded block means.",
+                "largest error of a block value",
+                away,
+                1e-12 + 2.0 * rounding,
+            ),
+        ]
+        return Certificates(
+            Certificate(claim, quantity, value, "<=", bound, source=SOURCE)
+            for claim, quantity, value, bound in claims
+        )
+
+
+def _kmeans_labels(matrix: NDArray, n_clusters: int, seed: int) -> NDArray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be settled
+        model = KMeans(n_clusters, random_state=seed).fit(np.ascontiguousarray(matrix))
+    return np.asarray(model.labels_)
+
+
+def _excess(costs: NDArray, labels: NDArray) -> float:
+    return float((costs[np.arange(len(labels)), labels] - costs.min(axis=1)).sum())

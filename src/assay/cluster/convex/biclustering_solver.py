@@ -1,0 +1,207 @@
+"""Convex biclustering: Dykstra-like alternation of row and column fusion, and the joint duality gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster.convex import loops
+from assay.cluster.convex.fusion import ROOM, FusionProblem, Gap, components, proven_share, separations
+
+FIRST_STEPS, MOST_STEPS = 20, 400
+EXTRA_PASSES = 10
+
+
+class Side(NamedTuple):
+    """The graph of the rows, or of the columns: edges and the penalty of each."""
+
+    edges: NDArray
+    radii: NDArray
+
+
+class Checkerboard(NamedTuple):
+    """A matrix that is constant on the blocks of row and column clusters, and its gap."""
+
+    fitted: NDArray
+    row_labels: NDArray
+    column_labels: NDArray
+    gap: Gap
+
+
+class Cobra(NamedTuple):
+    """Result of `cobra`: the checkerboard, the dual points that prove it, and how it was reached."""
+
+    board: Checkerboard
+    row_dual: NDArray
+    column_dual: NDArray
+    n_iter: int
+    converged: bool
+    trace: list[float]
+
+
+def cobra(
+    X: NDArray,
+    rows: Side,
+    columns: Side,
+    start: tuple[NDArray, NDArray] | None = None,
+    *,
+    tol: float,
+    max_iter: int,
+    prove: bool = True,
+    stop: Callable[[Checkerboard, int], bool] = lambda board, n_iter: False,
+) -> Cobra:
+    """Minimise ½‖X − U‖² + Σ r_ab ‖U_a· − U_b·‖ + Σ c_ab ‖U_·a − U_·b‖ by fusing rows and columns in turn.
+
+    Each pass fuses the rows of X minus the forces of the columns, then the columns of X minus the forces of
+    the rows: Dykstra's corrections are those forces. The dual rises at every pass. Converged when the exactly
+    fused matrix has a gap of at most `tol` times the objective; with `prove` the passes go on for up to
+    half as long again while the gap does not prove all clusters to be apart.
+    """
+    if start is None:
+        start = np.zeros((len(rows.edges), X.shape[1])), np.zeros((len(columns.edges), X.shape[0]))
+    row_dual, column_dual = start[0].copy(), start[1].copy()
+    loops.make_feasible(rows.radii, row_dual, loops.TWO)
+    loops.make_feasible(columns.radii, column_dual, loops.TWO)
+    n_iter, n_steps, trace, stopped, last = 0, FIRST_STEPS, [], False, max_iter
+    while True:
+        board = _merge_the_inseparable(
+            X, rows, columns, row_dual, column_dual, fused_board(X, rows, columns, row_dual, column_dual), tol
+        )
+        trace.append(board.gap.relative)
+        converged = board.gap.relative <= tol
+        if converged:
+            last = min(last, n_iter + n_iter // 2 + EXTRA_PASSES)
+            proven = not prove or proven_share(board_separations(rows, columns, board), board.gap) == 1.0
+        if stopped or n_iter >= (last if converged else max_iter) or (converged and proven):
+            return Cobra(board, row_dual, column_dual, n_iter, converged, trace)
+        _ascend(X - forces_of(columns, column_dual, X.shape[1]).T, rows, row_dual, n_steps)
+        _ascend((X - forces_of(rows, row_dual, X.shape[0])).T, columns, column_dual, n_steps)
+        n_iter += 1
+        n_steps = min(n_steps + 2, MOST_STEPS)
+        stopped = stop(board, n_iter)
+
+
+def forces_of(side: Side, dual: NDArray, n_nodes: int) -> NDArray:
+    """Net force on every row (or column)."""
+    forces = np.empty((n_nodes, dual.shape[1]))
+    loops.gather(side.edges, dual, forces)
+    return forces
+
+
+def joint_gap(
+    X: NDArray, rows: Side, columns: Side, fitted: NDArray, row_dual: NDArray, column_dual: NDArray
+) -> Gap:
+    """Gap between the objective at any matrix and the dual value at feasible points: no term is negative."""
+    row_penalty, row_slack = loops.edge_terms(fitted, rows.edges, rows.radii, row_dual, loops.TWO)
+    column_penalty, column_slack = loops.edge_terms(
+        np.ascontiguousarray(fitted.T), columns.edges, columns.radii, column_dual, loops.TWO
+    )
+    apart = fitted - dual_matrix(X, rows, columns, row_dual, column_dual)
+    return Gap(
+        float(0.5 * ((X - fitted) ** 2).sum() + row_penalty + column_penalty),
+        float(row_slack + column_slack + 0.5 * (apart**2).sum()),
+    )
+
+
+def dual_matrix(X: NDArray, rows: Side, columns: Side, row_dual: NDArray, column_dual: NDArray) -> NDArray:
+    """X minus all forces: the minimiser of the Lagrangian."""
+    result: NDArray = (
+        X - forces_of(rows, row_dual, X.shape[0]) - forces_of(columns, column_dual, X.shape[1]).T
+    )
+    return result
+
+
+def fused_board(
+    X: NDArray, rows: Side, columns: Side, row_dual: NDArray, column_dual: NDArray
+) -> Checkerboard:
+    """The matrix made constant on the blocks that dual vectors strictly inside their balls fuse."""
+    fitted = dual_matrix(X, rows, columns, row_dual, column_dual)
+    row_labels = _fused(rows, row_dual, X.shape[0])
+    column_labels = _fused(columns, column_dual, X.shape[1])
+    fitted = block_averaged(fitted, row_labels, column_labels)
+    gap = joint_gap(X, rows, columns, fitted, row_dual, column_dual)
+    return Checkerboard(fitted, row_labels, column_labels, gap)
+
+
+def block_averaged(matrix: NDArray, row_labels: NDArray, column_labels: NDArray) -> NDArray:
+    """Each entry replaced by the mean of its block."""
+    averaged = _averaged_rows(matrix, row_labels)
+    result: NDArray = _averaged_rows(averaged.T, column_labels).T
+    return np.ascontiguousarray(result)
+
+
+def board_separations(rows: Side, columns: Side, board: Checkerboard) -> NDArray:
+    """Separations of the row clusters, then of the column clusters, that an edge joins."""
+    return np.concatenate(
+        [
+            separations(_as_problem(board.fitted, rows), board.fitted, board.row_labels)[1],
+            separations(_as_problem(board.fitted.T, columns), board.fitted.T, board.column_labels)[1],
+        ]
+    )
+
+
+def _merge_the_inseparable(
+    X: NDArray,
+    rows: Side,
+    columns: Side,
+    row_dual: NDArray,
+    column_dual: NDArray,
+    board: Checkerboard,
+    tol: float,
+) -> Checkerboard:
+    """Join clusters that the gap cannot tell apart, when the joined matrix is as good as was asked."""
+    while board.gap.relative <= tol:
+        row_labels = _joined(board.fitted, rows, board.row_labels, 2.0 * board.gap.gap)
+        column_labels = _joined(board.fitted.T, columns, board.column_labels, 2.0 * board.gap.gap)
+        if row_labels.max() == board.row_labels.max() and column_labels.max() == board.column_labels.max():
+            break
+        fitted = block_averaged(board.fitted, row_labels, column_labels)
+        gap = joint_gap(X, rows, columns, fitted, row_dual, column_dual)
+        if gap.relative > tol:
+            break
+        board = Checkerboard(fitted, row_labels, column_labels, gap)
+    return board
+
+
+def _joined(matrix: NDArray, side: Side, labels: NDArray, reach: float) -> NDArray:
+    pairs, apart = separations(_as_problem(matrix, side), matrix, labels)
+    return components(int(labels.max()) + 1, pairs[apart <= reach])[labels]
+
+
+def _as_problem(matrix: NDArray, side: Side) -> FusionProblem:
+    return FusionProblem(matrix, np.ones(len(matrix)), side.edges, side.radii, "l2")
+
+
+def _fused(side: Side, dual: NDArray, n_nodes: int) -> NDArray:
+    inside = np.empty(len(side.radii), dtype=np.bool_)
+    loops.inside_balls(side.radii, dual, ROOM, loops.TWO, inside)
+    return components(n_nodes, side.edges[inside])
+
+
+def _averaged_rows(matrix: NDArray, labels: NDArray) -> NDArray:
+    members = (labels == np.arange(labels.max() + 1)[:, np.newaxis]).astype(np.float64)
+    means: NDArray = members @ matrix / members.sum(axis=1)[:, np.newaxis]
+    return means[labels]
+
+
+def _ascend(target: NDArray, side: Side, dual: NDArray, n_steps: int) -> None:
+    """Accelerated dual steps of convex clustering of the rows of `target`, in place."""
+    target = np.ascontiguousarray(target)
+    degrees = np.bincount(side.edges.ravel(), minlength=len(target)).astype(np.float64)
+    steps = 1.0 / (degrees[side.edges[:, 0]] + degrees[side.edges[:, 1]])
+    loops.ascend(
+        target,
+        np.ones(len(target)),
+        side.edges,
+        side.radii,
+        steps,
+        dual,
+        dual.copy(),
+        np.empty_like(target),
+        1.0,
+        n_steps,
+        loops.TWO,
+    )

@@ -1,0 +1,1 @@
+"""Clusters as regions of high density: DBSCAN, OPTICS, HDBSCAN."""

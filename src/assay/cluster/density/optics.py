@@ -1,0 +1,261 @@
+"""OPTICS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.cluster.density.choice import find_elbow, k_distances
+from assay.cluster.density.optics_certificates import MeasuredPlot, optics_certificates, rows_to_measure
+from assay.cluster.density.optics_extraction import Plot, cut, dents, innermost
+from assay.cluster.density.reach import Fitted, grow, labels_by_reach
+from assay.distances import Metric, check_dissimilarity, metric_domain
+from assay.models.clusterer import PairwiseClusterer
+from assay.parameters import Domain
+
+COUNT_OR_SHARE = parameters.integer(at_least=2) | Domain(
+    "a float above 0 and at most 1",
+    lambda value: isinstance(value, float) and parameters.real(above=0.0, at_most=1.0).contains(value),
+)
+
+
+class OPTICS(PairwiseClusterer):
+    """Rows in the order of their density: the clusterings of DBSCAN for every eps in one plot.
+
+    Finds an order of the rows: next comes the row x that a row p before it reaches most closely, its
+    reachability being
+
+        r(x) = min_p max(c_p, d(p, x)),        c_p the distance of p to its `min_samples`-th row, itself one.
+
+    Clusters are dents of the plot of reachabilities along the order: between steep flanks ("xi"), or below
+    one height ("dbscan"). The order grows like a spanning tree, with O(n²) distances and O(n) memory; ties
+    go to the lowest row.
+
+    Assumes: columns on comparable scales, and clusters that are denser than what lies around them.
+
+    Certificates: core distances and reachabilities are those of the definition, every row comes after the one
+    that reaches it, every cluster is a run of the order. A large fit measures evenly spaced rows, `certify`
+    more of them.
+
+    Parameters
+    ----------
+    min_samples : int or float, default=5
+        Rows that make a row core, itself included: from 2 to the number of rows, or a share of them up to 1.
+    max_eps : float, default=inf
+        Rows farther apart than this do not reach each other.
+    metric : str or function, default="euclidean"
+        Distance of rows; with "precomputed", `X` is the square matrix of dissimilarities.
+    cluster_method : {"xi", "dbscan"}, default="xi"
+        How clusters are read off the plot.
+    eps : float or None, default=None
+        Height of the cut of "dbscan"; by default `max_eps` if finite, else the elbow of the curve of core
+        distances, as `suggest_eps` finds it.
+    xi : float, default=0.05
+        Least relative change of height that is steep, below 1.
+    min_cluster_size : int, float or None, default=None
+        Least number, or share, of rows of a cluster of "xi"; `min_samples` by default.
+
+    Attributes
+    ----------
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row, numbered along the order ("dbscan") or from inner to outer ("xi"); −1 is noise.
+    ordering_ : array of int of shape (n_samples,)
+        The rows in their order.
+    reachability_ : array of shape (n_samples,)
+        Reachability of each row; infinite where nothing reaches it. `reachability_[ordering_]` is the plot.
+    core_distances_ : array of shape (n_samples,)
+        Distances from which on each row is core; infinite beyond `max_eps`.
+    predecessor_ : array of int of shape (n_samples,)
+        The row that reaches each row most closely, or −1.
+    eps_ : float
+        Height of the cut of "dbscan"; `max_eps` with "xi".
+    min_samples_, min_cluster_size_ : int
+        The numbers of rows used.
+    cluster_hierarchy_ : array of int of shape (n_spans, 2)
+        With "xi", first and last place in the order of all nested clusters, inner ones first.
+    n_clusters_ : int
+        Number of clusters.
+    cluster_reach_ : array of shape (n_clusters_,)
+        Reachability up to which each cluster takes new rows: the greatest in it, or the height of the cut.
+    X_fit_ : array of shape (n_samples, n_features) or None
+        The rows, for predictions; None with metric="precomputed".
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import OPTICS
+    >>> X = np.array([[1.0, 2.0], [2.0, 5.0], [3.0, 6.0], [8.0, 7.0], [8.0, 8.0], [7.0, 3.0]])
+    >>> model = OPTICS(min_samples=2).fit(X)
+    >>> model.labels_
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> model.predict([[8.0, 7.5]])
+    array([1], dtype=int32)
+    >>> model.certificates_.holds
+    True
+
+    References
+    ----------
+    Sangnier §2.4 (DBSCAN). Ankerst, Breunig, Kriegel & Sander (1999). Schubert & Gertz (2018).
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "min_samples": COUNT_OR_SHARE,
+        "max_eps": parameters.real(above=0.0)
+        | Domain("inf", lambda value: isinstance(value, float) and value == np.inf),
+        "metric": metric_domain(),
+        "cluster_method": parameters.one_of("xi", "dbscan"),
+        "eps": parameters.real(above=0.0) | parameters.nothing,
+        "xi": Domain(
+            "a number above 0 and below 1",
+            lambda value: parameters.real(above=0.0).contains(value) and value < 1.0,
+        ),
+        "min_cluster_size": COUNT_OR_SHARE | parameters.nothing,
+    }
+    _accepts_sparse: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        min_samples: float = 5,
+        max_eps: float = np.inf,
+        metric: Metric = "euclidean",
+        cluster_method: str = "xi",
+        eps: float | None = None,
+        xi: float = 0.05,
+        min_cluster_size: float | None = None,
+    ) -> None:
+        self.min_samples = min_samples
+        self.max_eps = max_eps
+        self.metric = metric
+        self.cluster_method = cluster_method
+        self.eps = eps
+        self.xi = xi
+        self.min_cluster_size = min_cluster_size
+
+    def fit(self, X: Any, y: Any = None) -> OPTICS:
+        """Find the order and the clusters.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The rows, in memory; the matrix of dissimilarities with metric="precomputed".
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : OPTICS
+        """
+        data = self._open_pairs(X, instead="take KMeans, which walks them")
+        rows = check_dissimilarity(data.X, "OPTICS") if self._is_precomputed else data.X
+        self.min_samples_ = _count(self.min_samples, len(rows))
+        least = self.min_samples if self.min_cluster_size is None else self.min_cluster_size
+        self.min_cluster_size_ = _count(least, len(rows))
+        if len(rows) < self.min_samples_:
+            shown = "1 sample" if len(rows) == 1 else str(len(rows))
+            raise self._refuse("min_samples", f"from 2 to the number of rows ({shown})")
+        if self.eps is not None and self.eps > self.max_eps:
+            raise self._refuse("eps", f"at most max_eps ({self.max_eps:g})")
+        exact = rows.astype(np.float64, copy=False)
+        core = k_distances(exact, self.min_samples_, self.metric, None)
+        self.core_distances_ = np.where(core <= self.max_eps, core, np.inf)
+        grown = grow(exact, self.core_distances_, metric=self.metric, max_eps=self.max_eps)
+        self.ordering_, self.reachability_, self.predecessor_ = grown
+        self.eps_ = self._height_of_cut()
+        self._read_clusters()
+        self.X_fit_ = None if self._is_precomputed else rows
+        measured = rows_to_measure(len(rows))
+        self.certificates_ = optics_certificates(self._measured_plot(), rows, self.metric, measured)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Cluster of the row that reaches each row most closely, if that is within `cluster_reach_`, else −1.
+
+        Parameters
+        ----------
+        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
+            The rows; with metric="precomputed", their dissimilarities to the rows of the fit.
+
+        Returns
+        -------
+        labels : array of int32 of shape (n_samples,)
+            Lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        fitted = Fitted(self.X_fit_, self.core_distances_, self.labels_, self.cluster_reach_, self.metric)
+        return data.map(labels_by_reach, fitted, dtype=np.int32)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the rows of the fit, up to 2²⁶ pairs of them.
+
+        Parameters
+        ----------
+        X : array or frame
+            The data that the model was fitted on, in memory.
+        y, sample_weight : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the data alone.
+        """
+        data = self._open_rows_of_fit(X)
+        rows = data.take(np.arange(data.shape[0]))
+        measured = rows_to_measure(len(rows), most_pairs=2**26)
+        return optics_certificates(self._measured_plot(), rows, self.metric, measured)
+
+    def _read_clusters(self) -> None:
+        """Set labels, hierarchy and reach of the clusters."""
+        plot = self.reachability_[self.ordering_]
+        if self.cluster_method == "dbscan":
+            self.labels_ = cut(self.ordering_, self.reachability_, self.core_distances_, self.eps_)
+            self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
+            self.cluster_hierarchy_ = np.empty((0, 2), dtype=np.int64)
+            self.cluster_reach_ = np.full(self.n_clusters_, self.eps_)
+            return
+        self.cluster_hierarchy_ = dents(
+            Plot(self.ordering_, np.append(plot, np.inf), self.predecessor_[self.ordering_]),
+            xi=self.xi,
+            min_samples=self.min_samples_,
+            min_cluster_size=self.min_cluster_size_,
+        )
+        self.labels_ = innermost(self.ordering_, self.cluster_hierarchy_)
+        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
+        self.cluster_reach_ = np.zeros(self.n_clusters_)
+        along = self.labels_[self.ordering_]
+        inner = np.flatnonzero((along[1:] >= 0) & (along[1:] == along[:-1])) + 1
+        np.maximum.at(self.cluster_reach_, along[inner], plot[inner])
+
+    def _height_of_cut(self) -> float:
+        if self.eps is not None:
+            return float(self.eps)
+        if self.cluster_method == "xi" or np.isfinite(self.max_eps) or not self.core_distances_.any():
+            return float(self.max_eps)
+        return find_elbow(self.core_distances_, None).eps
+
+    def _measured_plot(self) -> MeasuredPlot:
+        return MeasuredPlot(
+            self.labels_,
+            self.ordering_,
+            self.reachability_,
+            self.core_distances_,
+            self.predecessor_,
+            self.cluster_reach_,
+            self.min_samples_,
+            float(self.max_eps),
+            self.min_cluster_size_ if self.cluster_method == "xi" else 1,
+        )
+
+
+def _count(number: float, n_rows: int) -> int:
+    """A number of rows, given as such or as a share."""
+    return max(2, int(number if number > 1 else number * n_rows))

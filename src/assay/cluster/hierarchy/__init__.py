@@ -1,0 +1,1 @@
+"""Hierarchies of clusters, built by merging or by splitting."""

@@ -1,0 +1,255 @@
+"""What a tree of joins proves about itself, and what any partition into as many clusters could reach."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.certificates import Certificate, Certificates
+from assay.cluster.hierarchy.evidence import Evidence
+from assay.cluster.hierarchy.tree import MergeTree
+
+SOURCE = "Sangnier §2.3.1; Wei §10.2.2"
+MONOTONE = ("ward", "single", "complete", "average", "weighted")
+FIT_JOINS, FIT_LEAVES = 48, 256
+CERTIFY_PAIRS = 2**26
+MAX_FEATURES_OF_EIGENVALUE_BOUND = 4096
+
+
+def linkage_certificates(evidence: Evidence) -> Certificates:
+    """Certificates of a tree: of a sample of joins, or of all that can be afforded."""
+    heights = evidence.tree.heights.astype(np.float64)
+    top = float(np.abs(heights).max(initial=0.0)) or 1.0
+    rounding = rounding_of(evidence)
+    items = []
+    if evidence.linkage in MONOTONE:
+        items.append(fall_of_heights(heights, top))
+    if heights.size:
+        items.append(_recomputed(evidence, heights, top, rounding))
+        items.append(_greedy(evidence, heights, top, rounding))
+    if evidence.linkage == "ward":
+        items.append(_telescope(evidence, heights, rounding))
+    items.append(cut_of_tree(evidence.tree, evidence.labels, evidence.n_clusters))
+    if evidence.threshold is not None:
+        items.append(cut_up_to_threshold(evidence))
+    return Certificates(items)
+
+
+def rounding_of(evidence: Evidence) -> float:
+    """Relative room for rounding; in float32 heights are rounded once, at the end."""
+    return max(1e-9, 8.0 * float(np.finfo(evidence.tree.heights.dtype).eps))
+
+
+def fall_of_heights(heights: NDArray, top: float) -> Certificate:
+    """Heights never fall from one join to the next."""
+    fall = float(np.max(-np.diff(heights, prepend=0.0), initial=0.0))
+    return Certificate(
+        "The heights of the joins never fall.",
+        "largest fall of the heights",
+        value=fall / top,
+        relation="<=",
+        bound=0.0,
+        source=SOURCE,
+    )
+
+
+def cut_of_tree(tree: MergeTree, labels: NDArray, n_clusters: int) -> Certificate:
+    """The labels are a cut of the tree, up to their numbers."""
+    expected = tree.cut(n_clusters)
+    pairs = np.unique(expected.astype(np.int64) * (int(labels.max(initial=0)) + 1) + labels)
+    n_wrong = 0
+    if len(pairs) != n_clusters or len(np.unique(labels)) != n_clusters or labels.min(initial=0) < 0:
+        first = np.zeros(n_clusters, dtype=labels.dtype)
+        first[expected[::-1]] = labels[::-1]
+        n_wrong = max(1, int(np.count_nonzero(first[expected] != labels)))
+    return Certificate(
+        f"The labels are the {n_clusters} clusters left of the tree.",
+        "rows outside their cluster of the tree",
+        value=float(n_wrong),
+        relation="<=",
+        bound=0.0,
+        source=SOURCE,
+    )
+
+
+def _recomputed(evidence: Evidence, heights: NDArray, top: float, rounding: float) -> Certificate:
+    joins = chosen_joins(evidence)
+    found = evidence.heights(joins)
+    error = np.abs(heights[joins] - found) / np.maximum(found, 1e-6 * top)
+    some = "each join" if joins.size == heights.size else f"{joins.size} joins of {heights.size}"
+    return Certificate(
+        f"The height of {some} is the linkage of the two clusters, recomputed from the data.",
+        "largest error of a height",
+        value=float(error.max(initial=0.0)),
+        relation="<=",
+        bound=10.0 * rounding,
+        source=SOURCE,
+    )
+
+
+def chosen_joins(evidence: Evidence) -> NDArray:
+    """All joins, or joins all over the tree that together stay within the budget."""
+    costs = evidence.join_costs()
+    budget = _budget(evidence)
+    if costs.sum() <= budget:
+        return np.arange(costs.size)
+    n_joins = int(np.clip(evidence.tree.n_leaves // 250, 6, FIT_JOINS))
+    n_joins = 40 * FIT_JOINS if evidence.thorough else n_joins
+    fitting = np.flatnonzero(costs <= budget // n_joins)
+    chosen = fitting[np.unique(np.linspace(0, fitting.size - 1, n_joins).astype(int))]
+    last = np.arange(max(0, costs.size - 4), costs.size) if evidence.between_centers else chosen[:0]
+    return np.union1d(chosen, last)
+
+
+def _budget(evidence: Evidence) -> int:
+    n = evidence.tree.n_leaves
+    if evidence.thorough:
+        return CERTIFY_PAIRS
+    # Single linkage does not compare all pairs: neither does its sample.
+    return int(np.clip(n * n // 50, 2**14, max(2**14, 2 * n) if evidence.linkage == "single" else 2**20))
+
+
+def _greedy(evidence: Evidence, heights: NDArray, top: float, rounding: float) -> Certificate:
+    """At some levels, no cluster looked at is closer to another than the next join."""
+    n = evidence.tree.n_leaves
+    levels = [max(evidence.n_clusters, 2)]
+    if n > FIT_LEAVES:
+        levels.append(n // 2)  # where clusters are small, many can be looked at
+    if evidence.thorough:
+        levels += [n, *np.geomspace(2, n, 8).astype(int).tolist()]
+    levels = sorted({level for level in levels if 2 <= level <= n})
+    budget = _budget(evidence) // max(1, len(levels))
+    missed = 0.0
+    for n_clusters in levels:
+        next_height = heights[n - n_clusters]
+        closest = evidence.closest(n_clusters, budget)
+        missed = max(missed, (next_height - closest) / max(next_height, 1e-6 * top))
+    return Certificate(
+        "No two clusters were closer than those that were joined, "
+        + ("on every level looked at." if evidence.thorough else "among those looked at."),
+        "closer pair passed over",
+        value=float(missed),
+        relation="<=",
+        bound=10.0 * rounding,
+        source=SOURCE,
+    )
+
+
+def _telescope(evidence: Evidence, heights: NDArray, rounding: float) -> Certificate:
+    total = float(evidence.weights @ (evidence.centred**2).sum(axis=1))
+    return Certificate(
+        "The costs of all joins add up to the total inertia.",
+        "telescoping residual",
+        value=abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0),
+        relation="<=",
+        bound=10.0 * rounding,
+        source="Sangnier §2.3.1; Douc & Le Corff §8.7",
+    )
+
+
+def cut_up_to_threshold(evidence: Evidence) -> Certificate:
+    """Whether the cut has as many clusters as the tree has at the threshold."""
+    tree = evidence.tree
+    expected = tree.n_clusters_at(tree.heights.dtype.type(evidence.threshold))
+    return Certificate(
+        f"Joins were made up to the height {evidence.threshold:.6g} and no further.",
+        "number of clusters",
+        value=float(evidence.n_clusters),
+        relation="==",
+        bound=float(expected),
+        source="Sangnier §2.3.1",
+    )
+
+
+def linkage_bounds(evidence: Evidence) -> list[Certificate]:
+    """What no partition into as many clusters can do better, where a linkage is about a criterion."""
+    if evidence.n_clusters >= evidence.tree.n_leaves:
+        return []
+    if evidence.linkage == "ward":
+        return _inertia_bound(evidence)
+    if evidence.linkage == "complete":
+        return _diameter_bound(evidence)
+    if (
+        evidence.linkage == "single"
+        and evidence.n_clusters > 1
+        and evidence.tree.n_leaves**2 <= CERTIFY_PAIRS
+    ):
+        return _spacing_bound(evidence)
+    return []
+
+
+def _inertia_bound(evidence: Evidence) -> list[Certificate]:
+    """The inertia is at least the sum of the eigenvalues of the scatter beyond the (n_clusters − 1)-th."""
+    X, w, k = evidence.centred, evidence.weights, evidence.n_clusters
+    if X.shape[1] > MAX_FEATURES_OF_EIGENVALUE_BOUND:
+        return []
+    inertia = 0.0
+    for label in range(k):
+        inside = evidence.labels == label
+        if inside.any():
+            mean = np.average(X[inside], axis=0, weights=w[inside])
+            inertia += float(w[inside] @ ((X[inside] - mean) ** 2).sum(axis=1))
+    eigenvalues = np.linalg.eigvalsh((X * w[:, np.newaxis]).T @ X)[::-1]
+    total = float(eigenvalues.sum())
+    smallest = float(np.maximum(eigenvalues[k - 1 :], 0.0).sum())
+    smallest = smallest if smallest > 1e-12 * total else 0.0
+    factor = f"; this one is within a factor {inertia / smallest:.3g} of the best" if smallest else ""
+    return [
+        Certificate(
+            f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}.",
+            "inertia",
+            value=inertia,
+            relation=">=",
+            bound=smallest,
+            source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
+            trivial=0.0,
+            tolerance=1e-9 * total,
+        )
+    ]
+
+
+def _diameter_bound(evidence: Evidence) -> list[Certificate]:
+    """Among k + 1 rows that are all δ apart, two share a cluster: its diameter is at least δ."""
+    n, k = evidence.tree.n_leaves, evidence.n_clusters
+    if (k + 1) * n > CERTIFY_PAIRS:
+        return []
+    nearest, spread, new = np.full(n, np.inf), np.inf, 0
+    for _ in range(k + 1):
+        spread = min(spread, float(nearest[new]))
+        nearest = np.minimum(nearest, evidence.dissimilarities(evidence.leaves, [new])[0])
+        new = int(nearest.argmax())
+    # For complete linkage the height of a join is the diameter of what it makes.
+    nodes = evidence.tree.nodes_at(k)
+    made = nodes[nodes >= n] - n
+    diameter = float(evidence.tree.heights[made].max(initial=0.0))
+    factor = f"; this one is within a factor {diameter / spread:.3g} of the best" if spread > 0.0 else ""
+    return [
+        Certificate(
+            f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}.",
+            "largest diameter",
+            value=diameter,
+            relation=">=",
+            bound=spread,
+            source="Gonzalez (1985)",
+            trivial=0.0,
+            tolerance=1e-6 * spread,
+        )
+    ]
+
+
+def _spacing_bound(evidence: Evidence) -> list[Certificate]:
+    """Any other partition parts two rows that joins below that height had brought together."""
+    n, k = evidence.tree.n_leaves, evidence.n_clusters
+    height = float(evidence.tree.heights[n - k])
+    spacing = evidence.closest(k, CERTIFY_PAIRS)
+    return [
+        Certificate(
+            f"No partition into {k} clusters keeps them farther apart than {height:.6g}.",
+            "least distance between clusters",
+            value=spacing,
+            relation=">=",
+            bound=height,
+            source="Sangnier §2.3.2; Kleinberg (2002)",
+            tolerance=1e-6 * height,
+        )
+    ]

@@ -1,0 +1,205 @@
+"""The tree of any linkage, by the algorithm that suits it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.cluster.hierarchy import center_loops
+from assay.cluster.hierarchy.loops import ward_costs
+from assay.cluster.hierarchy.rounds import FEW, Linkage, Merges, link_pairs
+from assay.cluster.hierarchy.tree import label_edges, prim_step
+from assay.distances import Metric, NeighborSearch, distance_matrix, euclidean_spanning_tree
+
+LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")
+CENTRED = ("ward", "centroid", "median")
+"""Linkages between centres: they are about Euclidean distances."""
+
+FEW_FEATURES = 32
+"""Up to here a distance between two centres costs less than keeping it."""
+MANY_ROWS = 40_000
+"""From here on the triangle of all pairs is not stored where centres will do."""
+
+
+class RowLeaves(NamedTuple):
+    """Leaves that are rows."""
+
+    X: NDArray
+    weights: NDArray
+    metric: Metric
+
+    def ordered(self, order: NDArray) -> RowLeaves:
+        """The same leaves in another order."""
+        return RowLeaves(self.X[order], self.weights[order], self.metric)
+
+    def block(self, start: int, stop: int) -> NDArray:
+        """Dissimilarities of the leaves start, …, stop − 1 to the leaves 0, …, stop − 1."""
+        return distance_matrix(self.X[start:stop], self.X[:stop], metric=self.metric)
+
+
+class WardLeaves(NamedTuple):
+    """Leaves that are rows, by the increase of the inertia when two are joined."""
+
+    X: NDArray
+    weights: NDArray
+
+    def ordered(self, order: NDArray) -> WardLeaves:
+        """The same leaves in another order."""
+        return WardLeaves(self.X[order], self.weights[order])
+
+    def block(self, start: int, stop: int) -> NDArray:
+        """Costs of joining the leaves start, …, stop − 1 with the leaves 0, …, stop − 1."""
+        squares = distance_matrix(self.X[start:stop], self.X[:stop], metric="sqeuclidean")
+        ward_costs(squares, self.weights, start, stop - start)
+        return squares
+
+
+class GivenLeaves(NamedTuple):
+    """Leaves whose dissimilarities are given."""
+
+    D: NDArray
+    weights: NDArray
+
+    def ordered(self, order: NDArray) -> GivenLeaves:
+        """The same leaves in another order."""
+        return GivenLeaves(self.D[np.ix_(order, order)], self.weights[order])
+
+    def block(self, start: int, stop: int) -> NDArray:
+        """Dissimilarities of the leaves start, …, stop − 1 to the leaves 0, …, stop − 1."""
+        return self.D[start:stop, :stop].astype(np.float64, copy=False)
+
+
+def link(X: NDArray, weights: NDArray, linkage: str, metric: Metric) -> Linkage:
+    """Join rows, or leaves given by the matrix of their dissimilarities ("precomputed").
+
+    Heights are those of the definition of the linkage, for Ward the increase of the inertia.
+    """
+    n = X.shape[0]
+    if n == 1:
+        return Linkage(np.empty((0, 2), dtype=np.int64), np.empty(0))
+    if linkage == "single":
+        return _link_single(X, metric)
+    if metric == "precomputed":
+        return link_pairs(GivenLeaves(X, weights), linkage)
+    X = X.astype(np.float64, copy=False)
+    if linkage in CENTRED and (linkage != "ward" or X.shape[1] <= FEW_FEATURES or n > MANY_ROWS):
+        return _link_centers(X, weights, linkage)
+    uniform = bool((weights == weights[0]).all())
+    nearest: tuple[NDArray, NDArray] | None = None
+    if n > FEW and not callable(metric) and (linkage != "ward" or uniform):
+        found = NeighborSearch(X, metric=metric).nearest(1)
+        nearest = found.distances[:, 0].astype(np.float64), found.indices[:, 0].astype(np.int64)
+    if linkage == "ward":
+        if nearest is not None:
+            nearest = 0.5 * weights[0] * nearest[0] ** 2, nearest[1]
+        return link_pairs(WardLeaves(X, weights), linkage, nearest=nearest)
+    return link_pairs(RowLeaves(X, weights, metric), linkage, nearest=nearest)
+
+
+def _link_centers(X: NDArray, weights: NDArray, linkage: str) -> Linkage:
+    """Join by distances of centres, in O(n · n_features) memory."""
+    n = len(X)
+    # About the mean, differences of centres keep their digits wherever the rows lie.
+    centers = np.ascontiguousarray((X - np.average(X, axis=0, weights=weights)).T)
+    left, right, height = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    state = centers, weights.astype(np.float64), np.arange(n), left, right, height
+    if linkage == "ward":
+        center_loops.ward_chain(*state)
+        merges = Merges(n)
+        merges.add(left, right, height)
+        return merges.sorted()
+    kind = center_loops.CENTROID if linkage == "centroid" else center_loops.MEDIAN
+    center_loops.join_closest(kind, *state)
+    return Linkage(np.sort(np.column_stack([left, right]), axis=1), np.sqrt(height))
+
+
+def _link_single(X: NDArray, metric: Metric) -> Linkage:
+    """Join along the minimum spanning tree: its edges, by increasing length, are the joins (Kruskal)."""
+    if isinstance(metric, str) and metric in ("euclidean", "l2"):
+        first, second, length = euclidean_spanning_tree(X.astype(np.float64, copy=False))
+    else:
+        first, second, length = _spanning_tree_by_rows(X, metric)
+    children = np.empty((len(length), 2), dtype=np.int64)
+    label_edges(first.astype(np.int64), second.astype(np.int64), children)
+    return Linkage(children, length.astype(np.float64))
+
+
+def _spanning_tree_by_rows(X: NDArray, metric: Metric) -> tuple[NDArray, NDArray, NDArray]:
+    """Prim's algorithm with one row of dissimilarities at a time, in O(n) memory beside the rows."""
+    n = X.shape[0]
+    distance, origin = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+    first, second, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    added = 0
+    distance[0] = -1.0  # in the tree
+    for t in range(n - 1):
+        row: Any = (
+            X[added] if metric == "precomputed" else distance_matrix(X[added : added + 1], X, metric=metric)
+        )
+        added = prim_step(np.ravel(row).astype(np.float64, copy=False), added, distance, origin)
+        length[t], distance[added] = distance[added], -1.0
+        first[t], second[t] = min(added, origin[added]), max(added, origin[added])
+    order = np.lexsort((second, first, length))
+    return first[order], second[order], length[order]
+
+
+# Ward's distance between two clusters.
+
+
+def ward_distance(
+    A: ArrayLike, B: ArrayLike, *, weight_a: ArrayLike | None = None, weight_b: ArrayLike | None = None
+) -> float:
+    """Increase of the within sum of squares when two clusters are joined.
+
+    D(A, B) = I(A ∪ B) − I(A) − I(B) = |A||B| / (|A| + |B|) ‖m_A − m_B‖², I(C) the inertia of C about its mean
+    m_C. SciPy's and scikit-learn's Ward height of that join is √(2 D).
+
+    Parameters
+    ----------
+    A, B : arrays of shape (n_rows, n_features)
+        The rows of the two clusters.
+    weight_a, weight_b : arrays of shape (n_rows,), optional
+        Weights of the rows; a weight of 2 means the row stands there twice.
+
+    Examples
+    --------
+    >>> from assay.cluster import ward_distance
+    >>> ward_distance([[0.0], [2.0]], [[4.0]])
+    6.0
+
+    References
+    ----------
+    Sangnier §2.3.1; Douc & Le Corff §8.7.
+    """
+    rows = [_matrix(A, "A"), _matrix(B, "B")]
+    if rows[0].shape[1] != rows[1].shape[1]:
+        raise ValueError(
+            "ward_distance takes rows with as many features. "
+            f"Got {rows[0].shape[1]} and {rows[1].shape[1]} instead."
+        )
+    weights = [_weights(weight_a, rows[0], "weight_a"), _weights(weight_b, rows[1], "weight_b")]
+    shift = rows[0][0]
+    means = [np.average(part - shift, axis=0, weights=w) for part, w in zip(rows, weights, strict=True)]
+    a, b = weights[0].sum(), weights[1].sum()
+    return float(a * b / (a + b) * ((means[0] - means[1]) ** 2).sum())
+
+
+def _matrix(values: ArrayLike, name: str) -> NDArray:
+    matrix = np.asarray(values, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] == 0 or not np.isfinite(matrix).all():
+        raise ValueError(
+            f"The {name!r} parameter of ward_distance must be a matrix of finite numbers, rows × features."
+        )
+    return matrix
+
+
+def _weights(values: ArrayLike | None, rows: NDArray, name: str) -> NDArray:
+    if values is None:
+        return np.ones(len(rows))
+    weights = np.asarray(values, dtype=float)
+    if weights.shape != rows.shape[:1] or not (weights >= 0.0).all() or not 0.0 < weights.sum() < np.inf:
+        raise ValueError(
+            f"The {name!r} parameter of ward_distance must hold one number at least 0 a row, not all 0."
+        )
+    return weights

@@ -1,0 +1,1 @@
+"""K-means: Lloyd's iteration with bounds, seeding, mini-batches, bisection, the exact line."""

@@ -1,0 +1,303 @@
+"""k-means by bisection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.base import Watch
+from assay.certificates import Certificates
+from assay.cluster.kmeans import seeding as _init
+from assay.cluster.kmeans.base import CenterClusterer
+from assay.cluster.kmeans.bisecting.certificates import bisecting_certificates, leaves_measured
+from assay.cluster.kmeans.bisecting.splits import Bisection, bisect
+from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, Survey, route, router, survey
+from assay.cluster.kmeans.certificates import eigenvalue_certificate
+from assay.cluster.kmeans.lloyd import Lloyd, lloyd
+from assay.parameters import Domain
+from assay.randomness import RandomState, spawn
+from assay.rows import Rows
+from assay.suitability import Suitability
+
+
+class BisectingKMeans(CenterClusterer):
+    """Nested clusters around means: one cluster after the other is split in two.
+
+    Minimises, one split at a time, the inertia of the two parts of a cluster,
+
+        Σ_{i ∈ C} w_i min(‖x_i − a‖², ‖x_i − b‖²),        over a and b,
+
+    by Lloyd's iteration from `n_init` starts, until there are `n_clusters` clusters. The tree of splits is
+    kept: it holds a partition for every smaller number of clusters, each nested in the one before, and a new
+    row goes down it, at every split to the nearer of the two centres (ties to the first).
+
+    Assumes: columns on comparable scales, round groups, and that groups of groups are worth having; the
+    number of clusters is given.
+
+    Certificates: every row is in the leaf that the tree leads it to, both centres of every split are the
+    means of their rows, each split lowers the inertia by what is claimed, and total = within + between.
+    `certify` adds a lower bound on the inertia of every partition.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows. With fewer distinct rows there are fewer clusters,
+        and a `ConvergenceWarning` says so.
+    init : {"k-means++", "random"} or callable, default="k-means++"
+        The two initial centres of a split; see `KMeans`.
+    n_init : int, default=1
+        Number of starts of each split; the best is kept.
+    max_iter : int, default=300
+        Largest number of iterations of a split.
+    tol : float, default=1e-4
+        A split has converged when the squared movement of its two centres, summed, is at most `tol` times the
+        mean variance of the features in its cluster, or when no row changes sides.
+    bisecting_strategy : {"biggest_inertia", "largest_cluster"}, default="biggest_inertia"
+        Which cluster is split next: that of the largest inertia, or of the most rows.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial centres come from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        Centres of the leaves.
+    labels_ : array of int32 of shape (n_samples,)
+        Leaf of each row; a lazy Dask array for Dask input. Rows of weight 0 have one too.
+    tree_ : SplitTree
+        All splits, with centre, inertia and weight of every node.
+    inertia_path_ : array of shape (n_clusters,)
+        Inertia of the nested partitions into 1, 2, …, K clusters.
+    inertia_ : float
+        Inertia of the leaves.
+    n_iter_ : int
+        Iterations of all splits together.
+    converged_ : bool
+        Whether every split met the stopping rule.
+    optimality_ : float
+        Largest squared distance of the two centres of a split from the means, over the mean variance in its
+        cluster: compares with `tol`.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster.
+    anova_ : Anova
+        Within, between and total sums of squares.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import BisectingKMeans
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0], [30.0], [31.0]])
+    >>> model = BisectingKMeans(3, random_state=0).fit(X)
+    >>> np.sort(model.cluster_centers_.ravel()), model.certificates_.holds
+    (array([ 0.5, 10.5, 30.5]), True)
+    >>> len(set(model.labels_at(2)))
+    2
+
+    References
+    ----------
+    Sangnier §2.2; Peyré, clustering. Steinbach, Karypis & Kumar (2000), bisecting k-means.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": parameters.integer(at_least=1),
+        "init": parameters.one_of("k-means++", "random") | parameters.function,
+        "n_init": parameters.integer(at_least=1),
+        "max_iter": parameters.integer(at_least=1),
+        "tol": parameters.real(at_least=0.0),
+        "bisecting_strategy": parameters.one_of("biggest_inertia", "largest_cluster"),
+        "random_state": parameters.random_state,
+    }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=2, settings={"n_init": 5})
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        bisecting_strategy: str = "biggest_inertia",
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.bisecting_strategy = bisecting_strategy
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BisectingKMeans:
+        """Split the rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
+            The rows. Clusters of rows outside memory are walked where they are until they are below 128 MiB.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,) or column name, optional
+            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
+
+        Returns
+        -------
+        self : BisectingKMeans
+        """
+        data = self._open_rows(X, None, sample_weight)
+        self._check_number_of_rows(data)
+        watch = self._watch_fit(X, n_runs=(self.n_clusters - 1) * self.n_init, max_iter=self.max_iter)
+
+        def split(rows: Rows, pool: _init.Pool, random: np.random.Generator) -> Lloyd:
+            return self._split(rows, pool, random, watch)
+
+        # A cluster whose rows are all the same takes a turn without being split: hence twice as many.
+        randoms = spawn(self.random_state, 2 * self.n_clusters + 1)
+        result = bisect(data, self.n_clusters, split, strategy=self.bisecting_strategy, randoms=randoms)
+        self._conclude(data, result)
+        watch.finish()
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Leaf of each row: down the tree, at every split to the nearer of the two centres.
+
+        Returns
+        -------
+        labels : array of int32 of shape (n_samples,)
+            Lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        return data.map(route, self._router(), dtype=np.int32)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the inertia of rows about the centres of their leaves."""
+        data = self._open_new_rows(X, None, sample_weight)
+        return -float(self._survey(data, None).inertias.sum())
+
+    def labels_at(self, n_clusters: int) -> Any:
+        """Labels of the rows of the fit in the partition into fewer clusters that the tree holds.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to the number of leaves.
+
+        Returns
+        -------
+        labels : array of int32 of shape (n_samples,)
+            Lazy where `labels_` is.
+        """
+        n_leaves = self.tree_.n_leaves
+        if not parameters.integer(at_least=1).contains(n_clusters) or n_clusters > n_leaves:
+            raise parameters.refusal(
+                "labels_at", "n_clusters", f"an int from 1 to the number of leaves ({n_leaves})", n_clusters
+            )
+        merged = self.tree_.parents(int(n_clusters))
+        if isinstance(self.labels_, np.ndarray):
+            return merged[self.labels_]
+        return self.labels_.map_blocks(_merge, merged, dtype=np.int32)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The data that the model was fitted on.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the data alone.
+        """
+        data = self._open_new_rows(X, None, sample_weight)
+        found, centers = self._survey(data, self._labels_of_fit(data)), self._placed(data)
+        proof = self._proof(found, data)
+        bound = eigenvalue_certificate(data, leaves_measured(found, centers), centers)
+        return Certificates([*proof, *([] if bound is None else [bound])])
+
+    def _split(self, rows: Rows, pool: _init.Pool, random: np.random.Generator, watch: Watch) -> Lloyd:
+        """The best of `n_init` runs of 2-means."""
+        randoms = [random] if self.n_init == 1 else spawn(random, self.n_init)
+        best: Lloyd | None = None
+        for start in self._drawn_starts(self.init, pool, 2, randoms):
+            with watch.run():
+                result = lloyd(
+                    rows,
+                    start,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    empty_clusters="reseed",
+                    watch=watch,
+                    report=_attributes,
+                )
+            if best is None or result.trace[-1] < (1.0 - 1e-9) * best.trace[-1]:
+                best = result
+        assert best is not None
+        return best
+
+    def _conclude(self, data: Rows, result: Bisection) -> None:
+        tree = self.tree_ = result.tree
+        self.cluster_centers_ = tree.centers[tree.leaves]
+        labels = np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
+        found, centers = self._survey(data, labels), self._placed(data)
+        self.labels_ = data.map(route, self._router(), dtype=np.int32) if labels is None else labels
+        measured = leaves_measured(found, centers)
+        self.inertia_, self.anova_, self.cluster_weights_ = measured.inertia, measured.anova, found.counts
+        parts = tree.inertias[tree.children[tree.split_nodes]].sum(axis=1)
+        gains = tree.inertias[tree.split_nodes] - parts
+        self.inertia_path_ = tree.inertias[0] - np.concatenate([[0.0], np.cumsum(gains)])
+        self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
+        self.certificates_ = self._proof(found, data)
+        self.optimality_ = self.certificates_.named("movement of the centres").value
+        if tree.n_leaves < self.n_clusters:
+            self._warn_of_empty_clusters(tree.n_leaves)
+        if not self.converged_:
+            warnings.warn(
+                f"BisectingKMeans did not converge in max_iter={self.max_iter} iterations of a split: its "
+                f"centres still move by {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _router(self) -> Router:
+        """The tree, with the fitted centres at its leaves."""
+        tree: SplitTree = self.tree_
+        centers = tree.centers.copy()
+        centers[tree.leaves] = self.cluster_centers_
+        return router(tree.children, centers, tree.labels)
+
+    def _survey(self, data: Rows, labels: NDArray | None) -> Survey:
+        centers = self._placed(data)
+        return survey(data, self._router(), self.cluster_centers_, centers.shift, labels)
+
+    def _proof(self, found: Survey, data: Rows) -> Certificates:
+        return bisecting_certificates(
+            self.tree_,
+            found,
+            self._placed(data),
+            inertia=self.inertia_,
+            path=self.inertia_path_,
+            tol=self.tol,
+        )
+
+
+def _merge(labels: NDArray, merged: NDArray) -> NDArray:
+    return merged[labels]
+
+
+def _attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
+    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}

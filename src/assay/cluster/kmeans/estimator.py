@@ -1,0 +1,354 @@
+"""k-means."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.base import Watch
+from assay.certificates import Certificates
+from assay.cluster.kmeans import seeding as _init
+from assay.cluster.kmeans.base import CenterClusterer, labels_of
+from assay.cluster.kmeans.centers import inspect
+from assay.cluster.kmeans.certificates import eigenvalue_certificate, kmeans_certificates, measure
+from assay.cluster.kmeans.lloyd import Lloyd, is_small, lloyd
+from assay.parameters import Domain
+from assay.randomness import RandomState, generator, spawn
+from assay.rows import MemoryRows, Rows, n_threads, ordered_map
+from assay.suitability import Suitability
+
+
+@dataclass(frozen=True, slots=True)
+class KMeansHistory:
+    """Every step of the best restart.
+
+    Parameters
+    ----------
+    inertia : array of shape (2 · n_updates + 1,)
+        Inertia after each half-step: assignment, update, assignment, …
+    centers : array of shape (n_updates + 1, n_clusters, n_features)
+        Centres that each assignment was made to.
+    labels : array of shape (n_updates + 1, n_samples) or None
+        Labels after each assignment; None for rows on a cluster.
+    """
+
+    inertia: NDArray
+    centers: NDArray
+    labels: NDArray | None
+
+
+class KMeans(CenterClusterer):
+    """Partition of rows into clusters around their means.
+
+    Minimises over centres c_1, …, c_K the inertia
+
+        J(c) = Σ_i w_i min_k ‖x_i − c_k‖²,        w_i = 1 without `sample_weight`,
+
+    by Lloyd's iteration: rows go to the nearest centre (ties to the lowest index), centres to the mean of
+    their rows. Distance bounds pass over the rows whose label cannot have changed; labels are those of the
+    plain iteration, decided in float64. J is not convex: the result is a local optimum, the best of `n_init`.
+
+    Assumes: columns on comparable scales and round groups of similar spread; the number of clusters is given.
+    There is no model of the rows.
+
+    Certificates: the inertia never rises, every row is at its nearest centre, every centre is the mean of its
+    cluster, and total = within + between. `certify` adds a lower bound on the inertia of every partition.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows. With fewer distinct rows than clusters, each makes a
+        cluster, the other clusters stay empty, and a `ConvergenceWarning` says so.
+    init : {"greedy-k-means++", "k-means++", "farthest", "random"}, array of shape (n_clusters, n_features) \
+or callable, default="greedy-k-means++"
+        Initial centres. "k-means++" draws rows one by one with probability proportional to the squared
+        distance to those drawn before; its greedy form draws 2 + ⌊ln K⌋ rows each time and keeps the one that
+        lowers the inertia most (compared on at most 2¹⁶ rows); "farthest" takes a random row, then always
+        the farthest; "random" draws distinct rows. A callable is called as
+        `init(X, n_clusters, random_state=...)`. Rows on disk or on a cluster are drawn from all rows if there
+        are at most 2¹⁸, else from a uniform sample of 2¹⁸.
+    n_init : "auto" or int, default="auto"
+        Number of restarts; "auto" is 10 for "random" and callables, else 1. Given centres have one run.
+    max_iter : int, default=300
+        Largest number of iterations of a restart.
+    tol : float, default=1e-4
+        Converged when the squared movement of the centres, summed, is at most `tol` times the mean variance
+        of the features, or when no row changes its cluster.
+    empty_clusters : {"reseed", "keep", "error"}, default="reseed"
+        What becomes of a cluster that loses its last row: the row farthest from its centre makes a new one,
+        the centre stays where it is, or an error is raised.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial centres come from.
+    history : bool, default=False
+        Whether to keep every step in `history_`.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres.
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row; a lazy Dask array for Dask input. Rows of weight 0 have one too.
+    inertia_ : float
+        J at the centres, measured after the iteration.
+    n_iter_ : int
+        Iterations of the best restart.
+    converged_ : bool
+        Whether the best restart met the stopping rule.
+    optimality_ : float
+        Squared distance of the centres from the means of their clusters, summed, over the mean variance of
+        the features: compares with `tol`.
+    restart_inertias_ : array of shape (n_init,)
+        Inertia that each restart reached.
+    inertia_trace_ : array
+        Inertia of the best restart after every half-step.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster.
+    anova_ : Anova
+        Within, between and total sums of squares; `explained` share; `pairwise` form of the criterion.
+    history_ : KMeansHistory
+        With `history=True`.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import KMeans
+    >>> X = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]])
+    >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> model.cluster_centers_[model.predict([[0.0, 0.0], [12.0, 3.0]])]
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    >>> model.inertia_, model.certificates_.holds
+    (16.0, True)
+
+    References
+    ----------
+    Sangnier §2.2; Rudi & Şimşekli §7.1; Wei §10; Peyré, clustering; Douc & Le Corff §8.7.
+    Arthur & Vassilvitskii (2007), k-means++. Hamerly (2010), distance bounds.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": parameters.integer(at_least=1),
+        "init": parameters.one_of(*_init.INITS)
+        | parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
+        | parameters.function,
+        "n_init": parameters.one_of("auto") | parameters.integer(at_least=1),
+        "max_iter": parameters.integer(at_least=1),
+        "tol": parameters.real(at_least=0.0),
+        "empty_clusters": parameters.one_of("reseed", "keep", "error"),
+        "random_state": parameters.random_state,
+        "history": parameters.boolean,
+    }
+    _suits: ClassVar[Suitability | None] = Suitability(complexity=1, settings={"n_init": 10})
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "greedy-k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        empty_clusters: str = "reseed",
+        random_state: RandomState = None,
+        history: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.empty_clusters = empty_clusters
+        self.random_state = random_state
+        self.history = history
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
+            The rows.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,) or column name, optional
+            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
+
+        Returns
+        -------
+        self : KMeans
+        """
+        data = self._open_rows(X, None, sample_weight)
+        self._check_number_of_rows(data)
+        n_init = self._number_of_runs()
+        watch = self._watch_fit(X, n_runs=n_init, max_iter=self.max_iter)
+        best: Lloyd | None = None
+        inertias = np.empty(n_init)
+        for run, result in enumerate(self._runs(data, n_init, watch)):
+            inertias[run] = result.trace[-1]
+            # Restarts that reach the same partition differ by rounding: the first of them is kept.
+            if best is None or inertias[run] < (1.0 - 1e-9) * best.trace[-1]:
+                best, best_run = result, run
+        assert best is not None
+        self._conclude(data, best)
+        inertias[best_run] = self.inertia_
+        self.restart_inertias_ = inertias
+        watch.finish()
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The data that the model was fitted on.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the data alone.
+        """
+        data = self._open_new_rows(X, None, sample_weight)
+        labels = self._labels_of_fit(data)
+        centers = self._placed(data)
+        measured = measure(inspect(data, centers, labels), centers)
+        proof = kmeans_certificates(
+            measured,
+            trace=self.inertia_trace_.tolist(),
+            inertia=self.inertia_,
+            tol=self.tol,
+            n_features=self.n_features_in_,
+        )
+        bound = eigenvalue_certificate(data, measured, centers)
+        return Certificates([*proof, *([] if bound is None else [bound])])
+
+    def _number_of_runs(self) -> int:
+        given = not isinstance(self.init, str) and not callable(self.init)
+        if given and self.n_init not in ("auto", 1):
+            warnings.warn(
+                f"KMeans has one run from given centres: n_init={self.n_init} is not used.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if given:
+            return 1
+        if self.n_init == "auto":
+            return 10 if self.init == "random" or callable(self.init) else 1
+        return int(self.n_init)
+
+    def _runs(self, data: Rows, n_init: int, watch: Watch) -> Iterator[Lloyd]:
+        """The restarts in turn, or side by side where each is long enough and nobody watches.
+
+        A restart that has a thread to itself waits for no other at the end of every walk.
+        """
+        if not isinstance(self.init, str) and not callable(self.init):
+            starts = iter([self._check_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)])
+        else:
+            first = generator(self.random_state)
+            pool = _init.open_pool(data, first)
+            randoms = [first] if n_init == 1 else spawn(first, n_init)
+            aside = isinstance(data, MemoryRows) and not is_small(data, self.n_clusters) and watch.is_idle
+            if n_init > 1 and aside and not callable(self.init):
+                draw = _init.INITS[self.init]
+
+                def restart(random: np.random.Generator) -> Lloyd:
+                    return self._run(data, draw(pool, self.n_clusters, random), watch)
+
+                yield from ordered_map(restart, randoms, window=n_threads())
+                return
+            starts = self._drawn_starts(self.init, pool, self.n_clusters, randoms)
+        for start in starts:
+            with watch.run():
+                result = self._run(data, start, watch)
+            yield result
+
+    def _run(self, data: Rows, start: NDArray, watch: Watch) -> Lloyd:
+        return lloyd(
+            data,
+            start,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            empty_clusters=self.empty_clusters,
+            watch=watch,
+            report=_attributes,
+            keep_steps=self.history,
+        )
+
+    def _conclude(self, data: Rows, result: Lloyd) -> None:
+        """Set the fitted attributes from a measurement of the best restart."""
+        self.cluster_centers_ = result.centers
+        centers = self._placed(data)
+        measured = measure(inspect(data, centers, result.labels), centers)
+        self.inertia_ = measured.inertia
+        if result.settled:
+            # The sums of the iteration were kept by differences; these were added up afresh.
+            self.cluster_centers_ = measured.means.astype(data.dtype)
+            self.inertia_ = measured.anova.within
+        self.labels_ = (
+            data.map(labels_of, self._placed(data), dtype=np.int32)
+            if result.labels is None
+            else result.labels
+        )
+        self.n_iter_, self.converged_ = result.n_iter, result.converged
+        self.optimality_ = measured.movement
+        self.cluster_weights_, self.anova_ = measured.weights, measured.anova
+        self.inertia_trace_ = np.array(result.trace)
+        self.certificates_ = kmeans_certificates(
+            measured,
+            trace=result.trace,
+            inertia=measured.inertia,
+            tol=self.tol,
+            n_features=self.n_features_in_,
+        )
+        if self.history:
+            steps_labels = [step[1] for step in result.steps if step[1] is not None]
+            self.history_ = KMeansHistory(
+                self.inertia_trace_,
+                np.array([step[0] for step in result.steps]),
+                np.array(steps_labels) if steps_labels else None,
+            )
+        n_filled = int(np.count_nonzero(self.cluster_weights_))
+        if n_filled < self.n_clusters and self.empty_clusters != "keep":
+            self._warn_of_empty_clusters(n_filled)
+        if not self.converged_ and self.n_iter_ == self.max_iter:
+            warnings.warn(
+                f"KMeans did not converge in max_iter={self.max_iter} iterations: the centres still move by "
+                f"{self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def assign_until_settled(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> NDArray:
+    """Labels that the iteration of `KMeans` reaches from given centres, without anything else of a fit."""
+    watch = Watch(None, None, None, n_runs=1, max_iter=max_iter)
+    result = lloyd(
+        data,
+        start,
+        tol=tol,
+        max_iter=max_iter,
+        empty_clusters="reseed",
+        watch=watch,
+        report=_attributes,
+    )
+    assert result.labels is not None
+    return result.labels
+
+
+def _attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
+    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}

@@ -1,0 +1,315 @@
+"""k-means on batches of rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.cluster.kmeans import seeding as _init
+from assay.cluster.kmeans.base import CenterClusterer, labels_of
+from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place
+from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
+from assay.cluster.kmeans.minibatch.steps import SMOOTHING_BATCHES, Draws, Steps, averaged, minibatch_steps
+from assay.parameters import Domain
+from assay.randomness import RandomState, generator, spawn
+from assay.rows import MemoryRows, Rows
+
+
+class MiniBatchKMeans(CenterClusterer):
+    """k-means by steps on batches of rows: a near-optimal partition long before Lloyd's iteration ends.
+
+    Minimises over centres c_1, …, c_K the inertia
+
+        J(c) = Σ_i w_i min_k ‖x_i − c_k‖²,        w_i = 1 without `sample_weight`,
+
+    by stochastic steps: the rows of a batch, drawn with probability ∝ w_i, go to their nearest centres, and
+    c_k ← c_k + N_k⁻¹ Σ (x − c_k) over those it is given, N_k all rows it was given so far. One last walk
+    measures labels and inertia on all rows.
+
+    Assumes: columns on comparable scales and round groups of similar spread, as for `KMeans`; the number of
+    clusters is given.
+
+    Certificates: every row is at its nearest centre, total = within + between at the claimed inertia, and an
+    exact update of the centres would lower the inertia by at most 1 %. `certify` adds a lower bound on the
+    inertia of every partition.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows.
+    init : {"greedy-k-means++", "k-means++", "farthest", "random"}, array of shape (n_clusters, n_features) \
+or callable, default="greedy-k-means++"
+        Initial centres, from all rows or from a draw of three batches (at least 3 K rows); see `KMeans`.
+    max_iter : int, default=100
+        Largest number of passes: as many batches as make up `max_iter` times the rows.
+    batch_size : int, default=1024
+        Rows of a batch, drawn with replacement.
+    tol : float, default=0.0
+        Converged when the smoothed squared movement of the centres in a step is at most `tol` times the mean
+        variance of the features; 0 leaves the decision to `max_no_improvement`.
+    max_no_improvement : int or None, default=10
+        Converged when the smoothed inertia of the batches has had no new minimum for so many steps.
+    n_init : "auto" or int, default="auto"
+        Number of starts; the best of them on the rows they were drawn from is taken. "auto" is 3 for "random"
+        and callables, else 1.
+    reassignment_ratio : float, default=0.01
+        A centre that is given fewer rows than this share of the busiest one's starts afresh at a far row.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where initial centres and batches come from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres.
+    center_weights_ : array of shape (n_clusters,)
+        Rows, or weight, averaged in each centre.
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row; a lazy Dask array for Dask input. After `partial_fit`, those of its rows.
+    inertia_ : float
+        J at the centres, measured after the steps. After `partial_fit`, that of its rows.
+    n_steps_, n_iter_ : int
+        Batches seen, and passes they make up.
+    converged_ : bool
+        Whether a stopping rule was met.
+    optimality_ : float
+        Share of the inertia that an exact update of the centres would save.
+    batch_inertias_ : array of shape (n_steps,)
+        Mean squared distance of each batch to the centres it met.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster.
+    anova_ : Anova
+        Within, between and total sums of squares.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from assay.cluster import MiniBatchKMeans
+    >>> from assay.datasets import Blobs
+    >>> X, _ = Blobs(centers=[[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]).sample(3000, random_state=0)
+    >>> model = MiniBatchKMeans(3, random_state=0).fit(X)
+    >>> model.cluster_weights_.sum(), model.certificates_.holds
+    (np.float64(3000.0), True)
+
+    References
+    ----------
+    Sangnier §2.2; Peyré, clustering (k-means by stochastic gradient).
+    Bottou & Bengio (1995), convergence of k-means. Sculley (2010), web-scale k-means.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": parameters.integer(at_least=1),
+        "init": parameters.one_of(*_init.INITS)
+        | parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
+        | parameters.function,
+        "max_iter": parameters.integer(at_least=1),
+        "batch_size": parameters.integer(at_least=1),
+        "tol": parameters.real(at_least=0.0),
+        "max_no_improvement": parameters.integer(at_least=1) | parameters.nothing,
+        "n_init": parameters.one_of("auto") | parameters.integer(at_least=1),
+        "reassignment_ratio": parameters.real(at_least=0.0, at_most=1.0),
+        "random_state": parameters.random_state,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "greedy-k-means++",
+        max_iter: int = 100,
+        batch_size: int = 1024,
+        tol: float = 0.0,
+        max_no_improvement: int | None = 10,
+        n_init: int | str = "auto",
+        reassignment_ratio: float = 0.01,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.tol = tol
+        self.max_no_improvement = max_no_improvement
+        self.n_init = n_init
+        self.reassignment_ratio = reassignment_ratio
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
+            The rows. Batches of rows outside memory are fetched 128 MiB at a time.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,) or column name, optional
+            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
+
+        Returns
+        -------
+        self : MiniBatchKMeans
+        """
+        data = self._open_rows(X, None, sample_weight)
+        self._check_number_of_rows(data)
+        batches_a_pass = math.ceil(data.shape[0] / self.batch_size)
+        max_steps = self.max_iter * batches_a_pass
+        watch = self._watch_fit(X, n_runs=1, max_iter=max_steps)
+        starting, drawing, restarting = spawn(self.random_state, 3)
+        draws = Draws(data, drawing)
+        pool = self._pool(data, draws, starting)
+        start, shift, variance = self._best_start(pool, starting)
+        with watch.run():
+            result = minibatch_steps(
+                draws.batches(self.batch_size),
+                start,
+                shift=shift,
+                n_terms=longest_row(data),
+                max_steps=max_steps,
+                smoothing=min(1.0, max(2.0 / batches_a_pass, 1.0 / SMOOTHING_BATCHES)),
+                tol=self.tol * variance,
+                max_no_improvement=self.max_no_improvement,
+                reassignment_ratio=self.reassignment_ratio,
+                random=restarting,
+                watch=watch,
+                report=_attributes,
+            )
+        self._conclude(data, result)
+        watch.finish()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
+        """Take one step on one batch: all rows of X. The first call draws the initial centres from it.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The batch, in any form that `fit` takes. No centre starts afresh here.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : MiniBatchKMeans
+        """
+        first = not hasattr(self, "cluster_centers_")
+        data = self._open_rows(X, None, sample_weight) if first else self._open_next(X, sample_weight)
+        if first:
+            self._check_number_of_rows(data)
+            starting = generator(self.random_state)
+            self.cluster_centers_ = self._best_start(_init.open_pool(data, starting), starting)[0]
+            self.center_weights_ = np.zeros(self.n_clusters)
+            self.n_steps_, self.batch_inertias_ = 0, np.empty(0)
+        before = self._placed(data)
+        found = inspect(data, before)
+        points, counts = averaged(before.points, self.center_weights_, found.sums, found.counts)
+        self.cluster_centers_ = (points + before.shift).astype(data.dtype)
+        self.center_weights_ = counts
+        self.n_steps_ += 1
+        self.batch_inertias_ = np.append(self.batch_inertias_, found.inertia / found.counts.sum())
+        self._measure(data)
+        self.n_iter_, self.converged_ = self.n_steps_, False
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The data that the model was fitted on; after `partial_fit`, those of the last call.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the data alone.
+        """
+        data = self._open_new_rows(X, None, sample_weight)
+        centers = self._placed(data)
+        measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
+        proof = minibatch_certificates(measured, centers, inertia=self.inertia_)
+        bound = eigenvalue_certificate(data, measured, centers)
+        return Certificates([*proof, *([] if bound is None else [bound])])
+
+    def _open_next(self, X: Any, sample_weight: Any) -> Rows:
+        self._check_parameters()
+        return self._open_new_rows(X, None, sample_weight)
+
+    def _pool(self, data: Rows, draws: Draws, random: np.random.Generator) -> _init.Pool:
+        """Rows to draw the start from: all of them, or a draw of three batches."""
+        n_drawn = 3 * max(self.batch_size, self.n_clusters)
+        if data.shape[0] > n_drawn:
+            data = MemoryRows(draws.batch(n_drawn))
+        return _init.open_pool(data, random)
+
+    def _best_start(self, pool: _init.Pool, random: np.random.Generator) -> tuple[NDArray, NDArray, float]:
+        """The start of least inertia on the rows of the pool, their mean (0 for CSR), and mean variance."""
+        data = pool.data
+        n_terms, shape = longest_row(data), (self.n_clusters, data.shape[1])
+        given = not isinstance(self.init, str) and not callable(self.init)
+        if given:
+            starts = iter([self._check_centers(self.init, shape, data.dtype)])
+        else:
+            several = self.init == "random" or callable(self.init)
+            n_init = (3 if several else 1) if self.n_init == "auto" else int(self.n_init)
+            randoms = [random] if n_init == 1 else spawn(random, n_init)
+            starts = self._drawn_starts(self.init, pool, self.n_clusters, randoms)
+        best, best_start, variance = np.inf, np.empty(shape), 0.0
+        for start in starts:
+            shift = np.zeros(shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
+            found = inspect(data, place(start, shift, n_terms))
+            if found.inertia < best:
+                best, best_start = found.inertia, start
+                variance = mean_variance(found.scatter, found.sums, found.counts)
+        return best_start, shift, variance
+
+    def _measure(self, data: Rows) -> None:
+        """Set what one walk over the rows tells about the centres."""
+        centers = self._placed(data)
+        labels = np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
+        measured = measure(inspect(data, centers, labels), centers)
+        self.labels_ = data.map(labels_of, centers, dtype=np.int32) if labels is None else labels
+        self.inertia_ = measured.inertia
+        self.cluster_weights_, self.anova_ = measured.weights, measured.anova
+        self.certificates_ = minibatch_certificates(measured, centers, inertia=measured.inertia)
+        self.optimality_ = self.certificates_.named("saving of an exact update").value
+
+    def _conclude(self, data: Rows, result: Steps) -> None:
+        self.cluster_centers_ = result.centers.astype(data.dtype)
+        self.center_weights_, self.batch_inertias_ = result.counts, np.array(result.trace)
+        self.n_steps_, self.converged_ = result.n_steps, result.converged
+        self.n_iter_ = math.ceil(result.n_steps * self.batch_size / data.shape[0])
+        self._measure(data)
+        n_filled = int(np.count_nonzero(self.cluster_weights_))
+        if n_filled < self.n_clusters:
+            self._warn_of_empty_clusters(
+                n_filled,
+                "the other centres are nearest to none. Take fewer clusters, other initial centres, or a "
+                "larger reassignment_ratio.",
+            )
+        rule = self.tol > 0.0 or self.max_no_improvement is not None
+        if rule and not self.converged_ and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"MiniBatchKMeans did not converge in max_iter={self.max_iter} passes: its batches still "
+                "improve. Raise max_iter or tol, or lower max_no_improvement.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def _attributes(centers: NDArray, n_steps: int) -> dict[str, Any]:
+    return {"cluster_centers_": centers, "n_steps_": n_steps}

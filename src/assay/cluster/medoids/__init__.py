@@ -1,0 +1,1 @@
+"""Clustering by medoids: centres that are rows."""

@@ -1,0 +1,1 @@
+"""Clustering by centres of any kind: one alternation of assignment and update, many centres."""

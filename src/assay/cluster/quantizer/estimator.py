@@ -1,0 +1,354 @@
+"""Clustering around representers of any kind, for any dissimilarity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates
+from assay.cluster.medoids.search import cluster_costs
+from assay.cluster.quantizer.engine import (
+    RepresenterModel,
+    Step,
+    alternate,
+    assignment_certificate,
+    cost_certificate,
+    draw_rows,
+    generators,
+    monotone_certificate,
+    weights_of,
+)
+from assay.distances import Metric, distance_matrix, metric_domain
+from assay.parameters import Domain, ParameterError
+from assay.randomness import RandomState
+from assay.rows import Block, MemoryRows
+
+ROUNDING = 1e-11
+TOLERANCE = 1e-13
+
+Representer = Callable[[NDArray, NDArray], Any]
+"""From the rows of a cluster and their weights to the point that represents them."""
+
+
+class CentroidClustering(RepresenterModel):
+    """Partition of rows around representers, for any dissimilarity and any representer.
+
+    Minimises over clusters C_1, …, C_K the distortion
+
+        D = Σ_k Σ_{i ∈ C_k} w_i d(x_i, μ(C_k)),        μ(C) ∈ argmin_μ Σ_{i ∈ C} w_i d(x_i, μ),
+
+    by alternating the assignment of rows to the nearest representer and the representers of the clusters:
+    whatever d is, neither half-step raises D. A representer that would is not taken, so that an approximate
+    solver does no harm. k-means is d = "sqeuclidean" with the mean; `KMeans`, `KMedoids`, `KMedian`,
+    `KGeometricMedian`, `KCoordinateMedian` and `SphericalKMeans` are faster forms of special cases.
+
+    The fit is in memory; with representer="medoid" it needs all pairs of rows.
+
+    Assumes: that d says how unlike a row and a representer are; the number of clusters is given. There is no
+    model of the rows.
+
+    Certificates: the distortion never rises, is that of the labels and representers, and every row is at its
+    nearest representer; `certify` adds that no row of a cluster would represent it better.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows.
+    metric : str or callable, default="sqeuclidean"
+        The dissimilarity d: a name of `assay.distances` or a function of two rows.
+    representer : "medoid" or callable, default="medoid"
+        The solver of μ(C): the best of all rows of the sample, or a function called as
+        `representer(rows, weights)` that gives a point.
+    init : "k-means++" or array of shape (n_clusters, n_features), default="k-means++"
+        Initial representers: rows drawn one by one ∝ w · d(x, those drawn before), or given.
+    n_init : int, default=1
+        Restarts, where `init` draws.
+    max_iter : int, default=300
+        Most iterations of a restart.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial representers come from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The representers.
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row.
+    inertia_ : float
+        The distortion D.
+    n_iter_ : int
+        Iterations of the best restart.
+    converged_ : bool
+        Whether no representer could be bettered any more.
+    optimality_ : float
+        Share by which the next representers would lower D.
+    restart_inertias_ : array of shape (n_init,)
+        Distortion that each restart reached.
+    inertia_trace_ : array
+        Distortion of the best restart after every assignment.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import CentroidClustering
+    >>> X = np.array([[0.0], [1.0], [5.0], [20.0], [22.0], [30.0]])
+    >>> def median(rows, weights):
+    ...     return np.median(rows, axis=0)
+    >>> model = CentroidClustering(2, metric="cityblock", representer=median, init=[[0.0], [30.0]]).fit(X)
+    >>> model.quantize([[2.0], [28.0]])
+    array([[ 1.],
+           [22.]])
+    >>> model.inertia_, model.distortion(X)
+    (15.0, 15.0)
+
+    References
+    ----------
+    Sangnier §2.2.1, Remark 2.2.1.
+    """
+
+    _accepts_sparse = False
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": parameters.integer(at_least=1),
+        "metric": metric_domain(precomputed=False),
+        "representer": parameters.one_of("medoid") | parameters.function,
+        "init": parameters.one_of("k-means++")
+        | parameters.array("an array of finite numbers of shape (n_clusters, n_features)"),
+        "n_init": parameters.integer(at_least=1),
+        "max_iter": parameters.integer(at_least=1),
+        "random_state": parameters.random_state,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: Metric = "sqeuclidean",
+        representer: Any = "medoid",
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.representer = representer
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CentroidClustering:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The rows, in memory.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
+
+        Returns
+        -------
+        self : CentroidClustering
+        """
+        self._require_memory(X, instead="fit KMeans, KGeometricMedian or KCoordinateMedian")
+        data: Any = self._open_rows(X, None, sample_weight)
+        self._require_rows(data)
+        weight = weights_of(Block(data.X, None, data.weight, 0))
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        watch = self._watch_fit(X, n_runs=n_runs, max_iter=self.max_iter)
+        best = self._best_run(
+            self._starts(data, weight, n_runs),
+            lambda start: alternate(
+                self._step(data.X, weight),
+                start,
+                tol=TOLERANCE,
+                max_iter=self.max_iter,
+                watch=watch,
+                report=_attributes,
+            ),
+            watch,
+            n_runs=n_runs,
+        )
+        self.cluster_centers_ = best.representers
+        self.n_iter_, self.converged_, self.optimality_ = best.n_iter, best.converged, best.optimality
+        self.labels_ = self._apart(data.X, best.representers).argmin(axis=1).astype(np.int32)
+        self.inertia_ = best.trace[-1]
+        self.certificates_ = Certificates(self._cheap_certificates(data.X, weight))
+        self._warn(len(np.unique(self.labels_[weight > 0.0])), "Raise max_iter.")
+        watch.finish()
+        return self
+
+    def _apart(self, X: NDArray, centers: NDArray) -> NDArray:
+        """Dissimilarities of rows and representers; one sentence where they are none."""
+        found = distance_matrix(X, centers, metric=self.metric)
+        if callable(self.metric) and not (np.isfinite(found).all() and (found >= 0.0).all()):
+            raise ValueError(
+                "The 'metric' of CentroidClustering must give finite dissimilarities at least 0. Got "
+                f"{found.min():g} instead."
+            )
+        return found
+
+    def _starts(self, data: MemoryRows, weight: NDArray, n_runs: int) -> Iterator[NDArray]:
+        shape = (self.n_clusters, data.shape[1])
+        if not isinstance(self.init, str):
+            centers = np.array(self.init, dtype=data.dtype)
+            if centers.shape != shape:
+                raise ParameterError(
+                    "The 'init' parameter of CentroidClustering must give representers of shape (n_clusters, "
+                    f"n_features) = {shape}. Got shape {centers.shape} instead."
+                )
+            yield centers
+            return
+        for random in generators(self.random_state, n_runs):
+            yield self._seeds(data.X, weight, random.random(self.n_clusters))
+
+    def _seeds(self, X: NDArray, weight: NDArray, uniforms: NDArray) -> NDArray:
+        """Rows drawn ∝ w · d(x, rows drawn before); copies of the first where no other row is left."""
+        centers = np.empty((len(uniforms), X.shape[1]), dtype=X.dtype)
+        masses, closest = weight, np.full(len(X), np.inf)
+        order = np.lexsort(X.T)
+        for k, uniform in enumerate(uniforms):
+            if not masses.sum() > 0.0:
+                centers[k:] = centers[0]
+                break
+            centers[k] = X[draw_rows(masses, np.array([uniform]), order)[0]]
+            closest = np.minimum(closest, self._apart(X, centers[k : k + 1])[:, 0])
+            masses = weight * closest
+        return centers
+
+    def _step(self, X: NDArray, weight: NDArray) -> Callable[[NDArray], Step]:
+        everyone = self._apart(X, X) if not callable(self.representer) else np.empty((0, 0), dtype=X.dtype)
+
+        def step(centers: NDArray) -> Step:
+            apart = self._apart(X, centers).astype(np.float64)
+            labels = apart.argmin(axis=1).astype(np.int32)
+            own = weight * apart[np.arange(len(X)), labels]
+            current = np.bincount(labels, own, minlength=len(centers))
+            successor, reached = centers.copy(), current.copy()
+            for k, point, cost in self._candidates(X, weight, labels, everyone):
+                if cost < (1.0 - TOLERANCE) * current[k]:
+                    successor[k], reached[k] = point, cost
+            cost = float(current.sum())
+            gain = float((current - reached).sum())
+            return Step(cost, centers, successor, gain / cost if cost > 0.0 else 0.0)
+
+        return step
+
+    def _candidates(
+        self, X: NDArray, weight: NDArray, labels: NDArray, everyone: NDArray
+    ) -> Iterator[tuple[int, NDArray, float]]:
+        """Each cluster with rows, the point proposed to represent it, and what that would cost."""
+        present = np.unique(labels[weight > 0.0])
+        if not callable(self.representer):
+            sums = cluster_costs(everyone, weight, labels, self.n_clusters)
+            for k in present:
+                chosen = int(sums[k].argmin())
+                yield int(k), X[chosen], float(sums[k, chosen])
+            return
+        for k in present:
+            members = (labels == k) & (weight > 0.0)
+            point = np.asarray(self.representer(X[members], weight[members]), dtype=X.dtype)
+            if point.shape != X.shape[1:] or not np.isfinite(point).all():
+                raise ValueError(
+                    f"The 'representer' of CentroidClustering must give {X.shape[1]} finite numbers. Got an "
+                    f"array of shape {point.shape} instead."
+                )
+            yield int(k), point, float(weight[members] @ self._apart(X[members], point[np.newaxis])[:, 0])
+
+    def predict(self, X: Any) -> Any:
+        """Index of the nearest representer of each row, the lowest in case of ties; lazy for Dask input."""
+        data = self._open_new_rows(X)
+        return data.map(_labels, self.cluster_centers_, self.metric, dtype=np.int32)
+
+    def quantize(self, X: Any) -> Any:
+        """The quantizer q(x) = Σ_k μ_k 1{x ∈ C_k}: the representer of each row's cluster; lazy for Dask.
+
+        The distortion is the quantisation error: D = Σ_i w_i d(x_i, q(x_i)).
+        """
+        data = self._open_new_rows(X)
+        centers = self.cluster_centers_
+        return data.map(_quantized, centers, self.metric, dtype=centers.dtype, width=centers.shape[1])
+
+    def distortion(self, X: Any, sample_weight: Any = None) -> float:
+        """Σ_i w_i d(x_i, q(x_i)) of rows, which may be others than those of the fit."""
+        data = self._open_new_rows(X, None, sample_weight)
+        return float(data.reduce(_distortion, self.cluster_centers_, self.metric))
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh, and compare the representers with the rows of their clusters.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The data that the model was fitted on.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the data alone.
+        """
+        data = self._open_rows_of_fit(X, sample_weight)
+        weight = weights_of(Block(data.X, None, data.weight, 0))
+        gain = cost = 0.0
+        for k in np.unique(self.labels_[weight > 0.0]):
+            members = (self.labels_ == k) & (weight > 0.0)
+            part, w = data.X[members], weight[members]
+            own = float(w @ self._apart(part, self.cluster_centers_[k : k + 1])[:, 0])
+            cost += own
+            gain += max(own - float((w @ self._apart(part, part)).min()), 0.0)
+        best = Certificate(
+            "No row of a cluster would represent it better than its representer.",
+            "gain of the best rows",
+            value=gain / cost if cost > 0.0 else 0.0,
+            relation="<=",
+            bound=ROUNDING if data.dtype == np.float64 else 1e-5,
+            assumptions=("the representer minimises the sum of dissimilarities",),
+            source="Sangnier §2.2.1",
+        )
+        return Certificates([*self._cheap_certificates(data.X, weight), best])
+
+    def _cheap_certificates(self, X: NDArray, weight: NDArray) -> list[Certificate]:
+        apart = self._apart(X, self.cluster_centers_).astype(np.float64)
+        own = apart[np.arange(len(X)), self.labels_]
+        cost, excess = float(weight @ own), float(weight @ (own - apart.min(axis=1)))
+        return [
+            monotone_certificate(self.inertia_trace_, cost, rounding=ROUNDING),
+            cost_certificate(self.inertia_, cost, rounding=ROUNDING),
+            assignment_certificate(excess / cost if cost > 0.0 else excess, rounding=ROUNDING),
+        ]
+
+
+def _attributes(centers: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
+    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": cost}
+
+
+def _block_distances(block: Block, centers: NDArray, metric: Metric) -> NDArray:
+    return distance_matrix(np.asarray(block.X, dtype=centers.dtype), centers, metric=metric)
+
+
+def _labels(block: Block, centers: NDArray, metric: Metric) -> NDArray:
+    return _block_distances(block, centers, metric).argmin(axis=1).astype(np.int32)
+
+
+def _quantized(block: Block, centers: NDArray, metric: Metric) -> NDArray:
+    return centers[_block_distances(block, centers, metric).argmin(axis=1)]
+
+
+def _distortion(block: Block, centers: NDArray, metric: Metric) -> float:
+    return float(weights_of(block) @ _block_distances(block, centers, metric).min(axis=1))

@@ -1,0 +1,230 @@
+"""Fuzzy c-means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates
+from assay.cluster.quantizer.centers import CENTER_DOMAINS, ROUNDING, CenterModel, Measured
+from assay.cluster.quantizer.engine import Step, dense64, monotone_certificate, weights_of
+from assay.distances import distance_matrix
+from assay.parameters import Domain
+from assay.randomness import RandomState
+from assay.rows import Block, Rows
+
+
+class Moments(NamedTuple):
+    """Objective, and sums of u^m and u^m (x − shift) of every cluster."""
+
+    objective: float
+    weights: NDArray
+    sums: NDArray
+
+
+def squared_distances(block: Block, centers: NDArray) -> NDArray:
+    """Squared Euclidean distances."""
+    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric="sqeuclidean")
+
+
+class FuzzyCMeans(CenterModel):
+    """Clusters that rows belong to by degrees.
+
+    Minimises over centres c_1, …, c_K and memberships u_ik ≥ 0 with Σ_k u_ik = 1
+
+        J(u, c) = Σ_i w_i Σ_k u_ik^m ‖x_i − c_k‖²,        m > 1 the fuzzifier,
+
+    by alternating the best memberships, u_ik ∝ ‖x_i − c_k‖^(−2/(m−1)), and the best centres, the means of the
+    rows weighted by u_ik^m. J is not convex: the result is a local optimum, the best of `n_init`. As m → 1 it
+    is k-means; for large m all memberships approach 1/K.
+
+    Assumes: columns on comparable scales and round groups; the number of clusters and the fuzzifier are
+    given.
+
+    Certificates: J never rises, is that of the centres, and the centres are their weighted means.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows.
+    fuzzifier : float, default=2.0
+        The exponent m, above 1.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Initial centres: drawn by greedy k-means++, distinct rows, or given.
+    n_init : int, default=1
+        Restarts, where `init` draws.
+    max_iter : int, default=300
+        Most iterations of a restart.
+    tol : float, default=1e-8
+        Converged when new centres would lower J by at most this share.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial centres come from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres.
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of the largest membership: of the nearest centre. Lazy for Dask input.
+    objective_ : float
+        J at the centres, with the best memberships.
+    inertia_ : float
+        Σ_i w_i min_k ‖x_i − c_k‖², the k-means criterion of the same centres.
+    n_iter_ : int
+        Iterations of the best restart.
+    converged_ : bool
+        Whether the best restart met the stopping rule.
+    optimality_ : float
+        Share by which new centres would lower J: compares with `tol`.
+    restart_inertias_ : array of shape (n_init,)
+        J that each restart reached.
+    inertia_trace_ : array
+        J of the best restart after every iteration.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster of `labels_`.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import FuzzyCMeans
+    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [8.0], [9.0], [10.0]])
+    >>> model = FuzzyCMeans(n_clusters=2, init=[[0.0], [10.0]]).fit(X)
+    >>> model.memberships([[1.0], [5.0], [9.0]]).round(2)
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [0. , 1. ]])
+
+    References
+    ----------
+    Sangnier §2.2 (the alternation). Dunn (1973); Bezdek (1981), fuzzy c-means.
+    """
+
+    _accepts_sparse = False
+    _distance = staticmethod(squared_distances)
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        **CENTER_DOMAINS,
+        "fuzzifier": parameters.real(above=1.0),
+        "tol": parameters.real(at_least=0.0),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        fuzzifier: float = 2.0,
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-8,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.fuzzifier = fuzzifier
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def memberships(self, X: Any) -> Any:
+        """Degrees to which rows belong to the clusters: they are at least 0 and sum to 1.
+
+        Returns
+        -------
+        memberships : array of shape (n_samples, n_clusters)
+            In the dtype of the rows; lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        centers = self.cluster_centers_
+        return data.map(
+            _membership_block, centers, float(self.fuzzifier), dtype=data.dtype, width=len(centers)
+        )
+
+    def _step(self, data: Rows) -> Callable[[NDArray], Step]:
+        def step(centers: NDArray) -> Step:
+            return self._moved(centers, self._moments(data, centers))
+
+        return step
+
+    def _moments(self, data: Rows, centers: NDArray) -> Moments:
+        return data.reduce(_moment_block, centers, float(self.fuzzifier))
+
+    def _moved(self, centers: NDArray, found: Moments) -> Step:
+        """Centres at their weighted means; J falls by Σ_k (Σ_i w_i u_ik^m) ‖c_k − mean_k‖²."""
+        steps = np.zeros_like(centers)
+        filled = found.weights > 0.0
+        np.divide(found.sums, found.weights[:, np.newaxis], out=steps, where=filled[:, np.newaxis])
+        gain = float(found.weights @ (steps**2).sum(axis=1))
+        relative = gain / found.objective if found.objective > 0.0 else 0.0
+        return Step(found.objective, centers, centers + steps, relative)
+
+    def _settle(self, data: Rows, measured: Measured) -> None:
+        super()._settle(data, measured)
+        self.objective_ = self._moments(data, self.cluster_centers_.astype(np.float64)).objective
+
+    def _certificates(self, data: Rows, labels: NDArray | None, measured: Measured) -> Certificates:
+        proof = super()._certificates(data, labels, measured)
+        centers = self.cluster_centers_.astype(np.float64)
+        found = self._moments(data, centers)
+        rounding = ROUNDING if data.dtype == np.float64 else 1e-5
+        shift = float(np.finfo(data.dtype).eps) ** 2 * float((centers**2).sum(axis=1).max())
+        shift *= float(found.weights.sum()) / found.objective if found.objective > 0.0 else 0.0
+        return Certificates(
+            [
+                monotone_certificate(self.inertia_trace_, found.objective, rounding=rounding),
+                *proof[1:],
+                Certificate(
+                    "The objective is that of the centres with their best memberships, summed afresh.",
+                    "error of the objective",
+                    value=abs(self.objective_ - found.objective) / (found.objective or 1.0),
+                    relation="<=",
+                    bound=ROUNDING,
+                    source="Bezdek (1981)",
+                ),
+                Certificate(
+                    "Every centre is the mean of the rows weighted by their memberships.",
+                    "gain of the next centres",
+                    value=self._moved(centers, found).optimality,
+                    relation="<=",
+                    bound=self.tol + 4.0 * shift,
+                    source="Bezdek (1981)",
+                ),
+            ]
+        )
+
+    def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
+        return []
+
+
+def memberships(squares: NDArray, fuzzifier: float) -> NDArray:
+    """Best memberships for squared distances; rows at centres belong to those alone, in equal parts."""
+    least = squares.min(axis=1, keepdims=True)
+    ratios = np.zeros_like(squares)
+    np.divide(least, squares, out=ratios, where=squares > 0.0)
+    ratios[(squares == 0.0) & (least == 0.0)] = 1.0
+    powers = ratios ** (1.0 / (fuzzifier - 1.0))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def _membership_block(block: Block, centers: NDArray, fuzzifier: float) -> NDArray:
+    return memberships(squared_distances(block, centers), fuzzifier)
+
+
+def _moment_block(block: Block, centers: NDArray, fuzzifier: float) -> Moments:
+    rows = dense64(block.X)
+    squares = distance_matrix(rows, centers, metric="sqeuclidean")
+    powers = memberships(squares, fuzzifier) ** fuzzifier * weights_of(block)[:, np.newaxis]
+    weights = powers.sum(axis=0)
+    # Relative to one of the centres: coordinates far from 0 would cost digits.
+    origin = centers[0]
+    sums = powers.T @ (rows - origin) - weights[:, np.newaxis] * (centers - origin)
+    return Moments(float((powers * squares).sum()), weights, sums)

@@ -1,0 +1,339 @@
+"""k-medians in the Euclidean norm: every centre is the geometric median of its cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.certificates import Certificate
+from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, Distance, Measured
+from assay.cluster.quantizer.engine import Step, dense64, weights_of
+from assay.distances import distance_matrix
+from assay.parameters import Domain
+from assay.randomness import RandomState
+from assay.rows import Block, Rows
+
+# Steps towards the geometric medians of clusters: Newton, Weiszfeld, Vardi and Zhang, and rows.
+
+
+MAX_NEWTON_FEATURES = 64
+"""In more dimensions Weiszfeld's step is nearly Newton's: unit vectors are nearly orthogonal."""
+
+
+class Pulls(NamedTuple):
+    """What the rows of every cluster do to its centre.
+
+    `pull` is Σ w (x − c)/‖x − c‖ over the rows away from the centre, `at_centre` the weight of those at it,
+    `stiffness` Σ w/‖x − c‖, `curvature` Σ w (x − c)(x − c)ᵀ/‖x − c‖³ (of size 0 in many dimensions), `reach`
+    the largest distance. The row nearest to the centre, without being there, is `near_row` at `near_distance`
+    with `near_weight`.
+    """
+
+    cost: float
+    weights: NDArray
+    pull: NDArray
+    at_centre: NDArray
+    stiffness: NDArray
+    curvature: NDArray
+    reach: NDArray
+    near_distance: NDArray
+    near_row: NDArray
+    near_weight: NDArray
+
+
+def pulls(data: Rows, centers: NDArray, distance: Distance, labels: NDArray | None = None) -> Pulls:
+    """Measure the pulls of the rows of each centre, the nearest rows if there are no labels, in one walk."""
+    rowwise = () if labels is None else (labels,)
+    return data.reduce(_pull_block, centers, distance, combine=_join, rowwise=rowwise)
+
+
+def stationarity(found: Pulls) -> tuple[float, float]:
+    """Largest norm of a smallest subgradient over the weight of its cluster, and the gap it proves.
+
+    The cost of a cluster is convex in its centre, so that f(c) − f(c*) ≤ ‖g‖ ‖c − c*‖; a minimiser lies in
+    the convex hull of the rows, hence within the reach.
+    """
+    norms = np.maximum(np.sqrt((found.pull**2).sum(axis=1)) - found.at_centre, 0.0)
+    weights = np.maximum(found.weights, np.finfo(np.float64).tiny)
+    return float((norms / weights).max()), float(norms @ found.reach)
+
+
+class GeometricSteps:
+    """The alternation of `KGeometricMedian`: called on centres, gives a `Step`.
+
+    A bold step (Newton's, or onto the nearest row) is taken back when the cost did not fall: the safe one
+    (Weiszfeld's, which never raises it) is remembered until the cost of the bold one is known.
+    """
+
+    def __init__(self, data: Rows, distance: Distance) -> None:
+        self._data, self._distance = data, distance
+        self._safe: NDArray | None = None
+        self._cost = np.inf
+
+    def __call__(self, centers: NDArray) -> Step:
+        """Measure the centres, or the safe ones if these are worse; propose the next."""
+        found = pulls(self._data, centers, self._distance)
+        if self._safe is not None and found.cost > self._cost:
+            centers = self._safe
+            found = pulls(self._data, centers, self._distance)
+        bold, self._safe = _propose(centers, found)
+        self._cost = found.cost
+        return Step(found.cost, centers, bold, stationarity(found)[0])
+
+
+def _propose(centers: NDArray, found: Pulls) -> tuple[NDArray, NDArray]:
+    """Bold and safe next centres."""
+    bold, safe = centers.copy(), centers.copy()
+    for k in range(len(centers)):
+        force = float(np.sqrt(found.pull[k] @ found.pull[k]))
+        held = found.at_centre[k]
+        if found.stiffness[k] == 0.0 or force <= held:
+            continue
+        weiszfeld = found.pull[k] / found.stiffness[k]
+        safe[k] += (1.0 - held / force) * weiszfeld
+        bold[k] = safe[k]
+        if held > 0.0:
+            continue
+        if _nearest_row_is_best(centers[k], found, k):
+            bold[k] = found.near_row[k]
+        elif len(found.curvature):
+            bold[k] = centers[k] + _newton(found, k, weiszfeld)
+    return bold, safe
+
+
+def _nearest_row_is_best(center: NDArray, found: Pulls, k: int) -> bool:
+    """Whether the row nearest to a centre would outweigh the pull of all others, to first order around it."""
+    step, weight = found.near_row[k] - center, found.near_weight[k]
+    own = weight / found.near_distance[k]
+    pull = found.pull[k] - own * step - (found.stiffness[k] - own) * step
+    if len(found.curvature):
+        # The curvature of the nearest row itself is along the step.
+        pull = pull + found.curvature[k] @ step - own * step
+    return bool(pull @ pull <= weight**2)
+
+
+def _newton(found: Pulls, k: int, weiszfeld: NDArray) -> NDArray:
+    """Newton's step, no longer than the reach of the cluster; Weiszfeld's where there is none."""
+    size = len(weiszfeld)
+    hessian = found.stiffness[k] * (1.0 + 1e-10) * np.eye(size) - found.curvature[k]
+    try:
+        step = np.linalg.solve(hessian, found.pull[k])
+    except np.linalg.LinAlgError:
+        return weiszfeld
+    length = float(np.sqrt(step @ step))
+    if not np.isfinite(length) or step @ found.pull[k] <= 0.0:
+        return weiszfeld
+    return step * min(1.0, found.reach[k] / length)
+
+
+def _pull_block(block: Block, centers: NDArray, distance: Distance, labels: NDArray | None = None) -> Pulls:
+    rows, weight = dense64(block.X), weights_of(block)
+    own = distance(block, centers).argmin(axis=1) if labels is None else labels
+    n_clusters, n_features = centers.shape
+    newton = n_features <= MAX_NEWTON_FEATURES
+    found = Pulls(
+        0.0,
+        np.bincount(own, weight, minlength=n_clusters),
+        np.zeros_like(centers),
+        np.zeros(n_clusters),
+        np.zeros(n_clusters),
+        np.zeros((n_clusters, n_features, n_features) if newton else (0, 0, 0)),
+        np.zeros(n_clusters),
+        np.full(n_clusters, np.inf),
+        centers.copy(),
+        np.zeros(n_clusters),
+    )
+    cost = 0.0
+    # A centre this close to a row is that row, but for rounding.
+    coincident = 4.0 * np.finfo(np.float64).eps * np.abs(centers).max(axis=1)
+    for k in range(n_clusters):
+        members = np.flatnonzero((own == k) & (weight > 0.0))
+        if not members.size:
+            continue
+        apart, w = rows[members] - centers[k], weight[members]
+        lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        cost += float(w @ lengths)
+        found.reach[k] = lengths.max()
+        away = lengths > coincident[k]
+        found.at_centre[k] = w[~away].sum()
+        apart, w, lengths = apart[away], w[away], lengths[away]
+        if not lengths.size:
+            continue
+        ratios = w / lengths
+        units = apart / lengths[:, np.newaxis]
+        found.pull[k] = w @ units
+        found.stiffness[k] = ratios.sum()
+        if newton:
+            found.curvature[k] = units.T @ (units * ratios[:, np.newaxis])
+        nearest = int(lengths.argmin())
+        copies = (apart == apart[nearest]).all(axis=1)
+        found.near_distance[k], found.near_weight[k] = lengths[nearest], w[copies].sum()
+        found.near_row[k] = rows[members[np.flatnonzero(away)[nearest]]]
+    return found._replace(cost=cost)
+
+
+def _join(left: Pulls, right: Pulls) -> Pulls:
+    nearer = left.near_distance <= right.near_distance
+    same = (left.near_row == right.near_row).all(axis=1) & (left.near_distance == right.near_distance)
+    near_weight = np.where(nearer, left.near_weight, right.near_weight)
+    near_weight[same] = (left.near_weight + right.near_weight)[same]
+    return Pulls(
+        left.cost + right.cost,
+        left.weights + right.weights,
+        left.pull + right.pull,
+        left.at_centre + right.at_centre,
+        left.stiffness + right.stiffness,
+        left.curvature + right.curvature,
+        np.maximum(left.reach, right.reach),
+        np.minimum(left.near_distance, right.near_distance),
+        np.where(nearer[:, np.newaxis], left.near_row, right.near_row),
+        near_weight,
+    )
+
+
+def euclidean_distances(block: Block, centers: NDArray) -> NDArray:
+    """Euclidean distances."""
+    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric="euclidean")
+
+
+class KGeometricMedian(CenterModel):
+    """Partition of rows around geometric medians.
+
+    Minimises over centres c_1, …, c_K, which may be any points,
+
+        J(c) = Σ_i w_i min_k ‖x_i − c_k‖,        w_i = 1 without `sample_weight`,
+
+    by alternating the assignment of rows to the nearest centre and a step towards the geometric median of
+    every cluster: Newton's where it lowers the cost, else Weiszfeld's with Vardi and Zhang's correction at
+    rows. Half of a cluster may lie far away without moving its centre far. The result is a local optimum, the
+    best of `n_init`.
+
+    Assumes: columns on comparable scales and round groups, some rows of which may lie far away; the number of
+    clusters is given.
+
+    Certificates: the cost never rises, is that of the centres, every row is at its nearest centre, and 0 is a
+    subgradient at every centre up to `tol`; hence how much the best centres of these clusters could save.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Initial centres: drawn by greedy k-means++, distinct rows, or given.
+    n_init : int, default=1
+        Restarts, where `init` draws.
+    max_iter : int, default=300
+        Most iterations of a restart.
+    tol : float, default=1e-6
+        Converged when the smallest subgradient at every centre is at most this share of the weight of the
+        cluster.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial centres come from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres.
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row; lazy for Dask input.
+    inertia_ : float
+        J at the centres.
+    dual_gap_ : float
+        At most what other centres of the same clusters would save, relative to J.
+    n_iter_ : int
+        Iterations of the best restart.
+    converged_ : bool
+        Whether the best restart met the stopping rule.
+    optimality_ : float
+        Largest norm of a smallest subgradient over the weight of its cluster: compares with `tol`.
+    restart_inertias_ : array of shape (n_init,)
+        Cost that each restart reached.
+    inertia_trace_ : array
+        Cost of the best restart after every iteration.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import KGeometricMedian
+    >>> square = np.array([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0], [2.0, 2.0]])
+    >>> X = np.vstack([square, square + 50.0])
+    >>> KGeometricMedian(n_clusters=2, random_state=0).fit(X).quantize([[3.0, 3.0], [60.0, 40.0]]).round(6)
+    array([[ 1.,  1.],
+           [51., 51.]])
+
+    References
+    ----------
+    Sangnier §2.2.1 (centres for any dissimilarity). Weiszfeld (1937); Vardi & Zhang (2000), the geometric
+    median.
+    """
+
+    _accepts_sparse = False
+    _distance = staticmethod(euclidean_distances)
+
+    _domains: ClassVar[Mapping[str, Domain]] = {**CENTER_DOMAINS, "tol": parameters.real(at_least=0.0)}
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _step(self, data: Rows) -> Callable[[NDArray], Step]:
+        return GeometricSteps(data, euclidean_distances)
+
+    def _settle(self, data: Rows, measured: Measured) -> None:
+        super()._settle(data, measured)
+        self.dual_gap_ = self._gap(data, None)[1]
+
+    def _gap(self, data: Rows, labels: NDArray | None) -> tuple[float, float, float]:
+        """Largest relative subgradient, relative gap, and what the rounding of the centres adds to both."""
+        centers = self.cluster_centers_.astype(np.float64)
+        found = pulls(data, centers, euclidean_distances, labels)
+        largest, gap = stationarity(found)
+        weights = np.maximum(found.weights, np.finfo(np.float64).tiny)
+        error = 4.0 * float(np.finfo(data.dtype).eps) * float(np.abs(centers).max()) * len(centers[0]) ** 0.5
+        rounding = min(error * float((found.stiffness / weights).max()), 1.0)
+        return largest, gap / found.cost if found.cost > 0.0 else 0.0, rounding
+
+    def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
+        largest, gap, rounding = self._gap(data, labels)
+        return [
+            Certificate(
+                "Zero is a subgradient at every centre: it is the geometric median of its cluster.",
+                "largest subgradient",
+                value=largest,
+                relation="<=",
+                bound=self.tol + rounding,
+                source="Vardi & Zhang (2000)",
+            ),
+            Certificate(
+                f"No other centres of these clusters cost less than {1.0 - gap:.6g} times as much.",
+                "relative gap of the centres",
+                value=gap,
+                relation="<=",
+                bound=max(100.0 * (self.tol + rounding), 1e-9),
+                assumptions=("a geometric median lies in the convex hull of its rows",),
+                source="convexity: f(c) − f(c*) ≤ ‖g‖ ‖c − c*‖",
+            ),
+        ]

@@ -1,0 +1,295 @@
+"""Kernel k-means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.cluster.quantizer.engine import Alternation, RepresenterModel, alternate, generators
+from assay.cluster.quantizer.kernel_kmeans_steps import (
+    FeatureSpace,
+    gram_of,
+    kernel_kmeans_certificates,
+    seeds,
+    spectral_certificates,
+)
+from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.parameters import Domain, ParameterError
+from assay.randomness import RandomState
+from assay.rows import Block, MemoryRows
+
+KERNEL = Domain(
+    f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
+    lambda value: isinstance(value, Kernel) or callable(value) or value in KERNEL_NAMES,
+    ("linear", "rbf"),
+)
+
+
+class KernelKMeans(RepresenterModel):
+    """k-means in the feature space of a kernel.
+
+    Minimises over labels z, with n_k the weight and μ_k the mean of cluster k in the feature space,
+
+        Σ_i w_i ‖φ(x_i) − μ_{z_i}‖²,    ‖φ(x_i) − μ_k‖² = K_ii − (2/n_k) Σ_{z_j=k} w_j K_ij
+                                                          + (1/n_k²) Σ_{z_j=z_l=k} w_j w_l K_jl,
+
+    by Lloyd's iteration with these distances: with the linear kernel it is k-means itself, with others
+    clusters need not be convex. The result is a local optimum, the best of `n_init`.
+
+    The fit needs all pairs of rows: n_samples² numbers in memory. Predictions are made block by block.
+
+    Assumes: a positive semi-definite kernel in whose feature space the groups are round; the number of
+    clusters is given.
+
+    Certificates: the cost never rises, is that of the labels, and every row is at its nearest mean; `certify`
+    adds a lower bound on the cost of any labels, from the eigenvalues of the Gram matrix.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows.
+    kernel : str, Kernel or callable, default="rbf"
+        A name of `assay.kernels` ("linear", "rbf", "laplacian", "polynomial", …), a kernel object, or a
+        function of two rows. With "precomputed", X is the Gram matrix at the fit and the cross matrix after.
+    gamma : float, optional
+        Scale of the named kernels; one over the number of features by default.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and sigmoid kernels.
+    init : {"k-means++", "random"} or array of shape (n_clusters,), default="k-means++"
+        Rows whose images are the initial means: drawn ∝ the squared distance to those before, the best of
+        2 + ⌊ln K⌋ each time, drawn uniformly, or given by their indices.
+    n_init : int, default=1
+        Restarts, where `init` draws.
+    max_iter : int, default=300
+        Most iterations of a restart.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial rows come from.
+
+    Attributes
+    ----------
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row. Rows of weight 0 have one too.
+    dual_coef_ : array of shape (n_samples, n_clusters)
+        The means: μ_k = Σ_i dual_coef_[i, k] φ(x_i).
+    center_norms_ : array of shape (n_clusters,)
+        ‖μ_k‖².
+    inertia_ : float
+        The cost of the labels.
+    X_fit_ : array or CSR matrix
+        The rows of the fit (the Gram matrix with "precomputed").
+    kernel_ : Kernel
+        The kernel with every parameter filled in.
+    n_iter_ : int
+        Iterations of the best restart.
+    converged_ : bool
+        Whether no row changed its cluster any more.
+    optimality_ : float
+        Share by which moving the means to those of the final labels would lower the cost; 0 at the end.
+    restart_inertias_ : array of shape (n_init,)
+        Cost that each restart reached.
+    inertia_trace_ : array
+        Cost of the best restart after every assignment.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from assay.cluster import KernelKMeans
+    >>> from assay.datasets import Rings
+    >>> X, y = Rings(radii=(1.0, 4.0), noise_std=0.1).sample(200, random_state=0)
+    >>> model = KernelKMeans(n_clusters=2, gamma=0.5, n_init=5, random_state=0).fit(X)
+    >>> model.predict([[0.0, 1.0]]) == model.predict([[-1.0, 0.0]]) != model.predict([[0.0, 4.0]])
+    array([ True])
+
+    References
+    ----------
+    Wei §10.2; Sangnier §2.2. Dhillon, Guan & Kulis (2004), weighted kernel k-means.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": parameters.integer(at_least=1),
+        "kernel": KERNEL,
+        "gamma": parameters.nothing | parameters.real(above=0.0),
+        "degree": parameters.integer(at_least=1),
+        "coef0": parameters.real(),
+        "init": parameters.one_of("k-means++", "random")
+        | parameters.array("an array of n_clusters indices of rows"),
+        "n_init": parameters.integer(at_least=1),
+        "max_iter": parameters.integer(at_least=1),
+        "random_state": parameters.random_state,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n_samples, n_features)
+            The rows, in memory; the Gram matrix when the kernel is precomputed.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n_samples,), optional
+            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
+
+        Returns
+        -------
+        self : KernelKMeans
+        """
+        self._require_memory(X, instead="fit KMeans on Nyström or random features")
+        data: Any = self._open_rows(X, None, sample_weight)
+        self._require_rows(data)
+        chosen = kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        self.kernel_ = chosen.for_features(data.shape[1])
+        space = FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        watch = self._watch_fit(X, n_runs=n_runs, max_iter=self.max_iter)
+        best = self._best_run(
+            self._starts(space, n_runs),
+            lambda start: alternate(
+                lambda labels: space.step(labels, self.n_clusters),
+                start,
+                tol=0.0,
+                max_iter=self.max_iter,
+                watch=watch,
+                report=_attributes,
+            ),
+            watch,
+            n_runs=n_runs,
+        )
+        self._conclude(data, space, best)
+        watch.finish()
+        return self
+
+    def _starts(self, space: FeatureSpace, n_runs: int) -> Iterator[NDArray]:
+        if not isinstance(self.init, str):
+            yield space.nearest_rows(self._given_rows(len(space.gram)))
+            return
+        for random in generators(self.random_state, n_runs):
+            chosen = seeds(space, self.n_clusters, random, greedy=self.init == "k-means++")
+            yield space.nearest_rows(chosen)
+
+    def _given_rows(self, n_rows: int) -> NDArray:
+        given = np.asarray(self.init, dtype=np.float64)
+        wrong = given.shape != (self.n_clusters,) or len(np.unique(given)) < len(given)
+        if wrong or (given != np.floor(given)).any() or given.min() < 0 or given.max() >= n_rows:
+            raise ParameterError(
+                f"The 'init' parameter of KernelKMeans must give n_clusters={self.n_clusters} different "
+                f"indices of rows, from 0 to {n_rows - 1}. Got {self.init!r} instead."
+            )
+        return given.astype(np.int64)
+
+    def _conclude(self, data: MemoryRows, space: FeatureSpace, best: Alternation) -> None:
+        self.X_fit_ = data.X
+        self.labels_ = best.representers.astype(np.int32)
+        means = space.means(self.labels_, self.n_clusters)
+        self.dual_coef_ = means.coef.astype(data.dtype)
+        self.center_norms_, self.cluster_weights_ = means.norms, means.weights
+        self.inertia_ = float(space.cost(self.labels_, means))
+        self.n_iter_, self.converged_, self.optimality_ = best.n_iter, best.converged, best.optimality
+        self.certificates_ = Certificates(self._cheap_certificates(space))
+        self._warn(int(np.count_nonzero(means.weights)), "Raise max_iter.")
+
+    def _cheap_certificates(self, space: FeatureSpace) -> list[Any]:
+        return kernel_kmeans_certificates(
+            space,
+            self.labels_,
+            trace=self.inertia_trace_,
+            inertia=self.inertia_,
+            coef=self.dual_coef_,
+            norms=self.center_norms_,
+        )
+
+    def predict(self, X: Any) -> Any:
+        """Index of the nearest mean of each row in the feature space, the lowest in case of ties.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
+            New rows; the cross matrix with the rows of the fit when the kernel is precomputed.
+
+        Returns
+        -------
+        labels : array of int32 of shape (n_samples,)
+            Lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        return data.map(
+            _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_, dtype=np.int32
+        )
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh, with a lower bound on the cost of any labels.
+
+        Parameters
+        ----------
+        X, sample_weight
+            The data that the model was fitted on.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the data alone; costs an eigendecomposition.
+        """
+        data = self._open_rows_of_fit(X, sample_weight)
+        space = FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
+        return Certificates(
+            [*self._cheap_certificates(space), *spectral_certificates(space, self.labels_, self.n_clusters)]
+        )
+
+
+def _attributes(labels: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
+    return {"labels_": labels, "n_iter_": n_iter, "inertia_": cost}
+
+
+def _labels(block: Block, kernel: Kernel, X_fit: Any, coef: NDArray, norms: NDArray) -> NDArray:
+    scores = norms - 2.0 * kernel.apply(block.X, X_fit, coef).astype(np.float64)
+    return scores.argmin(axis=1).astype(np.int32)

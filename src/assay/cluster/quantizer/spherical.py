@@ -1,0 +1,266 @@
+"""Spherical k-means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from assay import parameters
+from assay.base import logger
+from assay.certificates import Certificate
+from assay.cluster.kmeans import seeding as _init
+from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, Measured, one_hot
+from assay.cluster.quantizer.engine import Step, weights_of
+from assay.parameters import Domain
+from assay.randomness import RandomState
+from assay.rows import Block, MemoryRows, Rows
+
+MAX_FEATURES_OF_BOUND = 4096
+
+
+class Directions(NamedTuple):
+    """Sum of (1 − cos), and the sums of unit rows and weights of every cluster."""
+
+    cost: float
+    sums: NDArray
+    weights: NDArray
+
+
+def unit_rows(X: Any) -> tuple[Any, NDArray]:
+    """Rows over their Euclidean norms, in doubles, and which of them are zero (they stay zero)."""
+    values: Any = X.astype(np.float64, copy=False)
+    is_dense = isinstance(values, np.ndarray)
+    largest = np.abs(values).max(axis=1) if is_dense else abs(values).max(axis=1).toarray().ravel()
+    zero = largest == 0.0
+    # In two steps, so that squares of huge or tiny values neither overflow nor vanish.
+    values = _scaled(values, 1.0 / np.where(zero, 1.0, largest))
+    squares = (values**2 if is_dense else values.multiply(values)).sum(axis=1)
+    norms = np.sqrt(np.asarray(squares).ravel())
+    return _scaled(values, 1.0 / np.where(zero, 1.0, norms)), zero
+
+
+def _scaled(values: Any, factors: NDArray) -> Any:
+    if isinstance(values, np.ndarray):
+        return values * factors[:, np.newaxis]
+    return sparse.csr_array(sparse.diags_array(factors) @ values)
+
+
+def cosine_distances(block: Block, centers: NDArray) -> NDArray:
+    """1 − cos of the angle between rows and centres; infinite for rows of zeros, which have no direction."""
+    units, zero = unit_rows(block.X)
+    distances = np.maximum(1.0 - np.asarray(units @ unit_rows(centers)[0].T), 0.0)
+    distances[zero] = np.inf
+    return distances
+
+
+class SphericalKMeans(CenterModel):
+    """Partition of rows by direction.
+
+    Maximises over unit vectors c_1, …, c_K the sum of cosines
+
+        Σ_i w_i max_k ⟨x_i/‖x_i‖, c_k⟩,        w_i = 1 without `sample_weight`,
+
+    by alternating the assignment of rows to the direction of largest cosine and the mean direction of every
+    cluster. Lengths of rows do not matter: this is k-means on the unit sphere, for texts and profiles. The
+    result is a local optimum, the best of `n_init`. A row of zeros has no direction: it belongs to no
+    cluster (label −1) and counts for nothing; `n_zero_rows_` and the log say how many there are.
+
+    Assumes: that the direction of a row matters and its length does not; the number of clusters is given.
+
+    Certificates: the cost Σ w (1 − cos) never rises, every row is at its nearest direction, and every centre
+    is the mean direction of its cluster. `certify` adds an upper bound on the sum of cosines of any clusters.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K, at most the number of rows.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Initial directions: drawn by greedy k-means++ among the unit rows, distinct rows, or given.
+    n_init : int, default=1
+        Restarts, where `init` draws.
+    max_iter : int, default=300
+        Most iterations of a restart.
+    tol : float, default=1e-7
+        Converged when new centres would raise the mean cosine by at most this.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial directions come from.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The directions, of length 1.
+    labels_ : array of int32 of shape (n_samples,)
+        Cluster of each row, −1 for rows of zeros; lazy for Dask input.
+    inertia_ : float
+        Σ w (1 − cos): the weight of the rows that are not zero less the sum of cosines.
+    n_zero_rows_ : int
+        Rows of zeros, of positive weight.
+    n_iter_ : int
+        Iterations of the best restart.
+    converged_ : bool
+        Whether the best restart met the stopping rule.
+    optimality_ : float
+        What new centres would add to the mean cosine: compares with `tol`.
+    restart_inertias_ : array of shape (n_init,)
+        Cost that each restart reached.
+    inertia_trace_ : array
+        Cost of the best restart after every iteration.
+    cluster_weights_ : array of shape (n_clusters,)
+        Number of rows, or weight, of each cluster.
+    certificates_ : Certificates
+        What the fit proves about itself.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import SphericalKMeans
+    >>> X = np.array([[1.0, 0.1], [9.0, 0.0], [5.0, 0.2], [0.1, 1.0], [0.0, 7.0]])
+    >>> model = SphericalKMeans(n_clusters=2, random_state=0).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[4])
+    True
+    >>> model.cluster_centers_[model.predict([[100.0, 3.0]])].round(2)
+    array([[1.  , 0.05]])
+
+    References
+    ----------
+    Sangnier §2.2.1 (centres for any dissimilarity). Dhillon & Modha (2001), spherical k-means.
+    """
+
+    _distance = staticmethod(cosine_distances)
+
+    _domains: ClassVar[Mapping[str, Domain]] = {**CENTER_DOMAINS, "tol": parameters.real(at_least=0.0)}
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 300,
+        tol: float = 1e-7,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _given_centers(self, shape: tuple[int, int]) -> NDArray:
+        centers = super()._given_centers(shape)
+        if not np.abs(centers).max(axis=1).all():
+            raise self._refuse("init", "directions: a centre of zeros has none")
+        return unit_rows(centers)[0]
+
+    def _pool(self, data: Rows, random: np.random.Generator) -> Any:
+        pool = super()._pool(data, random).data
+        units, zero = unit_rows(pool.X)
+        weight = weights_of(Block(pool.X, None, pool.weight, 0))
+        weight[zero] = 0.0
+        if not weight.any():
+            raise ValueError("SphericalKMeans needs rows that are not zero: a row of zeros has no direction.")
+        return _init.open_pool(MemoryRows(units, None, weight), random)
+
+    def _step(self, data: Rows) -> Callable[[NDArray], Step]:
+        def step(centers: NDArray) -> Step:
+            found: Directions = data.reduce(_direction_block, centers)
+            lengths = np.sqrt((found.sums**2).sum(axis=1))
+            filled = lengths > 0.0
+            successor = centers.copy()
+            np.divide(found.sums, lengths[:, np.newaxis], out=successor, where=filled[:, np.newaxis])
+            gain = float(lengths.sum() - (found.sums * centers).sum())
+            return Step(found.cost, centers, successor, max(gain, 0.0) / max(found.weights.sum(), 1e-300))
+
+        return step
+
+    def _settle(self, data: Rows, measured: Measured) -> None:
+        super()._settle(data, measured)
+        self.n_zero_rows_ = int(data.reduce(_count_zero))
+        if self.n_zero_rows_:
+            logger.warning(
+                "%d rows of SphericalKMeans are zero and have no direction: they belong to no cluster.",
+                self.n_zero_rows_,
+            )
+
+    def _cost_scale(self, data: Rows) -> float:
+        return data.total_weight
+
+    def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
+        rounding = 16.0 * float(np.finfo(data.dtype).eps)
+        given = self.cluster_centers_.astype(np.float64)
+        return [
+            Certificate(
+                "Every centre is the mean direction of its cluster: another update moves none.",
+                "gain of the next centres",
+                value=self._step(data)(unit_rows(given)[0]).optimality,
+                relation="<=",
+                bound=self.tol + rounding,
+                source="Dhillon & Modha (2001)",
+            ),
+            Certificate(
+                "The centres have length 1.",
+                "largest error of a length",
+                value=float(np.abs(np.sqrt((given**2).sum(axis=1)) - 1.0).max()),
+                relation="<=",
+                bound=rounding,
+            ),
+        ]
+
+    def _bounds(self, data: Rows) -> list[Certificate]:
+        """Σ_k ‖S_k‖ ≤ √(Σ_k n_k · Σ_k ‖S_k‖²/n_k) ≤ √(W (λ_1 + … + λ_K)), λ the spectrum of Σ w u uᵀ."""
+        if data.shape[1] > MAX_FEATURES_OF_BOUND:
+            return []
+        scatter, weight = data.reduce(_scatter_block)
+        largest = np.maximum(np.linalg.eigvalsh(scatter)[::-1][: self.n_clusters], 0.0).sum()
+        bound = min(float(np.sqrt(weight * largest)), weight)
+        cosines = weight - self._measure(data, None).cost
+        return [
+            Certificate(
+                f"No {self.n_clusters} clusters have a sum of cosines above {bound:.6g}; this one has "
+                f"{cosines / bound:.3g} of it.",
+                "sum of cosines",
+                value=cosines,
+                relation="<=",
+                bound=bound,
+                source="Cauchy–Schwarz and Ky Fan, as for k-means in Zha, He, Ding, Simon & Gu (2001)",
+                trivial=weight,
+                tolerance=1e-9 * weight,
+            )
+        ]
+
+
+def _count_zero(block: Block) -> int:
+    zero = unit_rows(block.X)[1]
+    return int(np.count_nonzero(zero if block.weight is None else zero & (block.weight > 0.0)))
+
+
+def _present_weights(block: Block, zero: NDArray) -> NDArray:
+    return np.where(zero, 0.0, weights_of(block))
+
+
+def _direction_block(block: Block, centers: NDArray) -> Directions:
+    units, zero = unit_rows(block.X)
+    weight = _present_weights(block, zero)
+    cosines = np.asarray(units @ centers.T)
+    labels = cosines.argmax(axis=1)
+    summed: Any = one_hot(labels, weight, len(centers)) @ units
+    best = np.maximum(1.0 - cosines[np.arange(len(labels)), labels], 0.0)
+    return Directions(
+        float(weight @ best),
+        summed if isinstance(summed, np.ndarray) else summed.toarray(),
+        np.bincount(labels, weight, minlength=len(centers)),
+    )
+
+
+def _scatter_block(block: Block) -> tuple[NDArray, float]:
+    units, zero = unit_rows(block.X)
+    weight = _present_weights(block, zero)
+    scatter: Any = units.T @ _scaled(units, weight)
+    return scatter if isinstance(scatter, np.ndarray) else scatter.toarray(), float(weight.sum())

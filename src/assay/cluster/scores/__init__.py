@@ -1,0 +1,1 @@
+"""Scores of a clustering: by its rows alone, or against labels."""

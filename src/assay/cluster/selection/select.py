@@ -1,0 +1,273 @@
+"""One front end for choosing the number of clusters, or any other parameter of a clusterer."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.cluster.selection.criteria import CRITERIA, Criterion
+from assay.cluster.selection.fits import OWNER, Study, Trial, open_estimator
+from assay.cluster.selection.rules import Choice
+from assay.randomness import RandomState, generator
+from assay.rows import is_external, rows
+
+if TYPE_CHECKING:
+    import pandas
+
+MOST = 10
+"""Largest number of clusters tried when no range is given."""
+
+MUCH_NOISE = 0.1
+"""Share of rows in no cluster from which on a choice is in doubt."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterSelection:
+    """A number of clusters chosen by a criterion, with the curve it was chosen on; see `select_k`.
+
+    Attributes
+    ----------
+    criterion : str
+    parameter : str
+        Name of the parameter that was varied.
+    values : list
+        The values that were tried.
+    curve : array of shape (n_values,)
+        The criterion at each of them; NaN where it is not defined, such as a silhouette of one cluster.
+    standard_error : array of shape (n_values,) or None
+        s' of the gap statistic, or the standard error of the stability.
+    index : int
+        Place of the chosen value.
+    ambiguous : bool
+        Whether the curve leaves the choice in doubt.
+    reason : str
+        Why this value, or why the choice is in doubt.
+    candidates : dict
+        What kindred rules choose on the same curve.
+    table : dict of arrays
+        All that was measured, one entry a value; `to_frame` makes a table of it.
+    details : Elbow, Gap, PenaltyPath, Stability, Eigengap, float or None
+        What the criterion alone knows; for "elbow_decrease" the decrease that counts as small.
+    models : list of estimators
+        The estimator fitted to all rows at each value.
+    """
+
+    criterion: str
+    parameter: str
+    values: list[Any]
+    curve: NDArray[np.float64]
+    standard_error: NDArray[np.float64] | None
+    index: int
+    ambiguous: bool
+    reason: str
+    candidates: Mapping[str, Any]
+    table: Mapping[str, NDArray]
+    details: Any
+    models: list[Any]
+
+    @property
+    def best(self) -> Any:
+        """The chosen value."""
+        return self.values[self.index]
+
+    @property
+    def k(self) -> int:
+        """Number of clusters at the chosen value."""
+        counts = self.parameter.rpartition("__")[2] in ("n_clusters", "n_components")
+        return int(self.best if counts else self.table["clusters_found"][self.index])
+
+    @property
+    def model(self) -> Any:
+        """The estimator fitted to all rows at the chosen value."""
+        return self.models[self.index]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The table as a pandas frame, one line a value."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.table))
+
+    def plot(self, *, kind: str | None = None, ax: Any = None) -> Any:
+        """Draw the curve and the choice; see `assay.display.plot_selection`."""
+        return importlib.import_module("assay.display").plot_selection(self, kind=kind, ax=ax)
+
+    def __repr__(self) -> str:
+        doubt = ", ambiguous" if self.ambiguous else ""
+        lines = [f"ClusterSelection({self.parameter}={self.best} by {self.criterion}{doubt}: {self.reason})"]
+        error = self.standard_error
+        lines.append(f"  {self.parameter:>12}  {self.criterion:>18}" + ("" if error is None else "     s.e."))
+        for place, (value, score) in enumerate(zip(self.values, self.curve, strict=True)):
+            cells = f"  {value!s:>12}  {score:>18.6g}" + ("" if error is None else f"  {error[place]:>7.3g}")
+            lines.append(cells + ("  ←" if place == self.index else ""))
+        return "\n".join(lines)
+
+
+def select_k(
+    estimator: Any,
+    X: Any,
+    k_range: Any = None,
+    *,
+    criterion: str = "silhouette",
+    parameter: str = "n_clusters",
+    values: Any = None,
+    sample_weight: Any = None,
+    random_state: RandomState = None,
+    **options: Any,
+) -> ClusterSelection:
+    """Choose the number of clusters, or another parameter of a clusterer, by one of many criteria.
+
+    Fits the estimator once for each value, measures the partitions, applies the rule of the criterion, and
+    says whether the curve leaves the choice in doubt. Rows of noise (label −1) are left out of the scores.
+    Elbow, silhouette, Calinski–Harabasz, Davies–Bouldin, BIC and AIC favour convex clusters; the eigengap
+    and the stability do not. Curves of a method with local optima are as good as its restarts (`n_init`).
+
+    Parameters
+    ----------
+    estimator : clusterer, its class, or Pipeline ending in one
+        Of this library or another, with `fit` and `labels_` or `predict`. Scores in a Pipeline are measured
+        on what its last step sees.
+    X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
+        The rows, or their dissimilarities for an estimator that takes those. Outside memory: the criteria
+        "elbow", "elbow_decrease", "penalised", "calinski_harabasz", "davies_bouldin", "bic" and "aic".
+    k_range : increasing ints, optional
+        Numbers of clusters, 1 to 10 by default.
+    criterion : str, default="silhouette"
+        - "elbow": the inertia W(K) is farthest below its chord; in doubt without a clear bend;
+        - "elbow_decrease": the first K with W(K) − W(K+1) ≤ `threshold` (0.05) times the first W;
+        - "gap": the smallest K with Gap(K) ≥ Gap(K+1) − s'_{K+1}, over `n_references` (20) tables drawn from
+          `reference`: uniform in the "box" of the feature ranges, or in one along the "principal" axes
+          (default). Judges K = 1 too;
+        - "silhouette": largest mean silhouette under `metric`;
+        - "calinski_harabasz" (largest), "davies_bouldin" (smallest);
+        - "eigengap": largest λ_{K+1} − λ_K of the `laplacian` of `weights`: a given matrix, else the
+          estimator's `affinity_matrix_`, else the graph of `n_neighbors` (10) neighbours;
+        - "penalised": least W(K) + λK at λ = `penalty`; without it, the K chosen over the widest range of λ.
+          `details` holds the λ where the choice changes;
+        - "stability": largest agreement of the clusters of all rows with those of `n_resamples` (20)
+          resamples, `resample` "half" or "bootstrap", `agreement` "adjusted_rand" or "jaccard"; of equal
+          ones the last value;
+        - "bic", "aic": least value of the estimator's own method, else of the hard classification likelihood
+          of spherical Gaussians with one variance W/(nd), K means and K shares: Kd + K parameters.
+    parameter : str, default="n_clusters"
+        The parameter to vary, "step__name" in a Pipeline.
+    values : list, optional
+        Its values, in place of `k_range`: for any parameter.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows, where the estimator and the criterion take them.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where references, resamples and the seeds of estimators with `random_state=None` come from.
+    **options
+        Options of the criterion, named above.
+
+    Returns
+    -------
+    selection : ClusterSelection
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import KMeans, select_k
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(center, 0.5, size=(30, 2)) for center in ((0, 0), (5, 0), (0, 5))])
+    >>> found = select_k(KMeans(n_init=5), X, range(1, 7), criterion="gap", random_state=0)
+    >>> found.k, found.ambiguous
+    (3, False)
+    >>> select_k(KMeans(n_init=5), X, range(1, 7), criterion="elbow", random_state=0).k
+    3
+
+    References
+    ----------
+    Sangnier §2.5; Wei §10; Rudi & Şimşekli §7.1.4. Tibshirani, Walther & Hastie (2001), gap statistic.
+    Hennig (2007), stability. Pelleg & Moore (2000), BIC of k-means.
+    """
+    parameters.check(OWNER, {"criterion": criterion}, {"criterion": parameters.one_of(*CRITERIA)})
+    chosen = CRITERIA[criterion]
+    given = _options(criterion, chosen, options)
+    opened = open_estimator(estimator, parameter)
+    tried = _values(X, k_range, values, parameter, chosen)
+    study = Study(opened, X, tried, parameter, sample_weight, generator(random_state))
+    judged = chosen.judge(study, **given)
+    choice = _doubt_noise(judged.choice, study.trials[judged.choice.place])
+    table: dict[str, NDArray] = {
+        parameter: np.array(study.values),
+        "clusters_found": np.array([trial.n_clusters for trial in study.trials]),
+        "rows_of_noise": np.array([trial.n_noise for trial in study.trials]),
+        criterion: judged.curve,
+    }
+    if judged.standard_error is not None:
+        table["standard_error"] = judged.standard_error
+    return ClusterSelection(
+        criterion=criterion,
+        parameter=parameter,
+        values=study.values,
+        curve=judged.curve,
+        standard_error=judged.standard_error,
+        index=choice.place,
+        ambiguous=choice.ambiguous,
+        reason=choice.reason,
+        candidates=judged.candidates,
+        table={**table, **judged.columns},
+        details=judged.details,
+        models=[trial.model for trial in study.trials],
+    )
+
+
+def _doubt_noise(choice: Choice, trial: Trial) -> Choice:
+    """Noise is not judged by any score: a choice that leaves many rows out is in doubt."""
+    if trial.n_noise <= MUCH_NOISE * len(trial.labels):
+        return choice
+    left_out = f"{trial.n_noise} of {len(trial.labels)} rows are noise there, which no score judges"
+    return Choice(choice.place, True, f"{choice.reason}; {left_out}")
+
+
+def _options(criterion: str, chosen: Criterion, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a criterion: its defaults, and what was given, checked."""
+    unknown = [name for name in options if name not in chosen.defaults]
+    if unknown:
+        known = ", ".join(repr(name) for name in chosen.defaults) or "none"
+        raise parameters.ParameterError(
+            f"The options of select_k with criterion={criterion!r} are: {known}. Got {unknown[0]!r} instead."
+        )
+    given = {**chosen.defaults, **options}
+    parameters.check(OWNER, given, chosen.domains)
+    return given
+
+
+def _values(X: Any, k_range: Any, values: Any, parameter: str, chosen: Criterion) -> list[Any]:
+    """The values to try; numbers of clusters are increasing ints, at most as many as there are rows."""
+    if values is not None and k_range is not None:
+        raise parameters.ParameterError(
+            "select_k takes numbers of clusters in 'k_range' or values of a parameter in 'values', not both."
+        )
+    n_rows = rows(X).shape[0] if is_external(X) else X.shape[0] if hasattr(X, "shape") else len(X)
+    if values is None and parameter.rpartition("__")[2] not in ("n_clusters", "n_components"):
+        if k_range is None:
+            raise parameters.refusal(OWNER, "values", f"a list of values of {parameter!r}", None)
+        values, k_range = k_range, None
+    name = "k_range" if values is None else "values"
+    if values is None and k_range is None:
+        k_range = range(1, min(MOST, n_rows) + 1)
+    given = k_range if values is None else values
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise parameters.refusal(OWNER, name, "a list of values", given)
+    tried = [value.item() if isinstance(value, np.generic) else value for value in given]
+    if len(tried) < chosen.least_values:
+        at_least = (
+            "at least one value" if chosen.least_values == 1 else f"at least {chosen.least_values} values"
+        )
+        raise parameters.refusal(OWNER, name, at_least, given)
+    if name == "k_range" or chosen.counts_clusters:
+        are_counts = all(
+            isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= n_rows for value in tried
+        )
+        if not are_counts or any(left >= right for left, right in itertools.pairwise(tried)):
+            must_be = f"increasing ints from 1 to the number of rows ({n_rows})"
+            raise parameters.refusal(OWNER, name, must_be, given)
+    return tried

@@ -1,0 +1,1 @@
+"""Clustering by the spectrum of a graph of rows."""

@@ -1,0 +1,230 @@
+"""What a spectral clustering proves about itself, from the graph and the fitted attributes alone."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.certificates import Certificate
+from assay.cluster.spectral.embedding import coordinates, squared_distances
+from assay.graphs import Cut, Scaled, both_cuts, partition_basis, smallest_on_complement, subspace_distance
+
+COURSE = "Sangnier §2.2.6"
+
+
+class Claims(NamedTuple):
+    """The fitted attributes that the certificates test."""
+
+    laplacian: str
+    rounding: str
+    eigenvalues: NDArray
+    eigenvectors: NDArray
+    embedding: NDArray
+    centers: NDArray
+    labels: NDArray
+    trace: NDArray
+    ratio_cut: float
+    norm_cut: float
+    subspace_distance: float
+    n_components: int
+
+
+class Measured(NamedTuple):
+    """Claims measured on a graph."""
+
+    ratio: Cut
+    norm: Cut
+    residual: float
+    """‖MU − U diag(λ)‖_F, relative to the scale of the Laplacian."""
+    scale: float
+    bound: float
+    """No partition has a smaller criterion, if no eigenvalue was passed over."""
+    gap: float
+    """(criterion − bound)/criterion."""
+    distance: float
+
+    def criterion(self, laplacian: str) -> float:
+        """What the relaxation is a relaxation of."""
+        return self.ratio.value if laplacian == "unnormalized" else self.norm.value
+
+
+def measure(W: Any, laplacian: str, eigenvalues: NDArray, U: NDArray, labels: NDArray) -> Measured:
+    """Cuts, residuals, bound and distance of subspaces, recomputed."""
+    matrix = Scaled(W, laplacian)
+    values = eigenvalues / matrix.scale
+    residual = float(np.linalg.norm(matrix.apply(U) - U * values))
+    ratio, norm = both_cuts(W, labels)
+    n_clusters = len(ratio.terms)
+    criterion = ratio.value if laplacian == "unnormalized" else norm.value
+    # Each of the least eigenvalues is within the norm of the residual of one of these (Weyl).
+    sum_of_values = float(np.sort(values)[:n_clusters].sum())
+    bound = max(sum_of_values - n_clusters * residual, 0.0) * matrix.scale
+    gap = (criterion - bound) / criterion if criterion > 0.0 else 0.0
+    distance = subspace_distance(U, partition_basis(labels, matrix.weight))
+    return Measured(ratio, norm, residual, matrix.scale, bound, gap, distance)
+
+
+def spectral_certificates(W: Any, claims: Claims, measured: Measured, *, tol: float) -> list[Certificate]:
+    """Certificates of a fit that makes these claims about this graph."""
+    U = claims.eigenvectors
+    name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
+    criterion = measured.criterion(claims.laplacian)
+    weight = vertex_weights(W, claims.laplacian)
+    rule = coordinates(claims.laplacian, claims.rounding, U, weight)
+    placed = rule.place(U / np.sqrt(weight)[:, np.newaxis])
+    n_zero = int(np.count_nonzero(claims.eigenvalues <= 1e-13 * measured.scale))
+    found = [
+        Certificate(
+            "Every pair is an eigenpair of the Laplacian.",
+            "eigenpair residual",
+            value=measured.residual,
+            relation="<=",
+            bound=np.sqrt(U.shape[1]) * max(tol, 1e-12),
+            source=COURSE,
+        ),
+        Certificate(
+            "The eigenvectors are orthonormal.",
+            "orthonormality residual",
+            value=float(np.abs(U.T @ U - np.eye(U.shape[1])).max()),
+            relation="<=",
+            bound=1e-10,
+            source="Sangnier Theorem 59",
+        ),
+        Certificate(
+            "The eigenvalue 0 is there for every component of the graph (as far as asked for).",
+            "zero eigenvalues",
+            value=float(n_zero),
+            relation=">=",
+            bound=float(min(claims.n_components, U.shape[1])),
+            source="Sangnier Proposition 62",
+        ),
+        Certificate(
+            f"No partition into {len(measured.norm.terms)} clusters has a {name} below {measured.bound:.6g}"
+            + (f"; this one exceeds it by {measured.gap:.1%} of its value." if criterion > 0.0 else "."),
+            name,
+            value=criterion,
+            relation=">=",
+            bound=measured.bound,
+            assumptions=("no smaller eigenvalue was passed over: certify(X) looks for one",),
+            source="Sangnier Propositions 58 and 60, Theorem 59",
+            trivial=0.0,
+            tolerance=1e-12 * max(1.0, criterion),
+        ),
+        Certificate(
+            "The reported cuts are those of the labels.",
+            "error of the reported cuts",
+            value=max(
+                _relative(claims.ratio_cut, measured.ratio.value),
+                _relative(claims.norm_cut, measured.norm.value),
+            ),
+            relation="<=",
+            bound=1e-9,
+            source="Sangnier §2.2.5",
+        ),
+        Certificate(
+            "The coordinates are those of the eigenvectors.",
+            "error of the embedding",
+            value=_farthest(placed, claims.embedding),
+            relation="<=",
+            bound=1e-9,
+            source="Sangnier Algorithms 11 to 13",
+        ),
+        Certificate(
+            "Every row of the embedding belongs to its nearest centre.",
+            "assignment excess",
+            value=_assignment_excess(claims.embedding, claims.centers, claims.labels),
+            relation="<=",
+            bound=1e-10,
+            source="Sangnier Algorithms 11 to 13; examination of 2021",
+        ),
+        Certificate(
+            "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one.",
+            "error of the subspace distance",
+            value=abs(claims.subspace_distance - measured.distance),
+            relation="<=",
+            bound=1e-8 * max(1.0, measured.distance),
+            source="Sangnier, examinations of 2021 and 2023",
+        ),
+    ]
+    found += _rounding_certificates(claims, measured)
+    return found
+
+
+def _rounding_certificates(claims: Claims, measured: Measured) -> list[Certificate]:
+    found = []
+    if claims.trace.size:
+        scale = float(np.square(claims.embedding).sum()) or 1.0
+        found.append(
+            Certificate(
+                "The criterion of the rounding never rises.",
+                "largest rise of the rounding",
+                value=float(np.diff(claims.trace, prepend=claims.trace[0]).max()) / scale,
+                relation="<=",
+                bound=1e-10,
+                source="Sangnier, examination of 2021; Proposition 56",
+            )
+        )
+    if claims.rounding == "sweep" and claims.laplacian != "unnormalized" and claims.eigenvalues.size == 2:
+        found.append(
+            Certificate(
+                "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger).",
+                "NormCut of the sweep",
+                value=measured.norm.value,
+                relation="<=",
+                bound=2.0 * float(np.sqrt(2.0 * (claims.eigenvalues[1] + measured.residual))),
+                source="Cheeger's inequality for graphs, Alon & Milman (1985)",
+                trivial=2.0,
+                tolerance=1e-9,
+            )
+        )
+    return found
+
+
+def complement_certificate(W: Any, claims: Claims, measured: Measured, random_state: Any) -> Certificate:
+    """Look for an eigenvalue that was passed over; the bound that stands whether or not there is one."""
+    matrix = Scaled(W, claims.laplacian)
+    least = smallest_on_complement(matrix, claims.eigenvectors, random_state=random_state)
+    n_clusters = len(measured.norm.terms)
+    values = np.minimum(np.sort(claims.eigenvalues / matrix.scale)[:n_clusters], max(least.value, 0.0))
+    bound = max(float(values.sum()) - n_clusters * measured.residual, 0.0) * matrix.scale
+    name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
+    return Certificate(
+        f"No partition into {n_clusters} clusters has a {name} below {bound:.6g}, whatever was passed over"
+        + (f" (probability {1.0 - least.failure:.7g})." if least.failure > 0.0 else "."),
+        f"{name} and the complement",
+        value=measured.criterion(claims.laplacian),
+        relation=">=",
+        bound=bound,
+        source="Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)",
+        trivial=0.0,
+        tolerance=1e-12 * max(1.0, measured.criterion(claims.laplacian)),
+    )
+
+
+def vertex_weights(W: Any, laplacian: str) -> NDArray:
+    """Degrees, or ones for L: what the eigenvectors are divided by the roots of."""
+    if laplacian == "unnormalized":
+        return np.ones(W.shape[0])
+    return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _assignment_excess(embedding: NDArray, centers: NDArray, labels: NDArray) -> float:
+    """Largest ‖h − c_own‖² − min_j ‖h − c_j‖², relative to the spread of the coordinates."""
+    if labels.max(initial=-1) >= len(centers) or labels.min(initial=0) < 0:
+        return np.inf
+    squares = squared_distances(embedding, centers)
+    excess = squares[np.arange(len(labels)), labels] - squares.min(axis=1)
+    scale = float(squares.max()) or 1.0
+    return float(excess.max()) / scale
+
+
+def _relative(claimed: float, found: float) -> float:
+    return abs(claimed - found) / max(1.0, abs(found))
+
+
+def _farthest(first: NDArray, second: NDArray) -> float:
+    if first.shape != second.shape:
+        return np.inf
+    return float(np.abs(first - second).max()) / (float(np.abs(first).max()) or 1.0)

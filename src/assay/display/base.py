@@ -1,0 +1,138 @@
+"""What every picture is: data as attributes, how they are read off a model, and how they are drawn."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from inspect import Parameter, signature
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from assay.display.style import house_style, new_axes
+
+
+class Display:
+    """Base of all pictures, after scikit-learn's displays.
+
+    A subclass is a dataclass whose fields are the data that the picture shows; it writes `_collect`, which
+    reads them off a fitted model, and `_draw`, which draws them and computes nothing. `needs` names the data
+    without which there is no picture.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was last drawn.
+    figure_ : matplotlib Figure
+        The figure of these axes.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    # A class method of (estimator, X, y) and the options of the picture, which differ from one to the other.
+    _collect: ClassVar[Any]
+    ax_: Any
+    figure_: Any
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options: Any
+    ) -> Self:
+        """Read the data of the picture off a fitted model, and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A model, or a pipeline that ends in one; the picture then shows the data as the last step sees
+            them.
+        X, y : array-like, optional
+            Data to show the model on.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            Those of the picture, such as `feature_names`.
+
+        Returns
+        -------
+        display : Display
+        """
+        if not hasattr(cls, "_collect"):
+            raise TypeError(
+                f"{cls.__name__} is not read off a model: make it from its data, {cls.__name__}(...)."
+            )
+        check_is_fitted(estimator)
+        estimator, X, y, options = unwrapped(estimator, X, y, options)
+        unknown = set(options) - set(cls.option_names())
+        if unknown and not cls._takes_any_option():
+            known = ", ".join(repr(name) for name in cls.option_names())
+            raise TypeError(f"{cls.__name__} takes the options {known}. Got {min(unknown)!r} instead.")
+        data = {"X": X, "y": y}
+        if any(data[name] is None for name in cls.needs):
+            raise ValueError(
+                f"{cls.__name__} of {type(estimator).__name__} needs {' and '.join(cls.needs)}: "
+                f"from_estimator(model, {', '.join(cls.needs)})."
+            )
+        return cls._collect(estimator, X, y, **options).plot(ax=ax)
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Names of the options of `from_estimator`."""
+        return tuple(each.name for each in _parameters(cls) if each.kind is Parameter.KEYWORD_ONLY)
+
+    @classmethod
+    def _takes_any_option(cls) -> bool:
+        """Whether options are handed on to a method of the model."""
+        return any(each.kind is Parameter.VAR_KEYWORD for each in _parameters(cls))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : Display
+            Itself, with `ax_` and `figure_`.
+        """
+        with house_style():
+            self.ax_ = self._new_axes(ax)
+            self.figure_ = self.ax_.figure
+            self._draw(self.ax_)
+        return self
+
+    def _new_axes(self, ax: Any) -> Any:
+        """The axes handed in, or those of a new figure."""
+        return new_axes(ax)
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The data alone: a figure is drawn again, it does not travel."""
+        return {name: value for name, value in vars(self).items() if name not in ("ax_", "figure_")}
+
+
+def _parameters(display: type[Display]) -> list[Parameter]:
+    return list(signature(display._collect).parameters.values())
+
+
+def unwrapped(
+    estimator: Any, X: Any, y: Any, options: dict[str, Any]
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """The model inside pipelines and transformed targets, with the data and the column names it sees."""
+    if isinstance(estimator, Pipeline):
+        before, last = estimator[:-1], estimator[-1]
+        if len(before) and "feature_names" not in options:
+            with suppress(AttributeError, ValueError):  # a step may not name its output
+                options = {**options, "feature_names": before.get_feature_names_out()}
+        return unwrapped(last, before.transform(X) if X is not None and len(before) else X, y, options)
+    if isinstance(estimator, TransformedTargetRegressor):
+        if y is not None:
+            y = np.asarray(y, dtype=float)
+            y = estimator.transformer_.transform(y.reshape(y.shape[0], -1)).reshape(y.shape)
+        return unwrapped(estimator.regressor_, X, y, options)
+    return estimator, X, y, options

@@ -1,0 +1,326 @@
+"""How good scores or probabilities of classes are: ROC curves, precision and recall, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_curve
+
+from assay.display.base import Display
+from assay.display.classes.scores import labels_of
+from assay.display.columns import plain, shortened
+from assay.display.style import FAINT_INK, PALETTE, colors
+
+# What the pictures of scores of classes share: a class against all others, a curve each, and a legend.
+
+
+MAX_CURVES = 8
+"""Classes with a curve of their own; of more, the most frequent ones are drawn."""
+
+
+class ScoredClassesDisplay(Display):
+    """What the three pictures share: they read scores of classes, one class against all others."""
+
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    # Reads the data of the picture off labels and scores; each picture has its own.
+    _read: ClassVar[Any]
+
+    @classmethod
+    def from_predictions(
+        cls,
+        observed: ArrayLike,
+        scores: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Read the data of the picture off given scores, for example out of fold, and draw it.
+
+        Parameters
+        ----------
+        observed : array-like of shape (n_rows,)
+            The classes.
+        scores : array-like of shape (n_rows, n_classes), or (n_rows,) for two classes
+            Scores or probabilities of the classes, in the order of `classes`; of two classes, those of the
+            second are enough.
+        classes : array-like of shape (n_classes,), optional
+            The labels; the sorted ones of `observed` by default.
+        names : sequence of str, optional
+            What to call them.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : Display
+        """
+        labels = np.unique(np.asarray(observed)) if classes is None else np.asarray(classes)
+        return cls._read(np.asarray(observed), np.asarray(scores, dtype=float), labels, names).plot(ax=ax)
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        return cls._read(labels_of(X, y), cls._scores(estimator, X), np.asarray(estimator.classes_), None)
+
+    @classmethod
+    def _scores(cls, estimator: Any, X: Any) -> NDArray:
+        says = estimator.predict_proba if hasattr(estimator, "predict_proba") else estimator.decision_function
+        return np.asarray(says(X), dtype=float)
+
+
+class OneClass(NamedTuple):
+    """A class against all others."""
+
+    name: str
+    truth: NDArray
+    score: NDArray
+
+
+def one_against_rest(
+    observed: NDArray, scores: NDArray, classes: NDArray, names: Sequence[str] | None
+) -> Iterator[OneClass]:
+    """The classes that have a curve: the second of two, else the most frequent, if rows are in and out."""
+    n_rows, n_classes = len(observed), len(classes)
+    allowed = [(n_rows, n_classes), *[(n_rows,), (n_rows, 1)] * (n_classes == 2)]
+    if scores.shape not in allowed:
+        raise ValueError(
+            f"The scores must have {n_rows} rows and a column for each of the {n_classes} classes. "
+            f"Got shape {scores.shape} instead."
+        )
+    words = [str(label) for label in (classes if names is None else names)]
+    counts = np.array([np.count_nonzero(observed == label) for label in classes])
+    frequent = np.argsort(-counts, kind="stable")[:MAX_CURVES] if n_classes != 2 else [1]
+    shown = [index for index in np.sort(frequent) if 0 < counts[index] < n_rows]
+    if not shown:
+        raise ValueError("A curve needs rows of at least two classes; these are all of one.")
+    columns = scores.reshape(n_rows, -1)
+    for index in shown:
+        score = columns[:, min(index, columns.shape[1] - 1)]
+        yield OneClass(plain(shortened(words[index], 16)), observed == classes[index], score)
+
+
+CORNERS = {"lower right": (1, 0), "lower left": (0, 0), "upper left": (0, 1)}
+"""Where a legend may stand: right or not, up or not."""
+
+
+def draw_curves(
+    ax: Any, curves: Any, names: Sequence[str], numbers: NDArray, meaning: str, *, loc: str, marker: str = ""
+) -> None:
+    """Curves with a legend of their names and numbers, in a corner that they leave free or beside them."""
+    palette = colors(len(names)) if len(names) > 1 else [PALETTE[0]]
+    drawn = list(curves)
+    for (x, y), name, number, color in zip(drawn, names, numbers, palette, strict=True):
+        ax.plot(x, y, color=color, label=f"{name}: {number:.3f}", marker=marker, markersize=4)
+    free = [corner for corner in (loc, *CORNERS) if _is_free(corner, drawn, 0.08 + 0.07 * len(names))]
+    if free:
+        ax.legend(title=meaning, loc=free[0])
+    else:
+        ax.legend(title=meaning, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+
+
+def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> bool:
+    """Whether no curve crosses a corner of the unit square."""
+    right, up = CORNERS[corner]
+    share = np.linspace(0, 1, 21)
+    for x, y in curves:
+        # Points along the segments: a curve can cross a corner without a vertex in it.
+        across, along = (
+            (ends[:-1, None] + share * np.diff(ends)[:, None]).ravel() if len(ends) > 1 else ends
+            for ends in (np.asarray(x), np.asarray(y))
+        )
+        inside = (across > 1 - width if right else across < width) & (
+            along > 1 - height if up else along < height
+        )
+        if inside.any():
+            return False
+    return True
+
+
+N_BINS = 10
+DASHES = (0, (4, 3))
+
+
+@dataclass
+class RocCurveDisplay(ScoredClassesDisplay):
+    """True against false alarms as the threshold of a class moves: a curve a class, the second of two.
+
+    Parameters
+    ----------
+    false_positive_rates, true_positive_rates : sequences of arrays
+        One for each curve.
+    areas : array of shape (n_curves,)
+        Areas under the curves.
+    names : sequence of str
+        Names of the classes.
+
+    Examples
+    --------
+    >>> from assay.display import RocCurveDisplay
+    >>> RocCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).areas
+    array([0.75])
+    """
+
+    false_positive_rates: Sequence[NDArray]
+    true_positive_rates: Sequence[NDArray]
+    areas: NDArray
+    names: Sequence[str]
+
+    @classmethod
+    def _read(cls, observed: NDArray, scores: NDArray, classes: NDArray, names: Any) -> Self:
+        seen = list(one_against_rest(observed, scores, classes, names))
+        curves = [roc_curve(one.truth, one.score)[:2] for one in seen]
+        areas = np.array([auc(*curve) for curve in curves])
+        false, true = ([curve[side] for curve in curves] for side in (0, 1))
+        return cls(false, true, areas, [one.name for one in seen])
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        curves = zip(self.false_positive_rates, self.true_positive_rates, strict=True)
+        draw_curves(ax, curves, self.names, self.areas, "area under the curve", loc="lower right")
+        ax.set(
+            xlabel="false positive rate",
+            ylabel="true positive rate",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.03),
+            title="ROC",
+        )
+
+
+@dataclass
+class PrecisionRecallDisplay(ScoredClassesDisplay):
+    """How many of the rows named are right, against how many of the right rows are named.
+
+    Parameters
+    ----------
+    recalls, precisions : sequences of arrays
+        One for each curve.
+    average_precisions : array of shape (n_curves,)
+    shares : array of shape (n_curves,)
+        Shares of the classes: the precision of naming at random, dashed.
+    names : sequence of str
+        Names of the classes.
+
+    Examples
+    --------
+    >>> from assay.display import PrecisionRecallDisplay
+    >>> shown = PrecisionRecallDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> shown.average_precisions.round(3)
+    array([0.833])
+    """
+
+    recalls: Sequence[NDArray]
+    precisions: Sequence[NDArray]
+    average_precisions: NDArray
+    shares: NDArray
+    names: Sequence[str]
+
+    @classmethod
+    def _read(cls, observed: NDArray, scores: NDArray, classes: NDArray, names: Any) -> Self:
+        seen = list(one_against_rest(observed, scores, classes, names))
+        curves = [precision_recall_curve(one.truth, one.score, drop_intermediate=True) for one in seen]
+        return cls(
+            [recall for _, recall, _ in curves],
+            [precision for precision, _, _ in curves],
+            np.array([average_precision_score(one.truth, one.score) for one in seen]),
+            np.array([one.truth.mean() for one in seen]),
+            [one.name for one in seen],
+        )
+
+    def _draw(self, ax: Any) -> None:
+        for share, color in zip(self.shares, colors(len(self.shares)), strict=True):
+            ax.axhline(share, color=color, linewidth=1.0, linestyle=DASHES, alpha=0.6, zorder=1)
+        curves = zip(self.recalls, self.precisions, strict=True)
+        draw_curves(ax, curves, self.names, self.average_precisions, "average precision", loc="lower left")
+        ax.set(
+            xlabel="recall",
+            ylabel="precision",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.03),
+            title="Precision and recall",
+        )
+
+
+@dataclass
+class CalibrationDisplay(ScoredClassesDisplay):
+    """Observed share of a class against its probability, in bins of about equal numbers of rows.
+
+    Parameters
+    ----------
+    probabilities, shares, sizes : sequences of arrays
+        Mean probability, observed share and number of rows of each bin, one array for each curve.
+    errors : array of shape (n_curves,)
+        Mean of |probability − share| over the rows.
+    names : sequence of str
+        Names of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import CalibrationDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> probability = rng.uniform(size=5000)
+    >>> shown = CalibrationDisplay.from_predictions(rng.uniform(size=5000) < probability, probability)
+    >>> bool(shown.errors[0] < 0.03)
+    True
+    """
+
+    probabilities: Sequence[NDArray]
+    shares: Sequence[NDArray]
+    sizes: Sequence[NDArray]
+    errors: NDArray
+    names: Sequence[str]
+
+    @classmethod
+    def _read(cls, observed: NDArray, scores: NDArray, classes: NDArray, names: Any) -> Self:
+        if scores.size and not (scores.min() >= 0 and scores.max() <= 1):
+            raise ValueError(
+                "The scores of CalibrationDisplay must be probabilities, from 0 to 1. Got scores from "
+                f"{scores.min():.3g} to {scores.max():.3g} instead; draw RocCurveDisplay of scores."
+            )
+        seen = list(one_against_rest(observed, scores, classes, names))
+        bins = [calibration_curve(one.truth, one.score) for one in seen]
+        errors = [size @ np.abs(mean - share) / size.sum() for mean, share, size in bins]
+        mean, share, size = ([one[part] for one in bins] for part in range(3))
+        return cls(mean, share, size, np.array(errors), [one.name for one in seen])
+
+    @classmethod
+    def _scores(cls, estimator: Any, X: Any) -> NDArray:
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"The 'calibration' picture needs predict_proba, which {type(estimator).__name__} lacks; "
+                "use kind='roc'."
+            )
+        return np.asarray(estimator.predict_proba(X), dtype=float)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        curves = zip(self.probabilities, self.shares, strict=True)
+        draw_curves(ax, curves, self.names, self.errors, "mean gap", loc="upper left", marker="o")
+        ax.set(
+            xlabel="probability",
+            ylabel="observed share",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+            title="Calibration",
+        )
+
+
+def calibration_curve(
+    truth: NDArray, probability: NDArray, n_bins: int = N_BINS
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Mean probability, observed share and number of rows in bins of about equal numbers of rows.
+
+    Rows of one probability stay together: the order among them would be that of the table.
+    """
+    _, value, counts = np.unique(probability, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - 0.5 * counts
+    place = (middle * n_bins / probability.size).astype(np.intp)[value]
+    size = np.bincount(place)
+    kept = size > 0
+    mean = np.bincount(place, probability)[kept] / size[kept]
+    share = np.bincount(place, truth.astype(np.float64))[kept] / size[kept]
+    return mean, share, size[kept].astype(np.float64)

@@ -1,0 +1,244 @@
+"""Figures of k-means: frontiers against the best ones, and where initialisations lead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster import InitComparison
+from assay.display.base import Display
+from assay.display.columns import dense
+from assay.display.flat_map import limits_around
+from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, colors
+
+GRID = 301
+
+
+@dataclass
+class FrontiersDisplay(Display):
+    """The frontiers of a clusterer of two features over those of the law that the rows come from.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, 2)
+    classes : array of int of shape (n_rows,)
+        The true classes, shown by colour.
+    across, up : arrays of shape (n_across,) and (n_up,)
+        Coordinates of a grid of points.
+    found, best : arrays of int of shape (n_up, n_across)
+        What the clusterer, and the best rule, say there.
+    name : str
+        Of the clusterer.
+
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import Blobs
+    >>> from assay.display import FrontiersDisplay
+    >>> law = Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
+    >>> X, y = law.sample(300, random_state=0)
+    >>> FrontiersDisplay.from_law(KMeans(2, random_state=0).fit(X), law, X, y).found.shape
+    (301, 301)
+    """
+
+    points: NDArray
+    classes: NDArray
+    across: NDArray
+    up: NDArray
+    found: NDArray
+    best: NDArray
+    name: str
+
+    @classmethod
+    def from_law(cls, estimator: Any, law: Any, X: Any, y: Any = None, *, ax: Any = None) -> Self:
+        """Ask a clusterer and the law at every point of a grid, and draw what they say.
+
+        Parameters
+        ----------
+        estimator, law, X, y, ax
+            As in `plot_cluster_frontiers`.
+
+        Returns
+        -------
+        display : FrontiersDisplay
+        """
+        points = dense(X)
+        if points.shape[1] != 2:
+            raise ValueError(
+                f"plot_cluster_frontiers needs rows of 2 features. X has {points.shape[1]} instead."
+            )
+        classes = np.zeros(len(points), dtype=int) if y is None else np.unique(y, return_inverse=True)[1]
+        low, high = limits_around(points)
+        across, up = np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID)
+        mesh = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+        found = np.asarray(estimator.predict(mesh)).reshape(GRID, GRID)
+        best = np.searchsorted(law.classes, law.bayes_rule(mesh)).reshape(GRID, GRID)
+        return cls(points, classes, across, up, found, best, type(estimator).__name__).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        palette = np.array(colors(int(self.classes.max()) + 1), dtype=object)
+        ax.scatter(*self.points.T, c=list(palette[self.classes]), s=10, alpha=0.6, linewidths=0.0)
+        self._draw_frontier(ax, self.best, INK, (0, (4, 3)), "best rule, knowing the law")
+        self._draw_frontier(ax, self.found, ACCENT, "-", self.name)
+        ax.legend(loc="best")
+        ax.grid(visible=False)
+        ax.set(
+            xlabel="x0",
+            ylabel="x1",
+            xlim=(self.across[0], self.across[-1]),
+            ylim=(self.up[0], self.up[-1]),
+            title=f"frontiers of {self.name} and of the best rule",
+        )
+
+    def _draw_frontier(self, ax: Any, labels: NDArray, color: str, line: Any, name: str) -> None:
+        """Lines between the regions of a map of labels."""
+        for value in np.unique(labels)[:-1]:
+            ax.contour(
+                self.across,
+                self.up,
+                (labels == value).astype(float),
+                levels=[0.5],
+                colors=[color],
+                linestyles=[line],
+                linewidths=1.8,
+            )
+        ax.plot([], [], label=name, color=color, linestyle=line)
+
+
+def plot_cluster_frontiers(model: Any, law: Any, X: Any, y: Any = None, *, ax: Any = None) -> Any:
+    """Draw the frontiers of a fitted clusterer over those of the law that the rows come from.
+
+    The cells of k-means have straight sides; the best partition, which knows the law, follows its posterior.
+
+    Parameters
+    ----------
+    model : fitted clusterer of two features
+        With `predict`.
+    law : law of `assay.datasets`
+        With `bayes_rule`.
+    X : array-like of shape (n_samples, 2)
+        Rows to show.
+    y : array-like of shape (n_samples,), optional
+        Their true classes, shown by colour.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import Blobs
+    >>> from assay.display import plot_cluster_frontiers
+    >>> law = Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
+    >>> X, y = law.sample(300, random_state=0)
+    >>> plot_cluster_frontiers(KMeans(2, random_state=0).fit(X), law, X, y).get_title()
+    'frontiers of KMeans and of the best rule'
+    """
+    return FrontiersDisplay.from_law(model, law, X, y, ax=ax).ax_
+
+
+@dataclass
+class InitsDisplay(Display):
+    """Where k-means ends from many seeds: one line of dots for each initialisation.
+
+    Parameters
+    ----------
+    inits : sequence of str
+        The initialisations.
+    excess : array of shape (n_inits, n_seeds)
+        Inertias over the smallest of all fits, minus 1.
+    success : array of shape (n_inits,)
+        Share of the seeds that end within 0.1 % of it.
+    n_iter : array of shape (n_inits,)
+        Mean number of iterations.
+
+    Examples
+    --------
+    >>> from assay.cluster import compare_inits
+    >>> from assay.datasets import iris
+    >>> from assay.display import InitsDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> InitsDisplay.from_comparison(compare_inits(X, 3, n_seeds=5, random_state=0)).excess.shape
+    (3, 5)
+    """
+
+    inits: Sequence[str]
+    excess: NDArray
+    success: NDArray
+    n_iter: NDArray
+
+    @classmethod
+    def from_comparison(cls, comparison: InitComparison, *, ax: Any = None) -> Self:
+        """Read the data of the picture off a comparison, and draw it.
+
+        Parameters
+        ----------
+        comparison : InitComparison
+            What `assay.cluster.compare_inits` found.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : InitsDisplay
+        """
+        n_iter = comparison.n_iter.mean(axis=1)
+        return cls(comparison.inits, comparison.excess, comparison.success(), n_iter).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        excess, n_inits = 100.0 * self.excess, len(self.inits)
+        scatter = np.random.default_rng(0).uniform(-0.22, 0.22, excess.shape)
+        for line in range(n_inits):
+            color = PALETTE[line % len(PALETTE)]
+            ax.scatter(excess[line], line + scatter[line], s=16, color=color, alpha=0.6, linewidths=0.0)
+            median = float(np.median(excess[line]))
+            ax.plot([median, median], [line - 0.34, line + 0.34], color=INK, linewidth=2.2)
+            ax.annotate(
+                f"{self.success[line]:.0%} within 0.1 %, {self.n_iter[line]:.1f} iterations",
+                (1.0, line),
+                xycoords=("axes fraction", "data"),
+                xytext=(-4, 26),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8.5,
+                color=FAINT_INK,
+            )
+        ax.set_yticks(range(n_inits), self.inits)
+        ax.set_ylim(n_inits - 0.4, -0.6)
+        ax.xaxis.set_major_formatter("{x:.3g} %")
+        ax.grid(visible=False, axis="y")
+        title = f"where k-means ends, {excess.shape[1]} seeds each"
+        ax.set(xlabel="inertia above the smallest of all", title=title)
+
+
+def plot_inits(comparison: InitComparison, *, ax: Any = None) -> Any:
+    """Draw where k-means ends from many seeds: one line of dots for each initialisation.
+
+    Parameters
+    ----------
+    comparison : InitComparison
+        What `assay.cluster.compare_inits` found.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from assay.cluster import compare_inits
+    >>> from assay.datasets import iris
+    >>> from assay.display import plot_inits
+    >>> X, _ = iris(return_X_y=True)
+    >>> plot_inits(compare_inits(X, 3, n_seeds=5, random_state=0)).get_xlabel()
+    'inertia above the smallest of all'
+    """
+    return InitsDisplay.from_comparison(comparison, ax=ax).ax_

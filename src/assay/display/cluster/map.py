@@ -1,0 +1,233 @@
+"""The map of a clustering: rows in the colours of their clusters, over the cells that the rule makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.display.base import Display
+from assay.display.cluster.clusterers import (
+    borders_of,
+    centers_among,
+    count_clusters,
+    degrees_at,
+    ground_of,
+    labels_at,
+    layout_of,
+    title_of,
+)
+from assay.display.columns import column_names
+from assay.display.flat_map import limits_around, principal_plane, rgb, shown_rows
+from assay.display.style import FAINT_INK, colors
+
+NOISE = "#aab2ba"
+CROWDED = 500
+"""Beyond so many rows they are drawn small."""
+
+MAX_NUMBERED = 30
+"""Beyond so many clusters they are not numbered."""
+
+
+@dataclass
+class ClusterMapDisplay(Display):
+    """Rows in the colours of their clusters: in the plane of two features, or of two principal axes of more.
+
+    One feature is shown as a histogram. Where the model has centres they are marked, and where its rule can
+    be drawn, the plane is coloured by the cluster that a row there would be given.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, 2) or (n_rows, 1)
+        Places of the rows that are shown.
+    labels : array of int of shape (n_rows,)
+        Their clusters; −1 for none.
+    n_clusters : int
+    xlabel, ylabel, title : str
+    centers : array of shape (n_clusters, 2) or (n_clusters, 1), optional
+    cells : sequence of arrays of shape (n_corners, 2), optional
+        Corners of the part of the plane of each cluster.
+    shades : array of shape (n_up, n_across) or (n_up, n_across, n_clusters), optional
+        Clusters, or degrees of membership, of a grid of points of the plane.
+    limits : pair of arrays of shape (2,), optional
+        Lower left and upper right corner of the plane.
+    borders : array, optional
+        Where clusters of one feature meet.
+    degrees : array of shape (n_rows, n_clusters), optional
+        Degrees of membership: rows get a mixture of the colours.
+
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import ClusterMapDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = ClusterMapDisplay.from_estimator(KMeans(3, random_state=0).fit(X), X)
+    >>> display.points.shape, display.centers.shape, len(display.cells)
+    ((150, 2), (3, 2), 3)
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X",)
+    points: NDArray
+    labels: NDArray
+    n_clusters: int
+    xlabel: str
+    ylabel: str
+    title: str
+    centers: NDArray | None = None
+    cells: Sequence[NDArray] = ()
+    shades: NDArray | None = None
+    limits: tuple[NDArray, NDArray] | None = None
+    borders: NDArray | None = None
+    degrees: NDArray | None = None
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        points, shown = shown_rows(X)
+        labels = labels_at(estimator, X, shown)
+        n_clusters = max(count_clusters(estimator), int(labels.max(initial=-1)) + 1)
+        title, degrees = title_of(estimator), degrees_at(estimator, X, shown)
+        layout = layout_of(estimator, X, shown)
+        if layout is not None:
+            return cls(layout.points, labels, n_clusters, layout.xlabel, layout.ylabel, title)
+        names = column_names(estimator, X, feature_names, points.shape[1])
+        centers = centers_among(estimator, points)
+        if points.shape[1] == 1:
+            borders = borders_of(estimator)
+            return cls(
+                points, labels, n_clusters, names[0], "rows", title, centers, borders=borders, degrees=degrees
+            )
+        plane = principal_plane(points)
+        flat = plane.flatten(points)
+        flat_centers = None if centers is None else plane.flatten(centers)
+        limits = limits_around(flat if flat_centers is None else np.vstack([flat, flat_centers]))
+        ground = ground_of(estimator, plane, limits)
+        words = plane.labels(names)
+        return cls(
+            flat,
+            labels,
+            n_clusters,
+            words["xlabel"],
+            words["ylabel"],
+            title,
+            flat_centers,
+            ground.cells,
+            ground.shades,
+            limits,
+            degrees=degrees,
+        )
+
+    def _draw(self, ax: Any) -> None:
+        palette = np.array([rgb(color) for color in colors(max(self.n_clusters, 1))])
+        if self.points.shape[1] == 1:
+            self._draw_histogram(palette, ax)
+        else:
+            if self.shades is not None:
+                self._draw_shades(palette, ax)
+            draw_cells(self.cells, palette, ax)
+            draw_rows(self.points, tints(self.labels, self.degrees, palette), ax)
+            if self.centers is not None:
+                mark_centers(self.centers, palette, ax)
+            else:
+                number_clusters(self.points, self.labels, ax)
+            if self.limits is not None:
+                (left, bottom), (right, top) = self.limits
+                ax.set(xlim=(left, right), ylim=(bottom, top))
+            ax.grid(visible=False)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
+
+    def _draw_shades(self, palette: NDArray, ax: Any) -> None:
+        if self.shades is None or self.limits is None:
+            return
+        graded = self.shades.ndim == 3
+        flat = self.shades.reshape(-1, self.shades.shape[2]) if graded else self.shades.ravel()
+        ink = tints(flat, flat, palette) if graded else tints(flat, None, palette)
+        (left, bottom), (right, top) = self.limits
+        image = 1.0 - 0.18 * (1.0 - ink.reshape(*self.shades.shape[:2], 3))
+        ax.imshow(image, origin="lower", extent=(left, right, bottom, top), aspect="auto", zorder=0)
+
+    def _draw_histogram(self, palette: NDArray, ax: Any) -> None:
+        values = self.points[:, 0]
+        edges = np.histogram_bin_edges(values, bins=30 if values.size < 2000 else 60)
+        parts = [values[self.labels == cluster] for cluster in range(self.n_clusters)]
+        ink = list(palette)
+        if (self.labels < 0).any():
+            parts, ink = [*parts, values[self.labels < 0]], [*ink, rgb(FAINT_INK)]
+        ax.hist(parts, bins=edges, stacked=True, color=ink, alpha=0.75)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        if self.centers is not None:
+            for color, center in zip(palette, self.centers[:, 0], strict=True):
+                ax.axvline(center, color=color, linewidth=2.0)
+        for border in () if self.borders is None else self.borders:
+            ax.axvline(border, color=FAINT_INK, linewidth=0.9, linestyle=(0, (4, 3)))
+
+
+def draw_rows(points: NDArray, ink: NDArray, ax: Any, *, crowded: bool | None = None) -> None:
+    """Dots, small and faint where there are many."""
+    crowded = len(points) > CROWDED if crowded is None else crowded
+    ax.scatter(
+        *points.T,
+        c=ink,
+        s=9 if crowded else 22,
+        alpha=0.6 if crowded else 0.85,
+        edgecolors="white",
+        linewidths=0.0 if crowded else 0.3,
+        rasterized=len(points) > 1000,
+        zorder=3,
+    )
+
+
+def draw_cells(cells: Sequence[NDArray], palette: NDArray, ax: Any) -> None:
+    """The part of the plane of each cluster, in a light shade of its colour."""
+    for color, cell in zip(palette, cells, strict=False):
+        if cell.shape[0] > 2:
+            ax.fill(*cell.T, facecolor=(*color, 0.16), edgecolor=FAINT_INK, linewidth=0.6, zorder=0)
+
+
+def mark_centers(centers: NDArray, palette: NDArray, ax: Any) -> None:
+    """Centres as rings, with the numbers of their clusters where these are few."""
+    numbered = centers.shape[0] <= MAX_NUMBERED
+    ax.scatter(*centers.T, s=190 if numbered else 40, c="white", edgecolors=palette, linewidths=2.2, zorder=5)
+    for cluster, place in enumerate(centers if numbered else ()):
+        _write(str(cluster), place, ax, fontsize=8.5)
+
+
+def number_clusters(points: NDArray, labels: NDArray, ax: Any) -> None:
+    """The number of each cluster above a row in its midst, also where the cluster is not convex."""
+    from matplotlib.patheffects import withStroke
+
+    present = np.unique(labels[labels >= 0])
+    if not 0 < present.size <= MAX_NUMBERED:
+        return
+    reach = np.maximum(np.ptp(points[labels >= 0], axis=0), 1e-300)
+    halo = [withStroke(linewidth=3.0, foreground="white")]
+    for cluster in present:
+        inside = points[labels == cluster]
+        middle = np.argmin((((inside - np.median(inside, axis=0)) / reach) ** 2).sum(axis=1))
+        above = {"xytext": (0, 8), "textcoords": "offset points"}
+        _write(str(cluster), inside[middle], ax, fontsize=10, path_effects=halo, **above)
+
+
+def _write(text: str, place: NDArray, ax: Any, **style: Any) -> None:
+    ax.annotate(
+        text,
+        tuple(place),
+        ha="center",
+        va="center_baseline",
+        fontweight="bold",
+        color="black",
+        zorder=6,
+        **style,
+    )
+
+
+def tints(labels: NDArray, degrees: NDArray | None, palette: NDArray) -> NDArray:
+    """A colour a row: that of its cluster, grey for none, a mixture for degrees of membership."""
+    if degrees is not None:
+        return np.clip(degrees @ palette, 0.0, 1.0)
+    ink = palette[np.maximum(labels, 0)]
+    ink[labels < 0] = rgb(FAINT_INK)
+    return ink

@@ -1,0 +1,241 @@
+"""Pictures of silhouettes: sorted bars by cluster, and several partitions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster import Silhouette, silhouette
+from assay.display.base import Display
+from assay.display.cluster.clusterers import labels_at
+from assay.display.cluster.map import ClusterMapDisplay
+from assay.display.columns import column_names, dense, sampled
+from assay.display.flat_map import n_rows, principal_plane, rows_at, shown_rows
+from assay.display.style import ACCENT, FAINT_INK, colors, house_style
+from assay.parameters import refusal
+
+MAX_ROWS = 2000
+"""Of larger tables a sample is measured: the time grows with the square of the number of rows."""
+
+MAX_BARS = 4000
+SPACE = 0.02
+"""Empty room between two clusters, as a share of all rows."""
+
+
+@dataclass
+class SilhouetteDisplay(Display):
+    """Silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
+
+    The picture of a fitted clusterer measures its rows with its own metric; of more than 2000 rows a fixed
+    sample is taken, and said.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        NaN for rows left out.
+    labels : array of int of shape (n_rows,)
+        Place of each row's cluster in `clusters`; −1 for rows left out.
+    clusters : array of shape (n_clusters,)
+        The labels.
+    cluster_weights : array of shape (n_clusters,)
+        Rows, or weight, of each cluster.
+    mean : float
+    n_left_out : int, default=0
+        Rows of noise, which have no silhouette.
+    metric : str, default="euclidean"
+    n_rows : int, optional
+        Rows of the whole table, where those measured are a sample.
+
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import SilhouetteDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = SilhouetteDisplay.from_estimator(KMeans(3, random_state=0).fit(X), X)
+    >>> display.ax_.get_title()
+    '3 clusters, mean silhouette 0.551'
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X",)
+    values: NDArray
+    labels: NDArray
+    clusters: NDArray
+    cluster_weights: NDArray
+    mean: float
+    n_left_out: int = 0
+    metric: str = "euclidean"
+    n_rows: int | None = None
+
+    @classmethod
+    def from_silhouette(cls, found: Silhouette, *, ax: Any = None) -> Self:
+        """Draw silhouettes that were measured before.
+
+        Parameters
+        ----------
+        found : Silhouette
+            Result of `assay.cluster.silhouette`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : SilhouetteDisplay
+        """
+        return cls._read(found).plot(ax=ax)
+
+    @classmethod
+    def _read(cls, found: Silhouette, n_rows: int | None = None) -> Self:
+        name = found.metric if isinstance(found.metric, str) else "a metric of one's own"
+        return cls(
+            found.values,
+            found.labels,
+            found.clusters,
+            found.cluster_weights,
+            found.mean,
+            found.n_left_out,
+            name,
+            n_rows,
+        )
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, metric: Any = None, feature_names: Any = None
+    ) -> Self:
+        total = n_rows(X)
+        shown = sampled(total, MAX_ROWS)
+        labels = labels_at(estimator, X, shown)
+        metric = _own_metric(estimator) if metric is None else metric
+        n_found = np.unique(labels[labels >= 0]).size
+        if n_found < 2 or n_found >= np.count_nonzero(labels >= 0):
+            raise ValueError(
+                f"The 'silhouette' picture of {type(estimator).__name__} needs at least two clusters, and "
+                f"fewer than rows. There are {n_found} clusters of "
+                f"{np.count_nonzero(labels >= 0)} rows instead."
+            )
+        rows = rows_at(X, shown)
+        if isinstance(metric, str) and metric == "precomputed":
+            rows = dense(rows)[:, shown]
+        found = silhouette(rows, labels, metric=metric)
+        return cls._read(found, total if total > shown.size else None)
+
+    def _draw(self, ax: Any) -> None:
+        room = max(1.0, SPACE * self.cluster_weights.sum())
+        start, ticks = 0.0, []
+        for place, color in enumerate(colors(len(self.clusters))):
+            values = np.sort(self.values[self.labels == place])
+            heights = start + np.linspace(0.0, self.cluster_weights[place], values.size + 1)
+            if values.size > MAX_BARS:
+                kept = np.linspace(0, values.size - 1, MAX_BARS).astype(int)
+                values, heights = values[kept], np.append(heights[kept], heights[-1])
+            ax.stairs(
+                values, heights, orientation="horizontal", fill=True, color=color, alpha=0.85, linewidth=0
+            )
+            ticks.append((heights[0] + heights[-1]) / 2)
+            start = heights[-1] + room
+        ax.axvline(0.0, color=FAINT_INK, linewidth=0.8)
+        ax.axvline(self.mean, color=ACCENT, linewidth=1.4, linestyle=(0, (4, 3)))
+        ax.set_yticks(ticks, [str(cluster) for cluster in self.clusters])
+        ax.grid(visible=False, axis="y")
+        ax.set_xlim(min(-0.1, float(np.nanmin(self.values)) - 0.05), 1.0)
+        usual = self.metric in ("euclidean", "l2", "precomputed")
+        ax.set(
+            xlabel="silhouette" if usual else f"silhouette ({self.metric})",
+            ylabel="cluster",
+            title=self._title(),
+        )
+
+    def _title(self) -> str:
+        left_out = f", {self.n_left_out} rows left out" if self.n_left_out else ""
+        sample = "" if self.n_rows is None else f" of {self.labels.size} of {self.n_rows} rows"
+        return f"{len(self.clusters)} clusters, mean silhouette {self.mean:.3f}{sample}{left_out}"
+
+
+def _own_metric(model: Any) -> Any:
+    """The metric that a clusterer compares rows by; squares are compared by their roots."""
+    metric = getattr(model, "metric", "euclidean")
+    return "euclidean" if isinstance(metric, str) and metric == "sqeuclidean" else metric
+
+
+def plot_silhouette(found: Silhouette, *, ax: Any = None) -> Any:
+    """Draw the silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
+
+    Parameters
+    ----------
+    found : Silhouette
+        Result of `assay.cluster.silhouette`.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from assay.cluster import silhouette
+    >>> from assay.display import plot_silhouette
+    >>> plot_silhouette(silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])).get_xlabel()
+    'silhouette'
+    """
+    return SilhouetteDisplay.from_silhouette(found, ax=ax).ax_
+
+
+def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean") -> Any:
+    """Draw the silhouettes of several fits, one line each, beside the maps of their clusters.
+
+    Parameters
+    ----------
+    models : list of fitted clusterers
+        With `labels_`, such as `ClusterSelection.models`; those with a single cluster are left out.
+    X : array-like of shape (n_samples, n_features)
+        The rows that they were fitted to.
+    metric : str or callable, default="euclidean"
+
+    Returns
+    -------
+    axes : array of matplotlib Axes of shape (n_models, 2)
+
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import plot_silhouettes
+    >>> X, _ = iris(return_X_y=True)
+    >>> plot_silhouettes([KMeans(k, random_state=0).fit(X) for k in (2, 3)], X).shape
+    (2, 2)
+    """
+    shown = [model for model in models if len(np.unique(np.asarray(model.labels_)[model.labels_ != -1])) > 1]
+    if not shown:
+        raise refusal("plot_silhouettes", "models", "fits with at least two clusters each", models)
+    found = [silhouette(X, model.labels_, metric=metric) for model in shown]
+    with house_style():
+        import matplotlib.pyplot as plt
+
+        size = (9.0, 2.9 * len(shown))
+        axes = plt.subplots(len(shown), 2, figsize=size, layout="constrained", squeeze=False)[1]
+    for (left, right), one in zip(axes, found, strict=True):
+        SilhouetteDisplay.from_silhouette(one, ax=left)
+        _map(one, X).plot(ax=right)
+    lowest = min(left.get_xlim()[0] for left in axes[:, 0])
+    for left in axes[:, 0]:
+        left.set_xlim(lowest, 1.0)  # one scale for all: the widths are to be compared
+    return axes
+
+
+def _map(found: Silhouette, X: Any) -> ClusterMapDisplay:
+    """The rows in the colours of the bars; of one feature, against their silhouettes."""
+    points, shown = shown_rows(X)
+    names = column_names(None, X, None, points.shape[1])
+    if points.shape[1] == 1:
+        flat = np.column_stack([points[:, 0], found.values[shown]])
+        xlabel, ylabel = names[0], "silhouette"
+    else:
+        plane = principal_plane(points)
+        flat = plane.flatten(points)
+        xlabel, ylabel = plane.labels(names).values()
+    count = len(found.clusters)
+    return ClusterMapDisplay(flat, found.labels[shown], count, xlabel, ylabel, f"{count} clusters")

@@ -1,0 +1,232 @@
+"""Pictures of spectral clustering: the spectrum with its gap, the embedding, the eigenvectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster import SpectralClustering
+from assay.display.base import Display
+from assay.display.cluster.clusterers import count_clusters, title_of
+from assay.display.cluster.map import ClusterMapDisplay
+from assay.display.cluster.silhouette import SilhouetteDisplay
+from assay.display.cluster.spectral_graph import GraphDisplay, draw_vertices
+from assay.display.columns import column_names, dense, sampled
+from assay.display.registry import Pictures, pictures
+from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.graphs import eigengap
+
+MAX_CURVES = 5
+
+
+@pictures.register(SpectralClustering)
+def pictures_of_spectral(model: SpectralClustering) -> Pictures:
+    """The clusters of data, or the spectrum of the graph."""
+    displays: dict[str, type[Display]] = {
+        "map": ClusterMapDisplay,
+        "graph": GraphDisplay,
+        "spectrum": SpectrumDisplay,
+        "embedding": EmbeddingDisplay,
+        "eigenvectors": EigenvectorsDisplay,
+    }
+    if not model._is_precomputed:  # of affinities there are no dissimilarities
+        displays["silhouette"] = SilhouetteDisplay
+    return Pictures(displays, lambda model, X, y: "spectrum" if X is None else "map")
+
+
+@title_of.register(SpectralClustering)
+def _(model: SpectralClustering) -> str:
+    unnormalized = model.laplacian == "unnormalized"
+    name, value = ("RatioCut", model.ratio_cut_) if unnormalized else ("NormCut", model.norm_cut_)
+    return f"{count_clusters(model)} clusters, {name} {value:.3g} (at least {model.cut_bound_:.3g})"
+
+
+@dataclass
+class SpectrumDisplay(Display):
+    """The minor eigenvalues, the gap after the number of clusters, and the number that the gaps speak for.
+
+    Parameters
+    ----------
+    eigenvalues : array of shape (n_eigenvalues,)
+        In increasing order.
+    n_used : int
+        How many the fit used: its number of clusters.
+    n_clusters : int
+        The number of clusters that the largest gap speaks for.
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import SpectrumDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = SpectrumDisplay.from_estimator(SpectralClustering(2, random_state=0).fit(X))
+    >>> display.n_used, display.eigenvalues.shape
+    (2, (10,))
+    """
+
+    eigenvalues: NDArray
+    n_used: int
+    n_clusters: int
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        n_used = len(estimator.eigenvalues_)
+        n_shown = min(estimator.affinity_matrix_.shape[0], max(2 * n_used, 10))
+        found = eigengap(estimator.affinity_matrix_, laplacian=estimator.laplacian, k_max=n_shown - 1)
+        return cls(np.asarray(found.values), n_used, int(found.n_clusters))
+
+    def _draw(self, ax: Any) -> None:
+        values, index = self.eigenvalues, np.arange(1, self.eigenvalues.size + 1)
+        used = slice(None, self.n_used), {"color": PALETTE[0], "label": "used"}
+        unused = (
+            slice(self.n_used, None),
+            {"color": FAINT_INK, "markerfacecolor": "white", "label": "not used"},
+        )
+        ax.vlines(index, 0.0, values, color=FAINT_INK, linewidth=0.8, alpha=0.5)
+        for part, style in (used, unused):
+            ax.plot(index[part], values[part], "o", clip_on=False, zorder=4, **style)
+        if values.size > self.n_used:
+            ax.axhspan(values[self.n_used - 1], values[self.n_used], color=ACCENT, alpha=0.12, linewidth=0.0)
+        ax.legend(loc="upper left")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set(
+            xlabel="index",
+            ylabel="eigenvalue of the Laplacian",
+            title=f"the gap speaks for {self.n_clusters} clusters; {self.n_used} were asked for",
+            ylim=(0.0, 1.08 * max(float(values.max()), 1e-12)),
+        )
+
+
+@dataclass
+class EmbeddingDisplay(Display):
+    """The rows of eigenvectors that were rounded, with the centres of their clusters.
+
+    Two clusters have one score that tells: it is shown in increasing order, with the border between them.
+
+    Parameters
+    ----------
+    points : array of shape (n_vertices, 2)
+        Two coordinates of the embedding, or the rank of the score and the score.
+    labels : array of int of shape (n_vertices,)
+        The clusters.
+    centers : array of shape (n_clusters, 2) or None
+    border : float or None
+        The score between two clusters.
+    xlabel, ylabel, title : str
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import EmbeddingDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = EmbeddingDisplay.from_estimator(SpectralClustering(3, random_state=0).fit(X))
+    >>> display.points.shape, display.centers.shape
+    ((150, 2), (3, 2))
+    """
+
+    points: NDArray
+    labels: NDArray
+    centers: NDArray | None
+    border: float | None
+    xlabel: str
+    ylabel: str
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        shown = sampled(len(estimator.embedding_))
+        labels, rows = np.asarray(estimator._vertex_labels)[shown], estimator.embedding_[shown]
+        # The first coordinate is constant for a connected graph: those of most variance tell more.
+        variance = estimator.embedding_.var(axis=0)
+        widest = np.argsort(-variance, kind="stable")
+        if rows.shape[1] == 1 or variance[widest[1]] <= 1e-9 * variance[widest[0]]:
+            score = rows[:, widest[0]]
+            order = np.argsort(score, kind="stable")
+            return cls(
+                points=np.column_stack([np.arange(order.size), score[order]]),
+                labels=labels[order],
+                centers=None,
+                border=float(estimator.embedding_centers_[:, widest[0]].mean()),
+                xlabel="vertex, by increasing score",
+                ylabel="score",
+                title=title_of(estimator),
+            )
+        first, second = np.sort(widest[:2])
+        xlabel, ylabel = (
+            f"coordinate {at + 1} (λ = {estimator.eigenvalues_[at]:.3g})" for at in (first, second)
+        )
+        centers = estimator.embedding_centers_[:, [first, second]]
+        title = f"{len(centers)} centres among the eigenvectors"
+        return cls(rows[:, [first, second]], labels, centers, None, xlabel, ylabel, title)
+
+    def _draw(self, ax: Any) -> None:
+        draw_vertices(self.points, self.labels, ax)
+        if self.border is not None:
+            ax.axhline(self.border, color=ACCENT, linewidth=1.2, linestyle=(0, (4, 3)))
+        if self.centers is not None:
+            ink = colors(len(self.centers))
+            ax.scatter(
+                *self.centers.T, marker="X", s=110, c=ink, edgecolors="black", linewidths=0.9, zorder=5
+            )
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
+
+
+@dataclass
+class EigenvectorsDisplay(Display):
+    """The minor eigenvectors as functions: of the one feature, or of the vertices sorted by cluster.
+
+    Parameters
+    ----------
+    places : array of shape (n_vertices,)
+    vectors : array of shape (n_vertices, n_curves)
+        Each scaled to a largest entry of 1.
+    names : sequence of str
+        Number and eigenvalue of each.
+    xlabel : str
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import EigenvectorsDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> EigenvectorsDisplay.from_estimator(SpectralClustering(3, random_state=0).fit(X)).vectors.shape
+    (150, 3)
+    """
+
+    places: NDArray
+    vectors: NDArray
+    names: Sequence[str]
+    xlabel: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        vectors = estimator.eigenvectors_[:, :MAX_CURVES]
+        if estimator.laplacian == "random_walk":
+            vectors = vectors / np.sqrt(np.asarray(estimator.affinity_matrix_.sum(axis=1)).reshape(-1, 1))
+        vectors = vectors / np.abs(vectors).max(axis=0)
+        if not estimator._is_precomputed and estimator.X_fit_.shape[1] == 1:
+            order = np.argsort(dense(estimator.X_fit_)[:, 0], kind="stable")
+            places = dense(estimator.X_fit_)[order, 0]
+            name = column_names(estimator, X, feature_names, 1)[0]
+        else:
+            # Inside a cluster the order is free: that of the vector which varies most there shows its course.
+            labels = np.asarray(estimator._vertex_labels)
+            inside = sum(vectors[labels == label].var(axis=0) for label in np.unique(labels))
+            order = np.lexsort((vectors[:, np.argmax(inside)], labels))
+            places, name = np.arange(order.size), "vertex, by cluster"
+        values = estimator.eigenvalues_[: vectors.shape[1]]
+        names = [f"{number} (λ = {value:.2g})" for number, value in enumerate(values, start=1)]
+        return cls(places, np.asarray(vectors)[order], names, name)
+
+    def _draw(self, ax: Any) -> None:
+        for name, vector in zip(self.names, self.vectors.T, strict=True):
+            ax.plot(self.places, vector, linewidth=1.4, label=name)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.set(xlabel=self.xlabel, ylabel="eigenvector, scaled to 1", title="minor eigenvectors")

@@ -1,0 +1,208 @@
+"""Coefficients of a linear model, the largest first, with their intervals where the model has them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.display.base import Display
+from assay.display.columns import column_names, plain, shortened
+from assay.display.linear.images import checked_shape, draw_sheet
+from assay.display.style import FAINT_INK, INK, colors
+
+# Intervals of the coefficients of a fitted model, where its `inference()` gives them.
+
+
+LEVEL = 0.95
+
+
+def coefficient_intervals(model: Any, coefficients: NDArray) -> NDArray | None:
+    """Intervals of the coefficients, shape (n_rows, n_features, 2), or None.
+
+    A model without `inference`, with a penalty, on columns of deficient rank or on separable classes has
+    none: the picture then shows the coefficients alone. The row of a reference class is NaN.
+    """
+    found = _inference(model)
+    if found is None:
+        return None
+    n_rows, n_features = coefficients.shape
+    ends, params = np.asarray(found.conf_int(LEVEL), dtype=float), np.asarray(found.params, dtype=float)
+    width = n_features + bool(found.has_intercept)
+    if params.ndim == 2:  # a column for each target
+        ends, params = np.moveaxis(ends, 2, 0), params.T
+    else:  # one row of parameters after the other: one, or one for each class but the reference
+        ends, params = ends.reshape(-1, width, 2), params.reshape(-1, width)
+    ends, params = ends[:, -n_features:], params[:, -n_features:]
+    if not np.isfinite(ends).all():
+        return None
+    if len(params) == n_rows:
+        return ends
+    # The reference class is the row of zeros: nothing is estimated there.
+    placed = np.full((n_rows, n_features, 2), np.nan)
+    others = np.flatnonzero(np.any(coefficients != 0, axis=1))
+    if len(others) != len(params) or not np.allclose(coefficients[others], params):
+        return None
+    placed[others] = ends
+    return placed
+
+
+def _inference(model: Any) -> Any:
+    if not hasattr(model, "inference"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.inference()
+    except (ValueError, np.linalg.LinAlgError):
+        return None
+
+
+MAX_COEFFICIENTS = 20
+MAX_BARS = 60
+"""Bars of all targets or classes together, above which fewer features are shown."""
+
+
+@dataclass
+class CoefficientsDisplay(Display):
+    """Coefficients of a linear model, the largest first, with 95 % intervals where it has inference.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_rows, n_features)
+        One row for each target or class.
+    names : sequence of str
+        Names of the features.
+    intervals : array of shape (n_rows, n_features, 2), optional
+        Lower and upper ends; NaN where there is none.
+    groups : sequence of str, optional
+        Names of the rows; "target 0", "target 1", … by default.
+    meaning : str, default="coefficient"
+        Label of the axis.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import CoefficientsDisplay
+    >>> from assay.linear import LinearRegression
+    >>> X, y = diabetes(return_X_y=True)
+    >>> shown = CoefficientsDisplay.from_estimator(LinearRegression().fit(X, y))
+    >>> shown.intervals[0, 2].round()
+    array([389., 651.])
+    """
+
+    coefficients: NDArray
+    names: Sequence[str]
+    intervals: NDArray | None = None
+    groups: Sequence[str] | None = None
+    meaning: str = "coefficient"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=float))
+        names = column_names(estimator, X, feature_names, coefficients.shape[1])
+        return cls(coefficients, names, coefficient_intervals(estimator, coefficients))
+
+    def _draw(self, ax: Any) -> None:
+        n_rows, n_features = self.coefficients.shape
+        most = min(MAX_COEFFICIENTS, max(3, MAX_BARS // n_rows))
+        order = np.argsort(-np.abs(self.coefficients).max(axis=0), kind="stable")[:most][::-1]
+        groups = [f"target {row}" for row in range(n_rows)] if self.groups is None else self.groups
+        height = 0.78 / n_rows
+        for row, (values, color) in enumerate(zip(self.coefficients, colors(n_rows), strict=True)):
+            places = np.arange(order.size) - (row - (n_rows - 1) / 2) * height
+            ax.barh(places, values[order], height=height, color=color, label=shortened(groups[row], 18))
+            if self.intervals is not None:
+                _draw_whiskers(places, self.intervals[row, order], height, ax)
+        ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
+        small = 9 if order.size <= 14 else 7.5
+        ax.set_yticks(range(order.size), [shortened(self.names[index]) for index in order], fontsize=small)
+        ax.grid(axis="y", visible=False)
+        middle, half = (order.size - 1) / 2, max(order.size, 4) / 2
+        ax.set_ylim(middle - half, middle + half)  # a few bars are not to fill the frame
+        if n_rows > 1:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.0)
+        some = f"the {order.size} largest of {n_features} coefficients"
+        title = some if order.size < n_features else "coefficients"
+        whiskers = "" if self.intervals is None else f", with {LEVEL:.0%} intervals".replace("%", " %")
+        ax.set(xlabel=self.meaning, title=title + whiskers)
+
+
+@dataclass
+class ClassCoefficientsDisplay(CoefficientsDisplay):
+    """Coefficients of a linear classifier: a bar a class, or a picture a class where rows are images.
+
+    Parameters
+    ----------
+    coefficients, names, intervals, groups, meaning
+        As for `CoefficientsDisplay`; the groups are the classes.
+    image_shape : pair of int, optional
+        Rows and columns of an image, where the features are its points.
+
+    Examples
+    --------
+    >>> from assay.datasets import digits
+    >>> from assay.display import ClassCoefficientsDisplay
+    >>> from assay.linear import LogisticRegression
+    >>> X, y = digits(return_X_y=True)
+    >>> model = LogisticRegression().fit(X[:200], y[:200])
+    >>> ClassCoefficientsDisplay.from_estimator(model, image_shape=(8, 8)).ax_.get_title()
+    'coefficients as 8 × 8 images'
+    """
+
+    image_shape: tuple[int, int] | None = None
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, image_shape: Any = None
+    ) -> Self:
+        shown = super()._collect(estimator, X, y, feature_names=feature_names)
+        words = [plain(str(label)) for label in estimator.classes_]
+        one = len(shown.coefficients) == 1
+        shown.groups = words[1:] if one else words
+        if one:
+            shown.meaning = f"coefficient (positive speaks for {shortened(words[1], 18)})"
+        if image_shape is not None:
+            owner = f"the picture of {type(estimator).__name__}"
+            shown.image_shape = checked_shape(owner, image_shape, shown.coefficients.shape[1])
+        return shown
+
+    def _draw(self, ax: Any) -> None:
+        if self.image_shape is None:
+            super()._draw(ax)
+        else:
+            self._draw_images(ax, self.image_shape)
+
+    def _draw_images(self, ax: Any, shape: tuple[int, int]) -> None:
+        """The coefficients of each class as an image, side by side, all on one scale about zero."""
+        reach = float(np.abs(self.coefficients).max()) or 1.0
+        words = list(self.groups or [])
+        picture = draw_sheet(
+            self.coefficients, words, shape, ax, n_columns=5, cmap="RdBu_r", vmin=-reach, vmax=reach
+        )
+        bar = ax.figure.colorbar(picture, ax=ax, fraction=0.04, pad=0.02, shrink=0.8)
+        bar.outline.set_visible(False)
+        bar.set_label("coefficient")
+        ax.set_title(f"coefficients as {shape[0]} × {shape[1]} images")
+
+
+def _draw_whiskers(places: NDArray, intervals: NDArray, height: float, ax: Any) -> None:
+    """A thin line from the lower to the upper end of each interval."""
+    known = np.isfinite(intervals).all(axis=1)
+    ends = intervals[known]
+    middle = ends.mean(axis=1)
+    ax.errorbar(
+        middle,
+        places[known],
+        xerr=middle - ends[:, 0],
+        fmt="none",
+        ecolor=INK,
+        elinewidth=1.1,
+        capsize=min(3.0, 10 * height),
+        capthick=1.1,
+        zorder=4,
+    )

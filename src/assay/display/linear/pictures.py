@@ -1,0 +1,189 @@
+"""Pictures of linear regressions: predictions, residuals, coefficients, and those of the penalty of ridge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.display.base import Display
+from assay.display.columns import column_names, shortened
+from assay.display.linear.coefficients import CoefficientsDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
+from assay.display.registry import Pictures, pictures
+from assay.display.style import ACCENT, FAINT_INK, PALETTE
+from assay.linear import Ridge
+from assay.linear.predictor import LinearPredictor
+
+MAX_CURVES = 60
+MAX_NAMED_CURVES = 8
+
+
+@dataclass
+class PathDisplay(Display):
+    """Coefficients as the penalty grows.
+
+    Parameters
+    ----------
+    alphas : array of shape (n_alphas,)
+        Penalties.
+    coefficients : array of shape (n_alphas, n_curves)
+        One curve for each coefficient.
+    names : sequence of str
+        Names of the curves.
+    alpha : float
+        The penalty of the model; none is marked when it is zero.
+    title : str
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import PathDisplay
+    >>> from assay.linear import Ridge
+    >>> X, y = diabetes(return_X_y=True)
+    >>> PathDisplay.from_estimator(Ridge().fit(X, y), X, y).coefficients.shape
+    (65, 10)
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    alphas: NDArray
+    coefficients: NDArray
+    names: Sequence[str]
+    alpha: float
+    title: str = "coefficients along the path"
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, alphas: Any = None, feature_names: Any = None
+    ) -> Self:
+        alpha = chosen_alpha(estimator)
+        path = estimator.path(X, y, alphas=alpha_grid(alpha) if alphas is None else alphas)
+        curves = np.asarray(path.coef, dtype=float)
+        names = column_names(estimator, X, feature_names, curves.shape[-1])
+        if curves.ndim == 3 and curves.shape[1] > 1:
+            names = [f"{name}, target {target}" for target in range(curves.shape[1]) for name in names]
+        return cls(np.asarray(path.alphas), curves.reshape(curves.shape[0], -1), names, alpha)
+
+    def _draw(self, ax: Any) -> None:
+        ranked = np.argsort(-np.abs(self.coefficients).max(axis=0), kind="stable")[:MAX_CURVES]
+        for rank, index in enumerate(ranked):
+            named = rank < MAX_NAMED_CURVES
+            ax.plot(
+                self.alphas,
+                self.coefficients[:, index],
+                color=PALETTE[rank] if named else "#b1b8c0",
+                linewidth=1.8 if named else 0.9,
+                zorder=3 if named else 2,
+                label=shortened(self.names[index], 18) if named else None,
+            )
+        ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
+        mark_alpha(ax, self.alpha, self.alphas)
+        ax.set_xscale("log")
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
+        ax.set(xlabel="alpha (penalty)", ylabel="coefficient", title=self.title)
+
+
+@dataclass
+class LeaveOneOutDisplay(Display):
+    """Error of predicting each row from all others, by penalty; the model's own and the best are marked.
+
+    Parameters
+    ----------
+    alphas, errors : arrays of shape (n_alphas,)
+        Penalties, and the leave-one-out mean squared error of each.
+    alpha : float
+        The penalty of the model; none is marked when it is zero.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import LeaveOneOutDisplay
+    >>> from assay.linear import Ridge
+    >>> X, y = diabetes(return_X_y=True)
+    >>> LeaveOneOutDisplay.from_estimator(Ridge().fit(X, y), X, y).errors.shape
+    (65,)
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    alphas: NDArray
+    errors: NDArray
+    alpha: float
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, alphas: Any = None, feature_names: Any = None
+    ) -> Self:
+        alpha = chosen_alpha(estimator)
+        path = estimator.path(X, y, alphas=alpha_grid(alpha) if alphas is None else alphas)
+        errors = np.asarray(path.leave_one_out_error, dtype=float)
+        return cls(np.asarray(path.alphas), errors.reshape(errors.shape[0], -1).mean(axis=1), alpha)
+
+    def _draw(self, ax: Any) -> None:
+        best = int(np.nanargmin(self.errors))
+        ax.plot(self.alphas, self.errors, color=PALETTE[0])
+        ax.plot(self.alphas[best], self.errors[best], "o", color=PALETTE[0], markersize=7)
+        mark_alpha(ax, self.alpha, self.alphas)
+        ax.set_xscale("log")
+        ax.set(
+            xlabel="alpha (penalty)",
+            ylabel="leave-one-out mean squared error",
+            title=f"least error {self.errors[best]:.4g} at alpha = {self.alphas[best]:.3g}",
+        )
+
+
+def alpha_grid(center: float, n_alphas: int = 65) -> NDArray:
+    """Penalties over eight decades around one, which is among them."""
+    center = center if center > 0 else 1.0
+    return center * np.logspace(-4.0, 4.0, n_alphas)
+
+
+def chosen_alpha(model: Any) -> float:
+    """The penalty of a fitted model in scikit-learn's parametrisation; zero when it is one per target."""
+    alpha = np.asarray(getattr(model, "alpha_", model.alpha), dtype=float)
+    return float(alpha) if alpha.ndim == 0 else float(alpha.mean())
+
+
+def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
+    """A dashed line at the penalty of the model, named on the side where there is more room."""
+    if alpha <= 0:
+        return
+    low, high = np.log(alphas.min()), np.log(alphas.max())
+    at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
+    ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), zorder=4)
+    ax.annotate(
+        f"alpha = {alpha:.3g}",
+        (alpha, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4 if at_right else 4, -2),
+        textcoords="offset points",
+        color=ACCENT,
+        fontsize=9,
+        ha="right" if at_right else "left",
+        va="top",
+    )
+
+
+LINEAR = {
+    "predictions": PredictionsDisplay,
+    "residuals": ResidualsDisplay,
+    "coefficients": CoefficientsDisplay,
+}
+"""The pictures that every linear regression has."""
+
+
+@pictures.register(LinearPredictor)
+def pictures_of_linear_regression(model: LinearPredictor) -> Pictures:
+    """Predictions on data, else coefficients."""
+    return Pictures(LINEAR, lambda model, X, y: "coefficients" if X is None or y is None else "predictions")
+
+
+@pictures.register(Ridge)
+def pictures_of_ridge(model: Ridge) -> Pictures:
+    """The regularisation path on data, else coefficients."""
+    return Pictures(
+        {"path": PathDisplay, "leave_one_out": LeaveOneOutDisplay, **LINEAR},
+        lambda model, X, y: "coefficients" if X is None or y is None else "path",
+    )

@@ -1,0 +1,1 @@
+"""Pictures of convex sets, functions and programmes."""

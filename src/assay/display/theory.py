@@ -1,0 +1,275 @@
+"""Pictures of risks: over- and under-fitting, the dimension-free bound, a penalty on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import NDArray
+
+from assay.display.base import Display
+from assay.display.columns import dense
+from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.theory import DimensionFree, Overfitting
+
+
+@dataclass
+class OverfittingDisplay(Display):
+    """Training and true risk against the degree of a polynomial: too simple, right, too rich.
+
+    Parameters
+    ----------
+    degrees, train_risk, true_risk : arrays of shape (n_degrees,)
+    noise_variance : float
+        The risk that no function undercuts.
+    best_degree : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import OverfittingDisplay
+    >>> from assay.theory import polynomial_overfitting
+    >>> found = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
+    >>> OverfittingDisplay.from_result(found).true_risk.shape
+    (12,)
+    """
+
+    degrees: NDArray
+    train_risk: NDArray
+    true_risk: NDArray
+    noise_variance: float
+    best_degree: int
+
+    @classmethod
+    def from_result(cls, found: Overfitting, *, ax: Any = None) -> Self:
+        """Draw what `assay.theory.polynomial_overfitting` returned."""
+        return cls(
+            np.asarray(found.degrees),
+            np.asarray(found.train_risk),
+            np.asarray(found.true_risk),
+            float(found.noise_variance),
+            int(found.best_degree),
+        ).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        train = np.maximum(self.train_risk, 1e-6)
+        ax.plot(self.degrees, train, "o-", color=PALETTE[0], label="training risk")
+        ax.plot(self.degrees, self.true_risk, "o-", color=PALETTE[1], label="true risk")
+        if self.noise_variance > 0:
+            ax.axhline(
+                self.noise_variance, color=FAINT_INK, linewidth=1.1, linestyle=(0, (4, 3)), label="noise"
+            )
+        ax.axvline(self.best_degree, color=ACCENT, linewidth=1.2, linestyle=(0, (1, 2)))
+        ax.set_yscale("log")
+        ax.legend()
+        title = f"too simple, right (degree {self.best_degree}), too rich"
+        ax.set(xlabel="degree", ylabel="mean squared error", title=title)
+
+
+@dataclass
+class PolynomialFitsDisplay(Display):
+    """Polynomials of several degrees on one sample.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n_rows,)
+        The sample.
+    grid : array of shape (n_points,)
+    curves : array of shape (n_degrees, n_points)
+    degrees : sequence of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import PolynomialFitsDisplay
+    >>> from assay.theory import polynomial_overfitting
+    >>> found = polynomial_overfitting(lambda x: np.sin(4 * x), range(4), random_state=0)
+    >>> PolynomialFitsDisplay.from_result(found).curves.shape
+    (4, 500)
+    """
+
+    x: NDArray
+    y: NDArray
+    grid: NDArray
+    curves: NDArray
+    degrees: Sequence[int]
+
+    @classmethod
+    def from_result(cls, found: Overfitting, *, ax: Any = None) -> Self:
+        """Draw the fits of what `assay.theory.polynomial_overfitting` returned."""
+        grid = np.linspace(-1, 1, 500)
+        curves = np.array([legendre.legval(grid, coef) for coef in found.coef])
+        degrees = [int(degree) for degree in found.degrees]
+        return cls(np.asarray(found.x), np.asarray(found.y), grid, curves, degrees).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.scatter(self.x, self.y, s=26, color=FAINT_INK, zorder=3, linewidths=0)
+        for color, degree, curve in zip(colors(len(self.curves)), self.degrees, self.curves, strict=True):
+            ax.plot(self.grid, curve, color=color, linewidth=1.6, label=f"degree {degree}")
+        margin = 0.6 * float(np.ptp(self.y))
+        ax.set_ylim(self.y.min() - margin, self.y.max() + margin)
+        if len(self.curves) <= 8:
+            ax.legend()
+        ax.set(xlabel="x", ylabel="y", title="polynomials of several degrees on one sample")
+
+
+def plot_overfitting(found: Overfitting, *, kind: str = "risk", ax: Any = None) -> Any:
+    """Draw the training and the true risk against the degree, or the fitted polynomials.
+
+    Parameters
+    ----------
+    found : Overfitting
+        Result of `assay.theory.polynomial_overfitting`.
+    kind : {"risk", "fits"}, default="risk"
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import plot_overfitting
+    >>> from assay.theory import polynomial_overfitting
+    >>> found = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
+    >>> plot_overfitting(found).get_xlabel()
+    'degree'
+    """
+    if kind not in ("risk", "fits"):
+        raise ValueError(f"The 'kind' of plot_overfitting must be 'risk' or 'fits'. Got {kind!r} instead.")
+    if kind == "risk":
+        return OverfittingDisplay.from_result(found, ax=ax).ax_
+    return PolynomialFitsDisplay.from_result(found, ax=ax).ax_
+
+
+@dataclass
+class DimensionFreeDisplay(Display):
+    """Exact risks of least squares and ridge against the dimension, with the bound of ridge.
+
+    Parameters
+    ----------
+    n_features, least_squares, ridge : arrays of shape (n_dimensions,)
+        Dimensions, and the expected excess risk of each method.
+    bound : float
+        R σ ‖θ*‖/(2√n), the same for all dimensions.
+
+    Examples
+    --------
+    >>> from assay.display import DimensionFreeDisplay
+    >>> from assay.theory import dimension_free_experiment
+    >>> DimensionFreeDisplay.from_result(dimension_free_experiment([2, 20], random_state=0)).ridge.shape
+    (2,)
+    """
+
+    n_features: NDArray
+    least_squares: NDArray
+    ridge: NDArray
+    bound: float
+
+    @classmethod
+    def from_result(cls, found: DimensionFree, *, ax: Any = None) -> Self:
+        """Draw what `assay.theory.dimension_free_experiment` returned."""
+        dimensions, plain, penalised = map(np.asarray, (found.n_features, found.least_squares, found.ridge))
+        return cls(dimensions, plain, penalised, float(found.bound)).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(self.n_features, self.least_squares, "o-", color=PALETTE[1], label="least squares")
+        ax.plot(self.n_features, self.ridge, "o-", color=PALETTE[0], label="ridge at λ*")
+        ax.axhline(self.bound, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), label="R σ ‖θ*‖/(2√n)")
+        ax.set(xscale="log", yscale="log")
+        ax.legend()
+        ax.set(
+            xlabel="number of features",
+            ylabel="expected excess risk",
+            title="the bound of ridge does not see the dimension",
+        )
+
+
+def plot_dimension_free(found: DimensionFree, *, ax: Any = None) -> Any:
+    """Draw the exact risks of least squares and ridge against the dimension, with the bound of ridge.
+
+    Parameters
+    ----------
+    found : DimensionFree
+        Result of `assay.theory.dimension_free_experiment`.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> from assay.display import plot_dimension_free
+    >>> from assay.theory import dimension_free_experiment
+    >>> plot_dimension_free(dimension_free_experiment([2, 20], random_state=0)).get_xlabel()
+    'number of features'
+    """
+    return DimensionFreeDisplay.from_result(found, ax=ax).ax_
+
+
+@dataclass
+class PenaltyErrorDisplay(Display):
+    """Error of a regularisation path on held-out rows, by penalty.
+
+    Parameters
+    ----------
+    alphas, errors : arrays of shape (n_alphas,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import PenaltyErrorDisplay
+    >>> PenaltyErrorDisplay(np.array([0.1, 1.0]), np.array([3.0, 2.0])).plot().ax_.get_title()
+    'least error 2 at alpha = 1'
+    """
+
+    alphas: NDArray
+    errors: NDArray
+
+    @classmethod
+    def from_path(cls, path: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Measure a path on rows that it has not seen, and draw the errors."""
+        return cls(np.asarray(path.alphas), np.asarray(penalty_error(path, X, y))).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        best = int(np.argmin(self.errors))
+        ax.plot(self.alphas, self.errors, color=PALETTE[0])
+        ax.plot(self.alphas[best], self.errors[best], "o", color=ACCENT, markersize=7)
+        ax.set_xscale("log")
+        ax.set(
+            xlabel="alpha (penalty)",
+            ylabel="mean squared error on held-out rows",
+            title=f"least error {self.errors[best]:.4g} at alpha = {self.alphas[best]:.3g}",
+        )
+
+
+def plot_penalty_error(path: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
+    """Draw the error of a regularisation path on held-out rows against the penalty.
+
+    Parameters
+    ----------
+    path : RidgePath
+        Result of `Ridge.path` on the training rows.
+    X, y : array-like
+        Rows that the path has not seen; one target.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import plot_penalty_error
+    >>> from assay.linear import Ridge
+    >>> X, y = diabetes(return_X_y=True)
+    >>> ax = plot_penalty_error(Ridge().path(X[:300], y[:300]), X[300:], y[300:])
+    >>> ax.get_xlabel()
+    'alpha (penalty)'
+    """
+    return PenaltyErrorDisplay.from_path(path, X, y, ax=ax).ax_
+
+
+def penalty_error(path: Any, X: Any, y: Any) -> NDArray:
+    """Mean squared error of each point of a path on rows, shape (n_alphas,)."""
+    coef, intercept = np.asarray(path.coef)[:, 0], np.asarray(path.intercept)[:, 0]
+    misses = np.asarray(y, dtype=float) - (coef @ dense(X).T + intercept[:, None])
+    return np.asarray(np.mean(misses**2, axis=1))

@@ -1,0 +1,226 @@
+"""Certificates of kernel ridge regression, measured from the data and the fitted attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.certificates import Certificate
+from assay.kernel_machines.kernel_ridge.spectrum import Spectrum
+
+SOURCE = "Sangnier §1.5, E-1.12; Wei §6.2.4"
+
+
+class Fitted(NamedTuple):
+    """What is certified: one column a target; rows of weight zero left out."""
+
+    targets: NDArray
+    dual_coef: NDArray
+    intercept: NDArray
+    alphas: NDArray
+    weight: NDArray | None
+    fit_intercept: bool
+    solver: str
+
+    @property
+    def weights(self) -> NDArray:
+        """Weights as a column, ones where there are none."""
+        ones = np.ones(len(self.targets))
+        return (ones if self.weight is None else self.weight.astype(np.float64))[:, None]
+
+    @property
+    def tolerance(self) -> float:
+        """Half the digits of the dtype."""
+        return float(np.sqrt(np.finfo(self.targets.dtype).eps))
+
+
+def kernel_ridge_certificates(
+    fitted: Fitted, kernel_product: Callable[[NDArray], NDArray], product: NDArray
+) -> list[Certificate]:
+    """The cheap ones: two products with the Gram matrix.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    kernel_product : callable
+        Columns to K times columns.
+    product : array of shape (n, n_targets)
+        K times the dual coefficients.
+    """
+    coef, weights = fitted.dual_coef.astype(np.float64), fitted.weights
+    misfit = fitted.targets.astype(np.float64) - product - fitted.intercept
+    violation = misfit - fitted.alphas / weights * coef
+    found = []
+    if fitted.solver == "cholesky":
+        found.append(_stationarity(fitted, violation))
+        if fitted.alphas.min() > 0:
+            found.append(_gap(fitted, kernel_product, product, misfit, violation))
+    else:
+        found.append(_gradient(fitted, kernel_product, violation))
+    if fitted.fit_intercept:
+        found.append(_constraint(fitted))
+    return found
+
+
+def _stationarity(fitted: Fitted, violation: NDArray) -> Certificate:
+    centred = fitted.targets - fitted.intercept if fitted.fit_intercept else fitted.targets
+    return Certificate(
+        "The dual coefficients solve (K + αW⁻¹)β + b1 = y.",
+        "stationarity residual",
+        value=_worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0)),
+        relation="<=",
+        bound=fitted.tolerance,
+        source=SOURCE,
+    )
+
+
+def _gap(
+    fitted: Fitted,
+    kernel_product: Callable[[NDArray], NDArray],
+    product: NDArray,
+    misfit: NDArray,
+    violation: NDArray,
+) -> Certificate:
+    """Primal ½‖h‖² + Σ w_i ξ_i²/(2α) minus dual yᵀa − ½ aᵀ(K + αW⁻¹)a at a feasible point a.
+
+    The point a = Wξ/α, moved to 1ᵀa = 0 when there is an intercept, makes the gap ½‖h_β − h_a‖² plus the
+    square of the move: a sum of squares. Without an intercept β itself is feasible too, with gap Σ w_i
+    r_i²/(2α) where r is the violation of the equations; the smaller of the two counts.
+    """
+    weights, alphas = fitted.weights, fitted.alphas
+    total = float(weights.sum())
+    move = (
+        (weights * misfit).sum(axis=0) / (alphas * total) if fitted.fit_intercept else np.zeros(len(alphas))
+    )
+    difference = move * weights - weights * violation / alphas
+    curvature = np.einsum(
+        "ij,ij->j", difference, kernel_product(difference.astype(fitted.targets.dtype)).astype(np.float64)
+    )
+    gap = curvature.clip(min=0.0) / 2 + alphas * move**2 * total / 2
+    if not fitted.fit_intercept:
+        gap = np.minimum(gap, (weights * violation**2).sum(axis=0) / (2 * alphas))
+    norm = np.einsum("ij,ij->j", fitted.dual_coef.astype(np.float64), product).clip(min=0.0)
+    primal = norm / 2 + (weights * misfit**2).sum(axis=0) / (2 * alphas)
+    return Certificate(
+        "The objective is this close to its minimum over the whole RKHS.",
+        "relative duality gap",
+        value=_worst(gap, primal),
+        relation="<=",
+        bound=fitted.tolerance,
+        assumptions=("the kernel is positive semi-definite",),
+        source=SOURCE,
+    )
+
+
+def _gradient(
+    fitted: Fitted, kernel_product: Callable[[NDArray], NDArray], violation: NDArray
+) -> Certificate:
+    """RKHS norm of the gradient, relative to the one of the constant function that fits best."""
+    weights, dtype = fitted.weights, fitted.targets.dtype
+    start = fitted.targets.astype(np.float64)
+    if fitted.fit_intercept:
+        start = start - (weights * start).sum(axis=0) / weights.sum()
+    columns = weights * np.hstack([violation, start])
+    squares = np.einsum("ij,ij->j", columns, kernel_product(columns.astype(dtype))).clip(min=0.0)
+    norms = np.sqrt(squares)
+    n_targets = len(fitted.alphas)
+    return Certificate(
+        "The gradient of the objective vanishes: K W((K + αW⁻¹)β + b1 − y) = 0, by the minimum-norm β.",
+        "relative gradient norm",
+        value=_worst(norms[:n_targets], norms[n_targets:]),
+        relation="<=",
+        bound=fitted.tolerance,
+        source=SOURCE,
+    )
+
+
+def _constraint(fitted: Fitted) -> Certificate:
+    coef = fitted.dual_coef.astype(np.float64)
+    return Certificate(
+        "The dual coefficients sum to zero: the intercept is free.",
+        "relative sum of dual coefficients",
+        value=_worst(np.abs(coef.sum(axis=0)), np.abs(coef).sum(axis=0)),
+        relation="<=",
+        bound=fitted.tolerance,
+        source="Sangnier §1.5.1",
+    )
+
+
+def spectral_certificates(
+    fitted: Fitted, product: NDArray, decomposition: Spectrum, extremes: tuple[float, float]
+) -> list[Certificate]:
+    """The dear ones, from the eigendecomposition and the extreme eigenvalues of the Gram matrix."""
+    alphas, n_samples = fitted.alphas, len(fitted.targets)
+    centred = fitted.targets.astype(np.float64) - fitted.intercept
+    coordinates = decomposition.coordinates(fitted.targets)
+    routes, degrees = [], []
+    for column, alpha in enumerate(alphas):
+        representer = fitted.targets[:, [column]] - decomposition.residuals(coordinates[:, [column]], alpha)
+        difference = product[:, [column]] + fitted.intercept[column] - representer
+        routes.append(
+            _worst(np.linalg.norm(difference, axis=0), np.linalg.norm(centred[:, [column]], axis=0))
+        )
+        degrees.append(decomposition.effective_df(alpha))
+    smallest, largest = extremes
+    eps = float(np.finfo(fitted.targets.dtype).eps)
+    exact, values = fitted.solver == "cholesky", decomposition.values
+    inverted = values if exact else values[values > decomposition.cutoff]
+    with np.errstate(divide="ignore"):
+        condition = np.divide(largest + alphas.min(), inverted.min(initial=largest) + alphas.min())
+    return [
+        Certificate(
+            "The dual route and the representer route give the same fitted values.",
+            "relative difference of the two routes",
+            value=max(routes),
+            relation="<=",
+            bound=fitted.tolerance,
+            source="Sangnier E-1.12",
+        ),
+        Certificate(
+            "The Gram matrix is positive semi-definite up to rounding.",
+            "smallest eigenvalue over largest",
+            value=smallest / largest if largest > 0 else smallest,
+            relation=">=",
+            bound=-10.0 * n_samples * eps,
+            source="Wei §6.1.3",
+        ),
+        Certificate(
+            "The smoother uses no more degrees of freedom than rows.",
+            "effective degrees of freedom",
+            value=max(degrees),
+            relation="<=",
+            bound=float(n_samples),
+            tolerance=n_samples * fitted.tolerance,
+            source="Douc & Le Corff §8.13",
+        ),
+        Certificate(
+            "The smoother uses at least the degrees of freedom of the constant."
+            if fitted.fit_intercept
+            else "The degrees of freedom are not negative.",
+            "smallest effective degrees of freedom",
+            value=min(degrees),
+            relation=">=",
+            bound=1.0 if fitted.fit_intercept else 0.0,
+            tolerance=n_samples * fitted.tolerance,
+            source="Douc & Le Corff §8.13",
+        ),
+        Certificate(
+            "What was inverted keeps digits."
+            if exact
+            else "Outside the null space, what was inverted keeps digits.",
+            "condition number",
+            value=float(condition),
+            relation="<=",
+            bound=1.0 / eps,
+        ),
+    ]
+
+
+def _worst(numerator: NDArray, denominator: NDArray) -> float:
+    """The largest ratio, 0/0 counting as 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(numerator == 0, 0.0, numerator / denominator)
+    return float(ratio.max())

@@ -1,0 +1,1 @@
+"""Feature maps of columns, and regression on them."""

@@ -1,0 +1,318 @@
+"""Feature maps: x ↦ φ(x), block by block, so that the table of features never stands in memory whole."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from assay.base import Model
+from assay.certificates import Certificate, Certificates
+from assay.linear.least_squares.certificates import LARGEST_CONDITION
+from assay.linear.least_squares.engine import stack
+from assay.rows import Block, MemoryRows, Rows, add, block_rows
+
+Array = NDArray[np.float64]
+
+MAX_QUANTILE_ROWS = 2**17
+"""Quantiles are those of all rows up to this many, and of evenly spaced rows beyond."""
+
+LARGEST_WIDTH = 2**16
+"""Columns beyond which a table of features is taken for a mistake."""
+
+
+class Expansion(Protocol):
+    """A fitted map as a pure function: what travels to threads and workers."""
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+
+    def __call__(self, X: NDArray) -> Array:
+        """The features of rows, shape (n, width), in float64."""
+
+
+class ExpandedRows(Rows):
+    """The rows of a table under a feature map: every block is expanded where it is walked.
+
+    Blocks are cut once more so that an expanded block is no larger than a block of a table of that width.
+    """
+
+    def __init__(self, source: Rows, expansion: Expansion) -> None:
+        self._pieces = block_rows(expansion.width, 8)
+        if isinstance(source, MemoryRows):
+            source = _FinerRows(source, self._pieces)
+        self._source, self._expansion = source, expansion
+        self.shape = (source.shape[0], expansion.width)
+        self.dtype, self.local = source.dtype, source.local
+        self.n_targets, self.has_weight = source.n_targets, source.has_weight
+
+    def reduce(
+        self,
+        step: Callable[..., Any],
+        *state: Any,
+        combine: Callable[[Any, Any], Any] | None = None,
+        rowwise: Sequence[NDArray] = (),
+    ) -> Any:
+        """See `Rows.reduce`."""
+        return self._source.reduce(
+            _reduce_expanded,
+            self._expansion,
+            self._pieces,
+            step,
+            state,
+            combine or add,
+            combine=combine,
+            rowwise=rowwise,
+        )
+
+    def map(self, step: Callable[..., Any], *state: Any, dtype: Any, width: int | None = None) -> Any:
+        """See `Rows.map`."""
+        return self._source.map(
+            _map_expanded, self._expansion, self._pieces, step, state, dtype=dtype, width=width
+        )
+
+    def head(self, n_rows: int, step: Callable[..., Any], *state: Any) -> Any:
+        """See `Rows.head`."""
+        return self._source.head(n_rows, _step_expanded, self._expansion, step, state)
+
+    def take(self, indices: NDArray) -> NDArray:
+        """See `Rows.take`."""
+        return self._expansion(self._source.take(indices))
+
+
+class _FinerRows(MemoryRows):
+    """Rows in memory, walked in blocks of fewer rows."""
+
+    def __init__(self, source: MemoryRows, step: int) -> None:
+        super().__init__(source.X, source.y, source.weight)
+        self._step = min(self._step, step)
+
+
+def _expanded(block: Block, expansion: Expansion, n_rows: int) -> Iterator[tuple[Block, slice]]:
+    """The block in pieces, each expanded, with its place in the block."""
+    for start in range(0, block.X.shape[0], n_rows):
+        part = slice(start, start + n_rows)
+        X, y, weight = (None if values is None else values[part] for values in block[:3])
+        assert X is not None
+        yield Block(expansion(X), y, weight, block.start + start), part
+
+
+def _reduce_expanded(
+    block: Block,
+    expansion: Expansion,
+    n_rows: int,
+    step: Callable[..., Any],
+    state: tuple[Any, ...],
+    combine: Callable[[Any, Any], Any],
+    *rowwise: NDArray,
+) -> Any:
+    pieces = _expanded(block, expansion, n_rows)
+    return reduce(combine, (step(piece, *state, *(v[part] for v in rowwise)) for piece, part in pieces))
+
+
+def _map_expanded(
+    block: Block, expansion: Expansion, n_rows: int, step: Callable[..., Any], state: tuple[Any, ...]
+) -> NDArray:
+    return np.concatenate([step(piece, *state) for piece, _ in _expanded(block, expansion, n_rows)])
+
+
+def _step_expanded(
+    block: Block, expansion: Expansion, step: Callable[..., Any], state: tuple[Any, ...]
+) -> Any:
+    return step(block._replace(X=expansion(block.X)), *state)
+
+
+class FeatureMap(TransformerMixin, Model):
+    """Base of feature maps: a subclass reads what it needs of the rows, and gives a pure `Expansion`."""
+
+    _accepts_sparse: ClassVar[bool] = False
+    n_features_out_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FeatureMap:
+        """Read what the map needs of the rows: ranges, quantiles, the number of columns.
+
+        Parameters
+        ----------
+        X : array-like, frame, path, Arrow dataset, Dask array or dataframe
+        y : ignored
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice, a weight of 0 that it does not stand there.
+        """
+        data = self._open_rows(X, sample_weight=sample_weight)
+        self._learn(data)
+        self.n_features_out_ = self._expansion().width
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The features of each row: an array, or a lazy Dask array for Dask input.
+
+        Parameters
+        ----------
+        X : array-like, frame, path, Arrow dataset, Dask array or dataframe
+
+        Returns
+        -------
+        features : array of shape (n_samples, n_features_out_)
+        """
+        data = self._open_new_rows(X)
+        expansion = self._expansion()
+        return data.map(_features_of, expansion, dtype=data.dtype, width=expansion.width)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Names of the features, made of the names of the columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns; those seen at fit, or x0, x1, … by default.
+        """
+        check_is_fitted(self)
+        seen = getattr(self, "feature_names_in_", None)
+        if input_features is None:
+            names = [f"x{j}" for j in range(self.n_features_in_)] if seen is None else list(seen)
+        else:
+            names = [str(name) for name in input_features]
+            if seen is not None and names != list(seen):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(names) != self.n_features_in_:
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                    f"got {len(names)}"
+                )
+        return np.array(self._names([str(name) for name in names]), dtype=object)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure, by one walk, whether the features determine the coefficients of a linear model on rows.
+
+        Parameters
+        ----------
+        X, sample_weight
+            Rows to measure on, for example those of the fit.
+        y : ignored
+
+        Returns
+        -------
+        certificates : Certificates
+            Condition number of the features of unit norm, together with the constant where they do not
+            span it already.
+        """
+        data = ExpandedRows(self._open_new_rows(X, sample_weight=sample_weight), self._expansion())
+        ones = not getattr(self, "include_bias", False)
+        triangle = data.reduce(_triangle, ones, combine=_merge)
+        norms = np.linalg.norm(triangle, axis=0)
+        values = np.linalg.svd(triangle / np.where(norms > 0, norms, 1.0), compute_uv=False)
+        short = triangle.shape[0] < triangle.shape[1] or values[-1] == 0
+        return Certificates(
+            [
+                Certificate(
+                    claim="The features are linearly independent on these rows: a linear model on them has "
+                    "one solution, to at least four digits.",
+                    quantity="condition number of the features",
+                    value=np.inf if short else float(values[0] / values[-1]),
+                    relation="<=",
+                    bound=LARGEST_CONDITION,
+                    source="Rudi & Şimşekli §1.3.1, §1.5.1",
+                )
+            ]
+        )
+
+    @abstractmethod
+    def _learn(self, data: Rows) -> None:
+        """Set the fitted attributes from raw rows."""
+
+    @abstractmethod
+    def _expansion(self) -> Expansion:
+        """The fitted map as a pure function."""
+
+    @abstractmethod
+    def _names(self, columns: list[str]) -> list[str]:
+        """Names of the features, from those of the columns."""
+
+
+def _features_of(block: Block, expansion: Expansion) -> Array:
+    return expansion(block.X)
+
+
+def _triangle(block: Block, ones: bool) -> Array:
+    table = np.column_stack([block.X, np.ones(len(block.X))]) if ones else block.X
+    if block.weight is not None:
+        table = table * np.sqrt(block.weight.astype(np.float64))[:, None]
+    return np.asarray(np.linalg.qr(table, mode="r"))
+
+
+def _merge(above: Array, below: Array) -> Array:
+    return np.asarray(np.linalg.qr(np.vstack([above, below]), mode="r"))
+
+
+class Ranges(NamedTuple):
+    """Least and greatest value of each column, over the rows that count."""
+
+    low: Array
+    high: Array
+
+    @property
+    def spread(self) -> Array:
+        """Length of the range."""
+        return self.top - self.low
+
+    @property
+    def top(self) -> Array:
+        """The greatest value; above the least one even for a constant column."""
+        return np.where(self.high > self.low, self.high, self.low + np.maximum(1.0, np.abs(self.low)))
+
+
+def column_ranges(data: Rows) -> Ranges:
+    """The range of each column, by one walk."""
+    return data.reduce(_block_ranges, combine=_wider)
+
+
+def _block_ranges(block: Block) -> Ranges:
+    X = block.X if block.weight is None else block.X[block.weight > 0]
+    if not len(X):
+        d = block.X.shape[1]
+        return Ranges(np.full(d, np.inf), np.full(d, -np.inf))
+    return Ranges(X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64))
+
+
+def _wider(first: Ranges, second: Ranges) -> Ranges:
+    return Ranges(np.minimum(first.low, second.low), np.maximum(first.high, second.high))
+
+
+def column_quantiles(data: Rows, levels: Array) -> Array:
+    """Quantiles of each column with weights as repetitions, shape (n_levels, d), by one walk.
+
+    Tables of more than `MAX_QUANTILE_ROWS` rows are read at evenly spaced rows.
+    """
+    stride = -(-data.shape[0] // MAX_QUANTILE_ROWS)
+    table = data.reduce(_every, stride, combine=stack)
+    weight, result = table[:, -1], np.empty((len(levels), table.shape[1] - 1))
+    for j in range(result.shape[1]):
+        order = np.argsort(table[:, j], kind="stable")
+        reached = np.cumsum(weight[order])
+        place = levels * max(reached[-1] - 1, 0.0)
+        below, above = (
+            table[order[np.minimum(np.searchsorted(reached, at, side="right"), len(order) - 1)], j]
+            for at in (np.floor(place), np.ceil(place))
+        )
+        result[:, j] = below + (place - np.floor(place)) * (above - below)
+    return result
+
+
+def _every(block: Block, stride: int) -> Array:
+    first = -block.start % stride
+    X = block.X[first::stride].astype(np.float64)
+    weight = np.ones(len(X)) if block.weight is None else block.weight[first::stride].astype(np.float64)
+    keep = weight > 0
+    return np.column_stack([X, weight])[keep]

@@ -1,0 +1,182 @@
+"""Least squares and ridge on the features of a map, block by block."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.linear.features.base import ExpandedRows, FeatureMap
+from assay.linear.least_squares.certificates import duality_gap, orthogonality
+from assay.linear.least_squares.design import Design
+from assay.linear.least_squares.engine import Array, Evidence
+from assay.linear.least_squares.linear_regression import LinearRegression
+from assay.linear.least_squares.ridge_path import ridge_solutions
+from assay.linear.penalty_path import HasPenaltyPath
+from assay.linear.predictor import LinearModel, affine
+from assay.linear.selection import Table
+from assay.parameters import Domain
+from assay.rows import Rows
+from assay.solvers import Solution
+
+SOLVERS = ("auto", "cholesky", "qr", "dual", "conjugate_gradient")
+"""Those of a linear model that do not crawl on features, which are far from orthogonal."""
+
+
+class FeatureRegression(HasPenaltyPath, LinearRegression):
+    """Base of linear regressions on features φ(x); a subclass says which map.
+
+    The raw rows are opened as always; whatever walks them afterwards sees φ of each block, so that
+    everything a linear model can do (certificates, inference, intervals, influence) is done on the features,
+    and the table of features never stands in memory whole.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        **{name: LinearModel._domains[name] for name in ("fit_intercept", "tol", "max_iter")},
+        "solver": parameters.one_of(*SOLVERS),
+        "alpha": parameters.real(at_least=0),
+    }
+    history = False
+    _accepts_sparse: ClassVar[bool] = False
+    _checks_finite: ClassVar[bool] = False
+    alpha: float
+    map_: FeatureMap
+    alpha_: float
+
+    @abstractmethod
+    def _feature_map(self) -> FeatureMap:
+        """The map, not fitted."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FeatureRegression:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice.
+        """
+        raw = self._open_rows(X, y, sample_weight, with_target=True)
+        self.map_ = self._learned_map(raw)
+        data = ExpandedRows(raw, self.map_._expansion())
+        alpha = np.full(data.n_targets, float(self.alpha))
+        vector = self._targets(raw)
+        fit = self._solve(X, y, data, alpha, vector=vector)
+        self._store(fit, data, vector=vector)
+        self.alpha_ = float(self.alpha)
+        self.feature_means_, self.triangle_ = fit.mean_x, fit.triangle
+        self._store_likelihood(fit.evidence, self._free_directions(fit.solution.rank), vector=vector)
+        self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
+        self.optimality_ = self.certificates_[0].value
+        return self
+
+    def _along(self, table: Table, grid: Array) -> Callable[[Any], Array]:
+        """One decomposition of the features serves every penalty."""
+        if table.y.ndim > 1:
+            return super()._along(table, grid)
+        probe = type(self)(**self.get_params())
+        raw = probe._open_rows(table.X, table.y, table.weight, with_target=True)
+        probe.map_ = probe._learned_map(raw)
+        data = ExpandedRows(raw, probe.map_._expansion())
+        found = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
+        coef, intercept = found.coef[::-1, 0].T, found.intercept[::-1, 0]
+
+        def predict(X: Any) -> Array:
+            rows = probe._open_new_rows(X)
+            return np.asarray(rows.map(affine, coef, intercept, dtype=np.float64, width=grid.size))
+
+        return predict
+
+    def _learned_map(self, raw: Rows) -> FeatureMap:
+        """The map of the parameters, fitted to rows that are open already; refusals speak for the model."""
+        fitted = self._feature_map()
+        fitted.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            fitted.feature_names_in_ = self.feature_names_in_
+        try:
+            fitted._check_parameters()
+            fitted._learn(raw)
+        except parameters.ParameterError as error:
+            sentence = str(error).replace(
+                f"of {type(fitted).__name__} must", f"of {type(self).__name__} must"
+            )
+            raise parameters.ParameterError(sentence) from None
+        fitted.n_features_out_ = fitted._expansion().width
+        return fitted
+
+    def _free_directions(self, rank: int) -> Any:
+        """Effective number of slopes, tr XᵀX(XᵀX + αI)⁻¹; the rank for α = 0."""
+        if self.alpha == 0:
+            return rank
+        if self.scatter_ is None:
+            return np.nan
+        values = np.maximum(np.linalg.eigvalsh(self.scatter_), 0.0)
+        return float(np.sum(values / (values + self.alpha)))
+
+    def _open_new_rows(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, with_target: bool = False
+    ) -> Rows:
+        """The features of new rows."""
+        data = super()._open_new_rows(X, y, sample_weight, with_target=with_target)
+        return ExpandedRows(data, self.map_._expansion())
+
+    def features(self, X: Any) -> Any:
+        """The features φ(x) of each row: an array, or a lazy Dask array for Dask input."""
+        check_is_fitted(self)
+        return self.map_.transform(X)
+
+    def get_feature_names_out(self) -> NDArray:
+        """Names of the features, in the order of the coefficients."""
+        check_is_fitted(self)
+        return self.map_.get_feature_names_out()
+
+    def _certificates(self, evidence: Evidence, coef: Array, solution: Solution) -> Certificates:
+        if self.alpha_ == 0:
+            return super()._certificates(evidence, coef, solution)
+        alpha, dtype = np.full(coef.shape[1], self.alpha_), self.coef_.dtype
+        return Certificates(
+            [orthogonality(evidence, coef, alpha, dtype), duality_gap(evidence, coef, alpha, dtype)]
+        )
+
+    def _single_alpha(self) -> float:
+        return self.alpha_
+
+    # What the linear model below knows by the number of its columns is asked of a view on the features.
+
+    def _on_features(self) -> FeatureRegression:
+        """The same fit, with the features in the place of the columns."""
+        view = copy.copy(self)
+        view.n_features_in_ = self.map_.n_features_out_
+        view.feature_names_in_ = self.get_feature_names_out()
+        return view
+
+    def _columns(self) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        return LinearRegression._columns(self._on_features())
+
+    def _design(self, data: Rows | None = None) -> Design:
+        return LinearRegression._design(self._on_features(), data)
+
+    def _degrees_of_freedom(self) -> float:
+        check_is_fitted(self)
+        if self.alpha_ > 0:
+            raise self._refuse("alpha", "0 for inference: a penalty biases the coefficients")
+        return LinearRegression._degrees_of_freedom(self._on_features())
+
+    def _parameter_names(self) -> tuple[str, ...]:
+        return LinearRegression._parameter_names(self._on_features())
+
+    def covariance(self) -> NDArray:
+        """Estimated covariance σ̂²(ΦᵀΦ)⁻¹ of the coefficients; see `LinearRegression.covariance`."""
+        self._degrees_of_freedom()
+        return super().covariance()

@@ -1,0 +1,231 @@
+"""One engine for least squares and ridge: choose what to read from the rows, solve, and keep the evidence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.rows import Block, Rows
+from assay.solvers import (
+    Solution,
+    augmented_rows,
+    by_cholesky,
+    by_conjugate_gradient,
+    by_dual,
+    by_gradient_descent,
+    by_triangle,
+    minimum_norm,
+    moments,
+    triangle,
+)
+from assay.solvers.least_squares.iterative import Report
+from assay.solvers.least_squares.moments import PILOT_ROWS, Moments, pilot_shift, require_finite
+
+Array = NDArray[np.float64]
+
+LARGEST_GRAM = 8192
+"""Columns beyond which no d × d matrix is formed unless a solver is named."""
+
+WIDE_BYTES = 2**31
+"""Largest table with more columns than rows that is brought into memory from elsewhere."""
+
+
+class Evidence(NamedTuple):
+    """What the certificates of a linear model are computed from, for each target.
+
+    Attributes
+    ----------
+    weight : float
+        W = Σ s.
+    cross : array of shape (d, t)
+        Xᵀ S r, the columns of X against the residual (X centred with an intercept).
+    residual_sum, residual_ss : arrays of shape (t,)
+        Σ s r (which an intercept makes vanish; zero without one) and Σ s r².
+    column_norms : array of shape (d,)
+        Norms of the (centred) columns.
+    target_ss : array of shape (t,)
+        Σ s (y − ȳ)², about zero without an intercept.
+    """
+
+    weight: float
+    cross: Array
+    residual_sum: Array
+    residual_ss: Array
+    column_norms: Array
+    target_ss: Array
+
+
+class Fit(NamedTuple):
+    """A fitted linear model before it becomes attributes.
+
+    `mean_x` are the weighted column means (zeros without an intercept); `triangle` is R with RᵀR = XᵀX where
+    the fit found it without squaring.
+    """
+
+    coef: Array
+    intercept: Array
+    solution: Solution
+    evidence: Evidence
+    scatter: Array | None
+    trace: list[float]
+    solver: str
+    mean_x: Array
+    triangle: Array | None = None
+
+
+def fit_linear(
+    data: Rows,
+    alpha: NDArray,
+    *,
+    fit_intercept: bool,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    report: Report = lambda coef, intercept: False,
+) -> Fit:
+    """Minimise Σ s ‖y − b − w·x‖² + α‖w‖², b not penalised.
+
+    Parameters
+    ----------
+    data : Rows
+        With a target.
+    alpha : array of shape (t,)
+        Penalty of each target on the scale of the sum.
+    fit_intercept : bool
+    solver : {"auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient"}
+        "auto" reads the moments and solves by Cholesky, walks again for a QR factorisation when squaring
+        would cost digits, takes the dual form when there are more columns than rows, and conjugate
+        gradients when even the moments are too large.
+    tol, max_iter
+        Stopping rule of the two iterations.
+    report : callable
+        Told the coefficients and intercepts after each iteration; true asks to stop.
+    """
+    n, d = data.shape
+    if solver == "auto":
+        wide = d > n and n <= LARGEST_GRAM
+        solver = "dual" if wide else "conjugate_gradient" if d > LARGEST_GRAM else "auto"
+    if solver == "dual":
+        return _fit_dual(data, alpha, fit_intercept)
+    if solver == "conjugate_gradient":
+        solution, mean_x, mean_y = by_conjugate_gradient(
+            data, alpha, center=fit_intercept, tol=tol, max_iter=max_iter, report=report
+        )
+        intercept = mean_y - mean_x @ solution.coef
+        evidence = gather_evidence(data, solution.coef, intercept, fit_intercept=fit_intercept)
+        return Fit(solution.coef, intercept, solution, evidence, None, [], solver, mean_x)
+
+    stats = moments(data, center=fit_intercept)
+    trace: list[float] = []
+    found: Solution | None = None
+    residual_ss: Array | None = None
+    root: Array | None = None
+    if solver == "gradient_descent":
+        found, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
+    elif solver in ("auto", "cholesky"):
+        found = by_cholesky(stats, alpha)
+    if found is None:
+        factor = triangle(data, np.concatenate([stats.mean_x, stats.mean_y]))
+        factor[:, :d][:, stats.constant] = 0.0
+        found = by_triangle(factor, d, alpha)
+        residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ found.coef) ** 2, axis=0)
+        root = factor[:d, :d].copy()
+        solver = "qr"
+    intercept = stats.mean_y - stats.mean_x @ found.coef
+    evidence = evidence_of_moments(stats, found.coef, residual_ss)
+    solver = "cholesky" if solver == "auto" else solver
+    # A view would keep the moments of all the targets alive.
+    scatter = stats.xx.copy() if data.n_targets > d else stats.xx
+    return Fit(found.coef, intercept, found, evidence, scatter, trace, solver, stats.mean_x, root)
+
+
+def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
+    """Bring a wide table into memory, centre it, and solve a problem of the size of its rows."""
+    n, d = data.shape
+    if n * d * 8 > WIDE_BYTES and not hasattr(data, "X"):
+        raise ValueError(
+            f"A table of {n} rows and {d} columns is too large for the dual form out of memory; "
+            "use solver='conjugate_gradient' instead."
+        )
+    zeros = np.zeros(d + data.n_targets)
+    table = data.reduce(plain_rows, zeros, combine=stack)
+    require_finite(table.sum(axis=0), data)
+    weight = table[:, -1]  # √s
+    X, y = table[:, :d], table[:, d:-1]
+    mean = np.zeros(d + data.n_targets)
+    if fit_intercept:
+        mean = weight @ table[:, :-1] / (weight @ weight)
+        table[:, :-1] -= weight[:, None] * mean
+    solution = by_dual(X, y, alpha) if alpha.min() > 0 else minimum_norm(X, y)
+    intercept = mean[d:] - mean[:d] @ solution.coef
+    residual = y - X @ solution.coef
+    evidence = Evidence(
+        float(weight @ weight),
+        X.T @ residual,
+        weight @ residual if fit_intercept else np.zeros(residual.shape[1]),
+        np.sum(residual**2, axis=0),
+        np.linalg.norm(X, axis=0),
+        np.sum(y**2, axis=0),
+    )
+    return Fit(solution.coef, intercept, solution, evidence, None, [], "dual", mean[:d])
+
+
+def plain_rows(block: Block, shift: Array) -> Array:
+    """√s·[x, y, 1] of one block."""
+    return augmented_rows(block, shift, ones=True)
+
+
+def stack(above: Array, below: Array) -> Array:
+    """Blocks one below the other."""
+    return np.vstack([above, below])
+
+
+def evidence_of_moments(stats: Moments, coef: Array, residual_ss: Array | None) -> Evidence:
+    """Evidence without another walk."""
+    product = stats.xx @ coef
+    if residual_ss is None:
+        residual_ss = np.maximum(stats.yy + np.sum(coef * (product - 2 * stats.xy), axis=0), 0.0)
+    return Evidence(
+        stats.weight,
+        stats.xy - product,
+        np.zeros(coef.shape[1]),
+        residual_ss,
+        np.sqrt(np.maximum(np.diagonal(stats.xx), 0.0)),
+        stats.yy,
+    )
+
+
+def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept: bool) -> Evidence:
+    """Evidence from the rows themselves: one walk with the coefficients in hand, nothing else."""
+    d = data.shape[1]
+    pilot = np.zeros(d + data.n_targets)
+    if fit_intercept and not data.is_sparse:
+        pilot = data.head(PILOT_ROWS, pilot_shift)
+    weight, cross, r_sum, r_ss, x_sum, x_ss, y_sum, y_ss = data.reduce(residual_step, coef, intercept, pilot)
+    if fit_intercept:
+        cross = cross - np.outer(x_sum / weight, r_sum)
+        x_ss = x_ss - x_sum**2 / weight
+        y_ss = y_ss - y_sum**2 / weight
+    else:
+        r_sum = np.zeros_like(r_sum)
+    return Evidence(weight, cross, r_sum, r_ss, np.sqrt(np.maximum(x_ss, 0.0)), np.maximum(y_ss, 0.0))
+
+
+def residual_step(block: Block, coef: Array, intercept: Array, pilot: Array) -> tuple[object, ...]:
+    """Sums over one block of the residual against everything, columns shifted by the pilot mean."""
+    rows = augmented_rows(block, pilot, ones=True)
+    d = coef.shape[0]
+    X, y, root = rows[:, :d], rows[:, d:-1], rows[:, -1]
+    residual = y - X @ coef - root[:, None] * (intercept - pilot[d:] + pilot[:d] @ coef)
+    return (
+        float(root @ root),
+        X.T @ residual,
+        root @ residual,
+        np.sum(residual**2, axis=0),
+        root @ X,
+        np.sum(X**2, axis=0),
+        root @ y,
+        np.sum(y**2, axis=0),
+    )

@@ -1,0 +1,1 @@
+"""Logistic regression and generalised linear models."""

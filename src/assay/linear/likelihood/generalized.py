@@ -1,0 +1,415 @@
+"""Generalised linear models: a family, a link, and a linear score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from assay import parameters, rows
+from assay.certificates import Certificates
+from assay.families import FAMILIES, LINKS, Family, LinkedFamily, NegativeBinomial, Tweedie, link
+from assay.linear.likelihood.generalized_fit import (
+    deviance,
+    fit_generalized,
+    generalized_certificates,
+    mean_rows,
+    over_targets,
+    pearson_statistic,
+    row_loss,
+    target_summary,
+    target_sums,
+)
+from assay.linear.likelihood.generalized_results import GeneralizedResults
+from assay.linear.predictor import vector_target
+from assay.parameters import Domain
+from assay.rows import Rows
+from assay.solvers import Measured, RowRisk, SmoothFit
+from assay.suitability import Suitability
+
+# Only the families that take any positive number are options: data made for a check are no counts.
+FAMILY = Domain(
+    parameters.one_of(*FAMILIES).words,
+    lambda value: isinstance(value, str) and value in FAMILIES,
+    ("gaussian", "quasi_poisson", "gamma", "inverse_gaussian", "tweedie"),
+)
+LINK = Domain(parameters.one_of(*LINKS).words, lambda value: isinstance(value, str) and value in LINKS)
+PENALTY = parameters.real(at_least=0) | parameters.array(
+    "an array of non-negative numbers, one a feature",
+    lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
+)
+
+
+class GeneralizedLinear(RegressorMixin, GeneralizedResults):
+    """Generalised linear model: the mean of the target is g⁻¹(xᵀw + b), its variance φ V(mean).
+
+    Minimises over (w, b), with n = Σ s and d the unit deviance of the family,
+
+        (1/2n) Σ_i s_i d(y_i, g⁻¹(x_iᵀw + b + o_i)) + ½ Σ_j α_j w_j²,        b not penalised,
+
+    which is the maximum of the likelihood for α = 0. Fisher's scoring (iteratively reweighted least squares),
+    one walk over the rows a step; for many rows in memory, quasi-Newton steps from the fit of a part of them.
+
+    Assumes: independent rows whose target has the law of the family, and a mean that the link makes linear in
+    the columns. Without a penalty, that the maximum is finite (no separation).
+
+    Certificates: the distance to the maximum in standard errors; with a penalty on every feature and the
+    Poisson family with its logarithm, the duality gap.
+
+    Parameters
+    ----------
+    family : {"gaussian", "binomial", "poisson", "quasi_poisson", "negative_binomial", "gamma", \
+"inverse_gaussian", "tweedie"}, default="gaussian"
+        Law of the target. "binomial" takes shares of successes, weighted by the number of trials;
+        "quasi_poisson" any target that is not negative, with a dispersion.
+    link : {"identity", "log", "logit", "probit", "cloglog", "loglog", "cauchit", "inverse", \
+"inverse_squared", "sqrt"}, optional
+        g; the usual one of the family by default.
+    alpha : float or array of shape (n_features,), default=0.0
+        Squared-norm penalty on the scale of the mean, as in scikit-learn; one for all features or one each.
+    power : float, default=1.5
+        Of the Tweedie variance, above 1 and below 2.
+    overdispersion : float, default=1.0
+        θ of the negative binomial variance μ + θμ².
+    fit_intercept : bool, default=True
+        Whether b is fitted; otherwise it is 0.
+    solver : {"auto", "newton", "quasi_newton"}, default="auto"
+        "newton" is Fisher's scoring.
+    tol : float, default=1e-9
+        The fit stops when the objective is within tol²/2 of its minimum by the Newton decrement.
+    max_iter : int, default=1000
+        Most iterations.
+    history : bool, default=False
+        Whether the objective of every iteration is kept in `history_`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    link_ : str
+        The link used.
+    dispersion_ : float
+        φ: Pearson's statistic over n − p, or 1 where the family knows it.
+    deviance_, null_deviance_ : float
+        Σ s d of the model, and of a constant score.
+    log_likelihood_, null_log_likelihood_ : float
+        Both at the dispersion of the fit; NaN for "tweedie" and "quasi_poisson".
+    dual_gap_ : float
+        Relative duality gap, where there is a dual; else NaN.
+    information_ : array of shape (p, p)
+        Expected Hessian of half the mean deviance about `center_`, or None where it was not formed.
+    center_ : array of shape (n_features,)
+    rank_ : int
+    total_weight_ : float
+        n.
+    solver_ : str
+        What "auto" chose.
+    certificates_ : Certificates
+    n_iter_, converged_, optimality_
+        Iterations, whether they ended by `tol`, and the value of the first certificate.
+    history_ : array
+        With `history=True`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.linear import GeneralizedLinear
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> model = GeneralizedLinear("poisson").fit(X, [1, 2, 3, 6, 13])
+    >>> round(float(model.coef_[0]), 3), model.certificates_.holds
+    (0.659, True)
+    >>> model.inference().bse.round(3)
+    array([0.599, 0.181])
+
+    References
+    ----------
+    Sangnier §1.2.1; Wei §7.3.3; McCullagh & Nelder (1989).
+    """
+
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=3,
+        select={"alphas": np.logspace(-5.0, 0.0, 6)},
+        settings={"family": "poisson"},
+        target="counts",
+        summary="Poisson regression: the logarithm of the mean count is linear in the columns.",
+        otherwise=Suitability(
+            complexity=3,
+            select={"alphas": np.logspace(-5.0, 0.0, 6)},
+            settings={"family": "gamma", "link": "log"},
+            target="positive",
+            summary="Gamma regression with a logarithm: columns multiply a mean that stays above zero.",
+        ),
+    )
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "family": FAMILY,
+        "link": parameters.nothing | LINK,
+        "alpha": PENALTY,
+        "power": Domain(
+            "a number above 1 and below 2",
+            lambda value: parameters.real().contains(value) and 1 < value < 2,
+        ),
+        "overdispersion": parameters.real(above=0),
+        "fit_intercept": parameters.boolean,
+        "solver": parameters.one_of("auto", "newton", "quasi_newton"),
+        "tol": parameters.real(above=0),
+        "max_iter": parameters.integer(at_least=1),
+        "history": parameters.boolean,
+    }
+    _checks_finite = True
+
+    def __init__(
+        self,
+        family: str = "gaussian",
+        *,
+        link: str | None = None,
+        alpha: Any = 0.0,
+        power: float = 1.5,
+        overdispersion: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+        history: bool = False,
+    ) -> None:
+        self.family = family
+        self.link = link
+        self.alpha = alpha
+        self.power = power
+        self.overdispersion = overdispersion
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.history = history
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kind = FAMILIES.get(self.family) if isinstance(self.family, str) else None
+        tags.target_tags.positive_only = bool(kind is not None and kind.positive)
+        return tags
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> GeneralizedLinear:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice.
+        offset : array-like of shape (n_samples,) or column name, optional
+            Known part of the score.
+        exposure : array-like of shape (n_samples,), optional
+            Time, area or number at risk, above 0: its logarithm is added to the score. Needs the log link.
+        """
+        data, has_offset = self._open_target(X, y, sample_weight, offset, exposure, fitted=False)
+        law = self._law()
+        self.link_ = law.link.name
+        weight, mean = over_targets(data, target_summary, law.family, self._owner())
+        self.total_weight_ = float(weight)
+        risk = self._problem(data, law, has_offset)
+        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+
+        def report(point: NDArray) -> bool:
+            return watch.iteration(lambda: self._attributes(risk, point))
+
+        with watch.run(self.solver):
+            fit = fit_generalized(
+                risk,
+                law,
+                float(mean / weight),
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=report,
+            )
+        watch.finish()
+        for name, value in self._attributes(risk, fit.point).items():
+            setattr(self, name, value)
+        self.rank_, self.n_iter_, self.converged_ = fit.rank, max(fit.n_iter, 1), fit.converged
+        self.solver_, self.center_, self.information_ = fit.solver, risk.center, fit.found.hessian
+        if self.history:
+            self.history_ = np.array(fit.values)
+        self._store_likelihood(risk, law, fit, float(mean / weight))
+        self.certificates_ = generalized_certificates(risk, fit.point, fit.found, fit.split)
+        self.optimality_ = self.certificates_[0].value
+        gap = "gap" in self.certificates_[0].quantity
+        self.dual_gap_ = self.optimality_ if gap else np.nan
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} iterations of {self.solver_} before "
+                "reaching tol; its certificates say how far it is. Increase max_iter, or add a penalty.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _owner(self) -> str:
+        return f"GeneralizedLinear with family={self.family!r}"
+
+    def _law(self) -> LinkedFamily:
+        kind = FAMILIES[self.family]
+        family: Family
+        if kind is Tweedie:
+            family = Tweedie(self.power)
+        elif kind is NegativeBinomial:
+            family = NegativeBinomial(self.overdispersion)
+        else:
+            family = kind()
+        name = family.usual if self.link is None else self.link
+        if name not in family.links:
+            shown = ", ".join(repr(option) for option in family.links)
+            raise self._refuse("link", f"one that gives means of family={self.family!r} ({shown})")
+        return LinkedFamily(family, link(name))
+
+    def _open_target(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, *, fitted: bool
+    ) -> tuple[Rows, bool]:
+        """Rows whose target has the offset, if any, as second column."""
+        if exposure is not None:
+            self._check_parameters()
+            offset = self._with_exposure(offset, exposure)
+        if not rows.is_external(X):
+            X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        if offset is not None and y is not None:
+            y = rows.beside(y, offset)
+        opened = self._open_new_rows if fitted else self._open_rows
+        data = opened(X, y, sample_weight, with_target=True)
+        if offset is None:
+            return vector_target(data, self), False
+        return data, True
+
+    def _with_exposure(self, offset: Any, exposure: Any) -> NDArray:
+        if self._law().link.name != "log":
+            raise ValueError("An exposure multiplies the mean: it needs link='log'.")
+        try:
+            size = np.asarray(exposure, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("exposure must hold numbers above 0, one a row.") from None
+        if not np.all((size > 0) & np.isfinite(size)):
+            raise ValueError("exposure must hold finite numbers above 0, one a row.")
+        return np.log(size) if offset is None else np.log(size) + np.asarray(offset, dtype=np.float64)
+
+    def _problem(self, data: Rows, law: LinkedFamily, has_offset: bool) -> RowRisk:
+        d = data.shape[1]
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim == 1 and alpha.shape[0] != d:
+            raise self._refuse("alpha", f"a number or an array of {d} numbers, one a feature")
+        return RowRisk(
+            data,
+            row_loss(law),
+            np.broadcast_to(alpha, (d,)).copy(),
+            fit_intercept=self.fit_intercept,
+            has_offset=has_offset,
+            weight=self.total_weight_,
+        )
+
+    def _attributes(self, risk: RowRisk, point: NDArray) -> dict[str, Any]:
+        coef, intercept = risk.split_point(point)
+        dtype = risk.data.dtype
+        return {"coef_": coef[:, 0].astype(dtype), "intercept_": dtype.type(intercept[0])}
+
+    def _store_likelihood(self, risk: RowRisk, law: LinkedFamily, fit: SmoothFit, mean: float) -> None:
+        """Deviance, dispersion and likelihood of the fit and of a constant score.
+
+        log-likelihood = that of means equal to the targets − deviance/(2φ).
+        """
+        free = self.total_weight_ - self.rank_
+        self.dispersion_, scale = 1.0, 1.0
+        if law.family.dispersed:
+            pearson = pearson_statistic(risk, law, fit.point)
+            self.dispersion_ = scale = pearson / free if free > 0 else np.nan
+            if self.family == "gaussian":  # the likelihood has a maximum in φ too
+                scale = 2 * fit.found.risk
+        usable = scale > 0 and np.isfinite(scale)
+        sums = target_sums(risk, law, mean, scale if usable else 1.0)
+        self.deviance_, self.null_deviance_ = deviance(risk, fit.found, sums), sums.null_deviance
+        self.log_likelihood_ = self.null_log_likelihood_ = np.nan
+        if usable and self.family != "quasi_poisson":
+            self.log_likelihood_ = sums.saturated - self.deviance_ / (2 * scale)
+            self.null_log_likelihood_ = sums.saturated - self.null_deviance_ / (2 * scale)
+
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+        """Mean of the target at each row: an array, or a lazy Dask array for Dask input.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        offset, exposure : array-like of shape (n_samples,), optional
+            As in `fit`; none by default, that is an exposure of 1.
+        """
+        data = self._open_new_rows(X)
+        law = self._law()
+        if offset is None and exposure is None:
+            return data.map(mean_rows, self.coef_, self.intercept_, law, dtype=self.coef_.dtype)
+        shift = self._with_exposure(offset, exposure) if exposure is not None else np.asarray(offset, float)
+        return law.mean(self._scores(X) + shift)
+
+    def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
+        """Residual of each row.
+
+        Parameters
+        ----------
+        X, y, offset
+            Data as in `fit`.
+        kind : {"deviance", "pearson", "response"}, default="deviance"
+            sign(y − μ)√d, (y − μ)/√V(μ), or y − μ.
+        """
+        y, mean = np.asarray(y, dtype=np.float64), np.asarray(self.predict(X, offset=offset), np.float64)
+        family = self._law().family
+        found = {
+            "deviance": lambda: np.sign(y - mean) * np.sqrt(np.maximum(family.unit_deviance(y, mean), 0)),
+            "pearson": lambda: (y - mean) / np.sqrt(family.variance(mean)),
+            "response": lambda: y - mean,
+        }
+        if kind not in found:
+            raise parameters.refusal(
+                "GeneralizedLinear.residuals", "kind", parameters.one_of(*found).words, kind
+            )
+        return np.asarray(found[kind]())
+
+    def certify(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> Certificates:
+        """Measure the certificates on the rows themselves, by one walk.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, exposure
+            The data of the fit.
+        """
+        risk = self._fitted_problem(X, y, sample_weight, offset, exposure)
+        point = self._point(risk)
+        found: Measured = risk.measure(point, hessian=True, split=True)
+        return generalized_certificates(risk, point, found, found.split)
+
+    def _fitted_problem(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> RowRisk:
+        check_is_fitted(self)
+        data, has_offset = self._open_target(X, y, sample_weight, offset, exposure, fitted=True)
+        return self._problem(data, self._law(), has_offset)
+
+    def _point(self, risk: RowRisk) -> NDArray:
+        coef = self.coef_.astype(np.float64)[:, None]
+        return risk.join_point(coef, np.array([float(self.intercept_)]))

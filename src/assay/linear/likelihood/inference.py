@@ -1,0 +1,364 @@
+"""What a maximum-likelihood fit says about the true coefficients: standard errors, tests, regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, special
+
+from assay import parameters
+from assay.linear.least_squares.confidence import ConfidenceRegion, check_level, hypothesis, quadratic_form
+from assay.rows import Block
+from assay.solvers import RowLoss, RowRisk, row_terms, row_weights, shifted_columns
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = NDArray[np.float64]
+COVARIANCES = ("classical", "HC0", "HC1")
+
+
+@dataclass(frozen=True)
+class LikelihoodTest:
+    """A Wald or likelihood-ratio test.
+
+    Attributes
+    ----------
+    statistic, pvalue : float
+        Statistic and its p-value, under χ²(df), or under F(df, df_denom) of statistic/df where the dispersion
+        is estimated.
+    df : int
+    df_denom : float
+        inf where the dispersion is known.
+    """
+
+    statistic: float
+    pvalue: float
+    df: int
+    df_denom: float = np.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LikelihoodInference:
+    """Inference from a maximum-likelihood fit; made by `LogisticRegression` and `GeneralizedLinear`.
+
+    In the limit of many rows β̂ − β is Gaussian with the inverse information as covariance. Names are those of
+    statsmodels; the first parameter is the intercept, if there is one.
+
+    Attributes
+    ----------
+    params : array of shape (p,)
+    names : tuple of str
+    covariance : array of shape (p, p)
+        Estimated covariance of the parameters.
+    covariance_type : {"classical", "HC0", "HC1"}
+    nobs : float
+        n = Σ s.
+    dispersion : float
+        φ, 1 where the family knows it.
+    estimated_dispersion : bool
+        Whether tests use Student's and Fisher's laws in place of the Gaussian and χ² ones.
+    llf, llnull : float
+        Log-likelihood of the fit and of a constant.
+    has_intercept : bool
+
+    Examples
+    --------
+    >>> from assay.datasets import breast_cancer
+    >>> from assay.linear import LogisticRegression
+    >>> X, y = breast_cancer(return_X_y=True)
+    >>> found = LogisticRegression(C=float("inf")).fit(X[:, :2], y).inference()
+    >>> found.conf_int().round(2)[1]
+    array([-1.26, -0.86])
+
+    References
+    ----------
+    Douc & Le Corff §8.6; Wei §7.3.3.
+    """
+
+    params: Array
+    names: tuple[str, ...]
+    covariance: Array
+    covariance_type: str
+    nobs: float
+    dispersion: float
+    estimated_dispersion: bool
+    llf: float
+    llnull: float
+    has_intercept: bool
+
+    @property
+    def df_resid(self) -> float:
+        """Degrees of freedom n − p."""
+        return self.nobs - len(self.names)
+
+    @cached_property
+    def bse(self) -> Array:
+        """Standard error of each parameter."""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @cached_property
+    def zvalues(self) -> Array:
+        """β̂_j/bse_j."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.params / self.bse
+
+    @property
+    def tvalues(self) -> Array:
+        """The same under the name that statsmodels uses."""
+        return self.zvalues
+
+    @cached_property
+    def pvalues(self) -> Array:
+        """Two-sided p-value of each statistic."""
+        size = -np.abs(self.zvalues)
+        tail = special.stdtr(self.df_resid, size) if self.estimated_dispersion else special.ndtr(size)
+        return 2 * np.asarray(tail, dtype=np.float64)
+
+    def conf_int(self, level: float = 0.95) -> Array:
+        """Interval β̂_j ± z bse_j of each parameter, shape (p, 2)."""
+        check_level("LikelihoodInference.conf_int", "level", level)
+        upper = (1 + level) / 2
+        z = special.stdtrit(self.df_resid, upper) if self.estimated_dispersion else special.ndtri(upper)
+        return np.stack([self.params - z * self.bse, self.params + z * self.bse], axis=1)
+
+    def wald_test(self, L: Any, r: Any = 0.0) -> LikelihoodTest:
+        """Wald's test of Lβ = r: (Lβ̂ − r)ᵀ(L V Lᵀ)⁻¹(Lβ̂ − r) under χ²(q), or over q under F(q, n − p).
+
+        Parameters
+        ----------
+        L : array-like of shape (q, p) or (p,), name, or list of names
+        r : float or array-like of shape (q,), default=0.0
+        """
+        matrix = hypothesis("LikelihoodInference.wald_test", L, self.names)
+        gap = matrix @ self.params - np.broadcast_to(np.asarray(r, dtype=np.float64), matrix.shape[:1])
+        statistic = float(quadratic_form(matrix @ self.covariance @ matrix.T, gap[:, None])[0])
+        return self._test(statistic, matrix.shape[0])
+
+    def likelihood_ratio_test(self, smaller: LikelihoodInference) -> LikelihoodTest:
+        """Test of a model nested in this one: twice the difference of log-likelihoods.
+
+        Parameters
+        ----------
+        smaller : LikelihoodInference
+            Of the model with some parameters fixed at 0, fitted to the same rows.
+        """
+        df = len(self.names) - len(smaller.names)
+        if df <= 0:
+            raise ValueError(
+                f"The 'smaller' model must have fewer parameters than {len(self.names)}. "
+                f"Got {len(smaller.names)} instead."
+            )
+        return self._test(max(2 * (self.llf - smaller.llf), 0.0), df)
+
+    @cached_property
+    def overall_test(self) -> LikelihoodTest:
+        """Likelihood-ratio test that all slopes vanish."""
+        return self._test(max(2 * (self.llf - self.llnull), 0.0), len(self.names) - self._n_intercepts)
+
+    @property
+    def _n_intercepts(self) -> int:
+        return (
+            sum(name.rpartition(": ")[2] == "intercept" for name in self.names) if self.has_intercept else 0
+        )
+
+    def _test(self, statistic: float, df: int) -> LikelihoodTest:
+        if self.estimated_dispersion:
+            return LikelihoodTest(
+                statistic, float(special.fdtrc(df, self.df_resid, statistic / df)), df, self.df_resid
+            )
+        return LikelihoodTest(statistic, float(special.chdtrc(df, statistic)), df)
+
+    def confidence_region(self, L: Any = None, level: float = 0.95) -> ConfidenceRegion:
+        """Ellipsoid {b : (b − Lβ̂)ᵀ(L V Lᵀ)⁻¹(b − Lβ̂) ≤ χ²_{q, level}} that covers Lβ."""
+        check_level("LikelihoodInference.confidence_region", "level", level)
+        matrix = hypothesis(
+            "LikelihoodInference.confidence_region", self.names if L is None else L, self.names
+        )
+        q = matrix.shape[0]
+        if self.estimated_dispersion:
+            square = q * float(special.fdtri(q, self.df_resid, level))
+        else:
+            square = float(special.chdtri(q, 1 - level))
+        shape = matrix @ self.covariance @ matrix.T
+        return ConfidenceRegion(matrix @ self.params, shape, float(np.sqrt(square)), float(level))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion −2 llf + 2p."""
+        return -2 * self.llf + 2 * len(self.names)
+
+    @property
+    def bic(self) -> float:
+        """Schwarz' criterion −2 llf + p log n."""
+        return -2 * self.llf + float(np.log(self.nobs)) * len(self.names)
+
+    @property
+    def pseudo_rsquared(self) -> float:
+        """McFadden's 1 − llf/llnull."""
+        return 1 - self.llf / self.llnull
+
+    def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
+        """The table as a pandas frame, one row a parameter."""
+        import pandas as pd
+
+        low, high = self.conf_int(level).T
+        columns = {"params": self.params, "bse": self.bse, "zvalues": self.zvalues, "pvalues": self.pvalues}
+        return pd.DataFrame(columns | {"lower": low, "upper": high}, index=pd.Index(self.names))
+
+    def summary(self, level: float = 0.95) -> str:
+        """Everything as a plain-text table."""
+        statistic = "t" if self.estimated_dispersion else "z"
+        header = [
+            "",
+            "params",
+            "bse",
+            statistic,
+            "pvalues",
+            f"[{(1 - level) / 2:.4g}",
+            f"{(1 + level) / 2:.4g}]",
+        ]
+        interval = self.conf_int(level)
+        lines = [header]
+        for j, name in enumerate(self.names):
+            first = (f"{self.params[j]:.5g}", f"{self.bse[j]:.5g}", f"{self.zvalues[j]:.3f}")
+            lines.append([name, *first, f"{self.pvalues[j]:.3g}", *(f"{end:.5g}" for end in interval[j])])
+        widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+        table = [
+            "  ".join(
+                cell.ljust(width) if place == 0 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        ]
+        test = self.overall_test
+        head = [
+            f"rows {self.nobs:g}, parameters {len(self.names)}, covariance {self.covariance_type}, "
+            f"dispersion {self.dispersion:.5g}",
+            f"log-likelihood {self.llf:.8g} (constant only {self.llnull:.8g}), AIC {self.aic:.6g}, "
+            f"BIC {self.bic:.6g}",
+            f"all slopes zero: likelihood ratio {test.statistic:.5g} on {test.df} (p = {test.pvalue:.3g})",
+        ]
+        return "\n".join([*head, "", *table])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"LikelihoodInference({len(self.names)} parameters, {self.nobs:g} rows)\n{self.summary()}"
+
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()  # type: ignore[operator]
+
+
+def likelihood_inference(
+    owner: str,
+    fitted: tuple[Array, Array, Array],
+    information: Array | None,
+    risk: RowRisk | None,
+    *,
+    names: tuple[str, ...],
+    fit_intercept: bool,
+    weight: float,
+    dispersion: float,
+    estimated_dispersion: bool,
+    log_likelihood: float,
+    null_log_likelihood: float,
+    covariance: str,
+) -> LikelihoodInference:
+    """Inference from coefficients (d, k), intercepts (k,), and the Hessian about a centre."""
+    if covariance not in COVARIANCES:
+        words = parameters.one_of(*COVARIANCES).words
+        raise parameters.refusal(f"{owner}.inference", "covariance", words, covariance)
+    if covariance != "classical" and risk is None:
+        raise ValueError(
+            f"The covariance {covariance!r} is made of the scores of the rows: give the data of the fit, "
+            f"inference(X, y, covariance={covariance!r})."
+        )
+    coef, intercept, center = fitted
+    if risk is not None:  # the information of the rows themselves, about their own centre
+        center = risk.center
+        point = risk.join_point(coef, intercept)
+        information = risk.measure(point, hessian=True).hessian
+    else:
+        point = np.vstack([coef, intercept + center @ coef]) if fit_intercept else coef
+    if information is None:
+        raise ValueError(
+            "The solver of this fit formed no Hessian: give the data of the fit, inference(X, y)."
+        )
+    unit = _inverse(information)
+    inner = unit * dispersion / weight
+    if covariance != "classical":
+        assert risk is not None
+        inner = unit @ score_covariance(risk, point) @ unit / weight**2
+        if covariance == "HC1":
+            inner = inner * weight / (weight - len(names))
+    k = point.shape[1]
+    turn = np.kron(np.eye(k), _turn(center, fit_intercept))
+    params = np.concatenate([_turn(center, fit_intercept) @ point[:, j] for j in range(k)])
+    return LikelihoodInference(
+        params,
+        names,
+        turn @ inner @ turn.T,
+        covariance,
+        weight,
+        dispersion,
+        estimated_dispersion,
+        log_likelihood,
+        null_log_likelihood,
+        fit_intercept,
+    )
+
+
+def _turn(center: Array, fit_intercept: bool) -> Array:
+    """From (w, b + center·w) to (b, w)."""
+    d = len(center)
+    if not fit_intercept:
+        return np.eye(d)
+    turn = np.zeros((d + 1, d + 1))
+    turn[0, :d], turn[0, d] = -center, 1.0
+    turn[1:, :d] = np.eye(d)
+    return turn
+
+
+def _inverse(information: Array) -> Array:
+    scale = np.sqrt(np.maximum(np.diagonal(information), np.finfo(float).tiny))
+    try:
+        factor = linalg.cholesky(information / scale[:, None] / scale, lower=True)
+    except linalg.LinAlgError:
+        factor = None
+    if factor is None or np.diagonal(factor).min() ** 2 < len(scale) * 1e-14:
+        raise ValueError("Inference needs linearly independent columns; drop some or use a penalised model.")
+    root = linalg.solve_triangular(factor, np.eye(len(scale)), lower=True) / scale
+    return root.T @ root
+
+
+def score_covariance(risk: RowRisk, point: Array) -> Array:
+    """Σ s g gᵀ over the rows, g the gradient of the loss of one row (a weight of 2 is two rows)."""
+    coef, level = risk.walk_point(point)
+    state = (coef, level, risk.loss, risk.has_offset, risk.class_weight, risk.inner, risk.fit_intercept)
+    return np.asarray(risk.data.reduce(score_step, *state))
+
+
+def score_step(
+    block: Block,
+    coef: Array,
+    intercept: Array,
+    loss: RowLoss,
+    has_offset: bool,
+    class_weight: Array | None,
+    center: Array,
+    fit_intercept: bool,
+) -> Array:
+    """Σ s g gᵀ of one block, score by score."""
+    terms, _ = row_terms(block, coef, intercept, loss, has_offset)
+    weight = row_weights(block, class_weight)
+    columns = shifted_columns(block, center, fit_intercept)
+    residual = terms.residual.reshape(len(columns), -1).astype(np.float64)
+    scores = np.concatenate([columns * residual[:, j : j + 1] for j in range(residual.shape[1])], axis=1)
+    weighted = scores if weight is None else scores * weight[:, None]
+    return np.asarray(scores.T @ weighted)

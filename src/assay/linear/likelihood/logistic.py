@@ -1,0 +1,365 @@
+"""Logistic regression of two or more classes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates
+from assay.linear.class_weight import CLASS_WEIGHT, class_factors
+from assay.linear.classifier import LinearClassifier
+from assay.linear.likelihood.logistic_fit import (
+    LogisticFit,
+    fit_logistic,
+    logistic_certificates,
+    null_scores,
+    row_loss,
+)
+from assay.linear.likelihood.logistic_results import LogisticResults
+from assay.linear.likelihood.overlap import overlap_proofs
+from assay.linear.predictor import affine
+from assay.parameters import Domain
+from assay.rows import Block, Rows, class_weights, merge_weights
+from assay.solvers import RowRisk
+from assay.suitability import Suitability
+
+LABEL = Domain("a label of y", lambda value: isinstance(value, (str, bool, int, float, np.generic)))
+INVERSE_PENALTY = Domain(
+    "a number above 0 (inf for no penalty)",
+    lambda value: (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and bool(value > 0)
+    ),
+)
+
+
+class LogisticRegression(LogisticResults, LinearClassifier):
+    """Logistic regression: log-odds of the classes that are linear in the features.
+
+    Minimises over (w, b), with λ = 1/(C n) and n = Σ s,
+
+        (1/n) Σ_i s_i log(1 + e^{−y_i(x_iᵀw + b)}) + λ (ρ‖w‖₁ + (1 − ρ)/2 ‖w‖²),        b not penalised,
+
+    for labels y = ±1, the negative log-likelihood of P(Y = 1) = 1/(1 + e^{−(xᵀw + b)}); with more classes the
+    loss is log Σ_k e^{s_k} − s_y for a score s_k of each class, or with `reference_class` of each other one.
+    Newton steps (iteratively reweighted least squares), each one walk over the rows; for many rows in
+    memory, quasi-Newton steps from the fit of a part of them; with an l1 penalty, coordinate descent on
+    working sets, or accelerated proximal steps for several classes and rows out of memory.
+
+    Assumes: independent rows, and log-odds that are linear in the columns: then probabilities are calibrated.
+    Without a penalty, that the classes overlap.
+
+    Certificates: duality gap (penalised) or Newton decrement (not penalised); the training error against the
+    logistic loss in base 2, which is above it; without a penalty, that the classes overlap.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse penalty on the scale of the sum, as in scikit-learn; inf for none.
+    penalty_strength : float, optional
+        λ, the penalty on the scale of the mean; takes the place of `C` when given.
+    l1_ratio : float, default=0.0
+        ρ: 0 for the squared norm, 1 for the l1 norm.
+    fit_intercept : bool, default=True
+        Whether b is fitted; otherwise it is 0.
+    reference_class : label, optional
+        With more than two classes: the class whose score is 0, so that the others are log-odds against it and
+        have standard errors. Without it every class has a score, of sum zero.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of the classes; "balanced" makes them weigh the same.
+    solver : {"auto", "newton", "quasi_newton", "gradient_descent"}, default="auto"
+        "gradient_descent" is the plain method with its trace. An l1 penalty needs "auto".
+    tol : float, default=1e-9
+        The fit stops when the objective is within tol²/2 of its minimum, relative to the risk without
+        features: by the Newton decrement, or by the duality gap with an l1 penalty (not below 1e-10 then).
+        Gradient descent stops when the gradient has shrunk by this factor.
+    max_iter : int, default=1000
+        Most iterations.
+    history : bool, default=False
+        Whether the objective of every iteration is kept in `history_` (the last one only where an l1 penalty
+        is fitted by coordinates).
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    C_, penalty_strength_ : float
+        The penalty on both scales.
+    class_weight_ : array of shape (n_classes,)
+        Factor of the weights of each class.
+    empirical_risk_ : float
+        Mean loss, without the penalty.
+    log_likelihood_, null_log_likelihood_ : float
+        −n times the mean loss: of the model, and of a constant score.
+    training_error_ : float
+        Share of the rows on the wrong side.
+    dual_gap_ : float
+        Duality gap relative to the risk without features; NaN without a penalty.
+    information_ : array or None
+        Hessian of the mean loss about `center_`, where the solver formed it.
+    center_ : array of shape (n_features,)
+    total_weight_ : float
+        n.
+    solver_ : str
+        What "auto" chose.
+    certificates_ : Certificates
+    n_iter_, converged_, optimality_
+        Iterations, whether they ended by `tol`, and the Newton decrement or relative gap.
+    history_ : array
+        With `history=True`.
+
+    Examples
+    --------
+    >>> from assay.datasets import breast_cancer
+    >>> from assay.linear import LogisticRegression
+    >>> X, y = breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(C=0.1).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    >>> model.certificates_.holds, round(model.training_error_, 3)
+    (True, 0.019)
+
+    References
+    ----------
+    Sangnier §1.2; Rudi & Şimşekli §2.1; Wei §7.3.3; Peyré, logistic classification; Douc & Le Corff §3.2.2,
+    §8.6.
+    """
+
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=2, select={"penalty_strengths": np.logspace(-5.0, 0.0, 11)}
+    )
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "C": INVERSE_PENALTY,
+        "penalty_strength": parameters.nothing | parameters.real(at_least=0),
+        "l1_ratio": parameters.real(at_least=0, at_most=1),
+        "fit_intercept": parameters.boolean,
+        "reference_class": parameters.nothing | LABEL,
+        "class_weight": CLASS_WEIGHT,
+        "solver": parameters.one_of("auto", "newton", "quasi_newton", "gradient_descent"),
+        "tol": parameters.real(above=0),
+        "max_iter": parameters.integer(at_least=1),
+        "history": parameters.boolean,
+    }
+    _checks_finite = True
+
+    def __init__(
+        self,
+        C: Any = 1.0,
+        *,
+        penalty_strength: float | None = None,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        reference_class: Any = None,
+        class_weight: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+        history: bool = False,
+    ) -> None:
+        self.C = C
+        self.penalty_strength = penalty_strength
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.reference_class = reference_class
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.history = history
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None
+    ) -> LogisticRegression:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+            Labels of any kind in memory, numbers elsewhere.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice.
+        offset : array-like of shape (n_samples,) or column name, optional
+            Known part of the score, for two classes.
+        """
+        data, weights = self._open_classes(X, y, sample_weight, offset=offset)
+        if offset is not None and len(weights) > 2:
+            raise ValueError("An offset is a part of the score of two classes; y has more.")
+        risk = self._risk(data, weights, has_offset=offset is not None)
+        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+
+        def report(point: NDArray) -> bool:
+            return watch.iteration(lambda: self._attributes(risk, point))
+
+        with watch.run(self.solver):
+            fit = fit_logistic(
+                risk,
+                l1=np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio),
+                null=null_scores(self.class_weight_ * weights, risk),
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=report,
+            )
+        watch.finish()
+        self._store(fit, risk, self.class_weight_ * weights)
+        return self
+
+    def _risk(self, data: Rows, weights: NDArray, *, has_offset: bool) -> RowRisk:
+        """The objective without its l1 part; sets the penalty on both scales."""
+        self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
+        total = float(self.class_weight_ @ weights)
+        strength = 1 / (self.C * total) if self.penalty_strength is None else float(self.penalty_strength)
+        if self.l1_ratio > 0 and strength > 0 and self.solver != "auto":
+            raise self._refuse("solver", "'auto' with an l1 penalty (l1_ratio above 0)")
+        self.total_weight_, self.penalty_strength_ = total, strength
+        self.C_ = 1 / (strength * total) if strength > 0 else np.inf
+        return self._problem(data, has_offset)
+
+    def _problem(self, data: Rows, has_offset: bool) -> RowRisk:
+        alpha = np.full(data.shape[1], self.penalty_strength_ * (1 - self.l1_ratio))
+        plain = bool(np.all(self.class_weight_ == 1))
+        return RowRisk(
+            data,
+            row_loss(len(self.classes_), self._reference()),
+            alpha,
+            fit_intercept=self.fit_intercept,
+            has_offset=has_offset,
+            weight=self.total_weight_,
+            class_weight=None if plain else self.class_weight_,
+        )
+
+    def _reference(self) -> int | None:
+        if self.reference_class is None or len(self.classes_) == 2:
+            return None
+        places = np.flatnonzero(self.classes_ == self.reference_class)
+        if places.size != 1:
+            shown = ", ".join(repr(label) for label in self.classes_[:10].tolist())
+            raise self._refuse("reference_class", f"one of the labels of y ({shown})")
+        return int(places[0])
+
+    def _attributes(self, risk: RowRisk, point: NDArray) -> dict[str, Any]:
+        coef, intercept = risk.split_point(point)
+        reference = self._reference()
+        if reference is not None:
+            coef = np.insert(coef, reference, 0.0, axis=1)
+            intercept = np.insert(intercept, reference, 0.0)
+        dtype = risk.data.dtype
+        return {"coef_": coef.T.astype(dtype), "intercept_": intercept.astype(dtype)}
+
+    def _store(self, fit: LogisticFit, risk: RowRisk, weights: NDArray) -> None:
+        for name, value in self._attributes(risk, fit.point).items():
+            setattr(self, name, value)
+        shares = weights / weights.sum()
+        self.null_log_likelihood_ = -self.total_weight_ * (
+            float(special.entr(shares).sum()) if self.fit_intercept else np.log(len(shares))
+        )
+        self.empirical_risk_, self.training_error_ = fit.found.risk, fit.found.mistakes
+        self.log_likelihood_ = -self.total_weight_ * fit.found.risk
+        self.information_, self.center_ = fit.found.hessian, risk.center
+        self.n_iter_, self.converged_, self.solver_ = max(fit.n_iter, 1), fit.converged, fit.solver
+        if self.history:
+            self.history_ = np.array(fit.values)
+        self.certificates_ = logistic_certificates(
+            risk, fit.point, fit.found, fit.split, fit.l1, self._null_risk(), overlap=fit.overlap
+        )
+        self.optimality_ = self.certificates_[0].value
+        self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else np.nan
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {self.solver_} "
+                "before reaching tol; its certificates say how far it is. Increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _null_risk(self) -> float:
+        return -self.null_log_likelihood_ / self.total_weight_
+
+    def decision_function(self, X: Any, *, offset: Any = None) -> Any:
+        """Scores: of the second of two classes, shape (n_samples,), else one a class."""
+        scores = super().decision_function(X)
+        return scores if offset is None else scores + np.asarray(offset, dtype=scores.dtype)
+
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
+        """Probability of each class: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        if offset is not None:
+            positive = special.expit(self.decision_function(X, offset=offset))
+            return np.column_stack([1 - positive, positive])
+        return data.map(
+            probabilities,
+            self.coef_.T,
+            self.intercept_,
+            dtype=self.coef_.dtype,
+            width=len(self.classes_),
+        )
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of the probability of each class."""
+        return np.log(self.predict_proba(X))
+
+    def _point(self, risk: RowRisk) -> NDArray:
+        """The fitted attributes as a point of the objective."""
+        coef, intercept, _ = self._fitted_scores()
+        return risk.join_point(coef, intercept)
+
+    def certify(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None
+    ) -> Certificates:
+        """Measure the certificates on the rows themselves, by one walk.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            The data of the fit.
+        """
+        risk, point, found = self._measure(X, y, sample_weight, offset)
+        l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
+        overlap: list[Certificate] = []
+        if self.penalty_strength_ == 0:
+            held = risk.source.reduce(class_weights, combine=merge_weights)
+            weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
+            null = null_scores(self.class_weight_ * np.maximum(weights, np.finfo(float).tiny), risk)
+            overlap = overlap_proofs(risk, found, null)[0]
+        null_risk = self._null_risk()
+        return logistic_certificates(risk, point, found, found.split, l1, null_risk, overlap=overlap)
+
+    def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
+        data = self._open_new_classes(X, y, sample_weight, offset=offset)
+        risk = self._problem(data, offset is not None)
+        point = self._point(risk)
+        return risk, point, risk.measure(point, hessian=self._small(risk), split=True)
+
+    def _small(self, risk: RowRisk) -> bool:
+        return self.penalty_strength_ == 0 or risk.shape[0] * risk.shape[1] <= 512
+
+    def gradient(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray:
+        """Gradient of the penalised risk at the coefficients, in the shape of `coef_`, by one walk.
+
+        With an l1 penalty, of its smooth part.
+        """
+        risk, _, found = self._measure(X, y, sample_weight, None)
+        slope = found.gradient[: risk.data.shape[1]]
+        if self.fit_intercept:
+            slope = slope + np.outer(risk.center, found.gradient[-1])
+        reference = self._reference()
+        return (slope if reference is None else np.insert(slope, reference, 0.0, axis=1)).T
+
+
+def probabilities(block: Block, coef: NDArray, intercept: NDArray) -> NDArray:
+    """Probability of each class for the rows of one block."""
+    scores = affine(block, coef, intercept)
+    if scores.shape[1] == 1:
+        positive = special.expit(scores[:, 0])
+        return np.column_stack([special.expit(-scores[:, 0]), positive])
+    return special.softmax(scores, axis=1)

@@ -1,0 +1,231 @@
+"""Fit of a logistic regression: which solver, what proof, and the refusal of a fit that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from assay.certificates import Certificate, Certificates
+from assay.linear.likelihood.overlap import constant_chances, require_overlap
+from assay.rows import MemoryRows
+from assay.solvers import (
+    LogisticRows,
+    Measured,
+    RowLoss,
+    RowRisk,
+    SoftmaxRows,
+    SparseSolutions,
+    Split,
+    fit_smooth,
+    newton_direction,
+    proximal_rows,
+    row_duality_gap,
+    sparse_path,
+)
+
+Array = NDArray[np.float64]
+SMALLEST_GAP = 1e-10
+LARGEST_INFORMATION = 4096
+"""Parameters up to which an unpenalised fit ends with its Hessian."""
+
+
+class LogisticFit(NamedTuple):
+    """A fitted logistic regression before it becomes attributes; `overlap` proves that a fit exists."""
+
+    point: Array
+    found: Measured
+    split: Split | None
+    l1: Array
+    n_iter: int
+    converged: bool
+    values: list[float]
+    solver: str
+    overlap: Sequence[Certificate] = ()
+
+
+def row_loss(n_classes: int, reference: int | None) -> RowLoss:
+    """The loss of two classes, or of more."""
+    return LogisticRows() if n_classes == 2 else SoftmaxRows(n_classes, reference)
+
+
+def null_scores(weights: Array, risk: RowRisk) -> Array:
+    """The point of the best constant scores: log-odds of the classes."""
+    start = np.zeros(risk.shape)
+    if risk.fit_intercept:
+        level = np.log(weights / weights.sum())
+        if len(weights) == 2:
+            start[-1, 0] = level[1] - level[0]
+        else:
+            reference = getattr(risk.loss, "reference", None)
+            start[-1] = (
+                level - level.mean() if reference is None else np.delete(level - level[reference], reference)
+            )
+    return start
+
+
+def fit_logistic(
+    risk: RowRisk,
+    *,
+    l1: Array,
+    null: Array,
+    start: Array | None = None,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    report: Callable[[Array], bool] = lambda point: False,
+) -> LogisticFit:
+    """Minimise risk + Σ l1 |w|; refuse an unpenalised fit of classes that a hyperplane separates.
+
+    `null` is the point of the best constant scores, where the steps start unless a `start` is given.
+    """
+    first = risk.measure(null).risk if risk.has_offset else _constant_risk(risk, null)
+    start = null if start is None else start
+    if l1.any():
+        gap = max(tol**2 / 2, SMALLEST_GAP)
+        return _fit_sparse(risk, l1, start, gap, first, max_iter, report)
+    length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
+    fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
+    found: Measured = fit.found
+    overlap: list[Certificate] = []
+    if not risk.alpha.all():
+        if found.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
+            found = risk.measure(fit.point, hessian=True)
+        overlap = require_overlap(risk, found, null)
+    return LogisticFit(
+        fit.point, found, fit.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver, overlap
+    )
+
+
+def _constant_risk(risk: RowRisk, start: Array) -> float:
+    """Mean loss of the constant scores of a start, without a walk: the entropy of the classes."""
+    return float(special.entr(constant_chances(risk, start)).sum())
+
+
+def _fit_sparse(
+    risk: RowRisk,
+    l1: Array,
+    start: Array,
+    tol: float,
+    first: float,
+    max_iter: int,
+    report: Callable[[Array], bool],
+) -> LogisticFit:
+    data = risk.data
+    if risk.shape[1] == 1 and isinstance(data, MemoryRows) and not risk.has_offset:
+        strength = float(l1[0] + risk.alpha[0])
+        solved = by_coordinates(
+            risk,
+            data,
+            np.array([strength]),
+            float(l1[0] / strength),
+            start=start,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        point = risk.join_point(dense(solved.coef).T, np.asarray(solved.intercept))
+        found = risk.measure(point, split=True)
+        report(point)
+        n_iter, converged = int(solved.n_iter[0]), bool(solved.converged[0])
+        return LogisticFit(
+            point, found, found.split, l1, n_iter, converged, [found.value], "coordinate_descent"
+        )
+    fit = proximal_rows(risk, start, l1, tol=tol * first, max_iter=max_iter, report=report)
+    return LogisticFit(
+        fit.point, fit.found, fit.found.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver
+    )
+
+
+def dense(coef: Any) -> Array:
+    """Coefficients of a path as an array."""
+    return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64)
+
+
+def by_coordinates(
+    risk: RowRisk,
+    data: MemoryRows,
+    strengths: Array,
+    l1_ratio: float,
+    *,
+    start: Array | None = None,
+    tol: float,
+    max_iter: int,
+) -> SparseSolutions:
+    """Two classes in memory with an l1 penalty: coordinate descent on working sets, down the strengths."""
+    assert data.y is not None
+    weight = data.weight
+    if risk.class_weight is not None:
+        factors = risk.class_weight[data.y.astype(np.intp)].astype(data.dtype)
+        weight = factors if weight is None else weight * factors
+    return sparse_path(
+        data.X,
+        2 * data.y - 1,
+        weight,
+        strengths,
+        loss="logistic",
+        l1_ratio=l1_ratio,
+        fit_intercept=risk.fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        start=None if start is None else risk.split_point(start)[0][:, 0],
+    )
+
+
+def logistic_certificates(
+    risk: RowRisk,
+    point: Array,
+    found: Measured,
+    split: Split | None,
+    l1: Array,
+    null_risk: float,
+    *,
+    overlap: Sequence[Certificate] = (),
+) -> Certificates:
+    """Optimality, the majorant of the training error, and overlap where there is no penalty."""
+    single = risk.data.dtype == np.float32
+    scale = max(null_risk, np.finfo(float).tiny)
+    if np.all(risk.alpha + l1 > 0):
+        first = Certificate(
+            claim="The objective is this close to its minimum.",
+            quantity="relative duality gap",
+            value=row_duality_gap(risk, point, found, split, l1=l1 if l1.any() else None) / scale,
+            relation="<=",
+            bound=1e-4 if single else 1e-7,
+            source="Rudi & Şimşekli §3.1.2; Sangnier §1.4.5",
+        )
+    else:
+        first = stationarity(risk, found, single)
+    return Certificates([first, majorant(found), *overlap])
+
+
+def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
+    """How far the score equations are from holding, in standard errors of an estimate from these rows."""
+    if found.hessian is not None:
+        _, decrement, _ = newton_direction(risk, found)
+        value = decrement * np.sqrt(risk.weight)
+        quantity = "distance to the maximum in standard errors"
+    else:
+        value, quantity = float(np.abs(found.gradient).max()) * np.sqrt(risk.weight), "score norm"
+    return Certificate(
+        claim="The score vanishes: the likelihood is at its maximum.",
+        quantity=quantity,
+        value=float(value),
+        relation="<=",
+        bound=0.05 if single else 1e-4,
+        source="Wei §7.3.3; Douc & Le Corff §8.6",
+    )
+
+
+def majorant(found: Measured) -> Certificate:
+    """The 0-1 loss is below the logistic loss in base 2, row by row and so on average."""
+    return Certificate(
+        claim="The training error is at most the logistic loss in base 2.",
+        quantity="training error",
+        value=found.mistakes,
+        relation="<=",
+        bound=found.risk / np.log(2),
+        source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
+    )

@@ -1,0 +1,1 @@
+"""Regression of several targets with coefficients of low rank."""

@@ -1,0 +1,337 @@
+"""Reduced-rank regression."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import MultiOutputMixin
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.linear.least_squares.centred_triangle import CentredTriangle, centred_triangle
+from assay.linear.least_squares.certificates import FLOAT32
+from assay.linear.least_squares.engine import Array
+from assay.linear.least_squares.multivariate import covariance_root, residual_products
+from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
+from assay.linear.low_rank.selection import RankPath, RankSelection, rank_path, select_rank
+from assay.linear.low_rank.solver import LowRank, Problem, by_proximal_gradient, by_rank, by_splitting
+from assay.linear.predictor import LinearRegressor, target_dimension
+from assay.parameters import Domain
+from assay.rows import Rows, alone
+from assay.solvers import minimum_norm
+
+METHODS = ("rank", "nuclear", "row_sparse")
+ZERO = 1e-12
+"""Share of the largest singular value below which another is rounding."""
+
+SMALL = 2**20
+"""Entries of X below which one thread is enough."""
+
+WEIGHTINGS = ("identity", "residual", "canonical")
+
+
+class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
+    """Linear regression of several responses with a matrix of coefficients of low rank.
+
+    Minimises over B of shape (n_features, n_targets), the intercept b free,
+
+        ½ Σ_i s_i ‖Γ^½ (y_i − Bᵀx_i − b)‖²   subject to rank B ≤ k        (method="rank"),
+                                             + α ‖B‖_*                    (method="nuclear"),
+                                             + α ‖B‖_* + β Σ_j ‖B_j‖      (method="row_sparse").
+
+    The first is not convex and solved exactly, B = B̂ Γ^½ V_k V_kᵀ Γ^−½ with V_k the first right singular
+    vectors of X B̂ Γ^½; the second by accelerated proximal gradient, the third by alternating directions,
+    all from one QR walk over the rows.
+
+    Assumes: means that are linear in the columns, through few combinations of them (a matrix of low rank).
+
+    Certificates: excess over the least value that any matrix of that rank reaches (Eckart and Young), or
+    the relative duality gap and, for the nuclear norm, the spectral norm of the gradient.
+
+    Parameters
+    ----------
+    rank : int, default=1
+        k, for method="rank".
+    method : {"rank", "nuclear", "row_sparse"}, default="rank"
+    alpha : float, default=1.0
+        α, above 0, on the scale of half the sum of squares. From σ₁(XᵀYΓ) on (`critical_alpha_`) B vanishes.
+    row_alpha : float, default=1.0
+        β, for method="row_sparse".
+    axis : {"predictors", "responses"}, default="predictors"
+        Whether whole predictors or whole responses are left out by the row penalty.
+    weighting : {"identity", "residual", "canonical"}, default="identity"
+        Γ: the identity, the inverse covariance of the least-squares residuals, or the inverse covariance of
+        the responses, which also stands in for the second where the residuals leave no covariance. With
+        method="rank" the last two give one B, from canonical correlations.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-8
+        Duality gap, relative to the objective at zero, at which the convex methods stop.
+    max_iter : int, default=10000
+    history : bool, default=False
+        Whether the duality gaps that were computed on the way are kept in `history_`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_targets, n_features) or (n_features,)
+        Bᵀ.
+    intercept_ : float or array of shape (n_targets,)
+    rank_ : int
+        Rank of B.
+    left_factor_, right_factor_ : arrays of shape (n_features, rank_), (n_targets, rank_)
+        B = left right ᵀ, with orthonormal right columns.
+    singular_values_ : array
+        Of X B̂ Γ^½ for method="rank" (B̂ least squares, all of them), else of B.
+    critical_alpha_ : float
+        σ₁(XᵀYΓ).
+    selected_ : array of int
+        Predictors, or responses for axis="responses", whose coefficients are not all zero.
+    weighting_ : str
+        The weighting that was used.
+    weighting_matrix_ : array of shape (n_targets, n_targets)
+        Γ.
+    row_dual_ : array of shape (n_features, n_targets)
+        Part of the dual point that the row penalty carries; zero for the other methods.
+    dual_gap_ : float
+        Relative duality gap; for method="rank" the relative excess over the least value.
+    certificates_ : Certificates
+    n_iter_, converged_, optimality_, history_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.linear import ReducedRankRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 5))
+    >>> Y = np.outer(X @ [1.0, -1.0, 0.0, 2.0, 0.0], [1.0, 2.0, 3.0]) + rng.standard_normal((100, 3))
+    >>> model = ReducedRankRegression(rank=1).fit(X, Y)
+    >>> model.rank_, model.certificates_.holds
+    (1, True)
+    >>> ReducedRankRegression(method="nuclear", alpha=60.0).fit(X, Y).rank_
+    1
+
+    References
+    ----------
+    Wei §1.4.3.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "rank": parameters.integer(at_least=1),
+        "method": parameters.one_of(*METHODS),
+        "alpha": parameters.real(above=0),
+        "row_alpha": parameters.real(at_least=0),
+        "axis": parameters.one_of("predictors", "responses"),
+        "weighting": parameters.one_of(*WEIGHTINGS),
+        "fit_intercept": parameters.boolean,
+        "tol": parameters.real(above=0),
+        "max_iter": parameters.integer(at_least=1),
+        "history": parameters.boolean,
+    }
+
+    def __init__(
+        self,
+        rank: int = 1,
+        *,
+        method: str = "rank",
+        alpha: float = 1.0,
+        row_alpha: float = 1.0,
+        axis: str = "predictors",
+        weighting: str = "identity",
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 10_000,
+        history: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.method = method
+        self.alpha = alpha
+        self.row_alpha = row_alpha
+        self.axis = axis
+        self.weighting = weighting
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.history = history
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ReducedRankRegression:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples, n_targets) or (n_samples,), or column name(s)
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice.
+        """
+        data = self._open_rows(X, y, sample_weight, with_target=True)
+        d, t = data.shape[1], data.n_targets
+        if self.method == "rank" and self.rank > min(d, t):
+            raise self._refuse("rank", f"at most {min(d, t)} for {d} predictors and {t} responses")
+        known = centred_triangle(data, fit_intercept=self.fit_intercept)
+        problem = self._problem(known)
+        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+        with watch.run(self.method):
+            found, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
+        watch.finish()
+        self._store(found, known, data, vector=data.head(1, target_dimension) == 1)
+        self.weighting_matrix_ = problem.root @ problem.root
+        self.critical_alpha_ = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
+        coef, intercept = self._columns()
+        residual, level = known.y - known.x @ coef, known.mean_y - known.mean_x @ coef - intercept
+        self.certificates_ = self._certificates(
+            problem, residual.T @ residual, known.weight * level, known.weight, least
+        )
+        self.dual_gap_ = self.certificates_[0].value
+        self.optimality_ = self.dual_gap_
+        if not self.converged_:
+            warnings.warn(
+                f"ReducedRankRegression stopped after max_iter={self.max_iter} iterations with a relative "
+                f"duality gap of {found.gap:.2g}; increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _weighting_root(self, known: CentredTriangle) -> Array:
+        """Γ^½; sets `weighting_`."""
+        self.weighting_ = self.weighting
+        root: Array | None = np.eye(known.y.shape[1])
+        total = np.sum(known.y**2, axis=0)
+        if self.weighting_ == "residual":
+            noise = known.y - known.x @ minimum_norm(known.x, known.y).coef
+            root = covariance_root(noise.T @ noise / known.weight, -0.5, total / known.weight)
+            self.weighting_ = "residual" if root is not None else "canonical"
+        if self.weighting_ == "canonical":
+            root = covariance_root(known.y.T @ known.y / known.weight, -0.5, total / known.weight)
+        if root is None:
+            raise self._refuse(
+                "weighting",
+                f"'identity' for this table: with n_samples={known.weight:g} the covariance of its "
+                "responses is singular",
+            )
+        return root
+
+    def _problem(self, known: CentredTriangle) -> Problem:
+        """The problem on the triangle of the table."""
+        root = self._weighting_root(known)
+        penalised = self.method != "rank"
+        return Problem(
+            known.x,
+            known.y,
+            root,
+            float(self.alpha) if penalised else 0.0,
+            float(self.row_alpha) if self.method == "row_sparse" else 0.0,
+            self.axis == "responses",
+        )
+
+    def _solve(self, problem: Problem, report: Any) -> tuple[LowRank, Array | None]:
+        """The solution and, for a hard rank, the least values that any matrix of each rank reaches."""
+        if self.method == "rank":
+            found = by_rank(problem, self.rank)
+            self.singular_values_ = found.singular_values
+            return LowRank(found.coef, np.zeros_like(found.coef), 0.0, 1, True, []), found.least
+        solver = by_proximal_gradient if self.method == "nuclear" else by_splitting
+        solve = partial(solver, problem, tol=self.tol, max_iter=self.max_iter, report=report)
+        # Many products of small matrices: threads of the linear algebra would only wait for each other.
+        return (alone(solve) if problem.X.size < SMALL else solve()), None
+
+    def _store(self, found: LowRank, known: CentredTriangle, data: Rows, *, vector: bool) -> None:
+        dtype = data.dtype
+        coef = found.coef.T.astype(dtype)
+        intercept = (known.mean_y - known.mean_x @ found.coef).astype(dtype)
+        self.coef_ = coef[0] if vector else coef
+        self.intercept_ = intercept[0] if vector else intercept
+        left, values, right = np.linalg.svd(found.coef, full_matrices=False)
+        rank = int(np.count_nonzero(values > ZERO * values[0]))
+        rank = min(rank, self.rank) if self.method == "rank" else rank
+        self.rank_ = rank
+        self.left_factor_, self.right_factor_ = left[:, :rank] * values[:rank], right[:rank].T
+        if self.method != "rank":
+            self.singular_values_ = values
+        alive = found.coef.T if self.axis == "responses" else found.coef
+        self.selected_ = np.flatnonzero(np.any(alive != 0, axis=1))
+        self.row_dual_ = found.row_dual
+        self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
+        if self.history:
+            self.history_ = np.array(found.trace)
+
+    def _certificates(
+        self, problem: Problem, products: Array, sums: Array, weight: float, least: Array | None = None
+    ) -> Certificates:
+        """Certificates of the coefficients, from Σ s r rᵀ and Σ s r of their residuals."""
+        coef, _ = self._columns()
+        single = bool(self.coef_.dtype == FLOAT32)
+        measured = float(np.sum(products * (problem.root @ problem.root)))
+        if self.method == "rank":
+            least = by_rank(problem, self.rank).least if least is None else least
+            found = rank_certificates(problem, coef, self.rank, measured, least, single=single)
+        else:
+            found = convex_certificates(problem, coef, self.row_dual_, measured, self.tol, single=single)
+        if self.fit_intercept:
+            found.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
+        return Certificates(found)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates on the rows themselves.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+        known = centred_triangle(data, fit_intercept=self.fit_intercept)
+        products, sums = residual_products(data, *self._columns())
+        return self._certificates(self._problem(known), products, sums, known.weight)
+
+    def _columns(self) -> tuple[Array, Array]:
+        """Coefficients as (d, t) and intercepts as (t,), in float64."""
+        check_is_fitted(self)
+        coef = np.asarray(self.coef_, dtype=np.float64).reshape(-1, self.n_features_in_)
+        return coef.T, np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
+
+    def path(self, X: Any, y: Any, *, alphas: Any = None, sample_weight: Any = None) -> RankPath:
+        """Coefficients, rank and training error for every rank, or for many penalties.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Data as in `fit`; needs no earlier fit.
+        alphas : array-like of positive numbers, optional
+            Penalties of the convex methods; 20 values from the critical one down to a hundredth by default.
+
+        Returns
+        -------
+        path : RankPath
+        """
+        probe = type(self)(**self.get_params())
+        data = probe._open_rows(X, y, sample_weight, with_target=True)
+        known = centred_triangle(data, fit_intercept=self.fit_intercept)
+        return rank_path(probe._problem(known), known, self.method, alphas, self.tol, self.max_iter)
+
+    def select(self, X: Any, y: Any, *, cv: Any = 5, alphas: Any = None, rule: str = "min") -> RankSelection:
+        """Choose the rank, or the penalty of the convex methods, by cross-validation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples, n_targets)
+        cv : int or scikit-learn splitter, default=5
+        alphas : array-like of positive numbers, optional
+            As in `path`.
+        rule : {"min", "one_se"}, default="min"
+            The least mean error, or the simplest model within one standard error of it.
+
+        Returns
+        -------
+        selection : RankSelection
+            With the model refitted at the choice.
+        """
+        return select_rank(self, X, y, cv=cv, alphas=alphas, rule=rule)

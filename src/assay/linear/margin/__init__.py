@@ -1,0 +1,1 @@
+"""Support vectors, quantiles, Huber's loss, the perceptron."""

@@ -1,0 +1,242 @@
+"""The perceptron."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates
+from assay.linear.classifier import LinearClassifier
+from assay.linear.least_squares.engine import Array
+from assay.parameters import Domain
+from assay.randomness import spawn
+from assay.rows import Rows
+from assay.solvers.in_memory import in_memory
+from assay.solvers.perceptron import Separation, perceptron, separation
+
+SOURCE = "Novikoff (1962); Rudi & Şimşekli §2.1.1"
+
+
+SMALL_BYTES = 2**26
+"""Tables from elsewhere up to this size (64 MiB) are read once, since every pass walks them again."""
+
+
+class Perceptron(LinearClassifier):
+    """Rosenblatt's perceptron: a plane moved by the rows on its wrong side until there are none.
+
+    Minimises over (w, b), with labels t = ±1,
+
+        Σ_i s_i max(0, −t_i (x_iᵀw + b)),
+
+    to zero where a plane separates the classes: after each batch of rows the mean of t(x, 1) over those with
+    tf ≤ 0 is added to (w, b). Where none does, the point with the fewest mistakes is kept, and said to be so.
+    Several classes: one against the rest.
+
+    Assumes: classes that a plane separates; where they are not, there is no guarantee.
+
+    Certificates: no training mistake; and then at most (R/γ)² updates, where γ is the margin of the plane
+    found and R the size of the largest (x, 1).
+
+    Parameters
+    ----------
+    batch_size : int, optional
+        Rows whose mistakes are averaged for one update. 1 is Rosenblatt's rule, in which a weight only says
+        that the row is there; without, all rows are one batch: the answer then does not depend on their
+        order, a weight is a repetition, and rows may be anywhere. A number needs them in memory.
+    fit_intercept : bool, default=True
+        Whether b is fitted; otherwise it is 0.
+    average : bool, default=False
+        Whether the answer is the average of all points visited. It need not separate what the last one does.
+    shuffle : bool, default=False
+        Whether each pass visits the rows in an order of its own.
+    max_iter : int, default=1000
+        Most passes over the rows, a class.
+    history : bool, default=False
+        Whether to keep the weight of mistakes of every pass in `history_`.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Orders of the rows with `shuffle=True`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_updates_ : array of shape (1,) or (n_classes,)
+        Mistaken batches, each of which moved the plane.
+    mistake_bound_ : array of shape (1,) or (n_classes,)
+        (R/γ)²; infinite where the plane does not separate.
+    history_ : list of lists of float
+        One a machine, with `history=True`.
+    certificates_ : Certificates
+    n_iter_, converged_, optimality_
+        Passes (the slowest class), whether every class was separated, and the share of mistaken rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.linear import Perceptron
+    >>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, -1.0], [-2.0, 0.5]])
+    >>> model = Perceptron(batch_size=1).fit(X, [1, 1, 0, 0])
+    >>> model.certificates_.holds
+    True
+    >>> bool(model.n_updates_[0] <= model.mistake_bound_[0])
+    True
+
+    References
+    ----------
+    Rosenblatt (1958); Novikoff (1962); Rudi & Şimşekli §2.1.1.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "batch_size": parameters.nothing | parameters.integer(at_least=1),
+        "fit_intercept": parameters.boolean,
+        "average": parameters.boolean,
+        "shuffle": parameters.boolean,
+        "max_iter": parameters.integer(at_least=1),
+        "history": parameters.boolean,
+        "random_state": parameters.random_state,
+    }
+
+    def __init__(
+        self,
+        *,
+        batch_size: int | None = None,
+        fit_intercept: bool = True,
+        average: bool = False,
+        shuffle: bool = False,
+        max_iter: int = 1000,
+        history: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.batch_size = batch_size
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.shuffle = shuffle
+        self.max_iter = max_iter
+        self.history = history
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+            Labels of any kind.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row stands there twice; see `batch_size`.
+        """
+        data, _ = self._open_classes(X, y, sample_weight)
+        small = data.shape[0] * data.shape[1] * data.dtype.itemsize <= SMALL_BYTES
+        if self.batch_size is not None or small:
+            data = in_memory(data, type(self).__name__, "use batch_size=None, which walks rows anywhere")
+        watch = self._watch_fit(X, y, n_runs=len(self._positives()), max_iter=self.max_iter)
+
+        def report(coef: Array, intercept: float) -> bool:
+            return watch.iteration(lambda: {"coef_": coef[None], "intercept_": np.array([intercept])})
+
+        fits = []
+        children = spawn(self.random_state, len(self._positives()))
+        for positive, rng in zip(self._positives(), children, strict=True):
+            with watch.run("perceptron"):
+                fits.append(
+                    perceptron(
+                        data,
+                        positive,
+                        fit_intercept=self.fit_intercept,
+                        batch_size=self.batch_size,
+                        shuffle=self.shuffle,
+                        average=self.average,
+                        max_iter=self.max_iter,
+                        rng=rng,
+                        report=report,
+                    )
+                )
+        watch.finish()
+        self.coef_ = np.array([fit.coef for fit in fits], dtype=data.dtype)
+        self.intercept_ = np.array([fit.intercept for fit in fits], dtype=data.dtype)
+        self.n_updates_ = np.array([fit.n_updates for fit in fits])
+        self.n_iter_ = max(fit.n_iter for fit in fits)
+        self.converged_ = all(fit.converged for fit in fits)
+        if self.history:
+            self.history_ = [fit.mistakes for fit in fits]
+        seen = self._separations(data)
+        self.mistake_bound_ = self._bounds(seen)
+        self.certificates_ = self._certificates(seen, data.total_weight)
+        self.optimality_ = self.certificates_[0].value
+        if not self.converged_:
+            warnings.warn(
+                f"Perceptron found no plane without mistakes in {self.max_iter} passes: the classes may not "
+                "be separable. Increase max_iter, or use LinearSVC, which needs no separation.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _positives(self) -> list[int]:
+        """Class numbers whose label is +1, one a machine."""
+        return list(range(len(self.classes_))) if len(self.classes_) > 2 else [1]
+
+    def _separations(self, data: Rows) -> list[Separation]:
+        points = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
+        return [
+            separation(data, positive, point)
+            for positive, point in zip(self._positives(), points, strict=True)
+        ]
+
+    def _bounds(self, seen: list[Separation]) -> Array:
+        """(R/γ)² of each machine."""
+        sizes = np.sum(self.coef_.astype(np.float64) ** 2, axis=1) + self.intercept_.astype(np.float64) ** 2
+        return np.array(
+            [
+                item.radius * size / item.margin**2 if item.margin > 0 else np.inf
+                for item, size in zip(seen, sizes, strict=True)
+            ]
+        )
+
+    def _certificates(self, seen: list[Separation], weight: float) -> Certificates:
+        bounds = self._bounds(seen)
+        worst = (
+            int(np.argmax(self.n_updates_ / bounds)) if np.isfinite(bounds).all() else int(bounds.argmax())
+        )
+        return Certificates(
+            [
+                Certificate(
+                    claim="The plane separates the classes: no row is on its wrong side.",
+                    quantity="share of mistakes",
+                    value=max(item.mistakes for item in seen) / weight,
+                    relation="<=",
+                    bound=0.0,
+                    source=SOURCE,
+                ),
+                Certificate(
+                    claim="There were at most (R/γ)² updates.",
+                    quantity="number of updates",
+                    value=float(self.n_updates_[worst]),
+                    relation="<=",
+                    bound=float(bounds[worst]),
+                    assumptions=("a plane separates the classes with margin γ",),
+                    source=SOURCE,
+                    trivial=np.inf,
+                ),
+            ]
+        )
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates on the rows themselves, by one walk a machine.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        data = self._open_new_classes(X, y, sample_weight)
+        return self._certificates(self._separations(data), data.total_weight)

@@ -1,0 +1,239 @@
+"""What all linear models share once they have coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from assay import parameters
+from assay.base import IterativeModel
+from assay.linear.least_squares.engine import Array, Evidence, Fit, fit_linear, gather_evidence
+from assay.parameters import Domain
+from assay.rows import Block, MemoryRows, Rows
+from assay.solvers import minimum_norm, triangle
+
+SOLVERS = ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
+
+
+class LinearPredictor(IterativeModel):
+    """Scores x ↦ w·x + b: one, or one a row of `coef_`."""
+
+    coef_: NDArray
+    intercept_: Any
+
+    def _scores(self, X: Any) -> Any:
+        """Scores of each row: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        width = self.coef_.shape[0] if self.coef_.ndim == 2 else None
+        return data.map(affine, self.coef_.T, self.intercept_, dtype=self.coef_.dtype, width=width)
+
+
+class LinearRegressor(RegressorMixin, LinearPredictor):
+    """A prediction x ↦ w·x + b of a number, or of several."""
+
+    def predict(self, X: Any) -> Any:
+        """Predicted target of each row: an array, or a lazy Dask array for Dask input."""
+        return self._scores(X)
+
+    def residuals(self, X: Any, y: Any) -> Any:
+        """Observed minus predicted target."""
+        return np.asarray(y) - self.predict(X)
+
+
+class LinearModel(MultiOutputMixin, LinearRegressor):
+    """Least squares and ridge: a linear prediction with the geometry of the table it was fitted on."""
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "fit_intercept": parameters.boolean,
+        "solver": parameters.one_of(*SOLVERS),
+        "tol": parameters.real(above=0),
+        "max_iter": parameters.integer(at_least=1),
+        "history": parameters.boolean,
+    }
+    _checks_finite = True
+    fit_intercept: bool
+    solver: str
+    tol: float
+    max_iter: int
+    history: bool
+
+    def leverage(self, X: Any, sample_weight: Any = None) -> NDArray:
+        """Diagonal of the hat matrix of the table `X`: what each row weighs in its own prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The table of the fit.
+        sample_weight : array-like, optional
+
+        Returns
+        -------
+        leverage : array of shape (n_samples,)
+            Between 0 and 1; the sum is the effective number of parameters.
+        """
+        basis, shrinkage = self._smoothing_basis(X, sample_weight)
+        return np.einsum("ij,j,ij->i", basis, shrinkage, basis)
+
+    def hat_matrix(self, X: Any, sample_weight: Any = None) -> NDArray:
+        """The n × n matrix H with fitted values H y, for the table `X` of the fit (√s-weighted rows)."""
+        basis, shrinkage = self._smoothing_basis(X, sample_weight)
+        return (basis * shrinkage) @ basis.T
+
+    def _smoothing_basis(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
+        """Orthonormal columns U and factors c in [0, 1] with H = U diag(c) Uᵀ."""
+        data = self._open_new_rows(X, sample_weight=sample_weight)
+        table = data.reduce(weighted_rows, combine=lambda above, below: np.vstack([above, below]))
+        root, X = table[:, -1], table[:, :-1]
+        columns: list[Array] = []
+        if self.fit_intercept:
+            ones = root / np.linalg.norm(root)
+            X = X - np.outer(ones, ones @ X)
+            columns = [ones[:, None]]
+        u, values, _ = np.linalg.svd(X, full_matrices=False)
+        rank = int(np.count_nonzero(values > values[:1].sum() * max(X.shape) * np.finfo(float).eps))
+        squares = values[:rank] ** 2
+        alpha = self._single_alpha()
+        basis = np.hstack([*columns, u[:, :rank]])
+        return basis, np.concatenate([np.ones(len(columns)), squares / (squares + alpha)])
+
+    def _single_alpha(self) -> float:
+        return 0.0
+
+    def _targets(self, data: Rows) -> bool:
+        """Whether the target is a vector (and not a matrix of one or more columns)."""
+        return bool(data.head(1, target_dimension) == 1)
+
+    def _solve(self, X: Any, y: Any, data: Rows, alpha: NDArray, *, vector: bool) -> Fit:
+        """Run the engine with the parameters of the model, callbacks looking on."""
+        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+        which = 0 if vector else slice(None)
+
+        def report(coef: Array, intercept: Array) -> bool:
+            return watch.iteration(lambda: {"coef_": coef.T[which], "intercept_": intercept[which]})
+
+        with watch.run(self.solver):
+            fit = fit_linear(
+                data,
+                alpha,
+                fit_intercept=self.fit_intercept,
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=report,
+            )
+        watch.finish()
+        return fit
+
+    def _store(self, fit: Fit, data: Rows, *, vector: bool) -> None:
+        """Turn a fit into attributes, in the precision of the table and the shape of the target."""
+        dtype = data.dtype
+        coef = fit.coef.T.astype(dtype)
+        self.coef_ = coef[0] if vector else coef
+        if self.fit_intercept:
+            intercept = fit.intercept.astype(dtype)
+            self.intercept_ = intercept[0] if vector else intercept
+        else:
+            self.intercept_ = dtype.type(0) if vector else np.zeros(data.n_targets, dtype)
+        self.rank_ = fit.solution.rank
+        self.condition_number_ = fit.solution.condition
+        self.solver_ = fit.solver
+        self.n_iter_ = fit.solution.n_iter
+        self.converged_ = fit.solution.converged
+        self.scatter_ = fit.scatter
+        self.total_weight_ = fit.evidence.weight
+        if self.history:
+            self.history_ = np.array(fit.trace)
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {fit.solver} "
+                "before reaching tol; its certificates say how far it is. Increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _evidence(self, data: Rows) -> Evidence:
+        """Evidence of the fitted attributes against data, by one walk."""
+        coef, intercept = self._columns()
+        return gather_evidence(data, coef, intercept, fit_intercept=self.fit_intercept)
+
+    def _columns(self) -> tuple[Array, Array]:
+        """Coefficients as (d, t) and intercepts as (t,), in float64."""
+        check_is_fitted(self)
+        coef = np.asarray(self.coef_, dtype=np.float64)
+        return (
+            coef.reshape(-1, self.n_features_in_).T,
+            np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64)),
+        )
+
+    def _geometry(self, data: Rows, evidence: Evidence) -> Any:
+        """Rank and conditioning of a table, found again from its rows."""
+        d = data.shape[1]
+        mean = np.zeros(d + data.n_targets)
+        if self.fit_intercept:
+            weight, sums = data.reduce(weighted_sums)
+            mean = sums / weight
+        factor = triangle(data, mean)
+        largest = np.abs(mean[:d]) * np.sqrt(evidence.weight)
+        noise = 8 * np.finfo(float).eps * largest
+        factor[:, :d][:, np.linalg.norm(factor[:, :d], axis=0) <= noise] = 0.0
+        return minimum_norm(factor[:, :d], factor[:, d:])
+
+
+def vector_target(data: Rows, owner: Any) -> Rows:
+    """The same rows with a vector as target: a matrix of one column is flattened, with a warning.
+
+    Raises
+    ------
+    ValueError
+        If the target has several columns.
+    """
+    if data.n_targets > 1:
+        raise ValueError(
+            f"{type(owner).__name__} predicts one number, so y must be one-dimensional. Got "
+            f"{data.n_targets} columns instead; fit one model a column."
+        )
+    if isinstance(data, MemoryRows) and data.y is not None and data.y.ndim == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+            "(n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        return MemoryRows(data.X, data.y[:, 0], data.weight)
+    return data
+
+
+def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:
+    """w·x + b for the rows of one block."""
+    return np.asarray(block.X @ coef) + intercept
+
+
+def weighted_rows(block: Block) -> NDArray:
+    """√s·[x, 1] of one block."""
+    X = block.X.toarray() if block.is_sparse else block.X
+    table = np.column_stack([X, np.ones(X.shape[0])]).astype(np.float64)
+    if block.weight is not None:
+        table *= np.sqrt(block.weight.astype(np.float64))[:, None]
+    return table
+
+
+def weighted_sums(block: Block) -> tuple[float, NDArray]:
+    """Σ s and Σ s·[x, y] of one block."""
+    n = block.X.shape[0]
+    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    assert block.y is not None
+    sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
+    return float(weight.sum()), sums
+
+
+def target_dimension(block: Block) -> int:
+    """1 for a vector target, 2 for a matrix."""
+    assert block.y is not None
+    return int(block.y.ndim)

@@ -1,0 +1,1 @@
+"""Regression with penalties that set coefficients to zero."""

@@ -1,0 +1,230 @@
+"""What a stochastic descent stands on, and how it is kept between calls of `partial_fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.certificates import Certificate
+from assay.linear.least_squares.engine import Array
+from assay.losses import Loss, MarginLoss
+from assay.parameters import Domain
+from assay.rows import MemoryRows, Rows
+from assay.solvers.in_memory import targets_and_weights
+from assay.solvers.piecewise.tilted import Frame, frame_of
+from assay.solvers.stochastic.gap import RiskEvidence
+from assay.solvers.stochastic.sgd import Descent, Sgd
+from assay.solvers.stochastic.steps import LEARNING_RATES, base_step, coded_target
+
+# Domains of the parameters that the two stochastic estimators share.
+
+
+# Of the rules only some are options for the checks that walk the package: "root" and "constant" are "auto"
+# and "optimal" with other numbers there, and the steps of "rmsprop" make the rounding of a sum grow.
+LEARNING_RATE = Domain(
+    parameters.one_of(*LEARNING_RATES).words,
+    lambda value: isinstance(value, str) and value in LEARNING_RATES,
+    ("auto", "invscaling", "optimal", "adagrad", "adadelta", "adam"),
+)
+
+SGD_DOMAINS: Mapping[str, Domain] = {
+    "penalty": parameters.nothing | parameters.one_of("l2", "l1", "elasticnet"),
+    "alpha": parameters.real(at_least=0),
+    "l1_ratio": parameters.real(at_least=0, at_most=1),
+    "fit_intercept": parameters.boolean,
+    "learning_rate": LEARNING_RATE,
+    "eta0": parameters.real(above=0),
+    "batch_size": parameters.integer(at_least=1),
+    "average": parameters.boolean,
+    "tol": parameters.real(above=0),
+    "max_iter": parameters.integer(at_least=1),
+    "early_stopping": parameters.boolean,
+    "validation_fraction": Domain(
+        "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
+    ),
+    "n_iter_no_change": parameters.integer(at_least=1),
+    "history": parameters.boolean,
+    "random_state": parameters.random_state,
+}
+
+
+class Ground(NamedTuple):
+    """Coordinates (columns less `shift`, over `scale`), the spread of the target, its level, the step 1/L."""
+
+    shift: Array
+    scale: Array
+    spread: float
+    level: float
+    step: float
+
+    def frame(self, *, intercept: bool) -> Frame:
+        """The coordinates as the solvers take them."""
+        return Frame(self.shift, self.scale, intercept)
+
+
+class Stream(NamedTuple):
+    """Where a descent stands: its ground, the state of each machine, the passes so far."""
+
+    ground: Ground
+    machines: list[Descent]
+    passes: int
+
+    def rested(self) -> list[Descent]:
+        """The machines, whose average forgets at the powers of two of passes."""
+        if self.passes & (self.passes - 1):
+            return self.machines
+        return [
+            machine._replace(total=np.zeros_like(machine.total), n_averaged=0) for machine in self.machines
+        ]
+
+
+def new_ground(
+    data: Rows, loss: Loss, spread: float, level: float, batch_size: int, *, intercept: bool
+) -> Ground:
+    """Columns of mean 0 and mean square 1, and 1/L there."""
+    frame = frame_of(data, intercept=intercept, shift=intercept)
+    step = base_step(data, frame, loss, spread, batch_size)
+    return Ground(frame.shift, frame.scale, spread, level, step)
+
+
+def same_ground(
+    known: Ground, data: Rows, loss: Loss, spread: float, batch_size: int, *, intercept: bool
+) -> Ground:
+    """The coordinates of earlier rows, with a step that is not too long for further ones."""
+    spread = max(spread, known.spread)
+    step = base_step(data, known.frame(intercept=intercept), loss, spread, batch_size)
+    return known._replace(spread=spread, step=min(step, known.step))
+
+
+def packed(ground: Ground, fits: list[Sgd], passes: int) -> dict[str, Any]:
+    """A stream as plain arrays and numbers."""
+    states = {name: np.array([getattr(found.descent, name) for found in fits]) for name in Descent._fields}
+    return {**ground._asdict(), **states, "passes": passes}
+
+
+def unpacked(kept: dict[str, Any]) -> Stream:
+    """The stream that `packed` wrote, with arrays of its own."""
+    arrays = [[np.array(kept[name][k]) for name in Descent._fields[:4]] for k in range(len(kept["point"]))]
+    machines = [
+        Descent(point, total, first, second, int(updates), int(n_averaged))
+        for (point, total, first, second), updates, n_averaged in zip(
+            arrays, kept["updates"], kept["n_averaged"], strict=True
+        )
+    ]
+    return Stream(Ground(*(kept[name] for name in Ground._fields)), machines, kept["passes"])
+
+
+# Rows held out of a stochastic descent: when to stop, and what the fit is worth on them.
+
+
+class HeldOut(NamedTuple):
+    """Features, targets (numbers or class numbers) and weights of the rows held out."""
+
+    X: NDArray
+    y: NDArray
+    weight: Array
+
+    def mean_loss(self, loss: Loss, coef: Array, intercept: float, positive: int | None) -> float:
+        """Mean loss of a linear score."""
+        target = coded_target(self.y, positive)
+        return float(np.average(loss.value(target, self.X @ coef + intercept), weights=self.weight))
+
+    def constant_loss(self, loss: Loss, positive: int | None) -> float:
+        """Mean loss of the constant that is best on these rows themselves."""
+        target = coded_target(self.y, positive)
+        best = loss.constant_minimiser(target, self.weight)
+        # One class only among the rows: the best constant of a margin loss is infinite, its loss zero.
+        if not np.isfinite(best):
+            return 0.0
+        return float(np.average(loss.value(target, np.full(len(target), best)), weights=self.weight))
+
+
+class Patience:
+    """Remembers the least loss on the rows held out, and where it was."""
+
+    def __init__(self, tol: float, n_iter_no_change: int) -> None:
+        self.tol, self.most = tol, n_iter_no_change
+        self.losses: list[float] = []
+        self.best, self.point, self.waited = np.inf, np.zeros(0), 0
+
+    def tired(self, loss: float, point: Array) -> bool:
+        """Whether the loss has not fallen by the share `tol` for so many passes."""
+        self.losses.append(loss)
+        self.waited = 0 if loss < self.best * (1 - self.tol) else self.waited + 1
+        if loss < self.best:
+            self.best, self.point = loss, point.copy()
+        return self.waited >= self.most
+
+
+def choose_rows(data: Rows, fraction: float, rng: np.random.Generator, *, by_class: bool) -> NDArray:
+    """Row numbers to hold out, at random; of every class its share if `by_class`."""
+    order = rng.permutation(data.shape[0])
+    if by_class:
+        y, _ = targets_and_weights(data)
+        order = order[np.argsort(y[order], kind="stable")]
+    count = int(np.clip(round(fraction * len(order)), 1, len(order) - 1))
+    places = ((np.arange(count) + 0.5) * len(order) / count).astype(np.intp)
+    return np.sort(order[places])
+
+
+def divide(data: MemoryRows, chosen: NDArray) -> tuple[MemoryRows, HeldOut]:
+    """The table with the chosen rows weighing nothing, and those rows."""
+    assert data.y is not None
+    weight = np.ones(data.shape[0], dtype=data.dtype) if data.weight is None else data.weight
+    masked = weight.copy()
+    masked[chosen] = 0.0
+    held = HeldOut(data.take(chosen), data.y.reshape(-1)[chosen], weight[chosen].astype(np.float64))
+    return MemoryRows(data.X, data.y, masked), held
+
+
+# Certificates of the stochastic estimators.
+
+
+SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
+
+
+def nearness(value: float, bound: float, *, dual: bool) -> Certificate:
+    """Relative duality gap or, without a dual point at hand, relative gradient."""
+    claim, quantity = "The gradient of the risk nearly vanishes.", "relative gradient"
+    if dual:
+        claim, quantity = "The objective is this close to its minimum.", "relative duality gap"
+    return Certificate(
+        claim=claim,
+        quantity=quantity,
+        value=value,
+        relation="<=",
+        bound=bound * (1 + 1e-3),  # coefficients are rounded to the table's precision
+        source=SOURCE,
+    )
+
+
+def better_than_a_constant(value: float, constant: float) -> Certificate:
+    """Held-out loss against that of the best constant."""
+    return Certificate(
+        claim="On rows held out the mean loss is at most that of the constant that is best for them.",
+        quantity="held-out loss",
+        value=value,
+        relation="<=",
+        bound=constant,
+        source=SOURCE,
+    )
+
+
+def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
+    """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
+    at_zero = float(loss.margin_value(np.zeros(1))[0])
+    total = evidences[0].weight
+    return Certificate(
+        claim="The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
+        quantity="training error",
+        value=sum(item.wrong for item in evidences) / total,
+        relation="<=",
+        bound=sum(item.loss for item in evidences) / (at_zero * total),
+        source="Sangnier §1.2.1",
+        trivial=1.0,
+        tolerance=1e-12,
+    )

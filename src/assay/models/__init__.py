@@ -1,0 +1,1 @@
+"""What rooms share: bases by capability, selection, paths."""

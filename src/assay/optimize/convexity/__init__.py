@@ -1,0 +1,1 @@
+"""Convex functions: checks, atoms, infima."""

@@ -1,0 +1,191 @@
+"""What the infimum of a convex function is: attained, finite but approached only at infinity, or −∞."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from assay.certificates import Certificate, Certificates
+from assay.optimize.descent.gradient import gradient_descent
+from assay.optimize.descent.newton import newton
+from assay.optimize.descent.objective import Smooth
+from assay.parameters import integer, real, refusal
+from assay.solvers.least_squares.direct import Array
+from assay.solvers.separation import separability
+
+Status = Literal["attained", "finite, not attained", "minus infinity"]
+SOURCE = "Rudi & Şimşekli 2.2.4"
+FARTHEST = 60
+"""Doublings along a direction: 2⁶⁰ is far beyond the scale of any data."""
+
+
+class InfimumStatus(NamedTuple):
+    """Result of `infimum_status`.
+
+    `value` is the minimum, the limit, or −∞; `point` a minimiser where there is one; `direction` one along
+    which the function falls for ever, where there is none.
+    """
+
+    status: Status
+    value: float
+    point: Array | None
+    direction: Array | None
+    certificates: Certificates
+
+
+def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter: int = 500) -> InfimumStatus:
+    """Tell which of the three cases a convex differentiable function is in, with evidence.
+
+    A descent finds a stationary point, or runs away. Along the way it ran, the function is followed through
+    sixty doublings of the distance t: the fall between t and 2t dies out when the infimum is finite, and
+    stays or grows when it is −∞. A stationary point is a proof for a convex function; the rest is evidence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.solvers import Smooth, infimum_status
+    >>> falling = Smooth(lambda x: float(np.exp(-x[0])), lambda x: -np.exp(-x), lambda x: np.diag(np.exp(-x)))
+    >>> infimum_status(falling, [0.0]).status
+    'finite, not attained'
+
+    References
+    ----------
+    Rudi & Şimşekli §2.2.4.
+    """
+    if not real(above=0).contains(tol):
+        raise refusal("infimum_status", "tol", "a finite number above 0", tol)
+    if not integer(at_least=1).contains(max_iter):
+        raise refusal("infimum_status", "max_iter", "an int at least 1", max_iter)
+    with np.errstate(all="ignore"):
+        if objective.hessian is not None:
+            point = newton(objective, start, tol=1e-3 * tol**2, max_iter=max_iter).point
+        else:
+            rule = "1/L" if objective.smoothness else "backtracking"
+            point = gradient_descent(objective, start, step=rule, tol=0.1 * tol, max_iter=max_iter).point
+        begin = np.asarray(start, dtype=float)
+        direction = _way(objective, begin, point)
+        # A direction of descent at infinity is one from every point: the start has the digits to see it.
+        base = begin if _runs(begin, point) else point
+        falls = _falls(objective, base, direction)
+    slope = float(np.linalg.norm(objective.gradient(point)))
+    first = max(float(np.linalg.norm(objective.gradient(begin))), 1e-300)
+    far = max(1.0, abs(float(objective.value(point))))
+    room = tol * max(1.0, first)
+    settled = falls is not None and falls.max() <= 1e-9 * far and not _runs(begin, point)
+    if falls is None or (slope <= room and settled):
+        # A function that rises in the only way out found is taken to be attained; the gradient decides.
+        return _attained(objective, point, slope, room)
+    dying = bool(falls[-1] <= 1e-9 * far or falls[-1] <= 0.75**10 * falls[-11])
+    proof = Certificate(
+        "The function falls along the direction without end."
+        if not dying
+        else "The fall along the direction dies out, yet never stops.",
+        "last fall over one doubling, over the one ten doublings before",
+        float(falls[-1] / max(falls[-11], 1e-300)),
+        "<=" if dying else ">=",
+        0.75**10,
+        ("f is convex",),
+        SOURCE,
+    )
+    limit = float(objective.value(base + 2.0**FARTHEST * direction)) if dying else -np.inf
+    status: Status = "finite, not attained" if dying else "minus infinity"
+    return InfimumStatus(status, limit, None, direction, Certificates([proof]))
+
+
+def logistic_infimum(
+    X: Any, y: Any, *, fit_intercept: bool = True, sample_weight: Any = None
+) -> InfimumStatus:
+    """The infimum of the mean logistic loss: attained exactly when no hyperplane separates the labels.
+
+    Zero and not attained when one separates them strictly. In between, the rows strictly on their side cost
+    nothing in the limit, and the infimum is the minimum over the rows that stay on the plane.
+
+    Examples
+    --------
+    >>> from assay.solvers import logistic_infimum
+    >>> found = logistic_infimum([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> found.status, found.value
+    ('finite, not attained', 0.0)
+
+    References
+    ----------
+    Rudi & Şimşekli §2.2.4; Sangnier §1.2.2, remark 1.2.6.
+    """
+    found = separability(X, y, fit_intercept=fit_intercept, sample_weight=sample_weight)
+    rows, target = np.asarray(X, dtype=float), np.asarray(y)
+    if len(np.unique(target)) != 2:
+        raise refusal("logistic_infimum", "y", "labels of exactly two kinds", y)
+    weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if found.status == "separable":
+        direction = None if found.direction is None else np.append(found.direction, found.intercept)
+        return InfimumStatus("finite, not attained", 0.0, None, direction, found.certificates)
+    assert found.weights is not None
+    left = found.weights > 0
+    design = np.column_stack([rows, np.ones(len(rows))]) if fit_intercept else rows
+    objective = _weighted_logistic(design[left], target[left] == np.unique(target)[1], weight[left])
+    fit = newton(objective, np.zeros(design.shape[1]), tol=1e-16)
+    value = fit.value / float(weight.sum())
+    if found.status == "overlapping":
+        return InfimumStatus("attained", value, fit.point, None, found.certificates)
+    assert found.direction is not None
+    direction = np.append(found.direction, found.intercept) if fit_intercept else found.direction
+    return InfimumStatus("finite, not attained", value, None, direction, found.certificates)
+
+
+def _weighted_logistic(design: Array, positive: NDArray, weight: Array) -> Smooth:
+    """Σ sᵢ log(1 + e^{−mᵢ})."""
+    signed = np.where(positive, 1.0, -1.0)[:, None] * design
+
+    def probability(w: Array) -> Array:
+        return np.asarray(special.expit(-(signed @ w)))
+
+    def hessian(w: Array) -> Array:
+        p = probability(w)
+        return (design.T * (weight * p * (1 - p))) @ design
+
+    return Smooth(
+        lambda w: float(weight @ np.logaddexp(0.0, -(signed @ w))),
+        lambda w: -(signed.T @ (weight * probability(w))),
+        hessian,
+    )
+
+
+def _way(objective: Smooth, begin: Array, point: Array) -> Array:
+    """The way a descent ran; that of the steepest descent when it hardly moved."""
+    way = point - begin
+    length = float(np.linalg.norm(way))
+    if length <= 1e-12 * max(1.0, float(np.linalg.norm(point))):
+        way = -np.asarray(objective.gradient(point), dtype=float)
+        length = float(np.linalg.norm(way))
+    return way / length if length > 0 else np.zeros_like(point)
+
+
+def _falls(objective: Smooth, point: Array, direction: Array) -> Array | None:
+    """f(x + td) − f(x + 2td) for t = 1, 2, 4, …, or None where f rises somewhere."""
+    heights = np.array([float(objective.value(point + 2.0**k * direction)) for k in range(FARTHEST + 1)])
+    with np.errstate(invalid="ignore"):
+        falls = -np.diff(heights)
+    size = max(1.0, abs(float(objective.value(point))))
+    finite = bool(np.isfinite(falls).all())
+    return np.maximum(falls, 0.0) if finite and direction.any() and falls.min() >= -1e-9 * size else None
+
+
+def _runs(begin: Array, point: Array) -> bool:
+    """Whether the descent went so far that a small gradient means a fading slope."""
+    return float(np.linalg.norm(point - begin)) > 15 * (1 + float(np.linalg.norm(begin)))
+
+
+def _attained(objective: Smooth, point: Array, slope: float, bound: float) -> InfimumStatus:
+    proof = Certificate(
+        "The gradient is zero at the point, so the infimum is attained there.",
+        "gradient norm",
+        slope,
+        "<=",
+        bound,
+        ("f is convex",),
+        SOURCE,
+    )
+    return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))

@@ -1,0 +1,1 @@
+"""Descent methods, their traces and their rates."""

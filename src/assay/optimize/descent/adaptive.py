@@ -1,0 +1,214 @@
+"""Steps that adapt to each coordinate: AdaGrad, AdaDelta, RMSprop and Adam as pure state machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.optimize.descent.objective import Smooth
+from assay.optimize.descent.steps import StepRule
+from assay.parameters import array, integer, real, refusal
+from assay.solvers.least_squares.direct import Array
+
+
+class Method(NamedTuple):
+    """An `init` that makes the state of a point and an `update` from gradient and state to move and state.
+
+    The move is added to the point. Neither changes its arguments.
+    """
+
+    init: Callable[[Array], Any]
+    update: Callable[[Array, Any], tuple[Array, Any]]
+
+
+class SquaresState(NamedTuple):
+    """State of AdaGrad (sum of squared gradients) and of RMSprop (their running mean)."""
+
+    n_updates: int
+    squares: Array
+
+
+class AdaDeltaState(NamedTuple):
+    """Running means of squared gradients and of squared moves."""
+
+    squares: Array
+    moves: Array
+
+
+class AdamState(NamedTuple):
+    """Number of updates, running means of the gradient and of its square."""
+
+    n_updates: int
+    first: Array
+    second: Array
+
+
+class Adaptive(NamedTuple):
+    """Result of `adaptive_descent`."""
+
+    point: Array
+    average: Array
+    n_iter: int
+    state: Any
+    points: Array | None = None
+
+
+def plain(step: float | StepRule = 0.01) -> Method:
+    """The move −γₜg of gradient descent, to compare the others with."""
+    size = _rule("plain", step)
+    return Method(lambda point: 0, lambda gradient, count: (-size(count + 1) * gradient, count + 1))
+
+
+def adagrad(step: float | StepRule = 0.01, eps: float = 1e-8) -> Method:
+    """−η g/√(Σ g² + ε), the sum over all gradients so far and the current one (Duchi et al., 2011).
+
+    Large first gradients freeze it: the sum never forgets.
+    """
+    size = _rule("adagrad", step)
+    _check("adagrad", eps=eps)
+
+    def update(gradient: Array, state: SquaresState) -> tuple[Array, SquaresState]:
+        after = SquaresState(state.n_updates + 1, state.squares + gradient**2)
+        return -size(after.n_updates) * gradient / np.sqrt(after.squares + eps), after
+
+    return Method(lambda point: SquaresState(0, np.zeros_like(point)), update)
+
+
+def rmsprop(step: float | StepRule = 1e-3, rho: float = 0.9, eps: float = 1e-8) -> Method:
+    """−η g/√(v + ε), with v ← ρv + (1 − ρ)g² (Hinton)."""
+    size = _rule("rmsprop", step)
+    _check("rmsprop", eps=eps, rho=rho)
+
+    def update(gradient: Array, state: SquaresState) -> tuple[Array, SquaresState]:
+        after = SquaresState(state.n_updates + 1, rho * state.squares + (1 - rho) * gradient**2)
+        return -size(after.n_updates) * gradient / np.sqrt(after.squares + eps), after
+
+    return Method(lambda point: SquaresState(0, np.zeros_like(point)), update)
+
+
+def adadelta(rho: float = 0.95, eps: float = 1e-6) -> Method:
+    """−g √(E[Δ²] + ε)/√(E[g²] + ε): the step has the unit of the point and needs no η (Zeiler, 2012)."""
+    _check("adadelta", eps=eps, rho=rho)
+
+    def update(gradient: Array, state: AdaDeltaState) -> tuple[Array, AdaDeltaState]:
+        squares = rho * state.squares + (1 - rho) * gradient**2
+        move = -np.sqrt(state.moves + eps) / np.sqrt(squares + eps) * gradient
+        return move, AdaDeltaState(squares, rho * state.moves + (1 - rho) * move**2)
+
+    return Method(lambda point: AdaDeltaState(np.zeros_like(point), np.zeros_like(point)), update)
+
+
+def adam(
+    step: float | StepRule = 1e-3, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8
+) -> Method:
+    """−η m̂/(√v̂ + ε), running means of g and g² divided by 1 − βᵗ (Kingma and Ba, 2014).
+
+    It may fail to converge on a convex problem: see `adam_counterexample`.
+    """
+    size = _rule("adam", step)
+    _check("adam", eps=eps, beta1=beta1, beta2=beta2)
+
+    def update(gradient: Array, state: AdamState) -> tuple[Array, AdamState]:
+        t = state.n_updates + 1
+        first = beta1 * state.first + (1 - beta1) * gradient
+        second = beta2 * state.second + (1 - beta2) * gradient**2
+        mean, scale = first / (1 - beta1**t), np.sqrt(second / (1 - beta2**t))
+        return -size(t) * mean / (scale + eps), AdamState(t, first, second)
+
+    return Method(lambda point: AdamState(0, np.zeros_like(point), np.zeros_like(point)), update)
+
+
+def adaptive_descent(
+    method: Method,
+    gradient: Smooth | Callable[[Array, int], Array],
+    start: Any,
+    *,
+    n_iter: int,
+    project: Callable[[Array], Array] | None = None,
+    keep_points: bool = False,
+) -> Adaptive:
+    """Run a method for `n_iter` updates.
+
+    Parameters
+    ----------
+    method : Method
+        `adagrad()`, `adadelta()`, `rmsprop()`, `adam()` or `plain()`.
+    gradient : Smooth or callable
+        An objective, or a function of the point and of t = 1, 2, … (a stream, a batch, an online problem).
+    start : array-like
+        First point.
+    n_iter : int
+        Number of updates.
+    project : callable, optional
+        Applied after each update.
+    keep_points : bool, default=False
+        Whether to keep the points, the start first.
+    """
+    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
+        raise refusal("adaptive_descent", "start", "a vector of finite numbers", start)
+    if not integer(at_least=1).contains(n_iter):
+        raise refusal("adaptive_descent", "n_iter", "an int at least 1", n_iter)
+    point = np.array(start, dtype=float)
+    state, total, kept = method.init(point), np.zeros_like(point), [point]
+    for t in range(1, n_iter + 1):
+        slope = gradient.gradient(point) if isinstance(gradient, Smooth) else gradient(point, t)
+        move, state = method.update(slope, state)
+        point = point + move if project is None else project(point + move)
+        total += point
+        if keep_points:
+            kept.append(point)
+    return Adaptive(point, total / n_iter, n_iter, state, np.array(kept) if keep_points else None)
+
+
+class OnlineProblem(NamedTuple):
+    """A sequence of convex losses on a set, with the point that is best for their sum."""
+
+    gradient: Callable[[Array, int], Array]
+    project: Callable[[Array], Array]
+    start: Array
+    minimiser: Array
+    method: Method
+    """The method that fails on it."""
+    rivals: tuple[Method, ...]
+    """Methods that do not."""
+
+
+def adam_counterexample(large: float = 3.0) -> OnlineProblem:
+    """Linear losses on [−1, 1] that send Adam to the worst point (Reddi, Kale and Kumar, 2018).
+
+    The slope is C every third time and −1 otherwise, so −1 is best when C > 2. Adam divides the rare large
+    slope by its own size and forgets it before the next: it goes to +1. AdaGrad and plain descent do not.
+    """
+    if not real(above=2).contains(large):
+        raise refusal("adam_counterexample", "large", "a finite number above 2", large)
+
+    def falling(t: int) -> float:
+        return 0.5 / t**0.5
+
+    return OnlineProblem(
+        lambda point, t: np.array([large if t % 3 == 1 else -1.0]),
+        lambda point: np.clip(point, -1.0, 1.0),
+        np.array([0.0]),
+        np.array([-1.0]),
+        adam(falling, beta1=0.0, beta2=1 / (1 + large**2)),
+        (adagrad(0.5), plain(falling)),
+    )
+
+
+def _rule(owner: str, step: float | StepRule) -> StepRule:
+    if callable(step):
+        return step
+    if not real(above=0).contains(step):
+        raise refusal(owner, "step", "a finite number above 0 or a function of t = 1, 2, …", step)
+    size = float(step)
+    return lambda t: size
+
+
+def _check(owner: str, *, eps: float, **shares: float) -> None:
+    if not real(above=0).contains(eps):
+        raise refusal(owner, "eps", "a finite number above 0", eps)
+    for name, share in shares.items():
+        if not real(at_least=0).contains(share) or share >= 1:
+            raise refusal(owner, name, "a finite number at least 0 and below 1", share)

@@ -1,0 +1,180 @@
+"""Second-order steps and the top of a spectrum."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from assay.certificates import Certificate, Certificates
+from assay.optimize.descent.gradient import Recorder, stationary
+from assay.optimize.descent.objective import Smooth
+from assay.optimize.descent.trace import Trace
+from assay.parameters import array, integer, real, refusal
+from assay.randomness import RandomState, generator
+from assay.solvers.least_squares.direct import Array
+
+
+class Newton(NamedTuple):
+    """Result of `newton`."""
+
+    point: Array
+    value: float
+    gradient_norm: float
+    decrement: float
+    n_iter: int
+    converged: bool
+    trace: Trace
+    certificates: Certificates
+
+
+class Eigenpair(NamedTuple):
+    """Result of `power_iteration`."""
+
+    value: float
+    vector: Array
+    residual: float
+    n_iter: int
+    converged: bool
+    certificates: Certificates
+
+
+def newton(
+    objective: Smooth, start: Any, *, tol: float = 1e-12, max_iter: int = 100, keep_points: bool = False
+) -> Newton:
+    """Minimise a convex objective by damped Newton steps, stopping on the Newton decrement.
+
+    The decrement is λ² = ∇fᵀH⁻¹∇f; λ²/2 is what the quadratic model still promises to gain, in the unit of f
+    and in any coordinates. Stops when λ²/2 ≤ tol. A step is halved until it gives a quarter of the
+    decrease its slope promises. A Hessian that is not positive definite is shifted until it is.
+
+    Examples
+    --------
+    >>> from assay.solvers import newton, quadratic
+    >>> found = newton(quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0]), [30.0, -7.0])
+    >>> found.point, found.n_iter
+    (array([1., 1.]), 1)
+    """
+    if objective.hessian is None:
+        raise refusal("newton", "objective", "one with a hessian", None)
+    point = _vector("newton", start)
+    _limits("newton", tol, max_iter)
+    record = Recorder(objective, keep_points)
+    value, gradient = record.see(point)
+    direction, decrement = _newton_direction(objective.hessian(point), gradient)
+    while decrement / 2 > tol and len(record.steps) < max_iter:
+        size, room = 1.0, 4 * float(np.finfo(float).eps) * abs(value)
+        while objective.value(point - size * direction) > value - size * decrement / 4 + room:
+            size /= 2
+            if size < 1e-20:
+                break
+        if size < 1e-20:
+            break
+        point = point - size * direction
+        record.steps.append(size)
+        value, gradient = record.see(point)
+        direction, decrement = _newton_direction(objective.hessian(point), gradient)
+    trace = record.trace()
+    # H is the curvature at the answer: ‖∇f‖² ≤ λ_max(H) λ², whatever the size of the problem.
+    curvature = float(np.linalg.eigvalsh(objective.hessian(point))[-1])
+    proof = stationary(objective, point, float(np.sqrt(2 * tol * max(curvature, 0.0))))
+    return Newton(
+        point,
+        value,
+        float(trace.gradient_norms[-1]),
+        decrement,
+        len(record.steps),
+        decrement / 2 <= tol,
+        trace,
+        Certificates([proof]),
+    )
+
+
+def _newton_direction(hessian: Array, gradient: Array) -> tuple[Array, float]:
+    """H⁻¹∇f and ∇fᵀH⁻¹∇f, with H + sI in place of an H without Cholesky factor."""
+    size = float(np.abs(hessian).max())
+    shift = 0.0
+    for _ in range(25):
+        try:
+            factor = linalg.cho_factor(hessian + shift * np.eye(len(gradient)))
+        except linalg.LinAlgError:
+            shift = max(10 * shift, 1e-12 * max(size, 1e-30))
+            continue
+        direction = linalg.cho_solve(factor, gradient)
+        return direction, float(gradient @ direction)
+    raise refusal("newton", "objective", "one whose hessian is a finite symmetric matrix", hessian)
+
+
+def rayleigh_quotient(A: Any, x: Any) -> float:
+    """xᵀAx/xᵀx, at most the largest eigenvalue of a symmetric A."""
+    matrix, vector = np.asarray(A, dtype=float), np.asarray(x, dtype=float)
+    return float(vector @ (matrix @ vector) / (vector @ vector))
+
+
+def power_iteration(
+    A: Any,
+    start: Any = None,
+    *,
+    shift: float | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+    random_state: RandomState = None,
+) -> Eigenpair:
+    """Largest eigenvalue λ₁ of a symmetric matrix and a unit vector where xᵀAx reaches it.
+
+    Iterates x ← (A + sI)x/‖(A + sI)x‖ until ‖Ax − ρx‖ ≤ tol ‖A‖₁, ρ = xᵀAx. By default s makes every
+    eigenvalue non-negative (Gershgorin's discs), so that the largest one wins and not the largest in size;
+    `shift=0` is faster on a matrix known to be positive semi-definite. The residual certifies that some
+    eigenvalue is within it of ρ, whatever the start; that it is the largest needs a start that is not
+    orthogonal to its vectors, as a random one is not.
+    """
+    matrix = np.asarray(A, dtype=float)
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] > 0
+    if not square or not np.allclose(matrix, matrix.T, rtol=1e-10, atol=1e-12 * np.abs(matrix).max()):
+        raise refusal("power_iteration", "A", "a symmetric matrix", A)
+    _limits("power_iteration", tol, max_iter)
+    if start is None:
+        start = generator(random_state).standard_normal(len(matrix))
+    x = _vector("power_iteration", start)
+    if not np.any(x):
+        raise refusal("power_iteration", "start", "a vector other than zero", start)
+    x = x / np.linalg.norm(x)
+    if shift is None:
+        diagonal = np.diag(matrix)
+        shift = max(0.0, -float(np.min(diagonal - (np.abs(matrix).sum(axis=1) - np.abs(diagonal)))))
+    scale = float(np.abs(matrix).sum(axis=0).max())
+    iteration = 0
+    while True:
+        image = matrix @ x
+        value = float(x @ image)
+        residual = float(np.linalg.norm(image - value * x))
+        if residual <= tol * scale or iteration == max_iter:
+            break
+        moved = image + shift * x
+        x = moved / np.linalg.norm(moved)
+        iteration += 1
+    proof = Certificate(
+        "An eigenvalue lies within the residual of the Rayleigh quotient.",
+        "‖Ax − ρx‖",
+        float(np.linalg.norm(matrix @ x - rayleigh_quotient(matrix, x) * x)),
+        "<=",
+        tol * scale,
+        ("A is symmetric",),
+        "Wei 1.2.4",
+        tolerance=8 * float(np.finfo(float).eps) * scale,
+    )
+    return Eigenpair(value, x, residual, iteration, residual <= tol * scale, Certificates([proof]))
+
+
+def _vector(owner: str, start: Any) -> Array:
+    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
+        raise refusal(owner, "start", "a vector of finite numbers", start)
+    return np.array(start, dtype=float)
+
+
+def _limits(owner: str, tol: float, max_iter: int) -> None:
+    if not real(at_least=0).contains(tol):
+        raise refusal(owner, "tol", "a finite number at least 0", tol)
+    if not integer(at_least=1).contains(max_iter):
+        raise refusal(owner, "max_iter", "an int at least 1", max_iter)

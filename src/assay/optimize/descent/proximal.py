@@ -1,0 +1,281 @@
+"""Smooth plus simple: proximal gradient steps, accelerated or not, and proximal Newton steps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.certificates import Certificate, Certificates
+from assay.optimize.descent.objective import Smooth
+from assay.optimize.descent.trace import Trace
+from assay.parameters import array, boolean, integer, one_of, real, refusal
+from assay.penalties import ConvexSet
+from assay.solvers.least_squares.direct import Array
+
+SOURCE = "Beck and Teboulle (2009)"
+
+
+class Composite(NamedTuple):
+    """Result of a proximal method on f + Ω.
+
+    `residual` is the norm of an element of ∇f + ∂Ω at the point; the trace holds f + Ω, that residual and the
+    steps. `gap_bound` is what strong convexity makes of the residual, ∞ without.
+    """
+
+    point: Array
+    value: float
+    residual: float
+    gap_bound: float
+    n_iter: int
+    converged: bool
+    trace: Trace
+    certificates: Certificates
+
+
+class Simple:
+    """A penalty, or a convex set as the function that is 0 inside and ∞ outside, on one vector."""
+
+    def __init__(self, owner: str, penalty: Any) -> None:
+        self.penalty = penalty
+        self.is_set = isinstance(penalty, ConvexSet)
+        if not self.is_set and not (hasattr(penalty, "proximal") and hasattr(penalty, "value")):
+            raise refusal(owner, "penalty", "a penalty with a proximal map, or a ConvexSet", penalty)
+
+    def value(self, x: Array) -> float:
+        """Ω(x); a set is only ever asked about points that were projected on it."""
+        return 0.0 if self.is_set else float(np.sum(self.penalty.value(x)))
+
+    def proximal(self, x: Array, step: float) -> Array:
+        """argmin_v ½‖v − x‖² + step · Ω(v)."""
+        found = self.penalty.project(x) if self.is_set else self.penalty.proximal(x, step)
+        return np.asarray(found, dtype=float)
+
+    def residual(self, x: Array, gradient: Array, scale: float) -> float:
+        """Distance from −∇f to ∂Ω(x); for a set, the gradient mapping of the step 1/scale."""
+        if hasattr(self.penalty, "subgradient_distance"):
+            return float(np.linalg.norm(self.penalty.subgradient_distance(x, -gradient)))
+        return scale * float(np.linalg.norm(x - self.proximal(x - gradient / scale, 1 / scale)))
+
+
+def proximal_gradient(
+    objective: Smooth,
+    penalty: Any,
+    start: Any,
+    *,
+    step: float | str = "1/L",
+    accelerated: bool = True,
+    monotone: bool = False,
+    restart: bool = False,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    keep_points: bool = False,
+) -> Composite:
+    """Minimise f + Ω by xₜ₊₁ = prox_{γΩ}(zₜ − γ∇f(zₜ)), zₜ being xₜ (ISTA) or a point ahead of it (FISTA).
+
+    With γ = 1/L the gap is at most L‖x₀ − x*‖²/(2t) (`convex_rate`), and 2L‖x₀ − x*‖²/(t + 1)² when
+    accelerated (`accelerated_rate`).
+
+    Parameters
+    ----------
+    objective : Smooth
+        f.
+    penalty : Penalty or ConvexSet
+        Ω, by its proximal map or its projection.
+    start : array-like of shape (d,)
+        x₀.
+    step : float or {"1/L", "backtracking"}, default="1/L"
+        γ; backtracking halves it until f is below its quadratic model.
+    accelerated : bool, default=True
+        Whether momentum carries the point ahead.
+    monotone : bool, default=False
+        Whether a momentum step that raises the objective is dropped for a plain one.
+    restart : bool, default=False
+        Whether momentum that points uphill is forgotten.
+    tol : float, default=1e-8
+        Stops when the distance from zero to ∇f + ∂Ω is at most tol.
+    max_iter : int, default=1000
+    keep_points : bool, default=False
+        Whether the trace keeps the points.
+
+    Examples
+    --------
+    >>> from assay.penalties import L1
+    >>> from assay.solvers import proximal_gradient, quadratic
+    >>> found = proximal_gradient(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
+    >>> found.point, found.certificates.holds
+    (array([2., 0.]), True)
+
+    References
+    ----------
+    Wei §1.2.1; Beck & Teboulle (2009); O'Donoghue & Candès (2015).
+    """
+    owner = "proximal_gradient"
+    simple, point = Simple(owner, penalty), _common(owner, start, tol, max_iter)
+    for name, flag in (("accelerated", accelerated), ("monotone", monotone), ("restart", restart)):
+        if not boolean.contains(flag):
+            raise refusal(owner, name, boolean.words, flag)
+    size, search = _step(owner, objective, step)
+    values = [float(objective.value(point)) + simple.value(point)]
+    residuals = [simple.residual(point, objective.gradient(point), 1 / size)]
+    steps: list[float] = []
+    points = [point]
+    ahead, weight = point, 1.0
+    while residuals[-1] > tol and len(steps) < max_iter:
+        moved, size = _forward_backward(objective, simple, ahead, size, search)
+        value = float(objective.value(moved)) + simple.value(moved)
+        if accelerated and restart and (ahead - moved) @ (moved - point) > 0:
+            weight = 1.0
+        if accelerated and monotone and value > values[-1]:
+            moved, size = _forward_backward(objective, simple, point, size, search)
+            value, weight = float(objective.value(moved)) + simple.value(moved), 1.0
+        following = (1 + (1 + 4 * weight**2) ** 0.5) / 2 if accelerated else 1.0
+        ahead = moved + (weight - 1) / following * (moved - point)
+        point, weight = moved, following
+        steps.append(size)
+        values.append(value)
+        residuals.append(simple.residual(point, objective.gradient(point), 1 / size))
+        if keep_points:
+            points.append(point)
+    trace = Trace(
+        np.array(values), np.array(residuals), np.array(steps), np.array(points) if keep_points else None
+    )
+    falls = monotone or not accelerated
+    return _result(objective, simple, point, size, tol, trace, falls)
+
+
+def proximal_newton(
+    objective: Smooth,
+    penalty: Any,
+    start: Any,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    keep_points: bool = False,
+) -> Composite:
+    """Minimise f + Ω by steps to the minimiser of the quadratic model of f plus Ω, damped until they descend.
+
+    Each model is minimised by `proximal_gradient`, the more exactly the nearer the end. Needs a Hessian.
+
+    References
+    ----------
+    Lee, Sun & Saunders (2014).
+    """
+    owner = "proximal_newton"
+    if objective.hessian is None:
+        raise refusal(owner, "objective", "one with a hessian", None)
+    simple, point = Simple(owner, penalty), _common(owner, start, tol, max_iter)
+    value = float(objective.value(point)) + simple.value(point)
+    scale = max(float(np.linalg.eigvalsh(objective.hessian(point))[-1]), 1e-300)
+    values, residuals = [value], [simple.residual(point, objective.gradient(point), scale)]
+    steps: list[float] = []
+    points = [point]
+    while residuals[-1] > tol and len(steps) < max_iter:
+        gradient, hessian = objective.gradient(point), np.asarray(objective.hessian(point), dtype=float)
+        scale = max(float(np.linalg.eigvalsh(hessian)[-1]), 1e-300)
+        # A little curvature keeps a singular model bounded; it fades with the residual.
+        hessian = hessian + min(1e-3 * scale, residuals[-1]) * np.eye(len(point))
+        target = _model_minimiser(simple, hessian, gradient, point, scale, 0.1 * min(residuals[-1], 1.0))
+        direction = target - point
+        promised = gradient @ direction + simple.value(target) - simple.value(point)
+        size, room = 1.0, 1e-14 * max(1.0, abs(value))
+        while size > 1e-12:
+            moved = point + size * direction
+            reached = float(objective.value(moved)) + simple.value(moved)
+            if reached <= value + 0.25 * size * promised + room:
+                break
+            size /= 2
+        else:
+            break
+        point, value = moved, reached
+        steps.append(size)
+        values.append(value)
+        residuals.append(simple.residual(point, objective.gradient(point), scale))
+        if keep_points:
+            points.append(point)
+    trace = Trace(
+        np.array(values), np.array(residuals), np.array(steps), np.array(points) if keep_points else None
+    )
+    return _result(objective, simple, point, 1 / scale, tol, trace, True)
+
+
+def _model_minimiser(
+    simple: Simple, hessian: Array, gradient: Array, point: Array, scale: float, tol: float
+) -> Array:
+    model = Smooth(
+        lambda x: float((x - point) @ (gradient + hessian @ (x - point) / 2)),
+        lambda x: gradient + hessian @ (x - point),
+        smoothness=1.01 * scale + float(np.diagonal(hessian).max()) * 1e-3,
+    )
+    found = proximal_gradient(
+        model, simple.penalty, point, restart=True, tol=min(0.1, tol**0.5) * tol, max_iter=5000
+    )
+    return found.point
+
+
+def _forward_backward(
+    objective: Smooth, simple: Simple, point: Array, size: float, search: bool
+) -> tuple[Array, float]:
+    gradient = objective.gradient(point)
+    height = float(objective.value(point)) if search else 0.0
+    while True:
+        moved = simple.proximal(point - size * gradient, size)
+        if not search:
+            return moved, size
+        change = moved - point
+        model = height + gradient @ change + change @ change / (2 * size)
+        if objective.value(moved) <= model + 1e-13 * max(1.0, abs(height)) or size < 1e-18:
+            return moved, size
+        size /= 2
+
+
+def _result(
+    objective: Smooth, simple: Simple, point: Array, size: float, tol: float, trace: Trace, falls: bool
+) -> Composite:
+    residual = simple.residual(point, objective.gradient(point), 1 / size)
+    value = float(objective.value(point)) + simple.value(point)
+    proofs = [
+        Certificate(
+            "Zero is in ∇f + ∂Ω, so the point is a minimiser.",
+            "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping",
+            residual,
+            "<=",
+            tol,
+            ("f and Ω are convex",),
+            SOURCE,
+        )
+    ]
+    if falls:
+        rise = float(np.max(np.diff(trace.values), initial=0.0))
+        room = 1e3 * float(np.finfo(float).eps) * float(np.abs(trace.values[[0, -1]]).max())
+        claim = "The objective never rises."
+        proofs.append(Certificate(claim, "largest rise", rise, "<=", 0.0, tolerance=room))
+    modulus = objective.strong_convexity or 0.0
+    bound = residual**2 / (2 * modulus) if modulus and not simple.is_set else np.inf
+    return Composite(
+        point, value, residual, bound, len(trace.step_sizes), residual <= tol, trace, Certificates(proofs)
+    )
+
+
+def _step(owner: str, objective: Smooth, step: Any) -> tuple[float, bool]:
+    known = objective.smoothness
+    if step == "backtracking":
+        return (4 / known if known else 1.0), True
+    if step == "1/L":
+        if not known:
+            raise refusal(owner, "step", "a number or 'backtracking' for an f without smoothness", step)
+        return 1 / known, False
+    if not real(above=0).contains(step):
+        words = f"a finite number above 0 or {one_of('1/L', 'backtracking').words}"
+        raise refusal(owner, "step", words, step)
+    return float(step), False
+
+
+def _common(owner: str, start: Any, tol: float, max_iter: int) -> Array:
+    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
+        raise refusal(owner, "start", "a vector of finite numbers", start)
+    if not real(at_least=0).contains(tol):
+        raise refusal(owner, "tol", "a finite number at least 0", tol)
+    if not integer(at_least=1).contains(max_iter):
+        raise refusal(owner, "max_iter", "an int at least 1", max_iter)
+    return np.array(start, dtype=float)

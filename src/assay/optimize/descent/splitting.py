@@ -1,0 +1,223 @@
+"""The alternating direction method of multipliers: two simple functions under a linear constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from assay.certificates import Certificate, Certificates
+from assay.optimize.descent.newton import newton
+from assay.optimize.descent.objective import Smooth
+from assay.parameters import array, boolean, integer, real, refusal
+from assay.penalties import ConvexSet
+from assay.solvers.least_squares.direct import Array
+
+Update: TypeAlias = "Callable[[Array, float], Array]"
+"""(v, ρ) ↦ argmin_x f(x) + (ρ/2)‖Ax − v‖²."""
+
+SOURCE = "Boyd and others (2011)"
+
+
+class Splitting(NamedTuple):
+    """Result of `admm`: both points, the multipliers of Ax + Bz = c, and the residuals of every iteration."""
+
+    point: Array
+    other: Array
+    multipliers: Array
+    penalty: float
+    n_iter: int
+    converged: bool
+    primal_residuals: Array
+    dual_residuals: Array
+    certificates: Certificates
+
+
+def admm(
+    first: Any,
+    second: Any,
+    start: Any,
+    *,
+    A: Any = None,
+    B: Any = None,
+    c: Any = None,
+    penalty: float = 1.0,
+    relaxation: float = 1.0,
+    adaptive: bool = False,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+) -> Splitting:
+    """Minimise f(x) + g(z) subject to Ax + Bz = c, by turns in x, in z and in the multipliers.
+
+    Parameters
+    ----------
+    first, second : Smooth, Penalty, ConvexSet or callable
+        f and g. A Smooth needs a Hessian; penalties and sets need a matrix of one times plus or minus the
+        identity; a callable (v, ρ) ↦ argmin f(x) + (ρ/2)‖Ax − v‖² serves any matrix.
+    start : array-like
+        z₀.
+    A, B : array-like, optional
+        The identity and minus the identity by default, so that x = z.
+    c : array-like, optional
+        Zero by default.
+    penalty : float, default=1.0
+        ρ > 0.
+    relaxation : float, default=1.0
+        Between 0 and 2; 1.5 to 1.8 is often faster.
+    adaptive : bool, default=False
+        Whether ρ is doubled or halved when one residual is ten times the other, in the first half of the
+        iterations only.
+    tol : float, default=1e-8
+        Stops when both residuals are at most tol · (√dimension + the size of what they compare).
+    max_iter : int, default=10000
+
+    Examples
+    --------
+    >>> from assay.penalties import L1
+    >>> from assay.solvers import admm, quadratic
+    >>> found = admm(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
+    >>> found.other.round(6), found.certificates.holds
+    (array([2., 0.]), True)
+
+    References
+    ----------
+    Boyd, Parikh, Chu, Peleato & Eckstein (2011), §3.
+    """
+    z, left, right, offset = _read(start, A, B, c)
+    _limits(penalty, relaxation, adaptive, tol, max_iter)
+    update_x, update_z = _update("first", first, left), _update("second", second, right)
+    rho, scaled = float(penalty), np.zeros(len(offset))
+    primal: list[float] = []
+    dual: list[float] = []
+    x, image = np.zeros(left.shape[1]), right @ z
+    converged = False
+    while len(primal) < max_iter and not converged:
+        x = np.asarray(update_x(offset - image - scaled, rho), dtype=float)
+        # Over-relaxation mixes the new Ax with the value that the last z asks for.
+        mixed = relaxation * (left @ x) + (1 - relaxation) * (offset - image)
+        z = np.asarray(update_z(offset - mixed - scaled, rho), dtype=float)
+        before, image = image, right @ z
+        scaled = scaled + mixed + image - offset
+        gap = left @ x + image - offset
+        drift = rho * (left.T @ (image - before))
+        primal.append(float(np.linalg.norm(gap)))
+        dual.append(float(np.linalg.norm(drift)))
+        sizes = [np.linalg.norm(v) for v in (left @ x, image, offset)]
+        enough = tol * (len(offset) ** 0.5 + float(max(sizes)))
+        slope = tol * (len(x) ** 0.5 + float(np.linalg.norm(rho * (left.T @ scaled))))
+        converged = primal[-1] <= enough and dual[-1] <= slope
+        if adaptive and not converged and len(primal) < max_iter // 2:
+            factor = 2.0 if primal[-1] > 10 * dual[-1] else 0.5 if dual[-1] > 10 * primal[-1] else 1.0
+            rho, scaled = rho * factor, scaled / factor
+    multipliers = rho * scaled
+    proofs = admm_certificates(first, second, x, z, multipliers, left, right, offset, tol)
+    return Splitting(x, z, multipliers, rho, len(primal), converged, np.array(primal), np.array(dual), proofs)
+
+
+def admm_certificates(
+    first: Any, second: Any, x: Array, z: Array, multipliers: Array, A: Any, B: Any, c: Any, tol: float
+) -> Certificates:
+    """Feasibility, and stationarity of both points where the functions can tell their subdifferential."""
+    left, right, offset = np.asarray(A, dtype=float), np.asarray(B, dtype=float), np.asarray(c, dtype=float)
+    size = 1 + max(float(np.linalg.norm(left @ x)), float(np.linalg.norm(right @ z)))
+    room = 100 * tol * len(offset) ** 0.5
+    gap = float(np.linalg.norm(left @ x + right @ z - offset))
+    claim = "The points satisfy Ax + Bz = c."
+    proofs = [Certificate(claim, "primal residual", gap, "<=", room * size, source=SOURCE)]
+    for name, function, point, matrix in (("x", first, x, left), ("z", second, z, right)):
+        slope = matrix.T @ multipliers
+        distance = _stationarity(function, point, slope)
+        if distance is None:
+            continue
+        proofs.append(
+            Certificate(
+                f"No change of {name} lowers the Lagrangian.",
+                f"stationarity in {name}",
+                distance,
+                "<=",
+                room * (1 + float(np.linalg.norm(slope))),
+                ("f and g are convex",),
+                SOURCE,
+            )
+        )
+    return Certificates(proofs)
+
+
+def _stationarity(function: Any, point: Array, slope: Array) -> float | None:
+    """Distance from zero to ∂f(x) + Aᵀy."""
+    if isinstance(function, Smooth):
+        return float(np.linalg.norm(function.gradient(point) + slope))
+    if isinstance(function, ConvexSet):
+        return float(np.linalg.norm(point - function.project(point - slope)))
+    if hasattr(function, "subgradient_distance"):
+        return float(np.linalg.norm(function.subgradient_distance(point, -slope)))
+    return None
+
+
+def _update(name: str, function: Any, matrix: Array) -> Update:
+    if isinstance(function, Smooth):
+        return _newton_update(name, function, matrix)
+    if isinstance(function, ConvexSet) or hasattr(function, "proximal"):
+        sign = float(matrix[0, 0])
+        if matrix.shape[0] != matrix.shape[1] or not np.array_equal(matrix, sign * np.eye(len(matrix))):
+            words = "a Smooth or a callable, unless its matrix is a multiple of the identity"
+            raise refusal("admm", name, words, function)
+        if isinstance(function, ConvexSet):
+            return lambda v, rho: function.project(v / sign)
+        return lambda v, rho: function.proximal(v / sign, 1 / (rho * sign**2))
+    if not callable(function):
+        raise refusal("admm", name, "a Smooth, a penalty, a ConvexSet or a callable", function)
+    update: Update = function
+    return update
+
+
+def _newton_update(name: str, function: Smooth, matrix: Array) -> Update:
+    if function.hessian is None:
+        raise refusal("admm", name, "a Smooth with a hessian, or a callable", function)
+    curvature = function.hessian
+    gram = matrix.T @ matrix
+    last = np.zeros(matrix.shape[1])
+
+    def update(v: Array, rho: float) -> Array:
+        nonlocal last
+        model = Smooth(
+            lambda x: float(function.value(x)) + rho / 2 * float(np.sum((matrix @ x - v) ** 2)),
+            lambda x: function.gradient(x) + rho * (matrix.T @ (matrix @ x - v)),
+            lambda x: curvature(x) + rho * gram,
+        )
+        last = newton(model, last, tol=1e-20, max_iter=50).point
+        return last
+
+    return update
+
+
+def _read(start: Any, A: Any, B: Any, c: Any) -> tuple[Array, Array, Array, Array]:
+    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
+        raise refusal("admm", "start", "a vector of finite numbers", start)
+    z = np.array(start, dtype=float)
+    matrix = array("", lambda values: values.ndim == 2 and values.size > 0)
+    for name, value in (("A", A), ("B", B)):
+        if value is not None and not matrix.contains(value):
+            raise refusal("admm", name, "None or a matrix of finite numbers", value)
+    right = -np.eye(len(z)) if B is None else np.asarray(B, dtype=float)
+    left = np.eye(len(right)) if A is None else np.asarray(A, dtype=float)
+    if right.shape[1] != len(z) or len(left) != len(right):
+        raise refusal("admm", "B", f"a matrix of {len(left)} rows and {len(z)} columns", right.shape)
+    m = len(right)
+    if c is not None and not array("", lambda values: values.shape == (m,)).contains(c):
+        raise refusal("admm", "c", f"None or a vector of {m} finite numbers", c)
+    return z, left, right, np.zeros(m) if c is None else np.asarray(c, dtype=float)
+
+
+def _limits(penalty: Any, relaxation: Any, adaptive: Any, tol: Any, max_iter: Any) -> None:
+    if not real(above=0).contains(penalty):
+        raise refusal("admm", "penalty", "a finite number above 0", penalty)
+    if not (real(above=0).contains(relaxation) and relaxation < 2):
+        raise refusal("admm", "relaxation", "a number above 0 and below 2", relaxation)
+    if not boolean.contains(adaptive):
+        raise refusal("admm", "adaptive", boolean.words, adaptive)
+    if not real(above=0).contains(tol):
+        raise refusal("admm", "tol", "a finite number above 0", tol)
+    if not integer(at_least=1).contains(max_iter):
+        raise refusal("admm", "max_iter", "an int at least 1", max_iter)

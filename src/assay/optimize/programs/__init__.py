@@ -1,0 +1,1 @@
+"""Convex programmes, their duals, linear programmes, hulls."""

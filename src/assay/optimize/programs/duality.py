@@ -1,0 +1,263 @@
+"""The dual of a convex problem: its values as lower bounds, Slater's condition, and a primal-dual solver."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from assay.certificates import Certificate, Certificates
+from assay.optimize.descent.newton import newton
+from assay.optimize.descent.objective import Smooth
+from assay.optimize.programs.dual_value import SOURCE, proved_bound
+from assay.optimize.programs.interior import interior_point
+from assay.optimize.programs.program import ConvexProgram
+from assay.parameters import integer, real, refusal
+from assay.penalties import KKTResiduals
+from assay.solvers.least_squares.direct import Array
+
+
+class Slater(NamedTuple):
+    """Result of `slater_point`: the point deepest inside the inequalities, found or shown not to exist.
+
+    `depth` is max_i gᵢ at `point`; below zero, Slater's condition holds. Otherwise the convex `multipliers`
+    prove that no point goes below `lower_bound` ≥ 0 (up to the tolerance).
+    """
+
+    holds: bool
+    point: Array
+    depth: float
+    lower_bound: float
+    multipliers: Array
+    equality_multipliers: Array
+    certificates: Certificates
+
+
+class ProgramSolution(NamedTuple):
+    """Result of `solve_program`."""
+
+    status: Literal["optimal", "infeasible", "unbounded", "not strictly feasible", "not converged"]
+    point: Array
+    multipliers: Array
+    equality_multipliers: Array
+    value: float
+    dual_value: float
+    gap: float
+    residuals: KKTResiduals
+    n_iter: int
+    certificates: Certificates
+
+
+def slater_point(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 100) -> Slater:
+    """Look for x with h(x) = 0 and g(x) < 0 by minimising max_i gᵢ.
+
+    References
+    ----------
+    Rudi & Şimşekli §3.1.3; Sangnier §1.4.5, theorem 38; Wei §1.2.2.
+    """
+    _limits("slater_point", tol, max_iter)
+    matrix, target = program.equality_system()
+    start = program.start + np.linalg.lstsq(matrix, target - matrix @ program.start, rcond=None)[0]
+    missing = float(np.max(np.abs(matrix @ start - target), initial=0.0))
+    if missing > 1e-9 * max(1.0, float(np.abs(target).max(initial=0.0))):
+        nu = target - matrix @ start  # orthogonal to the rows' range: Aᵀν = 0 and νᵀb > 0
+        proof = Certificate(
+            "The equalities contradict each other.",
+            "νᵀb with Aᵀν = 0",
+            float(nu @ target),
+            ">=",
+            1e-12,
+            source=SOURCE,
+        )
+        none = np.zeros(len(program.inequalities))
+        return Slater(False, start, np.inf, np.inf, none, nu, Certificates([proof]))
+    if not program.inequalities:
+        proof = _inside(-np.inf)
+        return Slater(
+            True, start, -np.inf, -np.inf, np.empty(0), np.zeros(len(target)), Certificates([proof])
+        )
+    lifted = [_lift(g) for g in program.inequalities]
+    height = Smooth(
+        lambda x: float(x[-1]),
+        lambda x: np.append(np.zeros(len(x) - 1), 1.0),
+        lambda x: np.zeros((len(x), len(x))),
+    )
+    top = float(np.max(program.constraint_values(start)[0]))
+    begin = np.append(start, top + max(1.0, abs(top)))
+    wide = np.column_stack([matrix, np.zeros(len(target))])
+    found = interior_point(
+        height, lifted, wide, begin, tol=tol, max_iter=max_iter, enough=lambda x: bool(x[-1] < -0.1)
+    )
+    point = found.point[:-1]
+    point = point + np.linalg.lstsq(matrix, target - matrix @ point, rcond=None)[0]
+    depth = float(np.max(program.constraint_values(point)[0]))
+    if depth < -tol:
+        proofs = Certificates([_inside(depth)])
+        return Slater(True, point, depth, -np.inf, found.multipliers, found.equality_multipliers, proofs)
+    return _no_strict_point(program, point, depth, found.multipliers, found.equality_multipliers, tol)
+
+
+def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 100) -> ProgramSolution:
+    """Solve a convex program by a primal-dual interior-point method, from a point of Slater's.
+
+    The four residuals of the optimality conditions and, where the dual can be evaluated, the gap are computed
+    from the answer alone. `tol` bounds them relative to the size of the objective and its gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import Quadratic
+    >>> from assay.solvers import ConvexProgram, solve_program
+    >>> disk = Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)
+    >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, 0.0], 4.0), [disk], start=[0.0, 0.0])
+    >>> found = solve_program(nearest)
+    >>> found.point.round(6), found.multipliers.round(6), found.certificates.holds
+    (array([1., 0.]), array([1.]), True)
+
+    References
+    ----------
+    Rudi & Şimşekli §3.1.4; Boyd & Vandenberghe (2004), §11.7.
+    """
+    if not program.convex:
+        raise refusal("solve_program", "program", "convex", program.convex)
+    slater = slater_point(program, tol=tol, max_iter=max_iter)
+    none = np.zeros(len(program.inequalities)), np.zeros(len(program.equalities))
+    if not slater.holds:
+        empty = slater.lower_bound > tol
+        status: Any = "infeasible" if empty else "not strictly feasible"
+        value = np.inf if empty else float(program.objective.value(slater.point))
+        residuals = program.kkt_residuals(slater.point, *none)
+        return ProgramSolution(
+            status, slater.point, *none, value, -np.inf, np.inf, residuals, 0, slater.certificates
+        )
+    matrix, _ = program.equality_system()
+    found = interior_point(
+        program.objective, program.inequalities, matrix, slater.point, tol=tol, max_iter=max_iter
+    )
+    mu, nu = found.multipliers, found.equality_multipliers
+    value = float(program.objective.value(found.point))
+    bound = proved_bound(program, mu, nu, found.point)
+    residuals = program.kkt_residuals(found.point, mu, nu)
+    proofs = program_certificates(program, found.point, mu, nu, tol)
+    status = "optimal" if found.converged and proofs.holds else "not converged"
+    if status != "optimal" and value < -1e8 * (1 + abs(float(program.objective.value(slater.point)))):
+        status, bound = "unbounded", -np.inf
+        proofs = Certificates([_feasible(program, found.point), _bottomless(value)])
+    return ProgramSolution(
+        status, found.point, mu, nu, value, bound, value - bound, residuals, found.n_iter, proofs
+    )
+
+
+def program_certificates(
+    program: ConvexProgram, x: Any, multipliers: Any = (), equality_multipliers: Any = (), tol: float = 1e-8
+) -> Certificates:
+    """The four conditions, and the gap where the dual is finite, as certificates of any triple (x, μ, ν)."""
+    mu, nu = program.read_multipliers(multipliers, equality_multipliers, signed=True)
+    point = np.asarray(x, dtype=float)
+    residuals = program.kkt_residuals(point, mu, nu)
+    slope = float(np.linalg.norm(program.objective.gradient(point)))
+    value = float(program.objective.value(point))
+    terms = zip([*mu, *nu], [*program.inequalities, *program.equalities], strict=True)
+    slope += sum(abs(w) * float(np.linalg.norm(f.gradient(point))) for w, f in terms)
+    room = 100 * tol
+    claims = {
+        "stationarity": ("The gradient of the Lagrangian is zero.", max(1.0, slope)),
+        "primal": ("Every constraint is satisfied.", max(1.0, float(np.abs(point).max()))),
+        "dual": ("No multiplier of an inequality is negative.", 1.0),
+        "complementarity": ("A positive multiplier has a tight constraint.", max(1.0, abs(value))),
+    }
+    convex = ("f and g are convex, h affine",)
+    proofs = [
+        Certificate(claim, f"{name} residual", getattr(residuals, name), "<=", room * size, convex, SOURCE)
+        for name, (claim, size) in claims.items()
+    ]
+    bound = proved_bound(program, np.maximum(mu, 0.0), nu, point)
+    if np.isfinite(bound):
+        proofs.append(
+            Certificate(
+                "The objective is within the gap of its minimum.",
+                "duality gap",
+                value - bound,
+                "<=",
+                room * max(1.0, abs(value)),
+                (*convex, "the point is feasible"),
+                SOURCE,
+            )
+        )
+    return Certificates(proofs)
+
+
+def _no_strict_point(
+    program: ConvexProgram, point: Array, depth: float, mu: Array, nu: Array, tol: float
+) -> Slater:
+    share = mu / max(float(mu.sum()), 1e-300)
+    scaled = nu / max(float(mu.sum()), 1e-300)
+    flat = Smooth(
+        lambda x: 0.0,
+        lambda x: np.zeros_like(x),
+        lambda x: np.zeros((len(x), len(x))),
+        0.0,
+        0.0,
+    )
+    mixture = ConvexProgram(flat, program.inequalities, program.equalities, start=point)
+    inner = mixture.at_multipliers(share, scaled)
+    # Convexity: no point within r of this one goes below the mixture minus r times its slope.
+    reach = 1 + float(np.linalg.norm(point))
+    candidates = [point, newton(inner, program.start, tol=1e-16).point]
+    slopes = [float(np.linalg.norm(inner.gradient(x))) for x in candidates]
+    bound = max(float(inner.value(x)) - reach * slope for x, slope in zip(candidates, slopes, strict=True))
+    least = [g.minimum for g in program.inequalities]
+    if not scaled.any() and all(value is not None for value in least):
+        bound = max(bound, sum(w * float(value or 0.0) for w, value in zip(share, least, strict=True)))
+    proof = Certificate(
+        "A convex combination of the constraints is nowhere clearly negative, so they are not all negative.",
+        "lower bound of max g near the point",
+        bound,
+        ">=",
+        -100 * tol,
+        ("g is convex, h affine", f"points within {reach:.3g} of the one found"),
+        SOURCE,
+    )
+    return Slater(False, point, depth, bound, share, scaled, Certificates([proof]))
+
+
+def _inside(depth: float) -> Certificate:
+    return Certificate(
+        "A point satisfies every inequality strictly, so strong duality holds.",
+        "largest constraint at the point",
+        depth,
+        "<=",
+        -1e-12,
+        ("f and g are convex, h affine",),
+        "Rudi & Şimşekli 3.1.3; Sangnier 1.4.5, theorem 38",
+    )
+
+
+def _feasible(program: ConvexProgram, point: Array) -> Certificate:
+    room = 1e-6 * max(1.0, float(np.abs(point).max()))
+    claim = "Every constraint is satisfied."
+    return Certificate(claim, "primal residual", program.violation(point), "<=", room, source=SOURCE)
+
+
+def _bottomless(value: float) -> Certificate:
+    claim = "The objective has fallen far below any other scale at a feasible point."
+    return Certificate(claim, "objective", value, "<=", -1e8, source=SOURCE)
+
+
+def _lift(g: Smooth) -> Smooth:
+    """g(x) − t as a function of (x, t)."""
+    if g.hessian is None:
+        raise refusal("slater_point", "program", "of constraints with hessians", None)
+    curvature = g.hessian
+    return Smooth(
+        lambda x: float(g.value(x[:-1]) - x[-1]),
+        lambda x: np.append(g.gradient(x[:-1]), -1.0),
+        lambda x: np.pad(curvature(x[:-1]), (0, 1)),
+    )
+
+
+def _limits(owner: str, tol: float, max_iter: int) -> None:
+    if not real(above=0).contains(tol):
+        raise refusal(owner, "tol", "a finite number above 0", tol)
+    if not integer(at_least=1).contains(max_iter):
+        raise refusal(owner, "max_iter", "an int at least 1", max_iter)

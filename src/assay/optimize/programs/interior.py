@@ -1,0 +1,187 @@
+"""An interior-point method for smooth convex constraints: Newton steps along the central path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from assay.optimize.descent.objective import Smooth
+from assay.parameters import refusal
+from assay.penalties import Quadratic
+from assay.solvers.least_squares.direct import Array
+
+GROWTH = 20.0
+"""Factor between two barrier weights."""
+
+FARTHEST = 1e12
+"""A point with a larger coordinate is on its way to infinity."""
+
+
+class Interior(NamedTuple):
+    """Result of `interior_point`."""
+
+    point: Array
+    multipliers: Array
+    equality_multipliers: Array
+    n_iter: int
+    converged: bool
+
+
+class _Centred(NamedTuple):
+    point: Array
+    n_iter: int
+    converged: bool
+
+
+def interior_point(
+    objective: Smooth,
+    inequalities: Sequence[Smooth],
+    matrix: Array,
+    start: Array,
+    *,
+    tol: float,
+    max_iter: int,
+    enough: Callable[[Array], bool] = lambda x: False,
+) -> Interior:
+    """Minimise t f − Σ log(−gᵢ) on Ax = b by Newton's method for rising t; the multipliers are −1/(t gᵢ).
+
+    The start is strictly inside the inequalities and on Ax = b. At the minimiser for a weight t the point and
+    its multipliers are feasible and m/t apart, so the path ends when m/t ≤ tol max(1, |f|), or as soon as a
+    point is `enough`. `max_iter` bounds the Newton steps for one weight.
+    """
+    if any(f.hessian is None for f in (objective, *inequalities)):
+        raise refusal("interior_point", "objective", "a function with a hessian, as the constraints", None)
+    x = np.array(start, dtype=float)
+    m = len(inequalities)
+    weight = m / max(1.0, abs(float(objective.value(x)))) if m else 1.0
+    # Steps in the null space of A keep Ax = b to the last digit, and a repeated equality does no harm.
+    free = linalg.null_space(matrix) if len(matrix) else np.eye(len(x))
+    n_iter = 0
+    while True:
+        found = _centre(objective, inequalities, free, x, weight, max_iter, enough)
+        x, n_iter = found.point, n_iter + found.n_iter
+        values = _values(inequalities, x)
+        mu, nu = _multipliers(objective, inequalities, matrix, x, -1 / (weight * values))
+        if enough(x):
+            return Interior(x, mu, nu, n_iter, True)
+        if m <= weight * tol * max(1.0, abs(float(objective.value(x)))) or not found.converged:
+            return Interior(x, mu, nu, n_iter, found.converged)
+        weight *= GROWTH
+
+
+def equality_quadratic(objective: Quadratic, A: Any, b: Any) -> tuple[Array, Array]:
+    """Minimise ½xᵀPx + aᵀx subject to Ax = b by its linear system: Px + a + Aᵀν = 0, Ax = b.
+
+    References
+    ----------
+    Rudi & Şimşekli §3.1.4.
+    """
+    matrix, target = np.atleast_2d(np.asarray(A, dtype=float)), np.atleast_1d(np.asarray(b, dtype=float))
+    d, m = len(objective.linear), len(target)
+    if matrix.shape != (m, d):
+        raise refusal("equality_quadratic", "A", f"a matrix of shape {(m, d)}", matrix.shape)
+    curved = np.zeros((d, d)) if objective.matrix is None else objective.matrix
+    system = np.block([[curved, matrix.T], [matrix, np.zeros((m, m))]])
+    side = np.concatenate([-objective.linear, target])
+    solution = np.linalg.lstsq(system, side, rcond=None)[0]
+    if np.linalg.norm(system @ solution - side) > 1e-8 * max(1.0, float(np.linalg.norm(side))):
+        raise refusal("equality_quadratic", "objective", "bounded below on a non-empty set Ax = b", objective)
+    return solution[:d], solution[d:]
+
+
+def _centre(
+    objective: Smooth,
+    inequalities: Sequence[Smooth],
+    free: Array,
+    x: Array,
+    weight: float,
+    max_iter: int,
+    enough: Callable[[Array], bool],
+) -> _Centred:
+    if free.shape[1] == 0:
+        return _Centred(x, 0, True)
+    height = _barrier(objective, inequalities, x, weight)
+    for iteration in range(max_iter):
+        gradient, curvature = _derivatives(objective, inequalities, x, weight)
+        direction = _newton_step(curvature, free, gradient)
+        # A problem without a minimum sends the step to infinity, where every digit is lost.
+        longest = 10 * (1 + float(np.linalg.norm(x)))
+        direction = direction * min(1.0, longest / max(float(np.linalg.norm(direction)), 1e-300))
+        decrement = -float(gradient @ direction)
+        if decrement / 2 <= 1e-9 or enough(x):  # the last step squares what is left
+            last = np.isfinite(_barrier(objective, inequalities, x + direction, weight))
+            return _Centred(x + direction if last and not enough(x) else x, iteration + 1, True)
+        room = 1e-14 * max(abs(height), abs(weight * float(objective.value(x))))
+        share = 1.0
+        while share > 1e-16:
+            moved = x + share * direction
+            reached = _barrier(objective, inequalities, moved, weight)
+            if reached <= height - 0.1 * share * decrement + room:
+                break
+            share /= 2
+        else:  # what is left to gain is below the rounding of the barrier
+            return _Centred(x, iteration, decrement <= 1e-4)
+        x, height = moved, reached
+        if float(np.abs(x).max()) > FARTHEST:
+            return _Centred(x, iteration, False)
+    return _Centred(x, max_iter, False)
+
+
+def _barrier(objective: Smooth, inequalities: Sequence[Smooth], x: Array, weight: float) -> float:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        values = _values(inequalities, x)
+        height = float(objective.value(x))
+    if not np.all(values < 0) or not np.isfinite(height):
+        return np.inf
+    return weight * height - float(np.sum(np.log(-values)))
+
+
+def _derivatives(
+    objective: Smooth, inequalities: Sequence[Smooth], x: Array, weight: float
+) -> tuple[Array, Array]:
+    assert objective.hessian is not None
+    gradient = weight * np.asarray(objective.gradient(x), dtype=float)
+    curvature = weight * np.asarray(objective.hessian(x), dtype=float)
+    for f in inequalities:
+        assert f.hessian is not None
+        inverse, slope = -1 / float(f.value(x)), np.asarray(f.gradient(x), dtype=float)
+        gradient = gradient + inverse * slope
+        curvature = curvature + inverse * f.hessian(x) + np.outer(inverse * slope, inverse * slope)
+    return gradient, curvature
+
+
+def _newton_step(curvature: Array, free: Array, gradient: Array) -> Array:
+    """Minimiser of the quadratic model in the free directions."""
+    reduced = free.T @ curvature @ free
+    # A direction in which neither the objective nor a barrier bends is given a little curvature.
+    size = float(np.abs(np.diagonal(reduced)).max())
+    reduced = reduced + 1e-13 * max(size, 1e-300) * np.eye(len(reduced))
+    return -free @ np.linalg.lstsq(reduced, free.T @ gradient, rcond=None)[0]
+
+
+def _multipliers(
+    objective: Smooth, inequalities: Sequence[Smooth], matrix: Array, x: Array, mu: Array
+) -> tuple[Array, Array]:
+    """The μ of the tight inequalities and the ν that bring the gradient of the Lagrangian nearest to zero.
+
+    A g of 1e-10 has lost most of its digits, and −1/(t g) with it; the gradients have not.
+    """
+    slope = np.array(objective.gradient(x), dtype=float)
+    jacobian = np.array([f.gradient(x) for f in inequalities]).reshape(len(mu), len(x))
+    tight = mu > 1e-6 * np.max(mu, initial=0.0)
+    for free in (tight, np.zeros(len(mu), dtype=bool)):
+        system = np.vstack([jacobian[free], matrix]).T
+        side = -(slope + jacobian[~free].T @ mu[~free])
+        found = np.linalg.lstsq(system, side, rcond=None)[0] if system.size else np.zeros(0)
+        refined, nu = mu.copy(), found[int(free.sum()) :]
+        refined[free] = found[: int(free.sum())]
+        if np.all(np.abs(refined - mu) <= 1e-2 * mu):
+            break
+    return refined, nu
+
+
+def _values(functions: Sequence[Smooth], x: Array) -> Array:
+    return np.array([float(f.value(x)) for f in functions])

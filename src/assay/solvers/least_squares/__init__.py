@@ -1,0 +1,1 @@
+"""Moments of a table and the solutions of least squares."""

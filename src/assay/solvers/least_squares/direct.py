@@ -1,0 +1,201 @@
+"""Least squares and ridge from moments, from a triangle, or from the rows themselves.
+
+Every function minimises Σ s_i ‖y_i − w·x_i‖² + α ‖w‖² over w, the table being centred beforehand when the
+model has an intercept. They differ in what they read (moments, triangle, rows) and so in cost and in lost
+digits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from assay.rows import Block, Rows
+from assay.solvers.least_squares.moments import EPSILON, Moments, augmented_rows
+
+Array = NDArray[np.float64]
+
+
+class Solution(NamedTuple):
+    """Coefficients of a linear least-squares problem.
+
+    Attributes
+    ----------
+    coef : array of shape (d, t)
+        Minimiser; of least norm where there are several.
+    rank : int
+        Number of directions that the table determines.
+    condition : float
+        Condition number of the table with columns of unit norm (of those that are determined); infinite
+        only for an empty table.
+    row_space : array of shape (d, rank) or None
+        Orthonormal directions that the table determines, when they are not all; None otherwise.
+    n_iter : int
+    converged : bool
+    """
+
+    coef: Array
+    rank: int
+    condition: float
+    row_space: Array | None = None
+    n_iter: int = 1
+    converged: bool = True
+
+
+CHOLESKY_RCOND = 1e-6
+"""Reciprocal condition of the scaled Gram matrix below which squaring costs too many digits."""
+
+
+def by_cholesky(moments: Moments, alpha: NDArray) -> Solution | None:
+    """Solve the normal equations (XᵀX + αI) w = Xᵀy by a Cholesky factorisation of size d.
+
+    Returns None when the equilibrated matrix is not safely positive definite.
+
+    Parameters
+    ----------
+    moments : Moments
+    alpha : array of shape (t,)
+        Penalty of each target, at least 0.
+    """
+    coef = np.empty_like(moments.xy)
+    worst = 1.0
+    for value in np.unique(alpha):
+        targets = alpha == value
+        diagonal = np.diagonal(moments.xx) + value
+        if not diagonal.size or diagonal.min() <= 0:
+            return None
+        scale = 1 / np.sqrt(diagonal)
+        matrix = moments.xx * scale * scale[:, None]
+        matrix.flat[:: matrix.shape[0] + 1] = 1.0
+        factor, info = linalg.lapack.dpotrf(matrix, lower=True, overwrite_a=False, clean=False)
+        if info != 0:
+            return None
+        norm = np.abs(matrix).sum(axis=0).max()
+        rcond, _ = linalg.lapack.dpocon(factor, norm, uplo="L")
+        if not rcond > CHOLESKY_RCOND:
+            return None
+        solution, _ = linalg.lapack.dpotrs(factor, scale[:, None] * moments.xy[:, targets], lower=True)
+        coef[:, targets] = scale[:, None] * solution
+        worst = min(worst, rcond)
+    d = coef.shape[0]
+    return Solution(coef, d, float(1 / np.sqrt(worst)))
+
+
+def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
+    """Solve from the triangle R of [X, y] (see `assay.solvers.triangle`): R₁₁ w = R₁₂ when α = 0.
+
+    The rank is decided with columns scaled to unit norm, so that units do not matter; in the directions that
+    X leaves free, w has no component.
+    """
+    d = n_features
+    rows = triangle[: min(d, triangle.shape[0]), :]
+    left, right = rows[:, :d], rows[:, d:]
+    coef = np.empty((d, right.shape[1]))
+    # √α I below R₁₁ is the augmented table of ridge.
+    plain = Solution(coef, d, 1.0)
+    for value in np.unique(alpha):
+        targets = alpha == value
+        if value > 0:
+            table = np.vstack([left, np.sqrt(value) * np.eye(d)])
+            target = np.vstack([right[:, targets], np.zeros((d, int(targets.sum())))])
+        else:
+            table, target = left, right[:, targets]
+        plain = minimum_norm(table, target)
+        coef[:, targets] = plain.coef
+    return plain._replace(coef=coef)
+
+
+def minimum_norm(table: Array, target: Array) -> Solution:
+    """Least-norm least-squares solution of a small dense table, by a singular value decomposition.
+
+    With at least as many rows as columns the rank is decided on columns of unit norm, so that the units of
+    the columns do not matter; a wide table is never of full rank and is taken as it is.
+    """
+    d = table.shape[1]
+    wide = d > table.shape[0]
+    norms = np.ones(d) if wide else np.linalg.norm(table, axis=0)
+    scale = np.where(norms > 0, norms, 1.0)
+    u, values, vt = np.linalg.svd(table / scale, full_matrices=False)
+    tolerance = 4 * EPSILON * max(*table.shape, 32) * (values[0] if values.size else 0.0)
+    rank = int(np.count_nonzero(values > tolerance))
+    scaled = vt[:rank].T @ ((u[:, :rank].T @ target) / values[:rank, None])
+    coef = scaled / scale[:, None]
+    row_space: Array | None = None
+    if wide:
+        row_space = vt[:rank].T
+    elif rank < d:
+        free = vt[rank:].T / scale[:, None]
+        row_space = np.linalg.qr(free, mode="complete")[0][:, d - rank :]
+        coef = row_space @ (row_space.T @ coef)
+    condition = float(values[0] / values[rank - 1]) if rank else np.inf
+    return Solution(coef, rank, condition, row_space)
+
+
+def by_dual(X: Array, y: Array, alpha: NDArray) -> Solution:
+    """Ridge in its dual form w = Xᵀ(XXᵀ + αI)⁻¹y, of size n: for tables with more columns than rows.
+
+    Needs α > 0. `X` and `y` are centred and multiplied by √s beforehand.
+    """
+    gram = X @ X.T
+    coef = np.empty((X.shape[1], y.shape[1]))
+    condition = 1.0
+    for value in np.unique(alpha):
+        targets = alpha == value
+        matrix = gram.copy()
+        matrix.flat[:: matrix.shape[0] + 1] += value
+        factor, info = linalg.lapack.dpotrf(matrix, lower=True, overwrite_a=False, clean=False)
+        if info != 0:  # α is below the rounding of XXᵀ: solve without squaring
+            table = np.vstack([X, np.sqrt(value) * np.eye(X.shape[1])]) if value > 0 else X
+            zeros = np.zeros((table.shape[0] - X.shape[0], int(targets.sum())))
+            coef[:, targets] = minimum_norm(table, np.vstack([y[:, targets], zeros])).coef
+            continue
+        rcond, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")
+        condition = max(condition, 1 / np.sqrt(max(rcond, EPSILON**2)))
+        dual, _ = linalg.lapack.dpotrs(factor, y[:, targets], lower=True)
+        coef[:, targets] = X.T @ dual
+    return Solution(coef, X.shape[1], float(condition))
+
+
+# QR factorisation of a table by blocks: one walk, each block reduced to a triangle, triangles merged.
+#
+# The triangle R of √s·[x − mean, y − mean] satisfies RᵀR = scatter, but comes without squaring: errors grow
+# with the condition number of the table and not with its square.
+
+
+def triangle(data: Rows, mean: NDArray) -> NDArray:
+    """Upper triangle R with RᵀR = Σ s ([x, y] − mean)([x, y] − mean)ᵀ, by one walk.
+
+    Parameters
+    ----------
+    data : Rows
+        With a target.
+    mean : array of shape (d + t,)
+        What is subtracted from the columns [x, y]; zeros for a model without intercept.
+    """
+    merged = data.reduce(block_triangle, mean, combine=merge_triangles)
+    if data.has_weight or merged.shape[0] < merged.shape[1]:
+        return _square(merged)
+    return merged
+
+
+def block_triangle(block: Block, mean: NDArray) -> NDArray:
+    """Triangle of one block."""
+    return _r_factor(augmented_rows(block, mean, ones=False))
+
+
+def merge_triangles(above: NDArray, below: NDArray) -> NDArray:
+    """Triangle of two triangles, one on top of the other."""
+    return _r_factor(np.vstack([above, below]))
+
+
+def _r_factor(table: NDArray) -> NDArray:
+    return np.asarray(np.linalg.qr(table, mode="r"))
+
+
+def _square(triangle: NDArray) -> NDArray:
+    """Complete a triangle of few rows with zeros."""
+    missing = triangle.shape[1] - triangle.shape[0]
+    return np.vstack([triangle, np.zeros((max(0, missing), triangle.shape[1]))])

@@ -1,0 +1,131 @@
+"""Iterations for least squares: gradient descent on the moments, conjugate gradients on the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.rows import Block, Rows
+from assay.solvers.least_squares.direct import Array, Solution
+from assay.solvers.least_squares.moments import Moments, require_finite
+
+Report = Callable[[Array, Array], bool]
+"""Told the coefficients and intercepts after each iteration; true asks the solver to stop."""
+
+
+def by_gradient_descent(
+    moments: Moments, alpha: NDArray, *, tol: float, max_iter: int, report: Report
+) -> tuple[Solution, list[float]]:
+    """Gradient descent from zero with the constant step 1/L, L = 2 (λ_max(XᵀX) + α)/n.
+
+    Stops when the gradient, relative to its first value, is at most `tol`. Also returns the trace of the
+    objective (1/n)(‖y − Xw‖² + α‖w‖²).
+    """
+    n = moments.weight
+    smoothness = 2 * (np.linalg.eigvalsh(moments.xx)[-1] + alpha.max(initial=0.0)) / n
+    coef = np.zeros_like(moments.xy)
+    trace: list[float] = []
+    start, converged, iteration = 0.0, False, 0
+    while iteration < max_iter:
+        iteration += 1
+        product = moments.xx @ coef + alpha * coef
+        gradient = 2 / n * (product - moments.xy)
+        norm = float(np.linalg.norm(gradient))
+        trace.append(float((moments.yy.sum() + np.sum(coef * (product - 2 * moments.xy))) / n))
+        start = start or norm
+        converged = norm <= tol * start
+        if converged or smoothness == 0:
+            converged = True
+            break
+        coef = coef - gradient / smoothness
+        if report(coef, moments.mean_y - moments.mean_x @ coef):
+            break
+    d = coef.shape[0]
+    # From zero, descent never leaves the row space: its limit is the minimum-norm solution.
+    return Solution(coef, d, np.nan, None, iteration, converged), trace
+
+
+class NormalProduct(NamedTuple):
+    """The two walks of conjugate gradients: Σ s x̃ x̃ᵀ v and Σ s x̃ ỹ with x̃ = x − mean."""
+
+    data: Rows
+    mean_x: Array
+    mean_y: Array
+
+    def __call__(self, direction: Array) -> Any:
+        """Xᵀ S X v for each column v of `direction`."""
+        return self.data.reduce(gram_times, self.mean_x, direction)
+
+    def target(self) -> Any:
+        """Xᵀ S y."""
+        return self.data.reduce(cross_target, self.mean_x, self.mean_y)
+
+
+def gram_times(block: Block, mean: Array, direction: Array) -> Any:
+    """Σ s (x − mean)(x − mean)ᵀ v over one block, without forming the centred rows."""
+    projected = np.asarray(block.X @ direction) - mean @ direction
+    return _adjoint(block, mean, projected)
+
+
+def cross_target(block: Block, mean: Array, mean_y: Array) -> Any:
+    """Σ s (x − mean)(y − mean_y) over one block."""
+    assert block.y is not None
+    return _adjoint(block, mean, block.y.reshape(block.X.shape[0], -1) - mean_y)
+
+
+def _adjoint(block: Block, mean: Array, values: Array) -> Any:
+    if block.weight is not None:
+        values = values * block.weight[:, None]
+    return np.asarray(block.X.T @ values) - np.outer(mean, values.sum(axis=0))
+
+
+def column_sums(block: Block) -> tuple[float, Array, Array]:
+    """Σ s, Σ s x and Σ s y over one block."""
+    n = block.X.shape[0]
+    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    assert block.y is not None
+    sums = np.asarray(block.X.T @ weight, dtype=np.float64)
+    return float(weight.sum()), sums, weight @ block.y.reshape(n, -1)
+
+
+def by_conjugate_gradient(
+    data: Rows, alpha: NDArray, *, center: bool, tol: float, max_iter: int, report: Report
+) -> tuple[Solution, Array, Array]:
+    """Conjugate gradients on (XᵀX + αI) w = Xᵀy, two products with X a step and no d × d matrix.
+
+    Stops when the residual of the normal equations, relative to Xᵀy, is at most `tol`. Also returns the
+    means that were subtracted.
+    """
+    total, sums_x, sums_y = data.reduce(column_sums)
+    require_finite(np.concatenate([sums_x, sums_y]), data)
+    mean_x = sums_x / total if center else np.zeros_like(sums_x)
+    mean_y = sums_y / total if center else np.zeros_like(sums_y)
+    product = NormalProduct(data, mean_x, mean_y)
+    residual = product.target()
+    coef = np.zeros_like(residual)
+    direction = residual.copy()
+    squared = np.sum(residual**2, axis=0)
+    goal = tol**2 * squared
+    iteration, converged = 0, bool(np.all(squared <= goal))
+    while not converged and iteration < max_iter:
+        iteration += 1
+        image = product(direction) + alpha * direction
+        curvature = np.sum(direction * image, axis=0)
+        step = np.divide(squared, curvature, out=np.zeros_like(squared), where=curvature > 0)
+        coef = coef + step * direction
+        residual = residual - step * image
+        previous, squared = squared, np.sum(residual**2, axis=0)
+        converged = bool(np.all(squared <= goal))
+        ratio = np.divide(squared, previous, out=np.zeros_like(squared), where=previous > 0)
+        direction = residual + ratio * direction
+        if report(coef, mean_y - mean_x @ coef):
+            break
+    d = coef.shape[0]
+    return (
+        Solution(coef, d, np.nan, None, max(iteration, 1), converged),
+        mean_x,
+        mean_y,
+    )

@@ -1,0 +1,1 @@
+"""Risks of losses that are piecewise linear or quadratic."""

@@ -1,0 +1,186 @@
+"""The rows of a loss with corners: their state inside the box, the duality gap, and the exact last step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from assay.rows import Block, Rows
+from assay.solvers.least_squares.direct import Array
+from assay.solvers.piecewise.tilted import Frame, Tilt, design, pulled, scores, sides
+
+LARGEST_FACE = 2000
+"""Unknowns up to which the last step solves for the rows in the corners exactly."""
+
+
+class State(NamedTuple):
+    """Numbers kept for each row (n, m): bounds, offsets, positions, moves, second-order terms."""
+
+    upper: Array
+    lower: Array
+    residual: Array
+    nu: Array
+    p: Array
+    q: Array
+    d_nu: Array
+    d_p: Array
+    d_q: Array
+    c_p: Array
+    c_q: Array
+
+
+def begin_rows(block: Block, tilt: Tilt, upper: Array, lower: Array, residual: Array) -> tuple[float, float]:
+    """Write the bounds and the targets of one block; total slopes and slopes times target."""
+    target, up, low = sides(block, tilt)
+    if upper.shape[1] == 1:
+        upper[:, 0], lower[:, 0], residual[:, 0] = up, low, target
+    else:
+        upper[:, 0], lower[:, 1] = up, low
+        residual[:, 0], residual[:, 1] = target - tilt.epsilon, target + tilt.epsilon
+    return float((up + low).sum()), float((up + low) @ target)
+
+
+def pull_step(block: Block, frame: Frame, nu: Array) -> Array:
+    """Aᵀν of one block."""
+    return pulled(block, frame, nu.sum(axis=1))
+
+
+def slacks(state: State) -> tuple[Array, Array, Array, Array]:
+    """The slacks u − ν and l + ν, β and 1/(p/(u − ν) + q/(l + ν)); rows that weigh nothing stand still."""
+    beta = state.upper + state.lower
+    dead = beta == 0
+    above = np.where(dead, 1.0, state.upper - state.nu)
+    under = np.where(dead, 1.0, state.lower + state.nu)
+    inverse = np.where(dead, 0.0, 1 / (state.p / above + state.q / under))
+    return above, under, beta, inverse
+
+
+def objective_of(states: list[State], penalty: Array, point: Array) -> float:
+    """The penalised risk at a point, from the states of the blocks."""
+    total = float(penalty @ point**2) / 2
+    for state in states:
+        total += float(np.sum(_value(state)))
+    return total
+
+
+def _value(state: State) -> Array:
+    return state.upper * np.maximum(state.residual, 0) + state.lower * np.maximum(-state.residual, 0)
+
+
+def gap_of(states: list[State], penalty: Array, point: Array, pull: Array) -> float:
+    """Σ (ℓ(r) − νr), no term of which is negative, and what Pθ − Aᵀν adds."""
+    total = sum(float(np.sum(_value(state) - state.nu * state.residual)) for state in states)
+    for edges in states[1:]:
+        pull = pull + edges.nu[:, 0]
+    left = penalty * point - pull
+    held = penalty > 0
+    total += float(np.sum(left[held] ** 2 / penalty[held])) / 2
+    return total + abs(float(left[~held] @ point[~held]))
+
+
+def onto_face(
+    data: Rows, frame: Frame, states: list[State], penalty: Array, point: Array, unit: float
+) -> tuple[Array, Array]:
+    """Solve for the rows in the corners exactly, when that closes the gap further.
+
+    Rows strictly inside their box have residual zero, the others are at a bound: a linear system in θ and the
+    inside ν. `unit` is the size of residuals, to compare them with slacks.
+    """
+    nu = states[0].nu
+    room = 1e-13 * objective_of(states, penalty, point)
+    before = gap_of(states, penalty, point, data.reduce(pull_step, frame, rowwise=(nu,)))
+    places = [_places(state, unit) for state in states]
+    found = _solve_face(data, frame, states, penalty, point, places)
+    if found is None:
+        return point, nu
+    there, moved = found
+    inside = all(
+        bool(np.all((state.nu <= state.upper * (1 + 1e-9)) & (state.nu >= -state.lower * (1 + 1e-9))))
+        for state in moved
+    )
+    after = gap_of(moved, penalty, there, data.reduce(pull_step, frame, rowwise=(moved[0].nu,)))
+    if inside and abs(after) <= before + room:
+        return there, np.clip(moved[0].nu, -states[0].lower, states[0].upper)
+    return point, nu
+
+
+def _places(state: State, unit: float) -> NDArray:
+    """1 for rows at their upper bound, −1 at their lower, 0 in the corner, by the lesser of r and slack."""
+    beta = state.upper + state.lower
+    scale = np.where(beta > 0, beta, 1.0)
+    above, under = (state.upper - state.nu) / scale, (state.lower + state.nu) / scale
+    corner = (state.p / unit < above) & (state.q / unit < under) & (beta > 0)
+    return np.where(corner, 0, np.where(state.residual > 0, 1, -1))
+
+
+def _solve_face(
+    data: Rows, frame: Frame, states: list[State], penalty: Array, point: Array, places: list[NDArray]
+) -> tuple[Array, list[State]] | None:
+    """θ and states for which the rows are where `places` says; None when there are too many in corners."""
+    nu = [
+        np.where(place > 0, state.upper, np.where(place < 0, -state.lower, 0.0))
+        for state, place in zip(states, places, strict=True)
+    ]
+    rows, k = states[0], len(point)
+    which = np.flatnonzero((places[0] == 0).any(axis=1))
+    edge = np.flatnonzero(places[1][:, 0] == 0) if len(states) > 1 else np.empty(0, dtype=np.intp)
+    size, n_rows = k + len(which) + len(edge), len(which)
+    if size > LARGEST_FACE:
+        return None
+    corner = np.zeros((n_rows + len(edge), k))
+    corner[:n_rows] = _rows_of(data, frame, which)
+    corner[n_rows + np.arange(len(edge)), edge] = 1.0
+    column = (places[0][which] == 0).argmax(axis=1)
+    system, right = np.zeros((size, size)), np.zeros(size)
+    system[:k, :k] = np.diag(penalty)
+    system[:k, k:], system[k:, :k] = -corner.T, corner
+    right[:k] = data.reduce(pull_step, frame, rowwise=(nu[0],))
+    right[:k] += nu[1][:, 0] if len(states) > 1 else 0.0
+    right[k : k + n_rows] = rows.residual[which, column] + corner[:n_rows] @ point
+    found = _solve_scaled(system, right)
+    if found is None:
+        return None
+    nu[0][which, column] = found[k : k + n_rows]
+    if len(states) > 1:
+        nu[1][edge, 0] = found[k + n_rows :]
+    return found[:k], _at(data, frame, states, nu, found[:k] - point)
+
+
+def _rows_of(data: Rows, frame: Frame, which: NDArray) -> Array:
+    """The rows of these numbers in the coordinates of the frame."""
+    if not len(which):
+        return np.empty((0, len(frame.shift) + frame.intercept))
+    rows = design(Block(data.take(which), None, None, 0), frame)
+    rows[:, : len(frame.scale)] /= frame.scale
+    return rows
+
+
+def _solve_scaled(system: Array, right: Array) -> Array | None:
+    """Least-norm solution of a small square system whose rows and columns are of any size."""
+    size = np.sqrt(np.maximum(np.abs(system).max(axis=1), np.abs(system).max(axis=0)))
+    size = np.where(size > 0, size, 1.0)
+    try:
+        found, *_ = linalg.lstsq(system / np.outer(size, size), right / size, cond=1e-13)
+    except linalg.LinAlgError:
+        return None
+    found = found / size
+    return found if np.isfinite(found).all() else None
+
+
+def _at(data: Rows, frame: Frame, states: list[State], nu: list[Array], move: Array) -> list[State]:
+    """Copies of the states with other ν, and residuals after θ has moved."""
+    shifted = states[0].residual.copy()
+    data.reduce(residual_step, frame, move, rowwise=(shifted,))
+    moved = [states[0]._replace(residual=shifted, nu=nu[0])]
+    if len(states) > 1:
+        moved.append(states[1]._replace(residual=states[1].residual - move[:, None], nu=nu[1]))
+    return moved
+
+
+def residual_step(block: Block, frame: Frame, move: Array, residual: Array) -> float:
+    """Residuals of one block after θ has moved."""
+    residual -= scores(block, frame, move)[:, None]
+    return 0.0

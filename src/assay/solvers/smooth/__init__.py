@@ -1,0 +1,1 @@
+"""Penalised risks of smooth losses, by walks over the rows."""

@@ -1,0 +1,365 @@
+"""Minimise a smooth penalised risk in a linear score: the way with the fewest walks over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from assay.rows import Block, MemoryRows
+from assay.solvers.smooth.quasi_newton import quasi_newton
+from assay.solvers.smooth.row_risk import Array, Measured, RowRisk, Split, shifted_columns
+
+LARGEST_HESSIAN = 1024
+"""Parameters up to which "auto" takes Newton steps."""
+
+LARGEST_FACTOR = 4096
+"""Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
+
+MANY_ROWS = 100_000
+SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
+
+COARSE = 1e-2
+"""Decrement at which a part of the rows has told what it knows of the minimum."""
+
+EPSILON = float(np.finfo(float).eps)
+
+Report = Callable[[Array], bool]
+Inverse = Callable[[Array], Array]
+
+
+class SmoothFit(NamedTuple):
+    """A minimiser of a `RowRisk`.
+
+    Attributes
+    ----------
+    point : array of shape (p, k)
+    found : Measured
+        At the point; with the Hessian where the solver formed it.
+    split : Split or None
+        Slopes by groups of rows, of some point on the way.
+    decrement : float
+        √(gᵀH⁻¹g), with an approximation of H where there is none.
+    n_iter : int
+    converged : bool
+    values : list of float
+        Objective of every accepted point.
+    rank : int
+        Of the Hessian; the number of parameters where it was not formed.
+    solver : str
+    """
+
+    point: Array
+    found: Measured
+    split: Split | None
+    decrement: float
+    n_iter: int
+    converged: bool
+    values: list[float]
+    rank: int
+    solver: str
+
+
+def fit_smooth(
+    risk: RowRisk,
+    start: Array,
+    *,
+    solver: str = "auto",
+    tol: float,
+    max_iter: int,
+    report: Report = lambda point: False,
+) -> SmoothFit:
+    """Minimise a `RowRisk` from a start.
+
+    Parameters
+    ----------
+    risk : RowRisk
+    start : array of shape (p, k)
+    solver : {"auto", "newton", "quasi_newton", "gradient_descent"}
+        "newton" walks with the Hessian; "quasi_newton" walks with the gradient only, guided by the Hessian of
+        a part of the rows. "auto" takes the second for many parameters, or many rows in memory.
+        "gradient_descent" is the plain method, for its trace.
+    tol : float
+        Bound of the decrement √(gᵀH⁻¹g), the distance to the minimum in the norm of the Hessian; not below
+        what the precision of the table can tell.
+    max_iter : int
+    report : callable
+        Told the point after each iteration; true asks to stop.
+    """
+    tol = max(tol, 10 * risk.rounding)
+    p, k = risk.shape
+    if solver == "auto":
+        long = isinstance(risk.data, MemoryRows) and risk.data.shape[0] >= max(
+            MANY_ROWS, 4 * ROWS_PER_COLUMN * p
+        )
+        solver = "quasi_newton" if p * k > LARGEST_HESSIAN or (long and k == 1) else "newton"
+    if solver == "gradient_descent":
+        return descent_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+    if solver == "newton":
+        return newton_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+    return guided_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+
+
+def newton_steps(
+    risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
+) -> SmoothFit:
+    """Damped Newton steps, a walk each: the Hessian comes with the value that the line search asks for."""
+    point, split = start, bool(risk.alpha.all())
+    found = risk.measure(point, hessian=True, split=split)
+    direction, decrement, rank = newton_direction(risk, found)
+    values, n_iter, size = [found.value], 0, 1.0
+    while decrement > tol and n_iter < max_iter:
+        trial = point + size * direction
+        there = risk.measure(trial, hessian=True, split=split)
+        room = 8 * risk.rounding * abs(found.value)
+        if not there.value <= found.value - size * decrement**2 / 4 + room:
+            size /= 2
+            if size < 1e-12:
+                break
+            continue
+        before, point, found, size = decrement, trial, there, 1.0
+        direction, decrement, rank = newton_direction(risk, found)
+        values.append(found.value)
+        n_iter += 1
+        stalled = decrement > 0.5 * before and decrement**2 <= room
+        if report(point) or stalled:
+            break
+    # Where the next decrease is below the rounding of the value, there is nothing left to gain.
+    done = decrement <= tol or decrement**2 <= 32 * risk.rounding * abs(found.value)
+    return SmoothFit(point, found, found.split, decrement, n_iter, done, values, rank, "newton")
+
+
+def newton_direction(risk: RowRisk, found: Measured) -> tuple[Array, float, int]:
+    """−H⁻¹g, √(gᵀH⁻¹g) and the rank of H, after scaling its diagonal to one.
+
+    Directions of no curvature (columns that repeat each other) are left alone.
+    """
+    hessian, gradient = found.hessian, found.gradient
+    assert hessian is not None
+    inverse = inverse_scale(risk, hessian)
+    scaled = hessian * inverse[:, None] * inverse
+    flat = gradient.T.reshape(-1) * inverse
+    size = flat.shape[0]
+    rank = size
+    try:
+        if not inverse.all():
+            raise linalg.LinAlgError
+        factor = linalg.cholesky(scaled, lower=True, check_finite=False)
+        if np.diagonal(factor).min() ** 2 < size * 4 * EPSILON:
+            raise linalg.LinAlgError
+        half = linalg.solve_triangular(factor, flat, lower=True, check_finite=False)
+        step = linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
+        decrement = float(np.linalg.norm(half))
+    except linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(scaled)
+        kept = values > size * 4 * EPSILON * values[-1]
+        rank = int(np.count_nonzero(kept))
+        coordinates = vectors[:, kept].T @ flat
+        step = vectors[:, kept] @ (coordinates / values[kept])
+        decrement = float(np.sqrt(np.sum(coordinates**2 / values[kept])))
+    p, k = risk.shape
+    return -(step * inverse).reshape(k, p).T, decrement, rank
+
+
+def descent_steps(
+    risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
+) -> SmoothFit:
+    """Gradient descent with the step 1/L, L doubled until the descent lemma holds.
+
+    Stops when the gradient norm is at most `tol` times its norm at the start.
+    """
+    point = start
+    found = risk.measure(point, split=True)
+    first = size = float(np.linalg.norm(found.gradient))
+    lipschitz, values, n_iter = 0.05, [found.value], 0
+    while size > tol * first and n_iter < max_iter:
+        trial = point - found.gradient / lipschitz
+        there = risk.measure(trial, split=True)
+        room = 8 * risk.rounding * abs(found.value)
+        if not there.value <= found.value - size**2 / (2 * lipschitz) + room:
+            if lipschitz > 1e300:
+                break
+            lipschitz *= 2
+            continue
+        point, found = trial, there
+        size = float(np.linalg.norm(found.gradient))
+        values.append(found.value)
+        n_iter += 1
+        if report(point):
+            break
+    done = size <= tol * first
+    return SmoothFit(point, found, found.split, size, n_iter, done, values, point.size, "gradient_descent")
+
+
+def guided_steps(
+    risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
+) -> SmoothFit:
+    """Quasi-Newton steps over all rows, started and guided by what a part of them says."""
+    sample = sampled(risk)
+    point, inverse = guide(risk, sample, start, max_iter=max_iter)
+    first = risk.measure(point)
+    split = repairing_slopes(risk, sample, point)
+    last = first
+
+    def evaluate(point: Array) -> tuple[float, Array]:
+        nonlocal last
+        last = risk.measure(point)
+        return last.value, last.gradient
+
+    steps = quasi_newton(
+        evaluate,
+        point,
+        inverse,
+        tol=tol,
+        max_iter=max_iter,
+        first=(first.value, first.gradient),
+        rounding=risk.rounding,
+        report=report,
+    )
+    if steps.value != last.value:  # the last walk was of a step not taken
+        last = risk.measure(steps.point)
+    point = steps.point
+    if risk.loss.symmetric:  # the common shift of the scores, which no value depends on
+        point[risk.free] -= point[risk.free].mean(axis=1, keepdims=True)
+    done = steps.converged or steps.decrement**2 <= 32 * risk.rounding * abs(steps.value)
+    return SmoothFit(
+        point,
+        last,
+        split,
+        steps.decrement,
+        steps.n_iter,
+        done,
+        steps.values,
+        steps.point.size,
+        "quasi_newton",
+    )
+
+
+def repairing_slopes(risk: RowRisk, sample: RowRisk, point: Array) -> Split | None:
+    """Slopes by groups of rows, for the duality gap of a penalised risk.
+
+    Those of a part of the rows will do, with slope 0 for the others, where slope 0 costs nothing.
+    """
+    if not risk.alpha.all() or risk.loss.n_groups == 0:
+        return None
+    if risk.loss.rests_at_zero and risk.data.has_weight == sample.data.has_weight:
+        split = sample.measure(point, split=True).split
+        if split is not None and np.all(np.abs(split.total).max(axis=1) > 0):
+            return split
+    return risk.measure(point, split=True).split
+
+
+def guide(risk: RowRisk, sample: RowRisk, start: Array, *, max_iter: int) -> tuple[Array, Inverse]:
+    """A start, and an approximate inverse Hessian, from a part of the rows.
+
+    One score: Newton steps on the part, and its Hessian. Several: the Hessian of each score is taken as its
+    mean curvature times the Gram matrix of the part. Rows elsewhere than in memory are those that come first,
+    which guide but, being perhaps of one kind, do not move the start.
+    """
+    p, k = risk.shape
+    in_memory = isinstance(risk.data, MemoryRows)
+    if k == 1 and p <= LARGEST_FACTOR:
+        if in_memory:
+            first = newton_steps(sample, start, tol=COARSE, max_iter=max_iter)
+            return first.point, inverse_of(risk, first.found.hessian)
+        return start, inverse_of(risk, sample.measure(start, hessian=True).hessian)
+    geometry = columns_geometry(sample)
+    inverse = product_inverse(risk, geometry, sample.mean_curvature(start))
+    if in_memory:
+        start = quasi_newton(sample.gradient, start, inverse, tol=COARSE, max_iter=50).point
+        inverse = product_inverse(risk, geometry, sample.mean_curvature(start))
+    return start, inverse
+
+
+def sampled(risk: RowRisk) -> RowRisk:
+    """The same risk on rows taken at equal distances, or on the first ones of a source out of memory."""
+    data = risk.data
+    n, p = data.shape[0], risk.shape[0]
+    count = min(n, max(int(SAMPLE_SHARE * n), ROWS_PER_COLUMN * min(p, LARGEST_FACTOR), 2000))
+    if isinstance(data, MemoryRows):
+        every = max(1, n // count)
+        X = data.X[::every] if data.is_sparse else np.ascontiguousarray(data.X[::every])
+        y, weight = data.y, data.weight
+        part = MemoryRows(X, None if y is None else y[::every], None if weight is None else weight[::every])
+    else:
+        block = data.head(count, whole_block)
+        part = MemoryRows(block.X, block.y, block.weight)
+    if part.weight is not None and not part.weight.any():
+        part = MemoryRows(part.X, part.y)
+    return RowRisk(
+        part,
+        risk.loss,
+        risk.alpha,
+        fit_intercept=risk.fit_intercept,
+        has_offset=risk.has_offset,
+        center=risk.inner,
+        class_weight=risk.class_weight,
+    )
+
+
+def whole_block(block: Block) -> Block:
+    """The block itself."""
+    return block
+
+
+def columns_geometry(sample: RowRisk) -> tuple[Array, Array | None]:
+    """Eigenvalues and eigenvectors of the mean of a aᵀ over the rows; its diagonal for very many columns."""
+    p = sample.shape[0]
+    if p > LARGEST_FACTOR:
+        return sample.data.reduce(mean_squares, sample.center, sample.fit_intercept) / sample.data.shape[
+            0
+        ], None
+    gram = sample.data.reduce(plain_gram, sample.center, sample.fit_intercept) / sample.data.shape[0]
+    return np.linalg.eigh(gram)
+
+
+def plain_gram(block: Block, center: Array, fit_intercept: bool) -> Array:
+    """Σ a aᵀ over the rows a = [x − center, 1] of one block."""
+    columns = shifted_columns(block, center, fit_intercept)
+    return np.asarray(columns.T @ columns)
+
+
+def mean_squares(block: Block, center: Array, fit_intercept: bool) -> Array:
+    """Σ a² of each column of one block; a sparse block is not shifted."""
+    if block.is_sparse:
+        squares = np.asarray(block.X.multiply(block.X).sum(axis=0), dtype=np.float64).ravel()
+        return np.append(squares, np.full(int(fit_intercept), float(block.X.shape[0])))
+    columns = shifted_columns(block, center, fit_intercept)
+    return np.asarray(np.einsum("ij,ij->j", columns, columns))
+
+
+def product_inverse(risk: RowRisk, geometry: tuple[Array, Array | None], curvature: Array) -> Inverse:
+    """The inverse of c_j V diag(λ) Vᵀ + ridge for each score j of mean curvature c_j."""
+    values, vectors = geometry
+    spectrum = np.maximum(values, values.max(initial=0.0) * 1e-9)[:, None] * curvature
+    level = risk.ridge if vectors is None else np.full((1, 1), float(risk.alpha.mean()))
+    scale = 1 / np.maximum(spectrum + level, np.finfo(float).tiny)
+    if vectors is None:
+        return lambda gradient: gradient * scale
+    return lambda gradient: vectors @ ((vectors.T @ gradient) * scale)
+
+
+def inverse_scale(risk: RowRisk, hessian: Array) -> Array:
+    """1/√H_jj, and 0 for a column that is constant up to the rounding of its shift."""
+    diagonal = np.maximum(np.diagonal(hessian), 0.0)
+    noise = np.append(8 * EPSILON * np.abs(risk.center), np.zeros(int(risk.fit_intercept)))
+    floor = np.tile(np.square(noise), risk.shape[1]) * diagonal.max(initial=0.0) + np.finfo(float).tiny * 1e8
+    return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > floor)
+
+
+def inverse_of(risk: RowRisk, hessian: Array | None) -> Inverse:
+    """Solve with a positive definite matrix, whose diagonal is raised a little if it is singular."""
+    assert hessian is not None
+    scale = inverse_scale(risk, hessian)[:, None]
+    scaled = hessian * scale * scale.T
+    scaled[np.diag_indices_from(scaled)] = 1.0
+    lift = 0.0
+    while True:
+        try:
+            factor = linalg.cho_factor(scaled + lift * np.eye(len(scaled)), check_finite=False)
+            break
+        except linalg.LinAlgError:
+            lift = max(10 * lift, 1e-10)
+    return lambda gradient: linalg.cho_solve(factor, gradient * scale, check_finite=False) * scale

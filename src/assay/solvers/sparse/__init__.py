@@ -1,0 +1,1 @@
+"""Paths of sparse solutions by coordinate descent on working sets."""

@@ -1,0 +1,314 @@
+"""Lasso and elastic net along a path: working sets, batched checks, gap-safe screening, warm starts.
+
+Each strength is solved on a working set of columns. Several strengths in a row are then checked on all
+columns by one walk over the table (a matrix product in place of as many matrix-vector products). The columns
+that violate a condition enter the working set and the strengths that failed are solved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.solvers.sparse.design import Array, Design, SparseDesign
+from assay.solvers.sparse.loops import ELASTIC_NET, distance_to_stationarity
+from assay.solvers.sparse.subproblem import Point, Profile, Subproblem
+
+LARGEST_BATCH = 8
+FEWEST_NEWCOMERS = 100
+CAUTION = 0.1
+INNER_SHARE = 0.3
+"""Share of the tolerance that the working set may use up."""
+
+ROUNDED_OFF = 1e-6
+"""Share of the tolerance below which a better solution on the working set no longer helps: rounding rules."""
+
+Watch = Callable[[Array, float], bool]
+
+
+class Solved(NamedTuple):
+    """One strength: support, coefficients there, intercept, absolute gap, mean loss, epochs, success."""
+
+    which: NDArray
+    coef: Array
+    intercept: float
+    gap: float
+    loss: float
+    n_iter: int
+    converged: bool
+
+
+class Walked(NamedTuple):
+    """A path: the strengths in order, the correlations at the last one, the objective after each epoch."""
+
+    solved: list[Solved]
+    corr: Array
+    trace: Array
+
+
+def scaled(unit: Profile, strength: float) -> Profile:
+    """The penalty at a strength; what is excluded stays so at strength 0."""
+    excluded = np.isinf(unit.slope)
+    slope = np.where(excluded, 0.0, unit.slope) * strength
+    slope[excluded] = np.inf
+    return unit._replace(slope=slope, curvature=unit.curvature * strength)
+
+
+def predicted(coef: Array, before: Array, step: float) -> Array:
+    """Go on along the line of two solutions, as far as signs allow; zeros stay."""
+    moving = (coef != 0) & (before != 0)
+    moved = coef + step * (coef - before)
+    return np.where(moving, np.where(moved * coef > 0, moved, 0.0), coef)
+
+
+def stationarity(coef: Array, corr: Array, profile: Profile) -> float:
+    """Largest distance from a correlation to the subdifferential of the penalty."""
+    found = distance_to_stationarity(
+        coef, corr, profile.slope, profile.curvature, profile.gamma, profile.kind, profile.positive
+    )
+    return float(found)
+
+
+class _State:
+    """What a strength carries between rounds."""
+
+    def __init__(self, strength: float, profile: Profile) -> None:
+        self.strength, self.profile = strength, profile
+        self.coef = np.empty(0)
+        self.target = np.inf
+        self.n_iter = 0
+        self.gap = np.inf
+        self.loss = np.nan
+        self.done = self.converged = False
+        self.alive: NDArray | None = None
+
+
+class PathWalk:
+    """The walk down a path of strengths on one table."""
+
+    def __init__(
+        self,
+        design: Design,
+        subproblem: Subproblem,
+        unit: Profile,
+        *,
+        tol: float,
+        max_iter: int,
+        history: bool = False,
+        watch: Watch | None = None,
+    ) -> None:
+        self.design, self.subproblem, self.unit = design, subproblem, unit
+        self.max_iter, self.history, self.watch = max_iter, history, watch
+        convex = unit.kind == ELASTIC_NET
+        self.goal = tol * (subproblem.null if convex else float(np.max(np.abs(design.linear), initial=0.0)))
+        self.trace: list[Array] = []
+        self._squares: Array | None = None
+        self.stopped = False
+
+    def run(self, strengths: Array, start: Array | None = None) -> Walked:
+        """Solve every strength, in the order given (decreasing is fast)."""
+        if start is not None:
+            support = np.flatnonzero(start)
+            self.subproblem.grow(support[~self.subproblem.inside[support]])
+        warm = self._warm(start)
+        corr, previous = self._first_correlations(warm), np.inf
+        solved: list[Solved] = []
+        earlier: _State | None = None
+        latest: _State | None = None
+        position = 0
+        while position < len(strengths):
+            batch = [self._state(float(value)) for value in self._admit(strengths[position:], corr, previous)]
+            for state in batch:
+                state.coef = self._padded(self._predicted(state, latest, earlier, warm))
+                earlier, latest = latest, state
+                self._improve(state)
+            corr = self._settle(batch, corr)
+            solved.extend(self._finished(state) for state in batch)
+            position, previous = position + len(batch), batch[-1].strength
+        trace = np.concatenate(self.trace) if self.trace else np.empty(0)
+        return Walked(solved, corr, trace)
+
+    def _state(self, strength: float) -> _State:
+        state = _State(strength, scaled(self.unit, strength))
+        state.target = INNER_SHARE * self.goal
+        return state
+
+    def _warm(self, start: Array | None) -> Array:
+        if start is None:
+            return np.zeros(self.subproblem.which.size)
+        return np.array(start[self.subproblem.which], dtype=np.float64)
+
+    def _first_correlations(self, warm: Array) -> Array:
+        """Correlations at the start; with unpenalised columns, at the fit of those alone."""
+        n_free = self.subproblem.free.size
+        if n_free and not warm.any():
+            profile = self.unit.at(self.subproblem.which)
+            profile.slope[n_free:], profile.curvature[n_free:] = np.inf, 0.0
+            self.subproblem.solve(warm, profile, INNER_SHARE * self.goal, self.max_iter, np.empty(0))
+        if not warm.any():
+            return self.design.linear.copy()
+        return self.design.correlations(self.subproblem.point(warm).residual[None])[0]
+
+    def critical_strength(self) -> float:
+        """The smallest strength at which every penalised coefficient is zero."""
+        scores = self._scores(self._first_correlations(self._warm(None)))
+        return float(np.max(scores, initial=0.0))
+
+    def _scores(self, corr: Array, which: NDArray | None = None) -> Array:
+        """Correlation of each column over its slope at strength 1; columns that cannot enter score −∞."""
+        unit = self.unit if which is None else self.unit.at(which)
+        pull = corr if unit.positive else np.abs(corr)
+        scores = np.full(pull.size, -np.inf)
+        np.divide(pull, unit.slope, out=scores, where=(unit.slope > 0) & np.isfinite(unit.slope))
+        scores[(unit.slope == 0) & (unit.curvature > 0)] = np.inf
+        return scores
+
+    def _newcomers(self, scores: Array, threshold: float, limit: int) -> NDArray:
+        found = np.flatnonzero((scores > threshold) & ~self.subproblem.inside)
+        if found.size > limit:
+            found = np.sort(found[np.argpartition(-scores[found], limit)[:limit]])
+        return found
+
+    def _limit(self) -> int:
+        return max(FEWEST_NEWCOMERS, self.subproblem.which.size)
+
+    def _admit(self, ahead: Array, corr: Array, previous: float) -> Array:
+        """Choose the next strengths to solve together and let in what the sequential strong rule names."""
+        scores, limit = self._scores(corr), self._limit()
+        previous = min(previous, float(np.max(scores[np.isfinite(scores)], initial=0.0)))
+        size = 1 if isinstance(self.design, SparseDesign) else min(LARGEST_BATCH, len(ahead))
+        while size > 1:
+            threshold = self._threshold(ahead[size - 1], previous)
+            if np.count_nonzero((scores > threshold) & ~self.subproblem.inside) <= max(32, limit // 8):
+                break
+            size -= 1
+        new = self._newcomers(scores, self._threshold(ahead[size - 1], previous), limit)
+        if new.size:
+            self.subproblem.grow(new)
+        return ahead[:size]
+
+    def _threshold(self, strength: float, previous: float) -> float:
+        """Score from which a column may become active on the way from one strength to another.
+
+        Correlations move by at most the change of the strength under the strong rule; most move by less, and
+        those that are missed are found by the check.
+        """
+        return strength - CAUTION * (previous - strength)
+
+    def _padded(self, coef: Array) -> Array:
+        padded = np.zeros(self.subproblem.which.size)
+        padded[: coef.size] = coef
+        return padded
+
+    def _predicted(self, state: _State, latest: _State | None, earlier: _State | None, warm: Array) -> Array:
+        """Solutions are piecewise linear in the strength: go on along the line of the last two."""
+        if latest is None:
+            return warm
+        coef = latest.coef.copy()
+        if earlier is None or earlier.strength == latest.strength or self.unit.kind != ELASTIC_NET:
+            return coef
+        step = (state.strength - latest.strength) / (latest.strength - earlier.strength)
+        before = np.zeros(coef.size)
+        before[: earlier.coef.size] = earlier.coef
+        return predicted(coef, before, step)
+
+    def _improve(self, state: _State) -> None:
+        """Solve a strength on the working set."""
+        state.coef = self._padded(state.coef)
+        left = self.max_iter - state.n_iter
+        trace = np.empty(left if self.history else 0)
+        profile = state.profile.at(self.subproblem.which)
+        used, _ = self.subproblem.solve(state.coef, profile, state.target, left, trace)
+        state.n_iter += used
+        if self.history:
+            self.trace.append(trace[:used])
+        if self.watch is not None:
+            self.stopped = self.stopped or self.watch(
+                self._full(state), self.subproblem.intercept(state.coef)
+            )
+
+    def _full(self, state: _State) -> Array:
+        full = np.zeros(self.design.shape[1])
+        full[self.subproblem.which[: state.coef.size]] = state.coef
+        return full
+
+    def _settle(self, batch: list[_State], stale: Array) -> Array:
+        """Check the batch on all columns, and repair until every strength is proved or out of epochs."""
+        pending, last = list(batch), stale
+        while pending:
+            points = [self.subproblem.point(state.coef) for state in pending]
+            alive = self._alive(pending)
+            found = self.design.correlations(np.stack([point.residual for point in points]), alive)
+            entering = [
+                self._judge(state, point, corr, alive)
+                for state, point, corr in zip(pending, points, found, strict=True)
+            ]
+            if pending[-1] is batch[-1]:
+                if alive is None:
+                    last = found[-1]
+                else:
+                    last[alive] = found[-1]
+            pending = [state for state in pending if not state.done]
+            new = np.unique(np.concatenate(entering))
+            if new.size:
+                self.subproblem.grow(new)
+            for state in pending:
+                self._improve(state)
+        return last
+
+    def _judge(self, state: _State, point: Point, corr: Array, alive: NDArray | None) -> NDArray:
+        """Measure a strength on the columns; returns those that should enter the working set for it."""
+        profile, full = state.profile, self._full(state)
+        if alive is not None:
+            profile, full = profile.at(alive), full[alive]
+        state.loss = point.loss
+        if profile.kind == ELASTIC_NET:
+            state.gap, scale = self.subproblem.gap(point, full, corr, profile)
+            if alive is None and state.gap > self.goal and corr.size > 4 * self.subproblem.which.size:
+                state.alive = self._survivors(state, scale * corr)
+        else:
+            state.gap = stationarity(full, corr, profile)
+        state.converged = state.gap <= self.goal
+        spent = state.n_iter >= self.max_iter or self.stopped
+        if alive is not None and state.converged and not spent:
+            state.alive = None  # the proof is completed by a look at all columns
+            return np.empty(0, dtype=np.intp)
+        state.done = state.converged or spent
+        if state.done:
+            return np.empty(0, dtype=np.intp)
+        scores = np.full(self.design.shape[1], -np.inf)
+        scores[slice(None) if alive is None else alive] = self._scores(corr, alive)
+        new = self._newcomers(scores, state.strength, self._limit())
+        if not new.size:
+            state.target = 0.1 * min(state.target, state.gap)
+            state.done = state.target < ROUNDED_OFF * self.goal
+        return new
+
+    def _survivors(self, state: _State, dual: Array) -> NDArray:
+        """Columns that the gap does not prove inactive: |x_jᵀu| + ‖x_j‖ √(2 gap) ≥ a_j (gap-safe sphere)."""
+        if self._squares is None:
+            self._squares = np.sqrt(np.maximum(self.design.squares(), 0.0))
+        reach = np.abs(dual) + self._squares * np.sqrt(2 * state.gap / self.subproblem.strong_concavity)
+        return np.flatnonzero((reach >= state.profile.slope) | self.subproblem.inside)
+
+    def _alive(self, pending: list[_State]) -> NDArray | None:
+        """Columns that any pending strength still needs; None for all of them."""
+        if any(state.alive is None for state in pending):
+            return None
+        union = np.unique(np.concatenate([state.alive for state in pending if state.alive is not None]))
+        return union if union.size < self.design.shape[1] // 4 else None
+
+    def _finished(self, state: _State) -> Solved:
+        support = np.flatnonzero(state.coef)
+        return Solved(
+            self.subproblem.which[support],
+            state.coef[support],
+            self.subproblem.intercept(state.coef),
+            state.gap,
+            state.loss,
+            max(state.n_iter, 1),
+            state.converged,
+        )

@@ -1,0 +1,134 @@
+"""Duality gap of a convex loss with an elastic-net penalty, at slopes of its rows.
+
+For P = (1/W) Σ s ℓ(y, f) + λ₁‖w‖₁ + ½λ₂‖w‖² and any slopes u, D = −(1/W) Σ s ℓ*(y, u) − Ω*(−Xᵀu/W) is a lower
+bound where Σ s u = 0 (free intercept). Slopes scaled down by c ≤ 1 stay in the domain and ℓ*(cu) ≤ c ℓ*(u),
+because ℓ*(0) = −min ℓ = 0: so the heavier of the two signs is scaled down to balance them. The slopes are
+those of the loss at the point, a good dual point near the minimum of a smooth loss; or others handed in, such
+as the mean slopes of a descent on a loss with corners.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.losses import Loss
+from assay.rows import Block, Rows
+from assay.solvers.least_squares.direct import Array
+from assay.solvers.piecewise.gap import PERFECT
+from assay.solvers.stochastic.steps import coded_target
+
+
+class RiskEvidence(NamedTuple):
+    """Sums over the rows; `conjugate`, `mass` and `pulls` for each sign of u.
+
+    `loss_at_level` is the loss of a constant, the start of the descent, that tells what is a small objective.
+    `slack` is Σ s (ℓ(y, f) + ℓ*(y, u) − u f), never negative and 0 where u is the slope at f.
+    """
+
+    weight: float
+    loss: float
+    loss_at_level: float
+    wrong: float
+    slack: float
+    conjugate: Array
+    mass: Array
+    pulls: Array
+
+
+class RiskGap(NamedTuple):
+    """Objective, relative gap, and subgradient relative to the sizes of what cancels in it.
+
+    `gradient` is no less than the slack of the slopes relative to the objective: with them it tells how far
+    the point is from a minimum even where the slopes are not its own.
+    """
+
+    objective: float
+    relative: float
+    gradient: float
+
+
+def gather_risk(
+    data: Rows,
+    loss: Loss,
+    coef: Array,
+    intercept: float,
+    positive: int | None,
+    dual: NDArray | None = None,
+    *,
+    level: float = 0.0,
+) -> RiskEvidence:
+    """Evidence at given coefficients, by one walk; `dual` are slopes of the rows in place of the loss's."""
+    found: RiskEvidence = data.reduce(
+        risk_step, loss, coef, intercept, positive, level, rowwise=() if dual is None else (dual,)
+    )
+    return found
+
+
+def risk_step(
+    block: Block,
+    loss: Loss,
+    coef: Array,
+    intercept: float,
+    positive: int | None,
+    level: float,
+    dual: NDArray | None = None,
+) -> RiskEvidence:
+    """Evidence of one block."""
+    assert block.y is not None
+    n = block.X.shape[0]
+    y = coded_target(block.y.reshape(n), positive)
+    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    score = np.asarray(block.X @ coef, dtype=np.float64) + intercept
+    value = loss.value(y, score)
+    slope = loss.gradient(y, score) if dual is None else inside_domain(loss, y, dual)
+    # At the slope of the loss itself Fenchel's inequality is an equality.
+    conjugate = slope * score - value if dual is None else loss.conjugate(y, slope)
+    if dual is not None:
+        conjugate = np.where(weight > 0, conjugate, 0.0)
+    value, terms, pushed, up = weight * value, weight * conjugate, weight * slope, slope > 0
+    parts = np.stack([np.where(up, pushed, 0.0), np.where(up, 0.0, pushed)])
+    constant = loss.value(y, np.full(n, level)) if positive is None else loss.value(y[:1], np.zeros(1))
+    return RiskEvidence(
+        float(weight.sum()),
+        float(value.sum()),
+        float(np.sum(weight * constant)),
+        float(weight @ (y * score <= 0)),
+        0.0 if dual is None else float(np.maximum(value + terms - pushed * score, 0.0).sum()),
+        np.array([terms[up].sum(), terms[~up].sum()]),
+        np.abs(parts).sum(axis=1),
+        np.asarray(block.X.T @ parts.T, dtype=np.float64).T,
+    )
+
+
+def inside_domain(loss: Loss, y: Array, dual: NDArray) -> Array:
+    """Slopes handed in; those that rounding put just outside the domain of the conjugate move a little in."""
+    slope = dual.astype(np.float64)
+    room = 1e-12 if dual.dtype == np.float64 else 1e-6
+    return np.where(np.isfinite(loss.conjugate(y, slope)), slope, slope * (1 - room))
+
+
+def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_intercept: bool) -> RiskGap:
+    """Gap and subgradient at given coefficients; with λ₂ = 0 no dual point is at hand."""
+    total, mass = evidence.weight, evidence.mass
+    objective = evidence.loss / total + l1 * float(np.abs(coef).sum()) + l2 * float(coef @ coef) / 2
+    scale = max(objective, PERFECT * evidence.loss_at_level / total)
+    smooth = evidence.pulls.sum(axis=0) / total + l2 * coef
+    left = np.where(coef == 0, np.maximum(np.abs(smooth) - l1, 0), np.abs(smooth + l1 * np.sign(coef)))
+    sizes = np.abs(evidence.pulls).sum(axis=0) / total + l2 * np.abs(coef) + l1
+    gradient = float(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0).max(initial=0.0))
+    if fit_intercept and mass.sum() > 0:
+        gradient = max(gradient, float(abs(mass[0] - mass[1]) / mass.sum()))
+    if evidence.slack > 0:
+        gradient = max(gradient, evidence.slack / total / scale if scale > 0 else np.inf)
+    if l2 == 0 or not np.isfinite(evidence.conjugate).all():
+        return RiskGap(objective, np.inf, gradient)
+    share = np.ones(2)
+    if fit_intercept and mass.max() > 0:
+        share = np.minimum(1.0, mass.min() / np.where(mass > 0, mass, 1.0))
+    pull = share @ evidence.pulls / total
+    dual = -share @ evidence.conjugate / total - np.sum(np.maximum(np.abs(pull) - l1, 0) ** 2) / (2 * l2)
+    relative = max(objective - float(dual), 0.0) / scale if scale > 0 else 0.0
+    return RiskGap(objective, relative, gradient)
