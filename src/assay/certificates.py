@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, overload
 
 if TYPE_CHECKING:
     import pandas
@@ -122,6 +122,63 @@ class Certificate:
             f"{self.verdict}: {self.quantity} = {self.value:.3g} {SYMBOLS[self.relation]} {self.bound:.3g}"
             f"  ({self.claim})"
         )
+
+
+def at_most(
+    claim: str,
+    quantity: str,
+    value: SupportsFloat,
+    bound: SupportsFloat,
+    source: str = "",
+    *,
+    assumptions: tuple[str, ...] = (),
+    trivial: float | None = None,
+    tolerance: float = 0.0,
+) -> Certificate:
+    """The certificate that a value is at most a bound.
+
+    Examples
+    --------
+    >>> from assay.certificates import at_most
+    >>> at_most("The trace never rises.", "largest rise", 0.0, 1e-12).holds
+    True
+    """
+    return Certificate(
+        claim, quantity, float(value), "<=", float(bound), assumptions, source, trivial, tolerance
+    )
+
+
+def at_least(
+    claim: str,
+    quantity: str,
+    value: SupportsFloat,
+    bound: SupportsFloat,
+    source: str = "",
+    *,
+    assumptions: tuple[str, ...] = (),
+    trivial: float | None = None,
+    tolerance: float = 0.0,
+) -> Certificate:
+    """The certificate that a value is at least a bound; see `at_most`."""
+    return Certificate(
+        claim, quantity, float(value), ">=", float(bound), assumptions, source, trivial, tolerance
+    )
+
+
+def equal(
+    claim: str,
+    quantity: str,
+    value: SupportsFloat,
+    bound: SupportsFloat,
+    source: str = "",
+    *,
+    assumptions: tuple[str, ...] = (),
+    tolerance: float = 0.0,
+) -> Certificate:
+    """The certificate that a value is a bound, up to an absolute tolerance; see `at_most`."""
+    return Certificate(
+        claim, quantity, float(value), "==", float(bound), assumptions, source, None, tolerance
+    )
 
 
 class Certificates(Sequence[Certificate]):

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.parameters import refusal
 from assay.penalties._penalty import floating, rounding
 
@@ -201,14 +201,8 @@ def norm_inequalities(x: NDArray) -> Certificates:
             (("‖X‖∞", rows), ("√n σ₁", math.sqrt(n) * spectral)),
         ]
     return Certificates(
-        Certificate(
-            f"{low} ≤ {high}.",
-            low,
-            small,
-            "<=",
-            large,
-            source="Wei §1.2.1",
-            tolerance=rounding(x) * x.size * large,
+        at_most(
+            f"{low} ≤ {high}.", low, small, large, source="Wei §1.2.1", tolerance=rounding(x) * x.size * large
         )
         for (low, small), (high, large) in links
     )

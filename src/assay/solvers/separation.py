@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_least, at_most
 from assay.parameters import array, integer, refusal
 from assay.solvers.signed_rows import SignedRows, signed_rows
 
@@ -268,7 +268,7 @@ def _certificates(
         least = float(margins.min()) / largest if largest > 0 else -np.inf
         bound = ON_THE_PLANE if strict else -ON_THE_PLANE
         name = "smallest margin over the largest"
-        proofs.append(Certificate(claim, name, least, ">=", bound, source=SOURCE))
+        proofs.append(at_least(claim, name, least, bound, source=SOURCE))
     if status != "separable":
         weights = np.zeros(rows.n_margins) if weights is None else weights
         used = weights != 0
@@ -280,17 +280,16 @@ def _certificates(
         least = float(weights[used].min()) if used.any() else 0.0
         claim = f"The weights of {who} are positive."
         tiny = float(np.finfo(float).tiny)
-        proofs.append(Certificate(claim, "smallest weight", least, ">=", tiny, source=SOURCE))
+        proofs.append(at_least(claim, "smallest weight", least, tiny, source=SOURCE))
         largest = _largest_correction(rows, np.where(used, np.maximum(weights, 0), 0.0), used)
         proofs.append(
-            Certificate(
+            at_most(
                 "The weights balance after a correction smaller than themselves, so no direction separates.",
                 "largest relative correction",
                 largest,
-                "<=",
                 LARGEST_CORRECTION,
-                ("the weights are positive",),
-                SOURCE,
+                source=SOURCE,
+                assumptions=("the weights are positive",),
             )
         )
     return Certificates(proofs)

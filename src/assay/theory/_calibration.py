@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.losses import Exponential, Hinge, Logistic, MarginLoss, ZeroOne
 from assay.parameters import refusal
 
@@ -306,14 +306,13 @@ class SurrogateBound(NamedTuple):
     @property
     def certificate(self) -> Certificate:
         """The inequality as a certificate; vacuous when the bound is 1 or more."""
-        return Certificate(
+        return at_most(
             "The error rate is at most the surrogate risk.",
             "error rate",
             self.zero_one_risk,
-            "<=",
             self.bound,
-            assumptions=("the scaled loss majorises 1{u ≤ 0}",),
             source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
+            assumptions=("the scaled loss majorises 1{u ≤ 0}",),
             trivial=1.0,
             tolerance=1e-12,
         )

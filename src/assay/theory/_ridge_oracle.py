@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.parameters import integer, real, refusal
 from assay.randomness import RandomState, generator
 from assay.theory._ridge import ridge_risk
@@ -116,14 +116,13 @@ def ridge_oracle(X: ArrayLike, true_coef: ArrayLike, noise_std: float) -> RidgeO
         float(noise_std * np.sqrt(2 * trace * size / n)),
         best,
         min(least, exact),
-        Certificate(
+        at_most(
             "The excess risk of ridge at λ* is at most σ √(tr Σ) ‖θ*‖/(2√n).",
             "expected excess risk",
             exact,
-            "<=",
-            float(bound),
-            assumptions=("Y = Xθ* + ε with X fixed", "the errors are independent, centred, of variance σ²"),
+            bound,
             source="Rudi & Şimşekli §1.5.2",
+            assumptions=("Y = Xθ* + ε with X fixed", "the errors are independent, centred, of variance σ²"),
             trivial=float(np.sum((table @ truth) ** 2)) / n,
             tolerance=1e-12 * float(bound),
         ),

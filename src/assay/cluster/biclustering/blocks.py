@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel, Watch
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_least, at_most
 from assay.cluster.biclustering.alternation import (
     Alternation,
     alternate,
@@ -185,15 +185,14 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         rank = min(pair_of(self.n_clusters))
         tail = 0.5 * float((np.linalg.svd(matrix, compute_uv=False)[rank:] ** 2).sum())
         scale = float((matrix**2).sum()) or 1.0
-        bound = Certificate(
+        bound = at_least(
             "No checkerboard of this size has an objective below the singular values beyond its rank.",
             "objective over the sum of squares",
-            value=self._measured_objective(matrix) / scale,
-            relation=">=",
-            bound=tail / scale,
-            tolerance=1e-12,
-            trivial=0.0,
+            self._measured_objective(matrix) / scale,
+            tail / scale,
             source="Eckart & Young; " + SOURCE,
+            trivial=0.0,
+            tolerance=1e-12,
         )
         return Certificates([*self._measure(matrix), bound])
 
@@ -309,8 +308,7 @@ class BlockBiclustering(Biclusterer, IterativeModel):
             ),
         ]
         return Certificates(
-            Certificate(claim, quantity, value, "<=", bound, source=SOURCE)
-            for claim, quantity, value, bound in claims
+            at_most(claim, quantity, value, bound, source=SOURCE) for claim, quantity, value, bound in claims
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering import base as tools
 from assay.cluster.biclustering.alternation import block_values
 from assay.cluster.biclustering.base import by_appearance, checkerboard, numbers_of_clusters, pair_of
@@ -194,36 +194,33 @@ class SpectralBiclustering(SpectralModel):
         )
         certificates = [
             self._residual_certificate(normal, source),
-            Certificate(
+            at_most(
                 "Every projected row and column is nearest to the mean of its own cluster.",
                 "assignment excess",
-                value=excess,
-                relation="<=",
-                bound=1e-10 + 16.0 * rounding,
+                excess,
+                1e-10 + 16.0 * rounding,
                 source=source,
             ),
         ]
         if len(kept) == min(shape):
             certificates.append(
-                Certificate(
+                at_most(
                     "The checkerboard explains no more of the normalised matrix than singular values allow.",
                     "share that the checkerboard explains",
-                    value=explained / total,
-                    relation="<=",
-                    bound=float((kept**2).sum()) / total,
-                    tolerance=1e-9 + 64.0 * rounding,
-                    trivial=1.0,
+                    explained / total,
+                    float((kept**2).sum()) / total,
                     source="Eckart & Young; " + source,
+                    trivial=1.0,
+                    tolerance=1e-9 + 64.0 * rounding,
                 )
             )
         if self.method == "bistochastic":
             certificates.append(
-                Certificate(
+                at_most(
                     "All row sums of the normalised matrix are equal, and all column sums.",
                     "largest relative deviation of a sum",
-                    value=missed,
-                    relation="<=",
-                    bound=1e-6,
+                    missed,
+                    1e-6,
                     source=source,
                 )
             )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most, equal
 from assay.cluster.biclustering import base as tools
 from assay.cluster.biclustering.base import Biclusterer, Singular, by_appearance
 from assay.parameters import Domain
@@ -54,12 +54,11 @@ class SpectralModel(Biclusterer):
 
     def _residual_certificate(self, matrix: Any, source: str) -> Certificate:
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
-        return Certificate(
+        return at_most(
             "The kept vectors are orthonormal singular vectors of the normalised matrix.",
             "singular residual",
-            value=tools.singular_residual(matrix, self._kept_vectors()),
-            relation="<=",
-            bound=1e-8 + 64.0 * rounding,
+            tools.singular_residual(matrix, self._kept_vectors()),
+            1e-8 + 64.0 * rounding,
             source=source,
         )
 
@@ -216,31 +215,28 @@ class SpectralCoclustering(SpectralModel):
         return Certificates(
             [
                 self._residual_certificate(normal.matrix, source),
-                Certificate(
+                equal(
                     "The largest singular value of the normalised matrix is 1.",
                     "largest singular value",
-                    value=float(values[0]),
-                    relation="==",
-                    bound=1.0,
-                    tolerance=1e-9 + 64.0 * rounding,
+                    values[0],
+                    1.0,
                     source=source,
+                    tolerance=1e-9 + 64.0 * rounding,
                 ),
-                Certificate(
+                at_least(
                     "No partition into as many clusters has a smaller normalised cut than the bound.",
                     "normalised cut",
-                    value=cut,
-                    relation=">=",
-                    bound=float(n_filled - values[:n_filled].sum()),
-                    tolerance=n_filled * (1e-9 + 64.0 * rounding),
-                    trivial=0.0,
+                    cut,
+                    n_filled - values[:n_filled].sum(),
                     source=source,
+                    trivial=0.0,
+                    tolerance=n_filled * (1e-9 + 64.0 * rounding),
                 ),
-                Certificate(
+                at_most(
                     "Every row and column is nearest to the mean of its own cluster.",
                     "assignment excess",
-                    value=tools.assignment_excess(self._embedding(normal), labels),
-                    relation="<=",
-                    bound=1e-10 + rounding,
+                    tools.assignment_excess(self._embedding(normal), labels),
+                    1e-10 + rounding,
                     source=source,
                 ),
             ]

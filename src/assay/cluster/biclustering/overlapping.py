@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from assay import parameters
 from assay.base import Model
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_least, at_most
 from assay.cluster.biclustering.overlapping_solver import (
     SOURCE,
     check_identifiability,
@@ -214,12 +214,11 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         covariance = moments_of(self._open_new_rows(X))[1]
         again = overlapping_loadings(covariance, self.delta_, self.loadings).loadings
         same = again.shape == self.loadings_.shape
-        repeated = Certificate(
+        repeated = at_most(
             "The loadings are those that the covariance of the columns determines.",
             "largest error of a loading",
-            value=float(np.abs(again - self.loadings_).max()) if same else np.inf,
-            relation="<=",
-            bound=1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps),
+            float(np.abs(again - self.loadings_).max()) if same else np.inf,
+            1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps),
             source=SOURCE,
         )
         return Certificates([*self._measure(covariance), repeated])
@@ -236,21 +235,19 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         return Certificates(
             [
                 *check_identifiability(self.loadings_, tol=max(1e-10, 16.0 * rounding)),
-                Certificate(
+                at_most(
                     "Pure variables reach the largest covariance of their rows inside their groups.",
                     "largest shortfall of a pure variable",
-                    value=short,
-                    relation="<=",
-                    bound=2.0 * self.delta_,
-                    tolerance=1e-9 * scale,
+                    short,
+                    2.0 * self.delta_,
                     source=SOURCE,
+                    tolerance=1e-9 * scale,
                 ),
-                Certificate(
+                at_least(
                     "The covariance of the factors is one: it has no negative eigenvalue.",
                     "least eigenvalue of Cov(Z)",
-                    value=float(spectrum[0]),
-                    relation=">=",
-                    bound=0.0,
+                    spectrum[0],
+                    0.0,
                     source=SOURCE,
                 ),
             ]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import pinvh
 from scipy.optimize import linprog
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_least, at_most
 
 # When the loadings of a structured factor model are determined by the covariance.
 
@@ -54,24 +54,22 @@ def check_identifiability(loadings: Any, *, tol: float = 1e-10) -> Certificates:
     assumptions = ("the covariance of the factors is positive definite", "errors are uncorrelated")
     return Certificates(
         [
-            Certificate(
+            at_most(
                 "No variable loads by more than 1 in all.",
                 "largest sum of absolute loadings",
-                value=float(sizes.sum(axis=1).max()),
-                relation="<=",
-                bound=1.0,
-                tolerance=max(tol, 1e-12),
-                assumptions=assumptions,
+                sizes.sum(axis=1).max(),
+                1.0,
                 source=SOURCE,
+                assumptions=assumptions,
+                tolerance=max(tol, 1e-12),
             ),
-            Certificate(
+            at_least(
                 "Every factor has at least two pure variables.",
                 "fewest pure variables of a factor",
-                value=float(counts.min()),
-                relation=">=",
-                bound=2.0,
-                assumptions=assumptions,
+                counts.min(),
+                2.0,
                 source=SOURCE,
+                assumptions=assumptions,
             ),
         ]
     )

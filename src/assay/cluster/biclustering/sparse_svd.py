@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering.base import Biclusterer, leading_singular
 from assay.parameters import Domain
 
@@ -272,15 +272,14 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
         matrix = np.asarray(self._reopen_matrix(X), dtype=np.float64)
         total = float((matrix**2).sum()) or 1.0
         singular = np.linalg.svd(matrix, compute_uv=False)[: len(self.singular_values_)]
-        bound = Certificate(
+        bound = at_most(
             "The layers explain no more than as many singular values.",
             "share explained",
-            value=1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total,
-            relation="<=",
-            bound=float((singular**2).sum()) / total,
-            tolerance=1e-10 + 16.0 * float(np.finfo(self.singular_values_.dtype).eps),
-            trivial=1.0,
+            1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total,
+            float((singular**2).sum()) / total,
             source="Eckart & Young; " + SOURCE,
+            trivial=1.0,
+            tolerance=1e-10 + 16.0 * float(np.finfo(self.singular_values_.dtype).eps),
         )
         return Certificates([*self._measure(matrix), bound])
 
@@ -345,20 +344,18 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
             away = max(away, abs(float(left @ rest @ right) - value) / np.sqrt(total))
         return Certificates(
             [
-                Certificate(
+                at_most(
                     "The vectors of each layer answer each other: a further pass moves neither.",
                     "movement of a further pass",
-                    value=moved,
-                    relation="<=",
-                    bound=10.0 * self.tol + 1e4 * rounding,
+                    moved,
+                    10.0 * self.tol + 1e4 * rounding,
                     source=SOURCE,
                 ),
-                Certificate(
+                at_most(
                     "The value of each layer is d = uᵀXv, the best for its vectors.",
                     "error of a value over the norm of the matrix",
-                    value=float(away),
-                    relation="<=",
-                    bound=1e-10 + 16.0 * rounding,
+                    away,
+                    1e-10 + 16.0 * rounding,
                     source=SOURCE,
                 ),
             ]

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering.base import Biclusterer, by_appearance, checkerboard
 from assay.cluster.convex.biclustering_selection import HoldOut, SideGraph, hold_out, side_graph
 from assay.cluster.convex.biclustering_solver import Checkerboard, Cobra, board_separations, cobra, joint_gap
@@ -289,28 +289,25 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         lost = 8.0 * matrix.size * rounding**2 / gap.primal if gap.primal > 0 else 0.0
         scale = float(np.sqrt((matrix**2).mean())) + rounding
         certificates = [
-            Certificate(
+            at_most(
                 "The objective is within this share of the minimum: a feasible dual point proves it.",
                 "relative duality gap",
-                value=gap.relative,
-                relation="<=",
-                bound=self.tol + lost,
+                gap.relative,
+                self.tol + lost,
                 source=SOURCE,
             ),
-            Certificate(
+            at_most(
                 "The fitted matrix is constant on each block of a row and a column cluster.",
                 "spread within blocks",
-                value=float(spread),
-                relation="<=",
-                bound=0.0,
+                spread,
+                0.0,
                 source=SOURCE,
             ),
-            Certificate(
+            at_most(
                 "The fitted matrix keeps the mean of the matrix: the forces cancel.",
                 "shift of the mean",
-                value=abs(float(fitted.mean())) / scale if scale > 0 else 0.0,
-                relation="<=",
-                bound=1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
+                abs(float(fitted.mean())) / scale if scale > 0 else 0.0,
+                1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
                 source=SOURCE,
             ),
         ]

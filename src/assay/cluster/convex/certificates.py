@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.cluster.convex.fusion import Gap, proven_share
 
 SOURCE = "Wei §10.2.2; Hocking et al. (2011); Chi & Lange (2015)"
@@ -48,28 +48,25 @@ def convex_certificates(
     lost = 8.0 * float(mass.sum()) * rows.shape[1] * rounding**2
     share = lost / gap.primal if gap.primal > 0 else 0.0
     certificates = [
-        Certificate(
+        at_most(
             "The objective is within this share of the minimum: a feasible dual point proves it.",
             "relative duality gap",
-            value=gap.relative,
-            relation="<=",
-            bound=tol + share,
+            gap.relative,
+            tol + share,
             source=SOURCE,
         ),
-        Certificate(
+        at_most(
             "The rows of a cluster have exactly one centroid.",
             "spread of centroids within clusters",
-            value=spread,
-            relation="<=",
-            bound=0.0,
+            spread,
+            0.0,
             source=SOURCE,
         ),
-        Certificate(
+        at_most(
             "The centroids keep the mean of the rows: the forces between rows cancel.",
             "shift of the mean",
-            value=shift,
-            relation="<=",
-            bound=1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
+            shift,
+            1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
             source=SOURCE,
         ),
     ]
@@ -80,14 +77,13 @@ def convex_certificates(
 
 def apart_certificate(apart: NDArray, gap: Gap, claimed: float, source: str) -> Certificate:
     """The claim that clusters are apart in the minimiser: farther than twice the gap allows for."""
-    return Certificate(
+    return at_least(
         "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser.",
         "share of joined clusters proven apart",
-        value=proven_share(apart, gap),
-        relation=">=",
-        bound=claimed,
-        tolerance=1e-12,
-        trivial=0.0,
-        assumptions=("the objective is strongly convex, with the weight of a row as modulus",),
+        proven_share(apart, gap),
+        claimed,
         source=source,
+        assumptions=("the objective is strongly convex, with the weight of a row as modulus",),
+        trivial=0.0,
+        tolerance=1e-12,
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most, equal
 from assay.cluster.density.dbscan_solver import Neighbors, list_sums, walk_lists
 
 TIE = 1e-9
@@ -114,36 +114,30 @@ def dbscan_certificates(claim: Claim, faults: Faults, label_weights: NDArray, ke
         ("No noise row is within eps of a core row.", "noise rows within reach", faults.noise),
     ]
     proof = [
-        Certificate(text, quantity, float(count), "<=", 0.0, assumptions, source)
+        at_most(text, quantity, count, 0.0, source=source, assumptions=assumptions)
         for text, quantity, count in faulty
     ]
     if not partial:
         proof.append(
-            Certificate(
+            equal(
                 "Each cluster is one connected component of core rows within eps.",
                 "components of core rows",
-                value=float(faults.n_components),
-                relation="==",
-                bound=float(claim.n_clusters),
+                faults.n_components,
+                claim.n_clusters,
                 source=source,
             )
         )
     proof.append(
-        Certificate(
+        at_most(
             "The weights of clusters and noise are those of the rows with their labels.",
             "discrepancy of weights",
-            value=apart,
-            relation="<=",
-            bound=1e-6,
+            apart,
+            1e-6,
         )
     )
     proof.append(
-        Certificate(
-            "The core rows kept for predictions are those of the data.",
-            "discrepancy of core rows",
-            value=kept,
-            relation="<=",
-            bound=0.0,
+        at_most(
+            "The core rows kept for predictions are those of the data.", "discrepancy of core rows", kept, 0.0
         )
     )
     return Certificates(proof)

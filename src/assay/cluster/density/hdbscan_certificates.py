@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most, equal
 from assay.cluster.density.hdbscan_tree import CondensedTree
 from assay.cluster.density.optics_certificates import ROUNDING, core_discrepancy, discrepancy, distances_from
 from assay.distances import Metric
@@ -47,52 +47,47 @@ def hdbscan_certificates(
     n_checked = fit.reach.size if whole or n_rows <= MAX_ROWS_OF_WEIGHT else MAX_CLUSTERS_OF_A_LARGE_FIT
     room = ROUNDING
     proof = [
-        Certificate(
+        at_most(
             "Core distances are those to the min_samples-th row, itself counted.",
             "discrepancy of core distances",
             core,
-            "<=",
             room,
-            assumptions,
-            SOURCE,
+            source=SOURCE,
+            assumptions=assumptions,
         ),
-        Certificate(
+        at_most(
             "The edge of each row with the least mutual reachability is in the spanning tree, at its length.",
             "discrepancy of least edges",
             least,
-            "<=",
             room,
-            assumptions,
-            SOURCE,
+            source=SOURCE,
+            assumptions=assumptions,
         ),
-        Certificate(
+        equal(
             "The edges connect all rows.",
             "components of the spanning tree",
-            float(_components(fit.edges, n_rows, np.inf)[0]),
-            "==",
+            _components(fit.edges, n_rows, np.inf)[0],
             1.0,
-            (),
-            SOURCE,
+            source=SOURCE,
+            assumptions=(),
         ),
-        Certificate(
+        at_most(
             "Every cluster is one component of the edges below its distance, whole.",
             "rows beyond their component",
-            float(_misplaced(fit, n_checked)),
-            "<=",
+            _misplaced(fit, n_checked),
             0.0,
-            ()
+            source=SOURCE,
+            assumptions=()
             if n_checked >= fit.reach.size
             else (f"measured on {n_checked} clusters; certify measures all",),
-            SOURCE,
         ),
-        Certificate(
+        at_most(
             "Stabilities are the sums over the rows of the densities they last.",
             "discrepancy of stabilities",
             _stability_discrepancy(fit),
-            "<=",
             1e-6,
-            (),
-            SOURCE,
+            source=SOURCE,
+            assumptions=(),
         ),
     ]
     if fit.is_best:
@@ -173,12 +168,11 @@ def _best_choice(fit: MeasuredTree) -> Certificate:
         if cluster > 0:
             within[tree.parent[cluster]] += best[cluster]
     reached = float(fit.stability.sum())
-    return Certificate(
+    return at_least(
         "No other choice of clusters, none inside another, has a greater total stability.",
         "total stability",
-        value=reached,
-        relation=">=",
-        bound=float(best[0]),
+        reached,
+        best[0],
         source=SOURCE,
         tolerance=1e-9 * abs(best[0]) if np.isfinite(best[0]) else 0.0,
     )
@@ -190,12 +184,11 @@ def _weight(fit: MeasuredTree, X: NDArray, metric: Metric) -> Certificate:
     # A length of 0 would be no edge: every length is raised by one constant.
     raised = float(mutual.max()) or 1.0
     found = float(minimum_spanning_tree(mutual + raised).sum()) - raised * (fit.labels.size - 1)
-    return Certificate(
+    return at_most(
         "No spanning tree of mutual reachabilities is shorter.",
         "length of the spanning tree",
-        value=float(fit.edges[:, 2].sum()),
-        relation="<=",
-        bound=found,
+        fit.edges[:, 2].sum(),
+        found,
         source=SOURCE,
         tolerance=1e-11 * raised * fit.labels.size,
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.distances import Metric, distance_matrix
 
 SAMPLE_PAIRS = 2**18
@@ -87,41 +87,37 @@ def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured
     )
     return Certificates(
         [
-            Certificate(
+            at_most(
                 "Core distances are those to the min_samples-th row, itself counted.",
                 "discrepancy of core distances",
                 core,
-                "<=",
                 _rounding(X),
-                assumptions,
-                SOURCE,
+                source=SOURCE,
+                assumptions=assumptions,
             ),
-            Certificate(
+            at_most(
                 "Reachabilities are the least that the rows before offer, and predecessors offer them.",
                 "discrepancy of reachabilities",
                 reach,
-                "<=",
                 _rounding(X),
-                assumptions,
-                SOURCE,
+                source=SOURCE,
+                assumptions=assumptions,
             ),
-            Certificate(
+            at_most(
                 "The order holds every row once, after the row that reaches it.",
                 "rows out of order",
-                float(late),
-                "<=",
+                late,
                 0.0,
-                (),
-                SOURCE,
+                source=SOURCE,
+                assumptions=(),
             ),
-            Certificate(
+            at_most(
                 "Every cluster is a run of the order, of the least size or more, apart from noise.",
                 "broken clusters",
-                float(_broken(plot)),
-                "<=",
+                _broken(plot),
                 0.0,
-                (),
-                SOURCE,
+                source=SOURCE,
+                assumptions=(),
             ),
         ]
     )

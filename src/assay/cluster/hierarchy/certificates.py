@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most, equal
 from assay.cluster.hierarchy.evidence import Evidence
 from assay.cluster.hierarchy.tree import MergeTree
 
@@ -43,13 +43,8 @@ def rounding_of(evidence: Evidence) -> float:
 def fall_of_heights(heights: NDArray, top: float) -> Certificate:
     """Heights never fall from one join to the next."""
     fall = float(np.max(-np.diff(heights, prepend=0.0), initial=0.0))
-    return Certificate(
-        "The heights of the joins never fall.",
-        "largest fall of the heights",
-        value=fall / top,
-        relation="<=",
-        bound=0.0,
-        source=SOURCE,
+    return at_most(
+        "The heights of the joins never fall.", "largest fall of the heights", fall / top, 0.0, source=SOURCE
     )
 
 
@@ -62,12 +57,11 @@ def cut_of_tree(tree: MergeTree, labels: NDArray, n_clusters: int) -> Certificat
         first = np.zeros(n_clusters, dtype=labels.dtype)
         first[expected[::-1]] = labels[::-1]
         n_wrong = max(1, int(np.count_nonzero(first[expected] != labels)))
-    return Certificate(
+    return at_most(
         f"The labels are the {n_clusters} clusters left of the tree.",
         "rows outside their cluster of the tree",
-        value=float(n_wrong),
-        relation="<=",
-        bound=0.0,
+        n_wrong,
+        0.0,
         source=SOURCE,
     )
 
@@ -77,12 +71,11 @@ def _recomputed(evidence: Evidence, heights: NDArray, top: float, rounding: floa
     found = evidence.heights(joins)
     error = np.abs(heights[joins] - found) / np.maximum(found, 1e-6 * top)
     some = "each join" if joins.size == heights.size else f"{joins.size} joins of {heights.size}"
-    return Certificate(
+    return at_most(
         f"The height of {some} is the linkage of the two clusters, recomputed from the data.",
         "largest error of a height",
-        value=float(error.max(initial=0.0)),
-        relation="<=",
-        bound=10.0 * rounding,
+        error.max(initial=0.0),
+        10.0 * rounding,
         source=SOURCE,
     )
 
@@ -124,25 +117,25 @@ def _greedy(evidence: Evidence, heights: NDArray, top: float, rounding: float) -
         next_height = heights[n - n_clusters]
         closest = evidence.closest(n_clusters, budget)
         missed = max(missed, (next_height - closest) / max(next_height, 1e-6 * top))
-    return Certificate(
-        "No two clusters were closer than those that were joined, "
-        + ("on every level looked at." if evidence.thorough else "among those looked at."),
+    return at_most(
+        (
+            "No two clusters were closer than those that were joined, "
+            + ("on every level looked at." if evidence.thorough else "among those looked at.")
+        ),
         "closer pair passed over",
-        value=float(missed),
-        relation="<=",
-        bound=10.0 * rounding,
+        missed,
+        10.0 * rounding,
         source=SOURCE,
     )
 
 
 def _telescope(evidence: Evidence, heights: NDArray, rounding: float) -> Certificate:
     total = float(evidence.weights @ (evidence.centred**2).sum(axis=1))
-    return Certificate(
+    return at_most(
         "The costs of all joins add up to the total inertia.",
         "telescoping residual",
-        value=abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0),
-        relation="<=",
-        bound=10.0 * rounding,
+        abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0),
+        10.0 * rounding,
         source="Sangnier §2.3.1; Douc & Le Corff §8.7",
     )
 
@@ -151,12 +144,11 @@ def cut_up_to_threshold(evidence: Evidence) -> Certificate:
     """Whether the cut has as many clusters as the tree has at the threshold."""
     tree = evidence.tree
     expected = tree.n_clusters_at(tree.heights.dtype.type(evidence.threshold))
-    return Certificate(
+    return equal(
         f"Joins were made up to the height {evidence.threshold:.6g} and no further.",
         "number of clusters",
-        value=float(evidence.n_clusters),
-        relation="==",
-        bound=float(expected),
+        evidence.n_clusters,
+        expected,
         source="Sangnier §2.3.1",
     )
 
@@ -195,12 +187,11 @@ def _inertia_bound(evidence: Evidence) -> list[Certificate]:
     smallest = smallest if smallest > 1e-12 * total else 0.0
     factor = f"; this one is within a factor {inertia / smallest:.3g} of the best" if smallest else ""
     return [
-        Certificate(
+        at_least(
             f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}.",
             "inertia",
-            value=inertia,
-            relation=">=",
-            bound=smallest,
+            inertia,
+            smallest,
             source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
             trivial=0.0,
             tolerance=1e-9 * total,
@@ -224,12 +215,11 @@ def _diameter_bound(evidence: Evidence) -> list[Certificate]:
     diameter = float(evidence.tree.heights[made].max(initial=0.0))
     factor = f"; this one is within a factor {diameter / spread:.3g} of the best" if spread > 0.0 else ""
     return [
-        Certificate(
+        at_least(
             f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}.",
             "largest diameter",
-            value=diameter,
-            relation=">=",
-            bound=spread,
+            diameter,
+            spread,
             source="Gonzalez (1985)",
             trivial=0.0,
             tolerance=1e-6 * spread,
@@ -243,12 +233,11 @@ def _spacing_bound(evidence: Evidence) -> list[Certificate]:
     height = float(evidence.tree.heights[n - k])
     spacing = evidence.closest(k, CERTIFY_PAIRS)
     return [
-        Certificate(
+        at_least(
             f"No partition into {k} clusters keeps them farther apart than {height:.6g}.",
             "least distance between clusters",
-            value=spacing,
-            relation=">=",
-            bound=height,
+            spacing,
+            height,
             source="Sangnier §2.3.2; Kleinberg (2002)",
             tolerance=1e-6 * height,
         )

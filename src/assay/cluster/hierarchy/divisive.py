@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.cluster.hierarchy import divisive_loops as loops
 from assay.cluster.hierarchy.base import INSTEAD, HierarchicalClusterer
 from assay.cluster.hierarchy.certificates import (
@@ -39,20 +39,18 @@ def divisive_certificates(evidence: Evidence) -> Certificates:
         splits = chosen_joins(evidence)
         some = "each cluster" if splits.size == heights.size else f"{splits.size} clusters of {heights.size}"
         items += [
-            Certificate(
+            at_most(
                 f"The height of {some} is its diameter, recomputed from the data.",
                 "largest error of a diameter",
-                value=_diameter_error(evidence, heights, splits, top),
-                relation="<=",
-                bound=10.0 * rounding_of(evidence),
+                _diameter_error(evidence, heights, splits, top),
+                10.0 * rounding_of(evidence),
                 source=SOURCE,
             ),
-            Certificate(
+            at_most(
                 "No row that stayed is nearer, on average, to those that left.",
                 "largest gain of a further move",
-                value=_largest_gain(evidence, splits) / top,
-                relation="<=",
-                bound=10.0 * rounding_of(evidence),
+                _largest_gain(evidence, splits) / top,
+                10.0 * rounding_of(evidence),
                 source=SOURCE,
             ),
         ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.cluster.kmeans.centers import Centers, Inspection, mean_variance
 from assay.rows import Block, Rows
 
@@ -112,21 +112,19 @@ def kmeans_certificates(
     rises = np.diff([*trace, measured.inertia], prepend=trace[0])
     return Certificates(
         [
-            Certificate(
+            at_most(
                 "The inertia never rises, from one half-step to the next and to the final measurement.",
                 "largest rise of the inertia",
-                value=float(max(rises.max(), 0.0)) / scale,
-                relation="<=",
-                bound=1e-11 * measured.scatter_ratio,
+                float(max(rises.max(), 0.0)) / scale,
+                1e-11 * measured.scatter_ratio,
                 source="Sangnier Prop. 56; Rudi & Şimşekli §7.1.2; Douc & Le Corff §8.7",
             ),
             nearest_certificate(measured, n_features),
-            Certificate(
+            at_most(
                 "Every centre is the mean of its cluster: another update moves none.",
                 "movement of the centres",
-                value=measured.movement,
-                relation="<=",
-                bound=tol + measured.movement_rounding,
+                measured.movement,
+                tol + measured.movement_rounding,
                 source="Rudi & Şimşekli §7.1.2; Sangnier §2.2",
             ),
             huygens_certificate(measured, inertia),
@@ -145,12 +143,11 @@ def minibatch_certificates(measured: Measured, centers: Centers, *, inertia: flo
     return Certificates(
         [
             nearest_certificate(measured, points.shape[1]),
-            Certificate(
+            at_most(
                 "An exact update of the centres would lower the inertia by at most 1 %.",
                 "saving of an exact update",
-                value=_ratio(saving, scale),
-                relation="<=",
-                bound=MAX_SAVING,
+                _ratio(saving, scale),
+                MAX_SAVING,
                 source="Sangnier §2.2; Bottou & Bengio (1995)",
             ),
             huygens_certificate(measured, inertia),
@@ -160,12 +157,11 @@ def minibatch_certificates(measured: Measured, centers: Centers, *, inertia: flo
 
 def nearest_certificate(measured: Measured, n_features: int) -> Certificate:
     """Every row is at its nearest centre, up to the rounding of float64."""
-    return Certificate(
+    return at_most(
         "Every row belongs to its nearest centre.",
         "assignment excess",
-        value=measured.excess,
-        relation="<=",
-        bound=16.0 * (n_features + 8) * float(np.finfo(np.float64).eps),
+        measured.excess,
+        16.0 * (n_features + 8) * float(np.finfo(np.float64).eps),
         source="Sangnier Prop. 55; Rudi & Şimşekli §7.1.2",
     )
 
@@ -174,12 +170,11 @@ def huygens_certificate(measured: Measured, inertia: float) -> Certificate:
     """Huygens: total = within + between, with the inertia that a fit claims in place of the measured one."""
     correction = measured.inertia - measured.anova.within
     claimed = Anova(inertia - correction, measured.anova.between, measured.anova.total)
-    return Certificate(
+    return at_most(
         "Total, within and between sums of squares satisfy Huygens' identity.",
         "Huygens residual",
-        value=claimed.residual,
-        relation="<=",
-        bound=1e-10 * measured.scatter_ratio,
+        claimed.residual,
+        1e-10 * measured.scatter_ratio,
         source="Sangnier Prop. 57; Wei §10",
     )
 
@@ -204,12 +199,11 @@ def eigenvalue_certificate(data: Rows, measured: Measured, centers: Centers) -> 
         else ""
     )
     smallest = smallest if within else 0.0
-    return Certificate(
+    return at_least(
         f"No partition into {n_clusters} clusters has an inertia below {smallest:.6g}{within}.",
         "inertia",
-        value=measured.inertia,
-        relation=">=",
-        bound=smallest,
+        measured.inertia,
+        smallest,
         source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
         trivial=0.0,
         tolerance=1e-9 * measured.anova.total,

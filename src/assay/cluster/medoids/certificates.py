@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_least, at_most
 from assay.cluster.medoids import loops
 from assay.cluster.medoids.search import cluster_costs, nearness, over_pieces
 from assay.cluster.quantizer.engine import assignment_certificate, cost_certificate, monotone_certificate
@@ -123,35 +123,32 @@ def optimality_certificates(
     sums = cluster_costs(distances, weight, state.nearest, len(medoids))
     gain = float((sums[np.arange(len(medoids)), medoids] - sums.min(axis=1)).sum())
     found = [
-        Certificate(
+        at_most(
             "No row of the sample represents a cluster better than its medoid.",
             "gain of the best medoids",
-            value=gain / scale,
-            relation="<=",
-            bound=ROUNDING,
+            gain / scale,
+            ROUNDING,
             source="Sangnier §2.2.2",
         )
     ]
     if swapped and len(medoids) > 1:
         found.append(
-            Certificate(
+            at_most(
                 "No swap of one medoid for another row lowers the cost.",
                 "gain of the best swap",
-                value=max(-best_change(distances, weight, medoids), 0.0) / scale,
-                relation="<=",
-                bound=ROUNDING,
+                max(-best_change(distances, weight, medoids), 0.0) / scale,
+                ROUNDING,
                 source="Schubert & Rousseeuw (2021)",
             )
         )
     bound = cost_bound(distances, weight, medoids, n_steps=BOUND_STEPS, tol=BOUND_TOLERANCE)
     within = f"; this one is within {cost / bound.value - 1.0:.2g} of the best" if bound.value > 0.0 else ""
     found.append(
-        Certificate(
+        at_least(
             f"No {len(medoids)} medoids of this sample cost less than {bound.value:.6g}{within}.",
             "cost",
-            value=cost,
-            relation=">=",
-            bound=bound.value,
+            cost,
+            bound.value,
             source="Lagrangian dual of the k-median problem: Cornuéjols, Fisher & Nemhauser (1977)",
             trivial=0.0,
             tolerance=ROUNDING * scale,

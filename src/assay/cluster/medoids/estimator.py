@@ -11,7 +11,7 @@ from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.base import Watch
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.medoids.certificates import medoid_certificates, optimality_certificates
 from assay.cluster.medoids.search import INITS, Found, alternate_medoids, nearness, swap_medoids
 from assay.cluster.quantizer.engine import RepresenterModel, generators
@@ -141,12 +141,11 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
         if not self._is_precomputed:
             apart = np.abs(self.cluster_centers_ - data.take(self.medoid_indices_)).max()
             found.append(
-                Certificate(
+                at_most(
                     "The centres are rows of the sample.",
                     "distance of the centres from their rows",
-                    value=float(apart),
-                    relation="<=",
-                    bound=0.0,
+                    apart,
+                    0.0,
                     source="Sangnier §2.2.2",
                 )
             )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, one_hot
 from assay.cluster.quantizer.engine import Step, dense64, weights_of
 from assay.distances import distance_matrix
@@ -253,12 +253,11 @@ class KCoordinateMedian(CenterModel):
             _sides_block, self.cluster_centers_, rowwise=() if labels is None else (labels,)
         )
         return [
-            Certificate(
+            at_most(
                 "At most half of a cluster lies on either side of its centre, in each coordinate.",
                 "share beyond one half",
-                value=_imbalance(sides),
-                relation="<=",
-                bound=ROUNDING,
+                _imbalance(sides),
+                ROUNDING,
                 source="Bradley, Mangasarian & Street (1996)",
             )
         ]

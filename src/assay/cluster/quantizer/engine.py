@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.base import IterativeModel, Watch
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.cluster.kmeans.empty import count_distinct
 from assay.models.clusterer import Clusterer
 from assay.randomness import RandomState, generator, spawn
@@ -193,12 +193,11 @@ def monotone_certificate(trace: Any, cost: float, *, rounding: float, scale: flo
     trace = np.asarray(trace, dtype=np.float64)
     rises = np.diff([*trace, cost], prepend=trace[0])
     scale = max(scale, cost, float(np.finfo(np.float64).tiny))
-    return Certificate(
+    return at_most(
         "The cost never rises, from one step to the next and to the final measurement.",
         "largest rise of the cost",
-        value=float(max(rises.max(), 0.0)) / scale,
-        relation="<=",
-        bound=rounding,
+        float(max(rises.max(), 0.0)) / scale,
+        rounding,
         source="Sangnier Prop. 56",
     )
 
@@ -206,24 +205,22 @@ def monotone_certificate(trace: Any, cost: float, *, rounding: float, scale: flo
 def cost_certificate(claimed: float, measured: float, *, rounding: float, scale: float = 0.0) -> Certificate:
     """The cost that the fit claims is the one its labels and representers have."""
     scale = max(scale, abs(measured), float(np.finfo(np.float64).tiny))
-    return Certificate(
+    return at_most(
         "The cost is that of the labels and the representers, summed afresh.",
         "error of the cost",
-        value=abs(claimed - measured) / scale,
-        relation="<=",
-        bound=rounding,
+        abs(claimed - measured) / scale,
+        rounding,
         source="Sangnier §2.2.1",
     )
 
 
 def assignment_certificate(excess: float, *, rounding: float) -> Certificate:
     """No row is nearer to another representer than to that of its cluster."""
-    return Certificate(
+    return at_most(
         "Every row belongs to its nearest representer.",
         "assignment excess",
-        value=excess,
-        relation="<=",
-        bound=rounding,
+        excess,
+        rounding,
         source="Sangnier Prop. 55",
     )
 

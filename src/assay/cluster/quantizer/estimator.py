@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.medoids.search import cluster_costs
 from assay.cluster.quantizer.engine import (
     RepresenterModel,
@@ -312,14 +312,13 @@ class CentroidClustering(RepresenterModel):
             own = float(w @ self._apart(part, self.cluster_centers_[k : k + 1])[:, 0])
             cost += own
             gain += max(own - float((w @ self._apart(part, part)).min()), 0.0)
-        best = Certificate(
+        best = at_most(
             "No row of a cluster would represent it better than its representer.",
             "gain of the best rows",
-            value=gain / cost if cost > 0.0 else 0.0,
-            relation="<=",
-            bound=ROUNDING if data.dtype == np.float64 else 1e-5,
-            assumptions=("the representer minimises the sum of dissimilarities",),
+            gain / cost if cost > 0.0 else 0.0,
+            ROUNDING if data.dtype == np.float64 else 1e-5,
             source="Sangnier §2.2.1",
+            assumptions=("the representer minimises the sum of dissimilarities",),
         )
         return Certificates([*self._cheap_certificates(data.X, weight), best])
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.quantizer.centers import CENTER_DOMAINS, ROUNDING, CenterModel, Measured
 from assay.cluster.quantizer.engine import Step, dense64, monotone_certificate, weights_of
 from assay.distances import distance_matrix
@@ -182,20 +182,18 @@ class FuzzyCMeans(CenterModel):
             [
                 monotone_certificate(self.inertia_trace_, found.objective, rounding=rounding),
                 *proof[1:],
-                Certificate(
+                at_most(
                     "The objective is that of the centres with their best memberships, summed afresh.",
                     "error of the objective",
-                    value=abs(self.objective_ - found.objective) / (found.objective or 1.0),
-                    relation="<=",
-                    bound=ROUNDING,
+                    abs(self.objective_ - found.objective) / (found.objective or 1.0),
+                    ROUNDING,
                     source="Bezdek (1981)",
                 ),
-                Certificate(
+                at_most(
                     "Every centre is the mean of the rows weighted by their memberships.",
                     "gain of the next centres",
-                    value=self._moved(centers, found).optimality,
-                    relation="<=",
-                    bound=self.tol + 4.0 * shift,
+                    self._moved(centers, found).optimality,
+                    self.tol + 4.0 * shift,
                     source="Bezdek (1981)",
                 ),
             ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, Distance, Measured
 from assay.cluster.quantizer.engine import Step, dense64, weights_of
 from assay.distances import distance_matrix
@@ -319,21 +319,19 @@ class KGeometricMedian(CenterModel):
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
         largest, gap, rounding = self._gap(data, labels)
         return [
-            Certificate(
+            at_most(
                 "Zero is a subgradient at every centre: it is the geometric median of its cluster.",
                 "largest subgradient",
-                value=largest,
-                relation="<=",
-                bound=self.tol + rounding,
+                largest,
+                self.tol + rounding,
                 source="Vardi & Zhang (2000)",
             ),
-            Certificate(
+            at_most(
                 f"No other centres of these clusters cost less than {1.0 - gap:.6g} times as much.",
                 "relative gap of the centres",
-                value=gap,
-                relation="<=",
-                bound=max(100.0 * (self.tol + rounding), 1e-9),
-                assumptions=("a geometric median lies in the convex hull of its rows",),
+                gap,
+                max(100.0 * (self.tol + rounding), 1e-9),
                 source="convexity: f(c) − f(c*) ≤ ‖g‖ ‖c − c*‖",
+                assumptions=("a geometric median lies in the convex hull of its rows",),
             ),
         ]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_least, at_most
 from assay.cluster.quantizer.engine import (
     Step,
     assignment_certificate,
@@ -212,12 +212,11 @@ def kernel_kmeans_certificates(
         assignment_certificate(
             float(excess.max()) / max(float(np.abs(space.diagonal).max()), 1e-300), rounding=16.0 * eps
         ),
-        Certificate(
+        at_most(
             "The means that predictions use are those of the labels.",
             "error of the means",
-            value=float(max(apart, length)),
-            relation="<=",
-            bound=rounding,
+            max(apart, length),
+            rounding,
             source="Wei §10.2",
         ),
     ]
@@ -240,22 +239,20 @@ def spectral_certificates(space: FeatureSpace, labels: NDArray, n_clusters: int)
     within = f"; this one is within a factor {cost / least:.3g} of the best" if meant else ""
     eps = float(np.finfo(space.gram.dtype).eps)
     return [
-        Certificate(
+        at_least(
             f"No labels with {n_clusters} clusters cost less than {least if meant else 0.0:.6g}{within}.",
             "cost",
-            value=cost,
-            relation=">=",
-            bound=least if meant else 0.0,
+            cost,
+            least if meant else 0.0,
             source="Zha, He, Ding, Simon & Gu (2001); Dhillon, Guan & Kulis (2004)",
             trivial=0.0,
             tolerance=64.0 * eps * total,
         ),
-        Certificate(
+        at_least(
             "The Gram matrix is positive semi-definite: its entries are inner products.",
             "smallest eigenvalue",
-            value=float(spectrum[-1]) / max(float(np.abs(spectrum).max()), 1e-300),
-            relation=">=",
-            bound=-10.0 * len(spectrum) * eps,
+            float(spectrum[-1]) / max(float(np.abs(spectrum).max()), 1e-300),
+            -10.0 * len(spectrum) * eps,
             source="Wei §6.1",
         ),
     ]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from assay import parameters
 from assay.base import logger
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, Measured, one_hot
 from assay.cluster.quantizer.engine import Step, weights_of
@@ -196,20 +196,18 @@ class SphericalKMeans(CenterModel):
         rounding = 16.0 * float(np.finfo(data.dtype).eps)
         given = self.cluster_centers_.astype(np.float64)
         return [
-            Certificate(
+            at_most(
                 "Every centre is the mean direction of its cluster: another update moves none.",
                 "gain of the next centres",
-                value=self._step(data)(unit_rows(given)[0]).optimality,
-                relation="<=",
-                bound=self.tol + rounding,
+                self._step(data)(unit_rows(given)[0]).optimality,
+                self.tol + rounding,
                 source="Dhillon & Modha (2001)",
             ),
-            Certificate(
+            at_most(
                 "The centres have length 1.",
                 "largest error of a length",
-                value=float(np.abs(np.sqrt((given**2).sum(axis=1)) - 1.0).max()),
-                relation="<=",
-                bound=rounding,
+                np.abs(np.sqrt((given**2).sum(axis=1)) - 1.0).max(),
+                rounding,
             ),
         ]
 
@@ -222,13 +220,14 @@ class SphericalKMeans(CenterModel):
         bound = min(float(np.sqrt(weight * largest)), weight)
         cosines = weight - self._measure(data, None).cost
         return [
-            Certificate(
-                f"No {self.n_clusters} clusters have a sum of cosines above {bound:.6g}; this one has "
-                f"{cosines / bound:.3g} of it.",
+            at_most(
+                (
+                    f"No {self.n_clusters} clusters have a sum of cosines above {bound:.6g}; this one has "
+                    f"{cosines / bound:.3g} of it."
+                ),
                 "sum of cosines",
-                value=cosines,
-                relation="<=",
-                bound=bound,
+                cosines,
+                bound,
                 source="Cauchy–Schwarz and Ky Fan, as for k-means in Zha, He, Ding, Simon & Gu (2001)",
                 trivial=weight,
                 tolerance=1e-9 * weight,

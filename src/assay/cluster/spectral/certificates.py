@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_least, at_most
 from assay.cluster.spectral.embedding import coordinates, squared_distances
 from assay.graphs import Cut, Scaled, both_cuts, partition_basis, smallest_on_complement, subspace_distance
 
@@ -76,75 +76,67 @@ def spectral_certificates(W: Any, claims: Claims, measured: Measured, *, tol: fl
     placed = rule.place(U / np.sqrt(weight)[:, np.newaxis])
     n_zero = int(np.count_nonzero(claims.eigenvalues <= 1e-13 * measured.scale))
     found = [
-        Certificate(
+        at_most(
             "Every pair is an eigenpair of the Laplacian.",
             "eigenpair residual",
-            value=measured.residual,
-            relation="<=",
-            bound=np.sqrt(U.shape[1]) * max(tol, 1e-12),
+            measured.residual,
+            np.sqrt(U.shape[1]) * max(tol, 1e-12),
             source=COURSE,
         ),
-        Certificate(
+        at_most(
             "The eigenvectors are orthonormal.",
             "orthonormality residual",
-            value=float(np.abs(U.T @ U - np.eye(U.shape[1])).max()),
-            relation="<=",
-            bound=1e-10,
+            np.abs(U.T @ U - np.eye(U.shape[1])).max(),
+            1e-10,
             source="Sangnier Theorem 59",
         ),
-        Certificate(
+        at_least(
             "The eigenvalue 0 is there for every component of the graph (as far as asked for).",
             "zero eigenvalues",
-            value=float(n_zero),
-            relation=">=",
-            bound=float(min(claims.n_components, U.shape[1])),
+            n_zero,
+            min(claims.n_components, U.shape[1]),
             source="Sangnier Proposition 62",
         ),
-        Certificate(
+        at_least(
             f"No partition into {len(measured.norm.terms)} clusters has a {name} below {measured.bound:.6g}"
             + (f"; this one exceeds it by {measured.gap:.1%} of its value." if criterion > 0.0 else "."),
             name,
-            value=criterion,
-            relation=">=",
-            bound=measured.bound,
-            assumptions=("no smaller eigenvalue was passed over: certify(X) looks for one",),
+            criterion,
+            measured.bound,
             source="Sangnier Propositions 58 and 60, Theorem 59",
+            assumptions=("no smaller eigenvalue was passed over: certify(X) looks for one",),
             trivial=0.0,
             tolerance=1e-12 * max(1.0, criterion),
         ),
-        Certificate(
+        at_most(
             "The reported cuts are those of the labels.",
             "error of the reported cuts",
-            value=max(
+            max(
                 _relative(claims.ratio_cut, measured.ratio.value),
                 _relative(claims.norm_cut, measured.norm.value),
             ),
-            relation="<=",
-            bound=1e-9,
+            1e-9,
             source="Sangnier §2.2.5",
         ),
-        Certificate(
+        at_most(
             "The coordinates are those of the eigenvectors.",
             "error of the embedding",
-            value=_farthest(placed, claims.embedding),
-            relation="<=",
-            bound=1e-9,
+            _farthest(placed, claims.embedding),
+            1e-9,
             source="Sangnier Algorithms 11 to 13",
         ),
-        Certificate(
+        at_most(
             "Every row of the embedding belongs to its nearest centre.",
             "assignment excess",
-            value=_assignment_excess(claims.embedding, claims.centers, claims.labels),
-            relation="<=",
-            bound=1e-10,
+            _assignment_excess(claims.embedding, claims.centers, claims.labels),
+            1e-10,
             source="Sangnier Algorithms 11 to 13; examination of 2021",
         ),
-        Certificate(
+        at_most(
             "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one.",
             "error of the subspace distance",
-            value=abs(claims.subspace_distance - measured.distance),
-            relation="<=",
-            bound=1e-8 * max(1.0, measured.distance),
+            abs(claims.subspace_distance - measured.distance),
+            1e-8 * max(1.0, measured.distance),
             source="Sangnier, examinations of 2021 and 2023",
         ),
     ]
@@ -157,23 +149,21 @@ def _rounding_certificates(claims: Claims, measured: Measured) -> list[Certifica
     if claims.trace.size:
         scale = float(np.square(claims.embedding).sum()) or 1.0
         found.append(
-            Certificate(
+            at_most(
                 "The criterion of the rounding never rises.",
                 "largest rise of the rounding",
-                value=float(np.diff(claims.trace, prepend=claims.trace[0]).max()) / scale,
-                relation="<=",
-                bound=1e-10,
+                float(np.diff(claims.trace, prepend=claims.trace[0]).max()) / scale,
+                1e-10,
                 source="Sangnier, examination of 2021; Proposition 56",
             )
         )
     if claims.rounding == "sweep" and claims.laplacian != "unnormalized" and claims.eigenvalues.size == 2:
         found.append(
-            Certificate(
+            at_most(
                 "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger).",
                 "NormCut of the sweep",
-                value=measured.norm.value,
-                relation="<=",
-                bound=2.0 * float(np.sqrt(2.0 * (claims.eigenvalues[1] + measured.residual))),
+                measured.norm.value,
+                2.0 * float(np.sqrt(2.0 * (claims.eigenvalues[1] + measured.residual))),
                 source="Cheeger's inequality for graphs, Alon & Milman (1985)",
                 trivial=2.0,
                 tolerance=1e-9,
@@ -190,13 +180,12 @@ def complement_certificate(W: Any, claims: Claims, measured: Measured, random_st
     values = np.minimum(np.sort(claims.eigenvalues / matrix.scale)[:n_clusters], max(least.value, 0.0))
     bound = max(float(values.sum()) - n_clusters * measured.residual, 0.0) * matrix.scale
     name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
-    return Certificate(
+    return at_least(
         f"No partition into {n_clusters} clusters has a {name} below {bound:.6g}, whatever was passed over"
         + (f" (probability {1.0 - least.failure:.7g})." if least.failure > 0.0 else "."),
         f"{name} and the complement",
-        value=measured.criterion(claims.laplacian),
-        relation=">=",
-        bound=bound,
+        measured.criterion(claims.laplacian),
+        bound,
         source="Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)",
         trivial=0.0,
         tolerance=1e-12 * max(1.0, measured.criterion(claims.laplacian)),

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.kmeans.empty import count_distinct
 from assay.cluster.spectral.affinity import ALL_PAIRS, NEIGHBORS, Affinity, Reach, resolve
 from assay.cluster.spectral.certificates import (
@@ -315,12 +315,11 @@ callable, default="nearest_neighbors"
         proof.append(complement_certificate(W, claims, measured, random_state=1))
         difference = abs(W - self.affinity_matrix_)
         proof.append(
-            Certificate(
+            at_most(
                 "The graph is that of the rows.",
                 "error of the weights",
-                value=float(difference.max()) / (float(W.max()) or 1.0),
-                relation="<=",
-                bound=1e-12 if data.dtype == np.float64 else 1e-6,
+                float(difference.max()) / (float(W.max()) or 1.0),
+                1e-12 if data.dtype == np.float64 else 1e-6,
                 source="Sangnier §2.2.4",
             )
         )
@@ -451,12 +450,11 @@ callable, default="nearest_neighbors"
     def _landmark_certificate(self, data: Any) -> Certificate:
         expected = data.map(extend_block, self._extension(), dtype=np.int32)
         expected[self.landmarks_] = self.labels_[self.landmarks_]
-        return Certificate(
+        return at_most(
             "Rows that are no landmarks are labelled by extension.",
             "rows labelled otherwise",
-            value=float(np.count_nonzero(expected != self.labels_)),
-            relation="<=",
-            bound=0.0,
+            np.count_nonzero(expected != self.labels_),
+            0.0,
             source="Nyström's extension",
         )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_least, at_most
 from assay.kernel_machines.kernel_ridge.spectrum import Spectrum
 
 SOURCE = "Sangnier §1.5, E-1.12; Wei §6.2.4"
@@ -67,12 +67,11 @@ def kernel_ridge_certificates(
 
 def _stationarity(fitted: Fitted, violation: NDArray) -> Certificate:
     centred = fitted.targets - fitted.intercept if fitted.fit_intercept else fitted.targets
-    return Certificate(
+    return at_most(
         "The dual coefficients solve (K + αW⁻¹)β + b1 = y.",
         "stationarity residual",
-        value=_worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0)),
-        relation="<=",
-        bound=fitted.tolerance,
+        _worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0)),
+        fitted.tolerance,
         source=SOURCE,
     )
 
@@ -104,14 +103,13 @@ def _gap(
         gap = np.minimum(gap, (weights * violation**2).sum(axis=0) / (2 * alphas))
     norm = np.einsum("ij,ij->j", fitted.dual_coef.astype(np.float64), product).clip(min=0.0)
     primal = norm / 2 + (weights * misfit**2).sum(axis=0) / (2 * alphas)
-    return Certificate(
+    return at_most(
         "The objective is this close to its minimum over the whole RKHS.",
         "relative duality gap",
-        value=_worst(gap, primal),
-        relation="<=",
-        bound=fitted.tolerance,
-        assumptions=("the kernel is positive semi-definite",),
+        _worst(gap, primal),
+        fitted.tolerance,
         source=SOURCE,
+        assumptions=("the kernel is positive semi-definite",),
     )
 
 
@@ -127,24 +125,22 @@ def _gradient(
     squares = np.einsum("ij,ij->j", columns, kernel_product(columns.astype(dtype))).clip(min=0.0)
     norms = np.sqrt(squares)
     n_targets = len(fitted.alphas)
-    return Certificate(
+    return at_most(
         "The gradient of the objective vanishes: K W((K + αW⁻¹)β + b1 − y) = 0, by the minimum-norm β.",
         "relative gradient norm",
-        value=_worst(norms[:n_targets], norms[n_targets:]),
-        relation="<=",
-        bound=fitted.tolerance,
+        _worst(norms[:n_targets], norms[n_targets:]),
+        fitted.tolerance,
         source=SOURCE,
     )
 
 
 def _constraint(fitted: Fitted) -> Certificate:
     coef = fitted.dual_coef.astype(np.float64)
-    return Certificate(
+    return at_most(
         "The dual coefficients sum to zero: the intercept is free.",
         "relative sum of dual coefficients",
-        value=_worst(np.abs(coef.sum(axis=0)), np.abs(coef).sum(axis=0)),
-        relation="<=",
-        bound=fitted.tolerance,
+        _worst(np.abs(coef.sum(axis=0)), np.abs(coef).sum(axis=0)),
+        fitted.tolerance,
         source="Sangnier §1.5.1",
     )
 
@@ -171,50 +167,49 @@ def spectral_certificates(
     with np.errstate(divide="ignore"):
         condition = np.divide(largest + alphas.min(), inverted.min(initial=largest) + alphas.min())
     return [
-        Certificate(
+        at_most(
             "The dual route and the representer route give the same fitted values.",
             "relative difference of the two routes",
-            value=max(routes),
-            relation="<=",
-            bound=fitted.tolerance,
+            max(routes),
+            fitted.tolerance,
             source="Sangnier E-1.12",
         ),
-        Certificate(
+        at_least(
             "The Gram matrix is positive semi-definite up to rounding.",
             "smallest eigenvalue over largest",
-            value=smallest / largest if largest > 0 else smallest,
-            relation=">=",
-            bound=-10.0 * n_samples * eps,
+            smallest / largest if largest > 0 else smallest,
+            -10.0 * n_samples * eps,
             source="Wei §6.1.3",
         ),
-        Certificate(
+        at_most(
             "The smoother uses no more degrees of freedom than rows.",
             "effective degrees of freedom",
-            value=max(degrees),
-            relation="<=",
-            bound=float(n_samples),
-            tolerance=n_samples * fitted.tolerance,
+            max(degrees),
+            n_samples,
             source="Douc & Le Corff §8.13",
+            tolerance=n_samples * fitted.tolerance,
         ),
-        Certificate(
-            "The smoother uses at least the degrees of freedom of the constant."
-            if fitted.fit_intercept
-            else "The degrees of freedom are not negative.",
+        at_least(
+            (
+                "The smoother uses at least the degrees of freedom of the constant."
+                if fitted.fit_intercept
+                else "The degrees of freedom are not negative."
+            ),
             "smallest effective degrees of freedom",
-            value=min(degrees),
-            relation=">=",
-            bound=1.0 if fitted.fit_intercept else 0.0,
-            tolerance=n_samples * fitted.tolerance,
+            min(degrees),
+            1.0 if fitted.fit_intercept else 0.0,
             source="Douc & Le Corff §8.13",
+            tolerance=n_samples * fitted.tolerance,
         ),
-        Certificate(
-            "What was inverted keeps digits."
-            if exact
-            else "Outside the null space, what was inverted keeps digits.",
+        at_most(
+            (
+                "What was inverted keeps digits."
+                if exact
+                else "Outside the null space, what was inverted keeps digits."
+            ),
             "condition number",
-            value=float(condition),
-            relation="<=",
-            bound=1.0 / eps,
+            condition,
+            1.0 / eps,
         ),
     ]
 

@@ -13,7 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay.base import Model
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.certificates import LARGEST_CONDITION
 from assay.linear.least_squares.engine import stack
 from assay.rows import Block, MemoryRows, Rows, add, block_rows
@@ -216,13 +216,14 @@ class FeatureMap(TransformerMixin, Model):
         short = triangle.shape[0] < triangle.shape[1] or values[-1] == 0
         return Certificates(
             [
-                Certificate(
-                    claim="The features are linearly independent on these rows: a linear model on them has "
-                    "one solution, to at least four digits.",
-                    quantity="condition number of the features",
-                    value=np.inf if short else float(values[0] / values[-1]),
-                    relation="<=",
-                    bound=LARGEST_CONDITION,
+                at_most(
+                    (
+                        "The features are linearly independent on these rows: a linear model on them has "
+                        "one solution, to at least four digits."
+                    ),
+                    "condition number of the features",
+                    np.inf if short else float(values[0] / values[-1]),
+                    LARGEST_CONDITION,
                     source="Rudi & Şimşekli §1.3.1, §1.5.1",
                 )
             ]

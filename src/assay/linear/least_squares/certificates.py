@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array, Evidence
 from assay.penalties import SquaredNorm
 from assay.solvers import Solution
@@ -28,14 +28,15 @@ def orthogonality(evidence: Evidence, coef: Array, alpha: NDArray, dtype: np.dty
     ones = np.sqrt(evidence.weight) * target
     level = np.divide(np.abs(evidence.residual_sum), ones, out=np.zeros_like(ones), where=ones > 0)
     penalised = bool(alpha.max(initial=0.0) > 0)
-    return Certificate(
-        claim="The gradient of the penalised risk vanishes."
-        if penalised
-        else "The residual is orthogonal to every column: the gradient of the empirical risk vanishes.",
-        quantity="normal-equation residual",
-        value=float(max(cosine.max(initial=0.0), level.max(initial=0.0))),
-        relation="<=",
-        bound=_rounding(dtype),
+    return at_most(
+        (
+            "The gradient of the penalised risk vanishes."
+            if penalised
+            else "The residual is orthogonal to every column: the gradient of the empirical risk vanishes."
+        ),
+        "normal-equation residual",
+        max(cosine.max(initial=0.0), level.max(initial=0.0)),
+        _rounding(dtype),
         source="Rudi & Şimşekli §1.3, §1.5.2; Douc & Le Corff §6.2.1, §6.3.1",
     )
 
@@ -44,12 +45,11 @@ def pythagoras(evidence: Evidence, coef: Array, dtype: np.dtype) -> Certificate:
     """‖y‖² = ‖ŷ‖² + ‖y − ŷ‖²: the fitted values are an orthogonal projection."""
     gap = 2 * np.abs(np.sum(coef * evidence.cross, axis=0))
     share = np.divide(gap, evidence.target_ss, out=np.zeros_like(gap), where=evidence.target_ss > 0)
-    return Certificate(
-        claim="Total variation splits into explained and residual variation.",
-        quantity="Pythagoras defect",
-        value=float(share.max(initial=0.0)),
-        relation="<=",
-        bound=_rounding(dtype),
+    return at_most(
+        "Total variation splits into explained and residual variation.",
+        "Pythagoras defect",
+        share.max(initial=0.0),
+        _rounding(dtype),
         source="Rudi & Şimşekli §1.3.2",
     )
 
@@ -57,23 +57,23 @@ def pythagoras(evidence: Evidence, coef: Array, dtype: np.dtype) -> Certificate:
 def uniqueness(solution: Solution, n_features: int) -> Certificate:
     """Full rank: the coefficients are unique and well determined. Else: they have the least norm."""
     if solution.row_space is None:
-        return Certificate(
-            claim="X has full column rank: the coefficients are unique, to at least four digits.",
-            quantity="condition number",
-            value=solution.condition,
-            relation="<=",
-            bound=LARGEST_CONDITION,
+        return at_most(
+            "X has full column rank: the coefficients are unique, to at least four digits.",
+            "condition number",
+            solution.condition,
+            LARGEST_CONDITION,
             source="Rudi & Şimşekli §1.3.1",
         )
     inside = solution.row_space @ (solution.row_space.T @ solution.coef)
     size = float(np.linalg.norm(solution.coef))
-    return Certificate(
-        claim=f"X has rank {solution.rank} of {n_features}: many coefficients give the same fit, "
-        "these have the least norm.",
-        quantity="component outside the row space",
-        value=float(np.linalg.norm(solution.coef - inside)) / size if size > 0 else 0.0,
-        relation="<=",
-        bound=1e-8,
+    return at_most(
+        (
+            f"X has rank {solution.rank} of {n_features}: many coefficients give the same fit, "
+            "these have the least norm."
+        ),
+        "component outside the row space",
+        float(np.linalg.norm(solution.coef - inside)) / size if size > 0 else 0.0,
+        1e-8,
         source="Peyré, least squares (pseudo-inverse)",
     )
 
@@ -87,12 +87,11 @@ def noise_digits(total_ss: Array, residual_ss: Array, *, squared: bool) -> Certi
     ratio = np.divide(total_ss, residual_ss, out=np.full_like(total_ss, np.inf), where=residual_ss > 0)
     lost = ROUNDING_OF_SUMS * (ratio if squared else np.sqrt(ratio))
     remedy = "; give inference the rows to measure it on the residuals" if squared else ""
-    return Certificate(
-        claim=f"The noise variance is known to at least four digits{remedy}.",
-        quantity="relative rounding of the noise variance",
-        value=float(lost.max()),
-        relation="<=",
-        bound=1e-4,
+    return at_most(
+        f"The noise variance is known to at least four digits{remedy}.",
+        "relative rounding of the noise variance",
+        lost.max(),
+        1e-4,
         source="Rudi & Şimşekli §1.3.3",
     )
 
@@ -107,12 +106,11 @@ def duality_gap(evidence: Evidence, coef: Array, alpha: NDArray, dtype: np.dtype
     gap = penalty.fenchel_young_gap(coef, evidence.cross)
     objective = evidence.residual_ss / 2 + penalty.value(coef)
     share = np.divide(gap, objective, out=np.where(gap > 0, np.inf, 0.0), where=objective > 0)
-    return Certificate(
-        claim="The objective is this close to its minimum.",
-        quantity="relative duality gap",
-        value=float(share.max(initial=0.0)),
-        relation="<=",
-        bound=_rounding(dtype),
+    return at_most(
+        "The objective is this close to its minimum.",
+        "relative duality gap",
+        share.max(initial=0.0),
+        _rounding(dtype),
         source="Wei §6.2.1; Peyré, ridge (dual form)",
     )
 

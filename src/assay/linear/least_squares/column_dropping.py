@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.centred_triangle import (
     CentredTriangle,
     centred_triangle,
@@ -134,20 +134,20 @@ class ColumnDroppingRegression(LinearModel):
         return Certificates(
             [
                 orthogonality(evidence, coef, np.zeros(coef.shape[1]), self.coef_.dtype),
-                Certificate(
+                at_most(
                     "Every dropped column is a combination of the kept ones (and the constant).",
                     "largest relative distance of a dropped column",
                     among.distance,
-                    "<=",
                     self.tol,
                     source="Rudi & Şimşekli §1.5.1",
                 ),
-                Certificate(
-                    "The kept columns are independent: their coefficients are unique, to at least four "
-                    "digits.",
+                at_most(
+                    (
+                        "The kept columns are independent: their coefficients are unique, to at least four "
+                        "digits."
+                    ),
                     "condition number of the kept columns",
                     among.condition,
-                    "<=",
                     LARGEST_CONDITION,
                     source="Rudi & Şimşekli §1.5.1",
                 ),

@@ -11,7 +11,7 @@ from scipy import linalg
 from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.centred_triangle import (
     CentredTriangle,
     centred_triangle,
@@ -209,27 +209,24 @@ class ConstrainedRegression(LinearModel):
         source = "Rudi & Şimşekli §1.5.1"
         return Certificates(
             [
-                Certificate(
+                at_most(
                     "The coefficients satisfy the constraint.",
                     "relative distance from the constraint",
                     float(np.linalg.norm(outside)) / size if size > 0 else 0.0,
-                    "<=",
                     rounding,
                     source=source,
                 ),
-                Certificate(
+                at_most(
                     "The gradient of the empirical risk vanishes along the subspace.",
                     "relative gradient along the subspace",
-                    float(max(along.max(initial=0.0), level.max(initial=0.0))),
-                    "<=",
+                    max(along.max(initial=0.0), level.max(initial=0.0)),
                     rounding,
                     source=source,
                 ),
-                Certificate(
+                at_most(
                     "X is injective on the subspace: the coefficients are unique, to at least four digits.",
                     "condition number on the subspace",
                     condition,
-                    "<=",
                     LARGEST_CONDITION,
                     source=source,
                 ),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.least_squares.certificates import FLOAT32
 from assay.linear.least_squares.confidence import hypothesis
 from assay.linear.least_squares.engine import Array
@@ -121,11 +121,10 @@ class MultivariateRegression(LinearRegression):
         where = measured != 0
         scales = np.outer(scale, scale)
         gap = np.divide(np.abs(stored - measured), scales, out=np.zeros_like(stored), where=scales > 0)
-        return Certificate(
+        return at_most(
             "The noise covariance is the mean of the products of the residuals.",
             "relative difference of the noise covariance",
-            float(gap[where].max(initial=0.0)),
-            "<=",
+            gap[where].max(initial=0.0),
             1e-4 if self.coef_.dtype == FLOAT32 else 1e-8,
             source="Wei §1.4.3",
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.families import Family, LinkedFamily
 from assay.linear.likelihood.logistic_fit import stationarity
 from assay.linear.likelihood.overlap import refusal_of
@@ -137,12 +137,11 @@ def generalized_certificates(
     single = risk.data.dtype == np.float32
     if risk.alpha.all() and risk.loss.n_groups > 0:
         scale = max(abs(found.value), np.finfo(float).tiny)
-        gap = Certificate(
-            claim="The objective is this close to its minimum.",
-            quantity="relative duality gap",
-            value=row_duality_gap(risk, point, found, split) / scale,
-            relation="<=",
-            bound=1e-4 if single else 1e-7,
+        gap = at_most(
+            "The objective is this close to its minimum.",
+            "relative duality gap",
+            row_duality_gap(risk, point, found, split) / scale,
+            1e-4 if single else 1e-7,
             source="Rudi & Şimşekli §3.1.2",
         )
         return Certificates([gap])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.likelihood.overlap import constant_chances, require_overlap
 from assay.rows import MemoryRows
 from assay.solvers import (
@@ -188,12 +188,11 @@ def logistic_certificates(
     single = risk.data.dtype == np.float32
     scale = max(null_risk, np.finfo(float).tiny)
     if np.all(risk.alpha + l1 > 0):
-        first = Certificate(
-            claim="The objective is this close to its minimum.",
-            quantity="relative duality gap",
-            value=row_duality_gap(risk, point, found, split, l1=l1 if l1.any() else None) / scale,
-            relation="<=",
-            bound=1e-4 if single else 1e-7,
+        first = at_most(
+            "The objective is this close to its minimum.",
+            "relative duality gap",
+            row_duality_gap(risk, point, found, split, l1=l1 if l1.any() else None) / scale,
+            1e-4 if single else 1e-7,
             source="Rudi & Şimşekli §3.1.2; Sangnier §1.4.5",
         )
     else:
@@ -209,23 +208,21 @@ def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
         quantity = "distance to the maximum in standard errors"
     else:
         value, quantity = float(np.abs(found.gradient).max()) * np.sqrt(risk.weight), "score norm"
-    return Certificate(
-        claim="The score vanishes: the likelihood is at its maximum.",
-        quantity=quantity,
-        value=float(value),
-        relation="<=",
-        bound=0.05 if single else 1e-4,
+    return at_most(
+        "The score vanishes: the likelihood is at its maximum.",
+        quantity,
+        value,
+        0.05 if single else 1e-4,
         source="Wei §7.3.3; Douc & Le Corff §8.6",
     )
 
 
 def majorant(found: Measured) -> Certificate:
     """The 0-1 loss is below the logistic loss in base 2, row by row and so on average."""
-    return Certificate(
-        claim="The training error is at most the logistic loss in base 2.",
-        quantity="training error",
-        value=found.mistakes,
-        relation="<=",
-        bound=found.risk / np.log(2),
+    return at_most(
+        "The training error is at most the logistic loss in base 2.",
+        "training error",
+        found.mistakes,
+        found.risk / np.log(2),
         source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.rows import Block, MemoryRows
 from assay.solvers import Measured, RowRisk, Separability, newton_direction, row_weights, separability
 
@@ -58,23 +58,21 @@ def overlap_proofs(
 
 
 def _certificate(largest: float) -> Certificate:
-    return Certificate(
-        claim="No hyperplane separates the classes: the slopes, corrected to balance, stay positive.",
-        quantity="largest relative correction",
-        value=largest,
-        relation="<=",
-        bound=LARGEST_CORRECTION,
+    return at_most(
+        "No hyperplane separates the classes: the slopes, corrected to balance, stay positive.",
+        "largest relative correction",
+        largest,
+        LARGEST_CORRECTION,
         source=SOURCE,
     )
 
 
 def _separated(answer: Separability) -> Certificate:
-    return Certificate(
-        claim="No hyperplane separates the classes: the likelihood has a maximum.",
-        quantity="rows strictly on their side of a hyperplane that leaves none on the wrong one",
-        value=float(answer.n_strict),
-        relation="<=",
-        bound=0.0,
+    return at_most(
+        "No hyperplane separates the classes: the likelihood has a maximum.",
+        "rows strictly on their side of a hyperplane that leaves none on the wrong one",
+        answer.n_strict,
+        0.0,
         source=SOURCE,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.low_rank.solver import Problem, dual_scale, duality_gap, spectral_norm
 from assay.penalties import Nuclear
@@ -21,19 +21,17 @@ def rank_certificates(
     values = np.linalg.svd(coef, compute_uv=False)
     beyond = values[rank] / values[0] if len(values) > rank and values[0] > 0 else 0.0
     return [
-        Certificate(
+        at_most(
             f"No matrix of rank {rank} fits better.",
             "relative excess over the least value",
             max(measured - floor, 0.0) / null if null > 0 else 0.0,
-            "<=",
             1e-5 if single else 1e-8,
             source=f"{SOURCE}; Eckart & Young (1936)",
         ),
-        Certificate(
+        at_most(
             f"The coefficients have rank at most {rank}.",
             "relative singular value beyond the rank",
-            float(beyond),
-            "<=",
+            beyond,
             1e-5 if single else 1e-10,
             source=SOURCE,
         ),
@@ -54,11 +52,10 @@ def convex_certificates(
     apart = abs(measured - float(np.sum(residual**2))) / null if null > 0 else 0.0
     bound = max(2 * tol, 1e-5 if single else 1e-10)
     found = [
-        Certificate(
+        at_most(
             "The objective is this close to its minimum.",
             "relative duality gap",
             duality_gap(problem, coef, row_dual) + apart,
-            "<=",
             bound,
             source=SOURCE,
         )
@@ -71,19 +68,17 @@ def convex_certificates(
     gap = float(Nuclear(problem.alpha).value(coef)) - aligned
     return [
         *found,
-        Certificate(
+        at_most(
             "The spectral norm of the gradient is at most α, up to what the gap allows.",
             "spectral norm of the gradient over α",
             spectral_norm(pull) / problem.alpha,
-            "<=",
             1 + size * np.sqrt(bound * null) / problem.alpha,
             source=SOURCE,
         ),
-        Certificate(
+        at_most(
             "The gradient is a subgradient of the nuclear norm: aligned with the singular vectors of B.",
             "relative misalignment of the gradient",
             max(gap, 0.0) / (null / 2) if null > 0 else 0.0,
-            "<=",
             bound,
             source=SOURCE,
         ),
@@ -93,11 +88,10 @@ def convex_certificates(
 def level_certificate(sums: Array, weight: float, null: float, *, single: bool) -> Certificate:
     """The intercept makes the residuals of each response sum to zero."""
     scale = np.sqrt(null * weight)
-    return Certificate(
+    return at_most(
         "The residuals of each response sum to zero.",
         "relative sum of residuals",
         float(np.abs(sums).max() / scale) if scale > 0 else 0.0,
-        "<=",
         1e-4 if single else 1e-8,
         source=SOURCE,
     )

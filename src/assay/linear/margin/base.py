@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
@@ -177,32 +177,28 @@ def machine_certificates(
     """Duality gap, stationarity and, for losses with corners, feasibility: the worst of several machines."""
     single = np.dtype(dtype) == np.float32
     found = [
-        Certificate(
-            claim="The objective is this close to its minimum.",
-            quantity="relative duality gap",
-            value=max(item.gap.relative for item in judged),
-            relation="<=",
-            bound=max(tol, 1e-4 if single else 1e-8),
+        at_most(
+            "The objective is this close to its minimum.",
+            "relative duality gap",
+            max(item.gap.relative for item in judged),
+            max(tol, 1e-4 if single else 1e-8),
             source=source,
         ),
-        Certificate(
-            claim="The coefficients are the combination of rows that the dual point says, and it balances.",
-            quantity="KKT residual",
-            value=max(item.residual for item in judged),
-            relation="<=",
-            # The gap bounds the square of the distance.
-            bound=max(np.sqrt(tol), 1e-3 if single else 1e-6),
+        at_most(
+            "The coefficients are the combination of rows that the dual point says, and it balances.",
+            "KKT residual",
+            max(item.residual for item in judged),
+            max(np.sqrt(tol), 1e-3 if single else 1e-6),
             source=source,
         ),
     ]
     if not squared:
         found.append(
-            Certificate(
-                claim="The dual point is inside its box.",
-                quantity="box violation",
-                value=max(item.outside for item in judged),
-                relation="<=",
-                bound=1e-5 if single else 1e-9,
+            at_most(
+                "The dual point is inside its box.",
+                "box violation",
+                max(item.outside for item in judged),
+                1e-5 if single else 1e-9,
                 source=source,
             )
         )
@@ -215,12 +211,11 @@ def majorant(judged: list[Judged]) -> Certificate:
     A row that the largest score puts in a wrong class has a loss of at least 1 in one of the machines.
     """
     total = judged[0].evidence.total
-    return Certificate(
-        claim="The training error is at most the mean loss, which majorises it.",
-        quantity="training error",
-        value=sum(item.evidence.wrong for item in judged) / total,
-        relation="<=",
-        bound=sum(item.evidence.loss for item in judged) / total,
+    return at_most(
+        "The training error is at most the mean loss, which majorises it.",
+        "training error",
+        sum(item.evidence.wrong for item in judged) / total,
+        sum(item.evidence.loss for item in judged) / total,
         source="Sangnier §1.2.1",
         trivial=1.0,
         tolerance=1e-12,

@@ -12,7 +12,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.penalty_path import HasPenaltyPath
 from assay.linear.predictor import LinearRegressor, vector_target
@@ -202,21 +202,19 @@ class HuberRegressor(HasPenaltyPath, LinearRegressor):
         assumptions = () if alpha > 0 else ("Xᵀν = 0, as the gradient measures",)
         return Certificates(
             [
-                Certificate(
-                    claim="The objective is this close to its minimum.",
-                    quantity="relative duality gap",
-                    value=gap / floor if floor > 0 else 0.0,
-                    relation="<=",
-                    bound=1e-4 if single else max(self.tol, 1e-8),
-                    assumptions=assumptions,
+                at_most(
+                    "The objective is this close to its minimum.",
+                    "relative duality gap",
+                    gap / floor if floor > 0 else 0.0,
+                    1e-4 if single else max(self.tol, 1e-8),
                     source=SOURCE,
+                    assumptions=assumptions,
                 ),
-                Certificate(
-                    claim="The gradient of the objective vanishes.",
-                    quantity="relative gradient",
-                    value=gradient,
-                    relation="<=",
-                    bound=1e-3 if single else max(float(np.sqrt(self.tol)), 1e-7),
+                at_most(
+                    "The gradient of the objective vanishes.",
+                    "relative gradient",
+                    gradient,
+                    1e-3 if single else max(float(np.sqrt(self.tol)), 1e-7),
                     source=SOURCE,
                 ),
             ]

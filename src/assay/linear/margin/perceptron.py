@@ -11,7 +11,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
 from assay.parameters import Domain
@@ -209,22 +209,20 @@ class Perceptron(LinearClassifier):
         )
         return Certificates(
             [
-                Certificate(
-                    claim="The plane separates the classes: no row is on its wrong side.",
-                    quantity="share of mistakes",
-                    value=max(item.mistakes for item in seen) / weight,
-                    relation="<=",
-                    bound=0.0,
+                at_most(
+                    "The plane separates the classes: no row is on its wrong side.",
+                    "share of mistakes",
+                    max(item.mistakes for item in seen) / weight,
+                    0.0,
                     source=SOURCE,
                 ),
-                Certificate(
-                    claim="There were at most (R/γ)² updates.",
-                    quantity="number of updates",
-                    value=float(self.n_updates_[worst]),
-                    relation="<=",
-                    bound=float(bounds[worst]),
-                    assumptions=("a plane separates the classes with margin γ",),
+                at_most(
+                    "There were at most (R/γ)² updates.",
+                    "number of updates",
+                    self.n_updates_[worst],
+                    bounds[worst],
                     source=SOURCE,
+                    assumptions=("a plane separates the classes with margin γ",),
                     trivial=np.inf,
                 ),
             ]

@@ -12,7 +12,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import require_rows_of_the_fit
 from assay.linear.penalty_path import HasPenaltyPath
@@ -209,29 +209,26 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
     def _claims(self, evidence: Evidence, gap: float, violation: float, outside: float) -> list[Certificate]:
         single = self.coef_.dtype == np.float32
         claims = [
-            Certificate(
-                claim="The objective is this close to its minimum.",
-                quantity="relative duality gap",
-                value=gap,
-                relation="<=",
-                bound=max(self.tol, 1e-4 if single else 1e-8),
+            at_most(
+                "The objective is this close to its minimum.",
+                "relative duality gap",
+                gap,
+                max(self.tol, 1e-4 if single else 1e-8),
+                source=SOURCE,
                 assumptions=("the dual point is feasible, as the next two certificates measure",),
+            ),
+            at_most(
+                "No column, nor the constant, pulls on the dual point more than its penalty holds.",
+                "Xᵀ-infeasibility",
+                violation,
+                1e-4 if single else 1e-8,
                 source=SOURCE,
             ),
-            Certificate(
-                claim="No column, nor the constant, pulls on the dual point more than its penalty holds.",
-                quantity="Xᵀ-infeasibility",
-                value=violation,
-                relation="<=",
-                bound=1e-4 if single else 1e-8,
-                source=SOURCE,
-            ),
-            Certificate(
-                claim="The dual point is inside its box.",
-                quantity="box violation",
-                value=outside,
-                relation="<=",
-                bound=1e-5 if single else 1e-9,
+            at_most(
+                "The dual point is inside its box.",
+                "box violation",
+                outside,
+                1e-5 if single else 1e-9,
                 source=SOURCE,
             ),
         ]
@@ -239,12 +236,11 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
             level = float(self.quantile) * evidence.weight
             _, at, below = evidence.signs
             claims.append(
-                Certificate(
-                    claim="At most a share q of residuals is below zero, at least q with those at zero.",
-                    quantity="excess share of residuals",
-                    value=max(below - level, level - below - at, 0.0) / evidence.weight,
-                    relation="<=",
-                    bound=1e-9,
+                at_most(
+                    "At most a share q of residuals is below zero, at least q with those at zero.",
+                    "excess share of residuals",
+                    max(below - level, level - below - at, 0.0) / evidence.weight,
+                    1e-9,
                     source=SOURCE,
                 )
             )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
 from assay.rows import Block, Rows
 
@@ -133,12 +133,11 @@ def feasible_scale(corr: Array, penalty: Any) -> float:
 
 def gap_certificate(value: float, tol: float, dtype: np.dtype) -> Certificate:
     """The objective is within tol, relative to the objective of the model without features."""
-    return Certificate(
-        claim="The objective is this close to its minimum.",
-        quantity="relative duality gap",
-        value=value,
-        relation="<=",
-        bound=max(1.01 * tol, 1e-4 if np.dtype(dtype) == FLOAT32 else 1e-10),
+    return at_most(
+        "The objective is this close to its minimum.",
+        "relative duality gap",
+        value,
+        max(1.01 * tol, 1e-4 if np.dtype(dtype) == FLOAT32 else 1e-10),
         source=SOURCE,
     )
 
@@ -153,24 +152,22 @@ def kkt_certificate(evidence: SparseEvidence, distance: Array, tol: float, dtype
     level = abs(evidence.residual_mean)
     spread = np.sqrt(evidence.target_square)
     off = level / spread if spread > 0 else 0.0
-    return Certificate(
-        claim="Each correlation with the residual is at most the penalty, and equal to it on the support.",
-        quantity="KKT residual",
-        value=float(max(np.max(cosine, initial=0.0), off)),
-        relation="<=",
-        bound=max(float(np.sqrt(tol)), 1e-2 if np.dtype(dtype) == FLOAT32 else 1e-6),
+    return at_most(
+        "Each correlation with the residual is at most the penalty, and equal to it on the support.",
+        "KKT residual",
+        max(np.max(cosine, initial=0.0), off),
+        max(float(np.sqrt(tol)), 1e-2 if np.dtype(dtype) == FLOAT32 else 1e-6),
         source=SOURCE,
     )
 
 
 def critical_certificate(critical: float, alpha: float) -> Certificate:
     """Zero is the solution: the penalty is at least the critical strength."""
-    return Certificate(
-        claim="No feature is correlated enough with the target: the solution is exactly zero.",
-        quantity="critical strength",
-        value=critical,
-        relation="<=",
-        bound=alpha,
-        tolerance=1e-6 * alpha,
+    return at_most(
+        "No feature is correlated enough with the target: the solution is exactly zero.",
+        "critical strength",
+        critical,
+        alpha,
         source=SOURCE,
+        tolerance=1e-6 * alpha,
     )

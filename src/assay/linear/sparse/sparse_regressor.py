@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from assay import parameters, penalties
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_least, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import SparseModel
 from assay.linear.sparse.certificates import FLOAT32, SparseEvidence, critical_certificate
@@ -243,40 +243,36 @@ class SparseRegressor(SparseModel):
         far = max(far, abs(evidence.residual_mean) * np.sqrt(scale))
         null = evidence.target_square / 2
         found = [
-            Certificate(
-                claim="Each correlation with the residual is a slope of the penalty at its coefficient.",
-                quantity="distance to stationarity",
-                value=far / scale if scale > 0 else 0.0,
-                relation="<=",
-                bound=max(1.01 * self.tol, 1e-4 if single else 1e-9),
+            at_most(
+                "Each correlation with the residual is a slope of the penalty at its coefficient.",
+                "distance to stationarity",
+                far / scale if scale > 0 else 0.0,
+                max(1.01 * self.tol, 1e-4 if single else 1e-9),
                 source=SOURCE,
             ),
-            Certificate(
-                claim="The objective never rose from one cycle to the next.",
-                quantity="largest rise",
-                value=self.largest_rise_,
-                relation="<=",
-                bound=1e-12,
+            at_most(
+                "The objective never rose from one cycle to the next.",
+                "largest rise",
+                self.largest_rise_,
+                1e-12,
                 source=SOURCE,
             ),
-            Certificate(
-                claim="The solution is at least as good as the lasso solution it began from.",
-                quantity="objective",
-                value=self._objective(evidence, coef),
-                relation="<=",
-                bound=self.start_objective_,
+            at_most(
+                "The solution is at least as good as the lasso solution it began from.",
+                "objective",
+                self._objective(evidence, coef),
+                self.start_objective_,
+                source=SOURCE,
                 tolerance=(1e-5 if single else 1e-10) * null,
-                source=SOURCE,
             ),
         ]
         if self.locally_convex_ and coef.any():
             found.append(
-                Certificate(
-                    claim="On its support the problem is strictly convex here: a strict local minimum.",
-                    quantity="smallest curvature",
-                    value=self._smallest_curvature(data),
-                    relation=">=",
-                    bound=0.0,
+                at_least(
+                    "On its support the problem is strictly convex here: a strict local minimum.",
+                    "smallest curvature",
+                    self._smallest_curvature(data),
+                    0.0,
                     source=SOURCE,
                 )
             )

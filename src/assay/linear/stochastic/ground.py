@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
 from assay.losses import Loss, MarginLoss
 from assay.parameters import Domain
@@ -192,24 +192,16 @@ def nearness(value: float, bound: float, *, dual: bool) -> Certificate:
     claim, quantity = "The gradient of the risk nearly vanishes.", "relative gradient"
     if dual:
         claim, quantity = "The objective is this close to its minimum.", "relative duality gap"
-    return Certificate(
-        claim=claim,
-        quantity=quantity,
-        value=value,
-        relation="<=",
-        bound=bound * (1 + 1e-3),  # coefficients are rounded to the table's precision
-        source=SOURCE,
-    )
+    return at_most(claim, quantity, value, bound * (1 + 1e-3), source=SOURCE)
 
 
 def better_than_a_constant(value: float, constant: float) -> Certificate:
     """Held-out loss against that of the best constant."""
-    return Certificate(
-        claim="On rows held out the mean loss is at most that of the constant that is best for them.",
-        quantity="held-out loss",
-        value=value,
-        relation="<=",
-        bound=constant,
+    return at_most(
+        "On rows held out the mean loss is at most that of the constant that is best for them.",
+        "held-out loss",
+        value,
+        constant,
         source=SOURCE,
     )
 
@@ -218,12 +210,11 @@ def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certific
     """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
     at_zero = float(loss.margin_value(np.zeros(1))[0])
     total = evidences[0].weight
-    return Certificate(
-        claim="The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
-        quantity="training error",
-        value=sum(item.wrong for item in evidences) / total,
-        relation="<=",
-        bound=sum(item.loss for item in evidences) / (at_zero * total),
+    return at_most(
+        "The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
+        "training error",
+        sum(item.wrong for item in evidences) / total,
+        sum(item.loss for item in evidences) / (at_zero * total),
         source="Sangnier §1.2.1",
         trivial=1.0,
         tolerance=1e-12,

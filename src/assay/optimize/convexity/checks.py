@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_least, at_most
 from assay.optimize.descent.gradient import stationary
 from assay.optimize.descent.objective import Smooth
 from assay.parameters import array, refusal
@@ -103,9 +103,7 @@ def check_hessian(objective: Smooth, points: Any) -> Check:
     size = max(float(np.abs(values).max()) for values, _ in spectra)
     claim, name = "The Hessian has no negative eigenvalue.", "smallest eigenvalue"
     tolerance = 1e-10 * size
-    proof = Certificate(
-        claim, name, float(lowest[at]), ">=", 0.0, source="Rudi 2.2.3; Douc 5.1", tolerance=tolerance
-    )
+    proof = at_least(claim, name, lowest[at], 0.0, source="Rudi 2.2.3; Douc 5.1", tolerance=tolerance)
     return Check(proof, None if proof.holds else (x[at], spectra[at][1][:, 0]))
 
 
@@ -124,11 +122,10 @@ def check_slopes(value: Callable[[float], float], grid: Any) -> Check:
         if falls[k] > worst:
             worst, triple = float(falls[k]), (i, int(others[k]), int(others[k + 1]))
     room = 1e-10 * float(np.abs(heights).max()) / float(np.diff(x).min())
-    proof = Certificate(
+    proof = at_most(
         "Slopes from a point never fall.",
         "largest fall of a slope",
         worst,
-        "<=",
         0.0,
         source="Douc 5.1",
         tolerance=room,
@@ -259,11 +256,10 @@ def check_projection(project: Callable[[Array], Array], points: Any, members: An
     angle = np.einsum("id,ijd->ij", x - image, c[None, :, :] - image[:, None, :])
     i, j = np.unravel_index(int(np.argmax(angle)), angle.shape)
     room = 1e-10 * float((1 + np.abs(x).max() + np.abs(c).max()) ** 2) * x.shape[1]
-    proof = Certificate(
+    proof = at_most(
         "The map is the projection on the set, as far as the members tell.",
         "largest ⟨x − Πx, c − Πx⟩",
-        float(angle[i, j]),
-        "<=",
+        angle[i, j],
         0.0,
         source="Douc 5.3",
         tolerance=room,
@@ -279,7 +275,7 @@ def _worst(claim: str, quantity: str, excess: Array, seen: _Sampled, source: str
 def _verdict(
     claim: str, quantity: str, worst: float, pair: tuple[int, int], points: Array, scale: float, source: str
 ) -> Check:
-    proof = Certificate(claim, quantity, worst, "<=", 0.0, source=source, tolerance=1e-10 * scale)
+    proof = at_most(claim, quantity, worst, 0.0, source=source, tolerance=1e-10 * scale)
     return Check(proof, None if proof.holds else (points[pair[0]], points[pair[1]]))
 
 

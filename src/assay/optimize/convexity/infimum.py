@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.optimize.descent.gradient import gradient_descent
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
@@ -179,13 +179,12 @@ def _runs(begin: Array, point: Array) -> bool:
 
 
 def _attained(objective: Smooth, point: Array, slope: float, bound: float) -> InfimumStatus:
-    proof = Certificate(
+    proof = at_most(
         "The gradient is zero at the point, so the infimum is attained there.",
         "gradient norm",
         slope,
-        "<=",
         bound,
-        ("f is convex",),
-        SOURCE,
+        source=SOURCE,
+        assumptions=("f is convex",),
     )
     return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))

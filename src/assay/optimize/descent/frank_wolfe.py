@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.steps import exact_step
 from assay.optimize.descent.trace import Bound, Trace
@@ -131,20 +131,18 @@ def frank_wolfe_certificates(objective: Smooth, domain: ConvexSet, point: Any, t
     gap = float(gradient @ (x - domain.linear_minimiser(gradient)))
     return Certificates(
         [
-            Certificate(
+            at_most(
                 "The objective is within the gap of its minimum over the set.",
                 "Frank-Wolfe gap",
                 gap,
-                "<=",
                 tol,
-                ("f is convex", "the point is in the set"),
-                SOURCE,
+                source=SOURCE,
+                assumptions=("f is convex", "the point is in the set"),
             ),
-            Certificate(
+            at_most(
                 "The point is in the set.",
                 "distance from the set",
                 domain.distance(x),
-                "<=",
                 1e-8 * max(1.0, float(np.linalg.norm(x))),
                 source=SOURCE,
             ),

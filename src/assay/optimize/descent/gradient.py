@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.steps import StepRule, search
 from assay.optimize.descent.trace import Trace
@@ -156,11 +156,10 @@ def inexact_descent(
         return chosen
 
     found = _descend("inexact_descent", objective, start, measured, step, tol, max_iter, keep_points)
-    promise = Certificate(
+    promise = at_least(
         "Every direction is as close to the gradient as promised.",
         "smallest 1 − ‖∇f − P(∇f)‖²/‖∇f‖²",
         seen[0],
-        ">=",
         0.0 if quality is None else quality,
         source="Sangnier, exercise 1.8",
         tolerance=1e-12,
@@ -234,11 +233,10 @@ def projected_gradient(
             point = np.asarray(project(point - size * gradient), dtype=float)
     mean = total / n_iter
     answer = mean if average else point
-    feasible = Certificate(
+    feasible = at_most(
         "The start and the answer lie in the set.",
         "distance from the set",
         max(outside, _distance(project, answer)),
-        "<=",
         1e-9 * max(1.0, float(np.linalg.norm(answer))),
         source="Douc 5.3",
     )
@@ -280,7 +278,7 @@ def _result(record: Recorder, point: Array, value: float, tol: float, *, monoton
             rise = float(np.max(np.diff(trace.values), initial=0.0))
             room = 1e2 * float(np.finfo(float).eps) * float(np.abs(trace.values[[0, -1]]).max())
             claim = "The objective never rises."
-            proofs.append(Certificate(claim, "largest rise", rise, "<=", 0.0, tolerance=room))
+            proofs.append(at_most(claim, "largest rise", rise, 0.0, tolerance=room))
     return Descent(
         point, value, norm, len(trace.step_sizes), norm <= tol, record.blown_up, trace, Certificates(proofs)
     )
@@ -288,14 +286,13 @@ def _result(record: Recorder, point: Array, value: float, tol: float, *, monoton
 
 def stationary(objective: Smooth, point: Array, tol: float) -> Certificate:
     """Fermat's rule: a point of a convex objective is a minimiser if and only if its gradient is zero."""
-    return Certificate(
+    return at_most(
         "The gradient is zero, so the point is a minimiser.",
         "gradient norm",
-        float(np.linalg.norm(objective.gradient(point))),
-        "<=",
+        np.linalg.norm(objective.gradient(point)),
         tol,
-        ("f is convex and differentiable",),
-        "Sangnier 1.4.5",
+        source="Sangnier 1.4.5",
+        assumptions=("f is convex and differentiable",),
     )
 
 

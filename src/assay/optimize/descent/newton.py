@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.optimize.descent.gradient import Recorder, stationary
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
@@ -154,14 +154,13 @@ def power_iteration(
         moved = image + shift * x
         x = moved / np.linalg.norm(moved)
         iteration += 1
-    proof = Certificate(
+    proof = at_most(
         "An eigenvalue lies within the residual of the Rayleigh quotient.",
         "‖Ax − ρx‖",
-        float(np.linalg.norm(matrix @ x - rayleigh_quotient(matrix, x) * x)),
-        "<=",
+        np.linalg.norm(matrix @ x - rayleigh_quotient(matrix, x) * x),
         tol * scale,
-        ("A is symmetric",),
-        "Wei 1.2.4",
+        source="Wei 1.2.4",
+        assumptions=("A is symmetric",),
         tolerance=8 * float(np.finfo(float).eps) * scale,
     )
     return Eigenpair(value, x, residual, iteration, residual <= tol * scale, Certificates([proof]))

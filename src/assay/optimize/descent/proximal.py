@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import array, boolean, integer, one_of, real, refusal
@@ -235,21 +235,20 @@ def _result(
     residual = simple.residual(point, objective.gradient(point), 1 / size)
     value = float(objective.value(point)) + simple.value(point)
     proofs = [
-        Certificate(
+        at_most(
             "Zero is in ∇f + ∂Ω, so the point is a minimiser.",
             "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping",
             residual,
-            "<=",
             tol,
-            ("f and Ω are convex",),
-            SOURCE,
+            source=SOURCE,
+            assumptions=("f and Ω are convex",),
         )
     ]
     if falls:
         rise = float(np.max(np.diff(trace.values), initial=0.0))
         room = 1e3 * float(np.finfo(float).eps) * float(np.abs(trace.values[[0, -1]]).max())
         claim = "The objective never rises."
-        proofs.append(Certificate(claim, "largest rise", rise, "<=", 0.0, tolerance=room))
+        proofs.append(at_most(claim, "largest rise", rise, 0.0, tolerance=room))
     modulus = objective.strong_convexity or 0.0
     bound = residual**2 / (2 * modulus) if modulus and not simple.is_set else np.inf
     return Composite(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
 from assay.parameters import array, boolean, integer, real, refusal
@@ -124,21 +124,20 @@ def admm_certificates(
     room = 100 * tol * len(offset) ** 0.5
     gap = float(np.linalg.norm(left @ x + right @ z - offset))
     claim = "The points satisfy Ax + Bz = c."
-    proofs = [Certificate(claim, "primal residual", gap, "<=", room * size, source=SOURCE)]
+    proofs = [at_most(claim, "primal residual", gap, room * size, source=SOURCE)]
     for name, function, point, matrix in (("x", first, x, left), ("z", second, z, right)):
         slope = matrix.T @ multipliers
         distance = _stationarity(function, point, slope)
         if distance is None:
             continue
         proofs.append(
-            Certificate(
+            at_most(
                 f"No change of {name} lowers the Lagrangian.",
                 f"stationarity in {name}",
                 distance,
-                "<=",
                 room * (1 + float(np.linalg.norm(slope))),
-                ("f and g are convex",),
-                SOURCE,
+                source=SOURCE,
+                assumptions=("f and g are convex",),
             )
         )
     return Certificates(proofs)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.optimize.descent.objective import Smooth, quadratic
 from assay.optimize.descent.steps import StepRule
 from assay.parameters import array, integer, real, refusal
@@ -170,14 +170,13 @@ def unbiased_step(
     x = np.asarray(point, dtype=float)
     steps = x - step * gradient_of_rows(x, np.arange(n_rows))
     exact = x - step * objective.gradient(x)
-    return Certificate(
+    return at_most(
         "The stochastic step is unbiased: its mean over the rows is the step of gradient descent.",
         "distance of the mean step from the gradient step",
-        float(np.linalg.norm(steps.mean(axis=0) - exact)),
-        "<=",
+        np.linalg.norm(steps.mean(axis=0) - exact),
         1e-10 * max(1e-300, float(np.linalg.norm(step * gradient_of_rows(x, np.arange(n_rows))))),
-        ("rows are drawn uniformly",),
-        "Rudi 3.2.3",
+        source="Rudi 3.2.3",
+        assumptions=("rows are drawn uniformly",),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.optimize.descent.objective import Smooth
 from assay.parameters import one_of, refusal
 from assay.solvers.least_squares.direct import Array
@@ -132,14 +132,13 @@ class Trace(NamedTuple):
             limit, name = 0.0, f"largest {chosen} − bound"
         else:
             raise refusal("Trace.against", "measure", one_of("excess", "ratio").words, measure)
-        return Certificate(
-            claim=claim if theorem is None else theorem.claim,
-            quantity=name,
-            value=worst,
-            relation="<=",
-            bound=limit,
-            assumptions=() if theorem is None else theorem.assumptions,
+        return at_most(
+            claim if theorem is None else theorem.claim,
+            name,
+            worst,
+            limit,
             source="" if theorem is None else theorem.source,
+            assumptions=() if theorem is None else theorem.assumptions,
             tolerance=room,
         )
 
@@ -188,13 +187,12 @@ def in_expectation(
     runs = np.asarray(samples, dtype=float)
     if runs.ndim != 1 or len(runs) < 2:
         raise refusal("in_expectation", "samples", "a vector of at least two runs", samples)
-    return Certificate(
-        claim=bound.claim,
-        quantity=f"mean {bound.quantity} over {len(runs)} runs",
-        value=float(runs.mean()),
-        relation="<=",
-        bound=float(bound(iteration)),
-        assumptions=bound.assumptions,
+    return at_most(
+        bound.claim,
+        f"mean {bound.quantity} over {len(runs)} runs",
+        runs.mean(),
+        bound(iteration),
         source=bound.source,
+        assumptions=bound.assumptions,
         tolerance=standard_errors * float(runs.std(ddof=1)) / len(runs) ** 0.5,
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.programs.dual_value import SOURCE, dual_value
 from assay.optimize.programs.program import ConvexProgram
@@ -82,14 +82,13 @@ def solve_dual(program: ConvexProgram, *, tol: float = 1e-7, max_iter: int = 100
     residual = float(
         np.linalg.norm(_project(point + np.concatenate(program.constraint_values(x)), m) - point)
     )
-    proof = Certificate(
+    proof = at_most(
         "No projected step of ascent is left, so the multipliers maximise the dual.",
         "length of the projected gradient of the dual",
         residual,
-        "<=",
         tol,
-        ("f and g are convex, h affine", "the Lagrangian has one minimiser"),
-        SOURCE,
+        source=SOURCE,
+        assumptions=("f and g are convex, h affine", "the Lagrangian has one minimiser"),
     )
     return DualSolution(
         point[:m],

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.programs.program import ConvexProgram
@@ -114,11 +114,10 @@ def _below(program: ConvexProgram, bound: float) -> Certificates:
     value = program.primal_value(program.start)
     return Certificates(
         [
-            Certificate(
+            at_most(
                 "The value of the dual is below the objective at a feasible point.",
                 "value of the dual",
                 bound,
-                "<=",
                 value,
                 source=SOURCE,
                 tolerance=1e-9 * max(1.0, abs(value)) if np.isfinite(value) else 0.0,

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.programs.dual_value import SOURCE, proved_bound
@@ -61,13 +61,8 @@ def slater_point(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 1
     missing = float(np.max(np.abs(matrix @ start - target), initial=0.0))
     if missing > 1e-9 * max(1.0, float(np.abs(target).max(initial=0.0))):
         nu = target - matrix @ start  # orthogonal to the rows' range: Aᵀν = 0 and νᵀb > 0
-        proof = Certificate(
-            "The equalities contradict each other.",
-            "νᵀb with Aᵀν = 0",
-            float(nu @ target),
-            ">=",
-            1e-12,
-            source=SOURCE,
+        proof = at_least(
+            "The equalities contradict each other.", "νᵀb with Aᵀν = 0", nu @ target, 1e-12, source=SOURCE
         )
         none = np.zeros(len(program.inequalities))
         return Slater(False, start, np.inf, np.inf, none, nu, Certificates([proof]))
@@ -168,20 +163,26 @@ def program_certificates(
     }
     convex = ("f and g are convex, h affine",)
     proofs = [
-        Certificate(claim, f"{name} residual", getattr(residuals, name), "<=", room * size, convex, SOURCE)
+        at_most(
+            claim,
+            f"{name} residual",
+            getattr(residuals, name),
+            room * size,
+            source=SOURCE,
+            assumptions=convex,
+        )
         for name, (claim, size) in claims.items()
     ]
     bound = proved_bound(program, np.maximum(mu, 0.0), nu, point)
     if np.isfinite(bound):
         proofs.append(
-            Certificate(
+            at_most(
                 "The objective is within the gap of its minimum.",
                 "duality gap",
                 value - bound,
-                "<=",
                 room * max(1.0, abs(value)),
-                (*convex, "the point is feasible"),
-                SOURCE,
+                source=SOURCE,
+                assumptions=(*convex, "the point is feasible"),
             )
         )
     return Certificates(proofs)
@@ -209,39 +210,37 @@ def _no_strict_point(
     least = [g.minimum for g in program.inequalities]
     if not scaled.any() and all(value is not None for value in least):
         bound = max(bound, sum(w * float(value or 0.0) for w, value in zip(share, least, strict=True)))
-    proof = Certificate(
+    proof = at_least(
         "A convex combination of the constraints is nowhere clearly negative, so they are not all negative.",
         "lower bound of max g near the point",
         bound,
-        ">=",
         -100 * tol,
-        ("g is convex, h affine", f"points within {reach:.3g} of the one found"),
-        SOURCE,
+        source=SOURCE,
+        assumptions=("g is convex, h affine", f"points within {reach:.3g} of the one found"),
     )
     return Slater(False, point, depth, bound, share, scaled, Certificates([proof]))
 
 
 def _inside(depth: float) -> Certificate:
-    return Certificate(
+    return at_most(
         "A point satisfies every inequality strictly, so strong duality holds.",
         "largest constraint at the point",
         depth,
-        "<=",
         -1e-12,
-        ("f and g are convex, h affine",),
-        "Rudi & Şimşekli 3.1.3; Sangnier 1.4.5, theorem 38",
+        source="Rudi & Şimşekli 3.1.3; Sangnier 1.4.5, theorem 38",
+        assumptions=("f and g are convex, h affine",),
     )
 
 
 def _feasible(program: ConvexProgram, point: Array) -> Certificate:
     room = 1e-6 * max(1.0, float(np.abs(point).max()))
     claim = "Every constraint is satisfied."
-    return Certificate(claim, "primal residual", program.violation(point), "<=", room, source=SOURCE)
+    return at_most(claim, "primal residual", program.violation(point), room, source=SOURCE)
 
 
 def _bottomless(value: float) -> Certificate:
     claim = "The objective has fallen far below any other scale at a feasible point."
-    return Certificate(claim, "objective", value, "<=", -1e8, source=SOURCE)
+    return at_most(claim, "objective", value, -1e8, source=SOURCE)
 
 
 def _lift(g: Smooth) -> Smooth:

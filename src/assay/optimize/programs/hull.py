@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.parameters import array, refusal
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
@@ -201,11 +201,10 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     normal = -gap / distance
     reach = float(np.max(cloud @ normal))
     beyond = float(x @ normal) - reach
-    proof = Certificate(
+    proof = at_least(
         "The point is strictly beyond a hyperplane that has the whole hull behind it.",
         "distance of the point beyond the hyperplane, over the distance to the hull",
         beyond / distance,
-        ">=",
         1 - 1e-6,
         source=SOURCE,
     )
@@ -293,11 +292,10 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
     index = int(np.argmin(heights))
     # ⟨a, Σ wᵢ pᵢ⟩ = Σ wᵢ ⟨a, pᵢ⟩ is a mean of the heights: none is below the least of them.
     point = cloud[index].copy()
-    proof = Certificate(
+    proof = at_most(
         "No point is lower, hence no convex combination of points.",
         "height of the answer above the lowest point",
         float(point @ np.asarray(direction, dtype=float)) - float(np.min(heights)),
-        "<=",
         0.0,
         source="Rudi & Şimşekli 3.1",
         tolerance=1e-12 * float(np.abs(heights).max()),
@@ -322,7 +320,7 @@ def _between_sets(first: ConvexSet, second: ConvexSet, max_iter: int) -> Separat
     if distance <= 1e-7 * size:
         away = max(first.distance(y), second.distance(x)) / size
         claim = "The point is in both sets."
-        proof = Certificate(claim, "relative distance from the sets", away, "<=", 1e-7, source=SOURCE)
+        proof = at_most(claim, "relative distance from the sets", away, 1e-7, source=SOURCE)
         return Separation(False, None, None, 0.0, x, y, None, None, Certificates([proof]))
     normal = gap / distance
     low, high = -first.support(-normal), second.support(normal)
@@ -341,11 +339,10 @@ def _origin(first: ConvexSet, second: ConvexSet) -> Array:
 
 
 def _strict(share: float) -> Certificate:
-    return Certificate(
+    return at_least(
         "The sets lie strictly on the two sides of the hyperplane, as far from it as sets can.",
         "width of the gap between the sets, over their distance",
         share,
-        ">=",
         1 - 1e-6,
         source="Rudi & Şimşekli 2.2.2, proposition 2.3",
     )
@@ -353,19 +350,17 @@ def _strict(share: float) -> Certificate:
 
 def _combination(weights: Array, cloud: Array, target: Array, size: float) -> list[Certificate]:
     return [
-        Certificate(
+        at_most(
             "The point is the combination of the points with these weights.",
             "relative distance from the combination",
             float(np.linalg.norm(weights @ cloud - target)) / size,
-            "<=",
             2 * TOUCHING,
             source=SOURCE,
         ),
-        Certificate(
+        at_most(
             "The weights are convex.",
             "largest of −min w and |Σw − 1|",
             max(-float(np.min(weights)), abs(float(np.sum(weights)) - 1)),
-            "<=",
             1e-12,
             source=SOURCE,
         ),

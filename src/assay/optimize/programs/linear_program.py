@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.parameters import array, refusal
 from assay.solvers.least_squares.direct import Array
 
@@ -137,11 +137,10 @@ def _feasible(matrix: Array, target: Array, point: Array) -> Certificate:
     size = np.abs(matrix) @ np.abs(point) + np.abs(target)
     missing = np.abs(matrix @ point - target) / np.where(size > 0, size, 1.0)
     negative = max(0.0, -float(np.min(point))) / float(_size(point))
-    return Certificate(
+    return at_most(
         "The point satisfies Ax = b and x ≥ 0.",
         "relative primal violation",
         max(float(np.max(missing, initial=0.0)), negative),
-        "<=",
         TOLERANCE,
         source=SOURCE,
     )
@@ -153,28 +152,25 @@ def _optimal(cost: Array, matrix: Array, target: Array, x: Array, multipliers: A
     value, dual_value = float(cost @ x), float(target @ multipliers)
     worth = float(np.abs(cost) @ np.abs(x) + np.abs(target) @ np.abs(multipliers)) or 1.0
     return [
-        Certificate(
+        at_most(
             "The multipliers satisfy Aᵀλ ≤ c.",
             "relative dual violation",
             max(0.0, -float(np.min(slack))) / size,
-            "<=",
             TOLERANCE,
             source=SOURCE,
         ),
-        Certificate(
+        at_most(
             "The primal and the dual value are equal, so both are optimal.",
             "relative duality gap",
             abs(value - dual_value) / worth,
-            "<=",
             TOLERANCE,
-            ("both points are feasible",),
-            SOURCE,
+            source=SOURCE,
+            assumptions=("both points are feasible",),
         ),
-        Certificate(
+        at_most(
             "A positive coordinate has a tight dual constraint.",
             "largest relative x (c − Aᵀλ)",
             float(np.max(np.abs(x * slack))) / worth,
-            "<=",
             TOLERANCE,
             source="Rudi & Şimşekli 3.1.4",
         ),
@@ -186,23 +182,21 @@ def _farkas(matrix: Array, target: Array, ray: Array) -> list[Certificate]:
     reach = float(_size(np.abs(matrix.T) @ np.abs(ray)))
     assumption = ("the other inequality of Farkas' lemma",)
     return [
-        Certificate(
+        at_most(
             "No x ≥ 0 makes λᵀAx positive.",
             "largest relative (Aᵀλ)ⱼ",
             float(np.max(matrix.T @ ray)) / reach,
-            "<=",
             TOLERANCE,
-            assumption,
-            SOURCE,
+            source=SOURCE,
+            assumptions=assumption,
         ),
-        Certificate(
+        at_least(
             "Yet λᵀb is positive, so Ax = b has no solution x ≥ 0.",
             "relative λᵀb",
             float(target @ ray) / size,
-            ">=",
             10 * TOLERANCE,
-            assumption,
-            SOURCE,
+            source=SOURCE,
+            assumptions=assumption,
         ),
     ]
 
@@ -212,19 +206,17 @@ def _recession(cost: Array, matrix: Array, ray: Array) -> list[Certificate]:
     drift = np.abs(matrix @ ray) / np.where(size > 0, size, 1.0)
     away = max(float(np.max(drift, initial=0.0)), max(0.0, -float(np.min(ray))) / float(_size(ray)))
     return [
-        Certificate(
+        at_most(
             "Moving along the direction stays feasible.",
             "relative violation of Ad = 0, d ≥ 0",
             away,
-            "<=",
             TOLERANCE,
             source=SOURCE,
         ),
-        Certificate(
+        at_most(
             "The cost falls along the direction, without end.",
             "relative cᵀd",
             float(cost @ ray) / (float(np.abs(cost) @ np.abs(ray)) or 1.0),
-            "<=",
             -10 * TOLERANCE,
             source=SOURCE,
         ),

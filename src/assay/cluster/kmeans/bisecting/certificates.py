@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates, at_most
 from assay.cluster.kmeans.bisecting.tree import SplitTree, Survey
 from assay.cluster.kmeans.centers import Centers, Inspection
 from assay.cluster.kmeans.certificates import Measured, huygens_certificate, measure
@@ -53,28 +53,25 @@ def bisecting_certificates(
     rise = float(np.diff(path, prepend=path[0]).max())
     return Certificates(
         [
-            Certificate(
+            at_most(
                 "Every row is in the leaf that it reaches from the root by the nearer of two centres.",
                 "rows off their path",
-                value=float(found.n_misrouted),
-                relation="<=",
-                bound=0.0,
+                found.n_misrouted,
+                0.0,
                 source="Sangnier §2.2",
             ),
-            Certificate(
+            at_most(
                 "Both centres of every split are the means of their rows: another update moves none.",
                 "movement of the centres",
-                value=_largest_movement(tree, centers, means, within, weights),
-                relation="<=",
-                bound=tol,
+                _largest_movement(tree, centers, means, within, weights),
+                tol,
                 source="Rudi & Şimşekli §7.1.2; Sangnier §2.2",
             ),
-            Certificate(
+            at_most(
                 "Each split lowers the inertia, by as much as the tree says.",
                 "largest rise or misstatement of the inertia",
-                value=max(rise, mismatch, 0.0) / scale,
-                relation="<=",
-                bound=1e-10 * measured.scatter_ratio,
+                max(rise, mismatch, 0.0) / scale,
+                1e-10 * measured.scatter_ratio,
                 source="Sangnier Prop. 57",
             ),
             huygens_certificate(measured, inertia),
