@@ -41,13 +41,18 @@ def compiled(function: Function) -> Function:
     return _njit(function, set(REORDER))
 
 
+def inlined(function: Function) -> Function:
+    """Compile a small function of scalars that is copied into each loop that calls it: such loops vectorise."""
+    return _njit(function, set(REORDER), forceinline=True)
+
+
 def _exact(function: Function) -> Function:
     """Compile without reordering: the two-part constants below cancel if the compiler rearranges them."""
     return _njit(function, {"contract"})
 
 
-def _njit(function: Any, fastmath: set[str]) -> Any:
-    settings: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+def _njit(function: Any, fastmath: set[str], **options: bool) -> Any:
+    settings: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
     try:
         return numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # typed at a prompt: there is no file to keep the cache beside

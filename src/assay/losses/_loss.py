@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
+from assay.losses._row_form import fill_row_terms
 from assay.parameters import Domain
+
+
+class RowTerms(NamedTuple):
+    """Loss of the rows of one block, its slope in each score, and its second derivative."""
+
+    value: NDArray
+    slope: NDArray
+    curvature: NDArray
 
 
 class Loss(ABC):
@@ -59,6 +68,20 @@ class Loss(ABC):
     @abstractmethod
     def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
         """Second derivative in the prediction, where there is one."""
+
+    @property
+    def row_form(self) -> tuple[Any, ...] | None:
+        """What compiled loops take in place of the loss (see `_row_form`); None for a loss they do not take."""
+        return None
+
+    def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
+        """Value, derivative and second derivative of each row in one pass; `scores` may be overwritten."""
+        form = self.row_form
+        if form is None:
+            return RowTerms(self.value(y, scores), self.gradient(y, scores), self.curvature(y, scores))
+        slope, curvature = np.empty_like(scores), np.empty_like(scores)
+        fill_row_terms(form, y, scores, slope, curvature)
+        return RowTerms(scores, slope, curvature)
 
     @abstractmethod
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:

@@ -1,0 +1,71 @@
+"""Losses inside compiled loops: one function of scalars per loss, chosen when a loop is compiled.
+
+A loss hands compiled loops its *row form*: a NamedTuple of its parameters, whose class says which loss it is.
+A loop takes the form as an argument and calls `row_terms(form, target, score)`. Numba compiles the loop once
+per class of form with the formula copied into it, so that a shared loop is as fast as one written for the
+loss, and keeps the result on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba.extending import overload
+
+from assay.loops import REORDER, compiled, inlined
+
+Form = TypeVar("Form", bound=tuple[Any, ...])
+
+_TERMS: dict[type, Any] = {}
+
+
+def terms_of(form: type[Form]) -> Callable[[Callable[..., Any]], Any]:
+    """Register the terms of a loss: a function of (form, target, score) that gives value, slope, curvature.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from assay.losses._row_form import fill_row_terms, terms_of
+    >>> import numpy as np
+    >>> class Quartic(NamedTuple):
+    ...     scale: float
+    >>> @terms_of(Quartic)
+    ... def quartic_terms(form, y, score):
+    ...     gap = score - y
+    ...     return form.scale * gap**4, 4 * form.scale * gap**3, 12 * form.scale * gap**2
+    >>> losses, slope, curvature = np.array([2.0]), np.empty(1), np.empty(1)
+    >>> fill_row_terms(Quartic(0.5), np.zeros(1), losses, slope, curvature)
+    >>> losses, slope, curvature
+    (array([8.]), array([16.]), array([24.]))
+    """
+
+    def register(terms: Callable[..., Any]) -> Any:
+        _TERMS[form] = inlined(terms)
+        return _TERMS[form]
+
+    return register
+
+
+def row_terms(form: Any, y: float, score: float) -> tuple[float, float, float]:
+    """Value, slope and curvature of the loss of one row; for compiled loops only."""
+    raise NotImplementedError("row_terms is called inside compiled loops.")
+
+
+@overload(
+    row_terms,
+    jit_options={"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"},
+)
+def _chosen_terms(form, y, score):  # type: ignore[no-untyped-def]
+    terms = _TERMS[form.instance_class]
+    return lambda form, y, score: terms(form, y, score)
+
+
+@compiled
+def fill_row_terms(form, y, scores, slope, curvature):  # type: ignore[no-untyped-def]
+    """Terms of each row; `scores` is overwritten by the losses."""
+    for i in range(scores.shape[0]):
+        value, first, second = row_terms(form, y[i], scores[i])
+        scores[i] = value
+        slope[i] = first
+        curvature[i] = second
