@@ -42,7 +42,7 @@ def compiled(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function of scalars that is copied into each loop that calls it: such loops vectorise."""
+    """Compile a small function of scalars that is copied into each loop that calls it, which vectorises."""
     return _njit(function, set(REORDER), forceinline=True)
 
 

@@ -71,7 +71,7 @@ class Loss(ABC):
 
     @property
     def row_form(self) -> tuple[Any, ...] | None:
-        """What compiled loops take in place of the loss (see `_row_form`); None for a loss they do not take."""
+        """What compiled loops take in place of the loss; None for a loss that they do not take."""
         return None
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
