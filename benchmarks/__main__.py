@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.against import compare_trees
 from benchmarks.conftest import SCALE
 from benchmarks.contest import Measurement
-from benchmarks.page import against_peers, page, where_slower, with_sentence
+from benchmarks.page import against_peers, aligned, page, where_slower, with_sentence, without_peers
 from benchmarks.picture import picture
 from benchmarks.results import Results, gather, load, merge, read_measurements, save, this_run
 
@@ -73,7 +73,7 @@ def main() -> int:
         return compare_trees(known.against.resolve(), ROOT / "src", command, known.turns)
     code, measured = run(options)
     cases = gather(measured, this_run())
-    sys.stdout.write(against_peers(cases))
+    sys.stdout.write(aligned(against_peers(cases)) + "\n" + aligned(without_peers(cases)))
     if SCALE == 1:
         merged = merge(load(RESULTS), cases)
         save(merged.results, RESULTS)

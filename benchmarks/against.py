@@ -11,7 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.contest import OURS, Measurement
-from benchmarks.page import table
+from benchmarks.page import aligned, table
 from benchmarks.results import read_measurements
 
 LIMIT = 1.05
@@ -66,7 +66,7 @@ def compare_trees(other: Path, this: Path, command: list[str], n_turns: int) -> 
         measured = run_in_turns((other, this), command, n_turns, Path(folder))
     pairs = [Pair(measured[0][key], measured[1][key]) for key in measured[0].keys() & measured[1].keys()]
     pairs.sort(key=lambda pair: pair.ratio, reverse=True)
-    sys.stdout.write(table(HEADER, [pair.cells() for pair in pairs]))
+    sys.stdout.write(aligned(table(HEADER, [pair.cells() for pair in pairs])))
     slower = sum(pair.ratio > LIMIT for pair in pairs)
     sys.stdout.write(f"\n{slower} of {len(pairs)} cases are more than 5 % slower in this tree.\n")
     alone = measured[0].keys() ^ measured[1].keys()

@@ -41,7 +41,7 @@ def test_silhouette(contest: Contest, n_features: int, n_clusters: int, library:
         f"n={len(X)} d={n_features} k={n_clusters}",
         library,
         lambda: score(X, labels),
-        lambda found: float(found.mean() if isinstance(found, np.ndarray) else found.mean),
+        lambda scores: float(scores.mean() if isinstance(scores, np.ndarray) else scores.mean),
     )
 
 
@@ -63,7 +63,7 @@ def test_silhouette_of_iris(contest: Contest, small, library: str) -> None:
         "iris",
         library,
         lambda: score(X, labels),
-        lambda found: float(found.mean() if isinstance(found, np.ndarray) else found.mean),
+        lambda scores: float(scores.mean() if isinstance(scores, np.ndarray) else scores.mean),
         rounds=100,
         iterations=3,
     )

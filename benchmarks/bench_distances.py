@@ -91,7 +91,7 @@ def test_rows_within_a_radius(contest: Contest, library: str) -> None:
             return built.count_within(0.2)
         return built.query_ball_point(X, 0.2, workers=2, return_length=True)
 
-    contest.run("rows within 0.2", f"n={len(X):.0e} d=3", library, count, lambda found: float(found.sum()))
+    contest.run("rows within 0.2", f"n={len(X):.0e} d=3", library, count, lambda counts: float(counts.sum()))
 
 
 def single_linkage(X: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ def test_matrix(contest: Contest, library: str, metric: str) -> None:
         f"n={len(X):.0e} d=10",
         library,
         lambda: MATRICES[library](X, metric=metric),
-        lambda found: float(found[0].sum()),
+        lambda matrix: float(matrix[0].sum()),
     )
 
 
@@ -145,5 +145,5 @@ def test_condensed(contest: Contest, library: str) -> None:
         (lambda: condensed_distances(X))
         if library == "assay"
         else (lambda: peer("scipy.spatial.distance", "pdist")(X)),
-        lambda found: float(found[:1_000].sum()),
+        lambda distances: float(distances[:1_000].sum()),
     )

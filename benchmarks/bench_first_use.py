@@ -46,7 +46,7 @@ def test_import(contest: Contest, tmp_path: Path, module: str) -> None:
         "assay",
         lambda: run_fresh(f"import {module}", tmp_path),
         lambda peak: None,
-        rounds=15,
+        rounds=9,
         child_peak=int,
     )
 

@@ -96,7 +96,7 @@ def test_logistic_inference(contest: Contest, labelled) -> None:
         f"n={len(X):.0e} d={X.shape[1]}",
         "assay",
         lambda: kind(C=float("inf")).fit(X, y).inference(),
-        lambda found: float(found.llf),
+        lambda inference: float(inference.llf),
     )
 
 
@@ -108,7 +108,7 @@ def test_logistic_inference_statsmodels(contest: Contest, labelled) -> None:
         f"n={len(X):.0e} d={X.shape[1]}",
         "statsmodels",
         lambda: api.Logit(y, api.add_constant(X)).fit(disp=False),
-        lambda found: float(found.llf),
+        lambda inference: float(inference.llf),
         rounds=1,
     )
 
@@ -178,7 +178,7 @@ def test_poisson_statsmodels(contest: Contest, counts) -> None:
         f"n={len(X):.0e} d={X.shape[1]}",
         "statsmodels",
         lambda: api.GLM(y, api.add_constant(X), family=api.families.Poisson()).fit(),
-        lambda found: poisson_loss(found.params[1:], found.params[0], X, y),
+        lambda result: poisson_loss(result.params[1:], result.params[0], X, y),
         rounds=1,
     )
 

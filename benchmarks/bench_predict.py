@@ -28,9 +28,9 @@ import json, resource, sys
 from assay import load
 from assay.report import predict_table
 model, source, output = sys.argv[1:]
-found = predict_table(load(model), source, output)
+predicted = predict_table(load(model), source, output)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"rows": found.n_rows, "peak": peak}))
+print(json.dumps({"rows": predicted.n_rows, "peak": peak}))
 """
 
 
@@ -38,11 +38,11 @@ def frame(n_rows: int, rng: np.random.Generator, *, words: bool) -> Any:
     """Rows of a table: twenty columns of numbers, and two of words if asked."""
     import pandas as pd
 
-    found = pd.DataFrame({f"x{number}": rng.standard_normal(n_rows) for number in range(N_NUMBERS)})
+    table = pd.DataFrame({f"x{number}": rng.standard_normal(n_rows) for number in range(N_NUMBERS)})
     if words:
-        found["town"] = TOWNS[rng.integers(len(TOWNS), size=n_rows)]
-        found["code"] = rng.integers(100, size=n_rows).astype(str)
-    return found
+        table["town"] = TOWNS[rng.integers(len(TOWNS), size=n_rows)]
+        table["code"] = rng.integers(100, size=n_rows).astype(str)
+    return table
 
 
 def write_rows(path: Path, n_rows: int, *, words: bool) -> None:

@@ -153,8 +153,8 @@ def test_logistic(contest: Contest, library: str) -> None:
     alphas = np.geomspace(1.0, 0.05, 10) * critical(X, (y + 1) / 2)
 
     def ours() -> Any:
-        found = peer("assay.solvers", "sparse_path")(X, y, None, alphas, loss="logistic", tol=GAP)
-        return found.coef, found.intercept
+        path = peer("assay.solvers", "sparse_path")(X, y, None, alphas, loss="logistic", tol=GAP)
+        return path.coef, path.intercept
 
     def liblinear() -> Any:
         # Faster than saga here at this quality; its intercept is penalised, hence the large scaling.
@@ -163,10 +163,10 @@ def test_logistic(contest: Contest, library: str) -> None:
         models = [kind(C=1 / (n * alpha), random_state=0, **options).fit(X, y) for alpha in alphas]
         return np.array([m.coef_[0] for m in models]), np.array([m.intercept_[0] for m in models])
 
-    def mean_objective(found: Any) -> float:
+    def mean_objective(path: Any) -> float:
         values = [
             np.logaddexp(0, -y * (X @ w + b)).mean() + alpha * np.abs(w).sum()
-            for alpha, w, b in zip(alphas, *found, strict=True)
+            for alpha, w, b in zip(alphas, *path, strict=True)
         ]
         return float(np.mean(values))
 

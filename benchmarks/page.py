@@ -23,6 +23,10 @@ distances (neighbours), unless the case says otherwise. Memory is the peak that 
 that of the whole process for the commands. All use every core, and numbers are float64 unless the case
 says otherwise.
 
+`python -m benchmarks --against SRC` compares with another source tree of Assay instead of the peers:
+both take turns in processes of their own on the same data, the ratios of medians are printed with the
+worst first, and nothing is written.
+
 *pyarrow, reading only* reads the files and computes nothing; *scikit-learn, defaults* stops at a worse
 objective. They are yardsticks and are not in the picture.
 """
@@ -46,21 +50,7 @@ def page(results: Results) -> str:
         "## Against peers\n",
         against_peers(cases),
         "## Without a peer\n",
-        table(
-            ALONE,
-            [
-                (
-                    c.case,
-                    c.data,
-                    _seconds(c.ours.seconds),
-                    _quality(c.ours.quality),
-                    _mebibytes(c),
-                    _run(c, runs),
-                )
-                for c in cases
-                if not c.others
-            ],
-        ),
+        without_peers(cases),
         *notes_section(results.notes),
     ]
     return "\n".join(parts)
@@ -90,19 +80,41 @@ def against_peers(cases: list[Case]) -> str:
     return table(PEERS, lines)
 
 
+def without_peers(cases: list[Case]) -> str:
+    """One line per case that no other library ran."""
+    runs = runs_of(cases)
+    lines = [
+        (
+            case.case,
+            case.data,
+            _seconds(case.ours.seconds),
+            _quality(case.ours.quality),
+            _mebibytes(case),
+            _run(case, runs),
+        )
+        for case in cases
+        if not case.others
+    ]
+    return table(ALONE, lines)
+
+
 def notes_section(notes: list[str]) -> list[str]:
     """What else was measured, a line each."""
     return ["## What else was measured\n", *(f"- {note}" for note in notes), ""] if notes else []
 
 
 def table(header: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
-    """A Markdown table whose columns line up in a terminal too."""
-    widths = [max(len(row[column]) for row in [header, *lines]) for column in range(len(header))]
-    rule = tuple("-" * width for width in widths)
-    return "".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |\n"
-        for row in [header, rule, *lines]
-    )
+    """A Markdown table; cells are not padded, so that a line changes only when its case does."""
+    rule = ("---",) * len(header)
+    return "".join("| " + " | ".join(row) + " |\n" for row in (header, rule, *lines))
+
+
+def aligned(text: str) -> str:
+    """A Markdown table whose columns line up in a terminal."""
+    rows = [line[2:-2].split(" | ") for line in text.splitlines()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    filled = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+    return "".join("| " + " | ".join(row) + " |\n" for row in filled)
 
 
 def where_slower(cases: list[Case]) -> str:

@@ -157,12 +157,12 @@ def save(results: Results, path: Path) -> None:
 
 
 def runs_of(cases: list[Case]) -> list[Run]:
-    """The runs that the cases come from, the latest first."""
+    """The runs that the cases come from, the earliest first: a new run leaves the numbers of the others."""
     known: list[Run] = []
     for case in cases:
         if case.run not in known:
             known.append(case.run)
-    return sorted(known, key=lambda run: run.date, reverse=True)
+    return sorted(known, key=lambda run: run.date)
 
 
 def read_measurements(path: Path) -> Iterator[Measurement]:

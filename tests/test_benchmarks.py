@@ -55,7 +55,7 @@ def test_results_are_read_as_they_were_written(stored, tmp_path):
     results = merge(stored, gather(measured("c", assay=1.0), LATER)).results
     save(results, tmp_path / "results.json")
     assert load(tmp_path / "results.json") == results
-    assert runs_of(results.cases) == [LATER, EARLIER]
+    assert runs_of(results.cases) == [EARLIER, LATER]
 
 
 def test_slower_cases_are_named_the_worst_first_and_yardsticks_are_no_peers():
