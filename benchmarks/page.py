@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from textwrap import fill
 
 from benchmarks.results import Case, Results, Run, runs_of
@@ -103,7 +104,7 @@ def notes_section(notes: list[str]) -> list[str]:
     return ["## What else was measured\n", *(f"- {note}" for note in notes), ""] if notes else []
 
 
-def table(header: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """A Markdown table; cells are not padded, so that a line changes only when its case does."""
     rule = ("---",) * len(header)
     return "".join("| " + " | ".join(row) + " |\n" for row in (header, rule, *lines))
