@@ -7,7 +7,7 @@ WORKERS ?= 2
 STAMP := $(VENV)/.installed
 APT := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install --yes --no-install-recommends
 
-.PHONY: demo test browser test-boundscheck test-slow bench bench-install lint format clean
+.PHONY: demo test browser test-boundscheck test-slow bench lint format clean
 
 demo: $(STAMP)-demo
 	$(BIN)/assay compare --output assay-report --force
@@ -29,6 +29,7 @@ test-boundscheck: $(STAMP)-dev
 test-slow: $(STAMP)-dev
 	$(BIN)/python -m pytest -m slow
 
+# Writes docs/benchmarks.*; ARGS="-k medoids" measures some cases, ARGS="--against SRC" another source tree.
 bench: $(STAMP)-bench
 	$(BIN)/python -m benchmarks $(ARGS)
 

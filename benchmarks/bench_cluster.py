@@ -42,7 +42,8 @@ def test_twenty_iterations(contest: Contest, tables, table: str, dtype: str, lib
             return kind(50, init=init, n_init=1, max_iter=20, tol=0).fit(X)
 
     contest.run(
-        f"KMeans n={len(X):.0e} d=20 k=50, 20 iterations, {table}, {dtype}",
+        f"KMeans, 20 iterations, {dtype}",
+        f"{table} n={len(X):.0e} d=20 k=50",
         library,
         fit,
         lambda model: float(model.inertia_),
@@ -61,7 +62,8 @@ def test_twenty_iterations_of_faiss(contest: Contest, tables, table: str) -> Non
         return model
 
     contest.run(
-        f"KMeans n={len(X):.0e} d=20 k=50, 20 iterations, {table}, float32",
+        "KMeans, 20 iterations, float32",
+        f"{table} n={len(X):.0e} d=20 k=50",
         "faiss",
         fit,
         lambda model: float(model.index.search(X, 1)[0].sum()),
@@ -77,7 +79,8 @@ def test_a_thousand_clusters(contest: Contest, table: str, library: str) -> None
         X = rng.uniform(-5, 5, (1000, 64))[rng.integers(0, 1000, n)] + 2 * X
     kind, init = peer(LIBRARIES[library], "KMeans"), X[:1000].copy()
     contest.run(
-        f"KMeans n={n:.0e} d=64 k=1000 to convergence, {table}",
+        "KMeans to convergence",
+        f"{table} n={n:.0e} d=64 k=1000",
         library,
         lambda: kind(1000, init=init, n_init=1).fit(X),
         lambda model: float(model.inertia_),
@@ -99,7 +102,8 @@ def test_ten_restarts(contest: Contest, tables, table: str, library: str) -> Non
             return kind(50, init=init, n_init=10, random_state=0).fit(X)
 
     contest.run(
-        f"KMeans n={len(X):.0e} d=20 k=50, 10 restarts of greedy k-means++, {table}",
+        "KMeans, 10 restarts of greedy k-means++",
+        f"{table} n={len(X):.0e} d=20 k=50",
         library,
         fit,
         lambda model: float(model.inertia_),
@@ -114,7 +118,8 @@ def test_middling_tables(contest: Contest, shape: tuple[int, int, int], library:
     X = np.random.default_rng(0).standard_normal((n, n_features))
     kind, init = peer(LIBRARIES[library], "KMeans"), X[:n_clusters].copy()
     contest.run(
-        f"KMeans {n}×{n_features} k={n_clusters}",
+        "KMeans",
+        f"n={n} d={n_features} k={n_clusters}",
         library,
         lambda: kind(n_clusters, init=init, n_init=1).fit(X),
         lambda model: float(model.inertia_),
@@ -127,7 +132,8 @@ def test_iris(contest: Contest, small, library: str) -> None:
     X, _ = small
     kind = peer(LIBRARIES[library], "KMeans")
     contest.run(
-        "KMeans k=3 on iris",
+        "KMeans",
+        "iris, k=3",
         library,
         lambda: kind(3, random_state=0).fit(X),
         lambda model: float(model.inertia_),
@@ -142,7 +148,8 @@ def test_iris(contest: Contest, small, library: str) -> None:
 def test_batches_and_bisection(contest: Contest, tables, table: str, name: str, library: str) -> None:
     X, kind = tables[table], peer(LIBRARIES[library], name)
     contest.run(
-        f"{name} n={len(X):.0e} d=20 k=50, {table}",
+        name,
+        f"{table} n={len(X):.0e} d=20 k=50",
         library,
         lambda: kind(50, random_state=0).fit(X),
         lambda model: float(model.inertia_),
@@ -171,7 +178,8 @@ def parquet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_rows_on_disk(contest: Contest, parquet: Path, name: str) -> None:
     kind = peer("assay.cluster", name)
     contest.run(
-        f"{name} on Parquet {10 * rows(1_000_000):.0e}×20 k=12",
+        name,
+        f"Parquet n={10 * rows(1_000_000):.0e} d=20 k=12",
         "assay",
         lambda: kind(12, random_state=0).fit(str(parquet)),
         lambda model: float(model.inertia_),

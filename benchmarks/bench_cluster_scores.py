@@ -37,10 +37,11 @@ def test_silhouette(contest: Contest, n_features: int, n_clusters: int, library:
     X, labels = labelled(rows(20_000), n_features, n_clusters)
     score = peer(*SILHOUETTE[library])
     contest.run(
-        f"silhouette n={len(X)} d={n_features} k={n_clusters}",
+        "silhouette",
+        f"n={len(X)} d={n_features} k={n_clusters}",
         library,
         lambda: score(X, labels),
-        lambda found: float(found.mean() if isinstance(found, np.ndarray) else found.mean),
+        lambda scores: float(scores.mean() if isinstance(scores, np.ndarray) else scores.mean),
     )
 
 
@@ -49,7 +50,7 @@ def test_silhouette(contest: Contest, n_features: int, n_clusters: int, library:
 def test_index(contest: Contest, index: str, library: str) -> None:
     X, labels = labelled(rows(1_000_000), 20, 50)
     score = peer(*INDICES[index][library])
-    contest.run(f"{index} n={len(X):.0e} d=20 k=50", library, lambda: score(X, labels), float)
+    contest.run(index, f"n={len(X):.0e} d=20 k=50", library, lambda: score(X, labels), float)
 
 
 @pytest.mark.parametrize("library", ["assay", "scikit-learn"])
@@ -58,10 +59,11 @@ def test_silhouette_of_iris(contest: Contest, small, library: str) -> None:
     labels = species.astype(int)
     score = peer(*SILHOUETTE[library])
     contest.run(
-        "silhouette of iris",
+        "silhouette",
+        "iris",
         library,
         lambda: score(X, labels),
-        lambda found: float(found.mean() if isinstance(found, np.ndarray) else found.mean),
+        lambda scores: float(scores.mean() if isinstance(scores, np.ndarray) else scores.mean),
         rounds=100,
         iterations=3,
     )

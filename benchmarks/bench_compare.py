@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from benchmarks.conftest import rows
-from benchmarks.contest import MEBIBYTE, Contest
+from benchmarks.contest import Contest
 
 GIBIBYTE = 2**30
 N_NUMBERS, N_WORDS, GAPS = 40, 10, 0.05
@@ -58,6 +58,7 @@ class Used(NamedTuple):
 def run_command(*arguments: str) -> Used:
     """Run `assay compare` in a process of its own, and watch its memory."""
     command = [sys.executable, "-m", "assay.cli", "compare", *arguments, "--quiet"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     child = subprocess.Popen(command)
     peak, code = 0, None
     while code is None:
@@ -65,8 +66,8 @@ def run_command(*arguments: str) -> Used:
         time.sleep(0.5)
         code = child.poll()
     assert code == 0
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Used(used.ru_utime + used.ru_stime, peak)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Used(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak)
 
 
 def resident(process: int) -> int:
@@ -88,27 +89,29 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("target", "other"), [("amount", "answer"), ("answer", "amount")])
-def test_large_table(contest: Contest, table: Path, target: str, other: str) -> None:
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_large_table(contest: Contest, table: Path, task: str) -> None:
     """Regression on `amount`, classification on `answer`."""
+    target, other = ("amount", "answer") if task == "regression" else ("answer", "amount")
     output = str(table.parent / target)
     arguments = (str(table), "--target", target, "--drop", other, "--output", output, "--force")
-    used = measured(contest, f"compare n={rows(100_000):.0e} d=50 {target}", *arguments)
+    used = measured(contest, f"{task} n={rows(100_000):.0e} d=50", *arguments)
     assert used.peak < 4 * GIBIBYTE
 
 
 def test_demonstrations(contest: Contest, tmp_path: Path) -> None:
     """The three tables of `make demo`."""
-    measured(contest, "compare, three demonstrations", "--output", str(tmp_path), "--force")
+    measured(contest, "three demonstrations", "--output", str(tmp_path), "--force")
 
 
-def measured(contest: Contest, case: str, *arguments: str) -> Used:
+def measured(contest: Contest, data: str, *arguments: str) -> Used:
     """Time the command once; the column of quality shows seconds of the processor."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found: list[Used] = []
-    contest.benchmark.group = case
-    contest.benchmark.pedantic(lambda: found.append(run_command(*arguments)), rounds=1, iterations=1)
-    (used,) = found
-    seconds = used.processor_seconds - before.ru_utime - before.ru_stime
-    contest.benchmark.extra_info.update(library="assay", quality=seconds, peak_mebibytes=used.peak / MEBIBYTE)
-    return used
+    return contest.run(
+        "assay compare, whole command (quality: processor seconds)",
+        data,
+        "assay",
+        lambda: run_command(*arguments),
+        lambda used: used.processor_seconds,
+        rounds=1,
+        child_peak=lambda used: used.peak,
+    )

@@ -35,7 +35,8 @@ def test_dbscan(contest: Contest, n_features: int, library: str) -> None:
     kind, eps = peer(LIBRARIES[library], "DBSCAN"), RADIUS[n_features]
     threads = {} if library == "assay" else {"n_jobs": 2}
     contest.run(
-        f"DBSCAN n={len(X):.0e} d={n_features} eps={eps} m=10 (quality: core rows)",
+        "DBSCAN (quality: core rows)",
+        f"n={len(X):.0e} d={n_features} eps={eps} m=10",
         library,
         lambda: kind(eps=eps, min_samples=10, **threads).fit(X),
         n_core,
@@ -54,7 +55,7 @@ def test_dbscan_of_the_dbscan_package(contest: Contest, n_features: int) -> None
         return SimpleNamespace(labels_=labels, core_sample_indices_=np.flatnonzero(is_core))
 
     contest.run(
-        f"DBSCAN n={len(X):.0e} d={n_features} eps={eps} m=10 (quality: core rows)", "dbscan", fit, n_core
+        "DBSCAN (quality: core rows)", f"n={len(X):.0e} d={n_features} eps={eps} m=10", "dbscan", fit, n_core
     )
 
 
@@ -63,7 +64,8 @@ def test_dbscan_on_iris(contest: Contest, small, library: str) -> None:
     X, _ = small
     kind = peer(LIBRARIES[library], "DBSCAN")
     contest.run(
-        "DBSCAN on iris (quality: core rows)",
+        "DBSCAN (quality: core rows)",
+        "iris",
         library,
         lambda: kind().fit(X),
         n_core,
@@ -77,7 +79,8 @@ def test_optics(contest: Contest, library: str) -> None:
     X = blobs_in_noise(rows(10_000), 3)
     kind = peer(LIBRARIES[library], "OPTICS")
     contest.run(
-        f"OPTICS n={len(X):.0e} d=3 m=10 (quality: sum of reachabilities)",
+        "OPTICS (quality: sum of reachabilities)",
+        f"n={len(X):.0e} d=3 m=10",
         library,
         lambda: kind(min_samples=10).fit(X),
         lambda model: float(model.reachability_[np.isfinite(model.reachability_)].sum()),
@@ -91,7 +94,8 @@ def test_hdbscan(contest: Contest, library: str) -> None:
     kind = peer(LIBRARIES.get(library, library), "HDBSCAN")
     options = {"scikit-learn": {"copy": True, "n_jobs": 2}, "hdbscan": {"core_dist_n_jobs": 2}}
     contest.run(
-        f"HDBSCAN n={len(X):.0e} d=3 size=25 (quality: rows in clusters)",
+        "HDBSCAN (quality: rows in clusters)",
+        f"n={len(X):.0e} d=3 size=25",
         library,
         lambda: kind(min_cluster_size=25, **options.get(library, {})).fit(X),
         lambda model: float(np.count_nonzero(model.labels_ >= 0)),

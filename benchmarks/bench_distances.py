@@ -41,7 +41,9 @@ NEAREST = {
 @pytest.mark.parametrize("library", BUILD)
 def test_build_of_a_tree(contest: Contest, library: str) -> None:
     X = normal(rows(1_000_000), 5)
-    contest.run(f"KD-tree build n={len(X):.0e} d=5", library, lambda: BUILD[library](X), lambda built: len(X))
+    contest.run(
+        "KD-tree build", f"n={len(X):.0e} d=5", library, lambda: BUILD[library](X), lambda built: len(X)
+    )
 
 
 @pytest.mark.parametrize("library", BUILD)
@@ -50,7 +52,8 @@ def test_nearest_by_a_tree(contest: Contest, library: str, n_features: int) -> N
     X, queries = normal(rows(1_000_000), n_features), normal(rows(100_000), n_features, seed=1)
     built = BUILD[library](X)
     contest.run(
-        f"10 nearest by KD-tree, {len(queries):.0e} queries of {len(X):.0e} rows, d={n_features}",
+        "10 nearest by KD-tree",
+        f"{len(queries):.0e} queries of {len(X):.0e} rows, d={n_features}",
         library,
         lambda: NEAREST[library](built, queries, 10),
         lambda distances: float(distances.sum()),
@@ -70,7 +73,8 @@ def test_nearest_by_brute_force(contest: Contest, library: str) -> None:
     built = BRUTE[library](X)
     nearest = NEAREST["assay" if library == "assay" else "sklearnex"]
     contest.run(
-        f"10 nearest by brute force, {len(queries):.0e} queries of {len(X):.0e} rows, d=32",
+        "10 nearest by brute force",
+        f"{len(queries):.0e} queries of {len(X):.0e} rows, d=32",
         library,
         lambda: nearest(built, queries, 10),
         lambda distances: float(distances.sum()),
@@ -87,9 +91,7 @@ def test_rows_within_a_radius(contest: Contest, library: str) -> None:
             return built.count_within(0.2)
         return built.query_ball_point(X, 0.2, workers=2, return_length=True)
 
-    contest.run(
-        f"rows within 0.2 of {len(X):.0e} rows, d=3", library, count, lambda found: float(found.sum())
-    )
+    contest.run("rows within 0.2", f"n={len(X):.0e} d=3", library, count, lambda counts: float(counts.sum()))
 
 
 def single_linkage(X: np.ndarray) -> np.ndarray:
@@ -100,7 +102,8 @@ def single_linkage(X: np.ndarray) -> np.ndarray:
 def test_spanning_tree(contest: Contest, library: str) -> None:
     X = normal(rows(100_000), 3)
     contest.run(
-        f"Euclidean spanning tree n={len(X):.0e} d=3",
+        "Euclidean spanning tree",
+        f"n={len(X):.0e} d=3",
         library,
         (lambda: euclidean_spanning_tree(X).length) if library == "assay" else (lambda: single_linkage(X)),
         lambda length: float(length.sum()),
@@ -124,10 +127,11 @@ MATRICES = {
 def test_matrix(contest: Contest, library: str, metric: str) -> None:
     X = normal(rows(10_000), 10)
     contest.run(
-        f"{metric} matrix n={len(X):.0e} d=10",
+        f"{metric} matrix",
+        f"n={len(X):.0e} d=10",
         library,
         lambda: MATRICES[library](X, metric=metric),
-        lambda found: float(found[0].sum()),
+        lambda matrix: float(matrix[0].sum()),
     )
 
 
@@ -135,10 +139,11 @@ def test_matrix(contest: Contest, library: str, metric: str) -> None:
 def test_condensed(contest: Contest, library: str) -> None:
     X = normal(rows(10_000), 10)
     contest.run(
-        f"condensed Euclidean distances n={len(X):.0e} d=10",
+        "condensed Euclidean distances",
+        f"n={len(X):.0e} d=10",
         library,
         (lambda: condensed_distances(X))
         if library == "assay"
         else (lambda: peer("scipy.spatial.distance", "pdist")(X)),
-        lambda found: float(found[:1_000].sum()),
+        lambda distances: float(distances[:1_000].sum()),
     )

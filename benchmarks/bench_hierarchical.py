@@ -53,14 +53,17 @@ def total_height(heights: np.ndarray) -> float:
 @pytest.mark.parametrize("linkage", ["average", "complete", "ward"])
 def test_all_pairs(contest: Contest, linkage: str, library: str) -> None:
     X = table(rows(10_000), 10)
-    contest.run(f"{linkage} linkage n={len(X)} d=10", library, LIBRARIES[library](X, linkage), total_height)
+    contest.run(
+        f"{linkage} linkage", f"n={len(X)} d=10", library, LIBRARIES[library](X, linkage), total_height
+    )
 
 
 @pytest.mark.parametrize("library", ["assay", "fastcluster"])
 def test_single(contest: Contest, library: str) -> None:
     X = table(rows(100_000), 3)
     contest.run(
-        f"single linkage n={len(X):.0e} d=3",
+        "single linkage",
+        f"n={len(X):.0e} d=3",
         library,
         LIBRARIES[library](X, "single"),
         total_height,
@@ -72,7 +75,9 @@ def test_single(contest: Contest, library: str) -> None:
 @pytest.mark.parametrize("linkage", ["centroid", "median", "weighted"])
 def test_other_linkages(contest: Contest, linkage: str, library: str) -> None:
     X = table(rows(5000), 10)
-    contest.run(f"{linkage} linkage n={len(X)} d=10", library, LIBRARIES[library](X, linkage), total_height)
+    contest.run(
+        f"{linkage} linkage", f"n={len(X)} d=10", library, LIBRARIES[library](X, linkage), total_height
+    )
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -80,7 +85,8 @@ def test_other_linkages(contest: Contest, linkage: str, library: str) -> None:
 def test_iris(contest: Contest, small, linkage: str, library: str) -> None:
     X, _ = small
     contest.run(
-        f"{linkage} linkage on iris",
+        f"{linkage} linkage",
+        "iris",
         library,
         LIBRARIES[library](X, linkage),
         total_height,

@@ -18,7 +18,8 @@ def test_gaussian(contest: Contest, library: str) -> None:
     y = np.sin(X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(len(X))
     kind = peer(LIBRARIES[library], "KernelRidge")
     contest.run(
-        f"KernelRidge rbf n={len(X)} d=20",
+        "KernelRidge, rbf",
+        f"n={len(X)} d=20",
         library,
         lambda: kind(alpha=0.1, kernel="rbf").fit(X, y),
         lambda model: float(np.mean((y - model.predict(X)) ** 2)),
@@ -31,7 +32,8 @@ def test_iris(contest: Contest, small, library: str) -> None:
     X, y = small
     kind = peer(LIBRARIES[library], "KernelRidge")
     contest.run(
-        "KernelRidge rbf on iris",
+        "KernelRidge, rbf",
+        "iris",
         library,
         lambda: kind(kernel="rbf").fit(X, y),
         lambda model: float(np.mean((y - model.predict(X)) ** 2)),

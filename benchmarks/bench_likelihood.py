@@ -79,7 +79,8 @@ def test_logistic(contest: Contest, labelled, library: str) -> None:
     module, options = LOGISTIC[library]
     kind = peer(module, "LogisticRegression")
     contest.run(
-        f"LogisticRegression n={len(X):.0e} d={X.shape[1]} C=1",
+        "LogisticRegression, C=1",
+        f"n={len(X):.0e} d={X.shape[1]}",
         library,
         lambda: kind(**options).fit(X, y),
         lambda model: mean_loss(model, X, y, 1 / len(y)),
@@ -91,10 +92,11 @@ def test_logistic_inference(contest: Contest, labelled) -> None:
     kind = peer("assay.linear", "LogisticRegression")
     X, y = labelled
     contest.run(
-        f"logistic regression with standard errors n={len(X):.0e} d={X.shape[1]}",
+        "logistic regression with standard errors",
+        f"n={len(X):.0e} d={X.shape[1]}",
         "assay",
         lambda: kind(C=float("inf")).fit(X, y).inference(),
-        lambda found: float(found.llf),
+        lambda inference: float(inference.llf),
     )
 
 
@@ -102,10 +104,11 @@ def test_logistic_inference_statsmodels(contest: Contest, labelled) -> None:
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     X, y = labelled
     contest.run(
-        f"logistic regression with standard errors n={len(X):.0e} d={X.shape[1]}",
+        "logistic regression with standard errors",
+        f"n={len(X):.0e} d={X.shape[1]}",
         "statsmodels",
         lambda: api.Logit(y, api.add_constant(X)).fit(disp=False),
-        lambda found: float(found.llf),
+        lambda inference: float(inference.llf),
         rounds=1,
     )
 
@@ -123,7 +126,8 @@ def test_multinomial(contest: Contest, images, library: str) -> None:
             return kind().fit(X, y)
 
     contest.run(
-        f"multinomial n={len(X):.0e} d=784 k=10 C=0.01",
+        "multinomial, C=0.01",
+        f"n={len(X):.0e} d=784 k=10",
         library,
         fit,
         lambda model: mean_loss(model, X, y, 1 / (0.01 * len(y))),
@@ -157,7 +161,8 @@ def test_poisson(contest: Contest, counts, library: str) -> None:
     module, name, options = POISSON[library]
     kind = peer(module, name)
     contest.run(
-        f"Poisson n={len(X):.0e} d={X.shape[1]}",
+        "Poisson",
+        f"n={len(X):.0e} d={X.shape[1]}",
         library,
         lambda: kind(**options).fit(X, y),
         lambda model: poisson_loss(model.coef_, model.intercept_, X, y),
@@ -169,10 +174,11 @@ def test_poisson_statsmodels(contest: Contest, counts) -> None:
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     X, y = counts
     contest.run(
-        f"Poisson n={len(X):.0e} d={X.shape[1]}",
+        "Poisson",
+        f"n={len(X):.0e} d={X.shape[1]}",
         "statsmodels",
         lambda: api.GLM(y, api.add_constant(X), family=api.families.Poisson()).fit(),
-        lambda found: poisson_loss(found.params[1:], found.params[0], X, y),
+        lambda result: poisson_loss(result.params[1:], result.params[0], X, y),
         rounds=1,
     )
 
@@ -184,7 +190,8 @@ def test_iris(contest: Contest, small, library: str) -> None:
     module = {"assay": "assay.linear", "scikit-learn": "sklearn.linear_model"}[library]
     kind = peer(module, "LogisticRegression")
     contest.run(
-        "LogisticRegression on iris",
+        "LogisticRegression, C=1",
+        "iris",
         library,
         lambda: kind(max_iter=1000).fit(X, y),
         lambda model: mean_loss(model, X, y, 1 / len(y)),

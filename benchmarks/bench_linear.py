@@ -20,7 +20,8 @@ def test_tall(contest: Contest, tall, name: str, library: str) -> None:
     X, y = tall
     kind = peer(LIBRARIES[library], name)
     contest.run(
-        f"{name} n={len(X):.0e} d={X.shape[1]}",
+        name,
+        f"n={len(X):.0e} d={X.shape[1]}",
         library,
         lambda: kind().fit(X, y),
         lambda model: float(np.mean((y - model.predict(X)) ** 2)),
@@ -32,7 +33,8 @@ def test_tall_statsmodels(contest: Contest, tall) -> None:
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     X, y = tall
     contest.run(
-        f"LinearRegression n={len(X):.0e} d={X.shape[1]}",
+        "LinearRegression",
+        f"n={len(X):.0e} d={X.shape[1]}",
         "statsmodels",
         lambda: api.OLS(y, api.add_constant(X)).fit(),
         lambda model: float(np.mean(model.resid**2)),
@@ -46,7 +48,8 @@ def test_iris(contest: Contest, small, name: str, library: str) -> None:
     X, y = small
     kind = peer(LIBRARIES[library], name)
     contest.run(
-        f"{name} on iris",
+        name,
+        "iris",
         library,
         lambda: kind().fit(X, y),
         lambda model: float(np.mean((y - model.predict(X)) ** 2)),

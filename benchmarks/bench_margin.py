@@ -47,7 +47,8 @@ def test_linear_svc(contest: Contest, labelled, loss: str, library: str) -> None
             return kind(**options).fit(X, labels)
 
     contest.run(
-        f"LinearSVC {loss} n={len(X):.0e} d=100",
+        f"LinearSVC, {loss}",
+        f"n={len(X):.0e} d=100",
         library,
         fit,
         lambda model: machine_objective(model, X, labels, 1 if loss == "hinge" else 2),
@@ -61,7 +62,8 @@ def test_quantile(contest: Contest, labelled, library: str) -> None:
     X, y = X[:10_000, :20], y[:10_000]
     kind = peer(LINEAR[library], "QuantileRegressor")
     contest.run(
-        f"QuantileRegressor q=0.9 n={len(X)} d=20",
+        "QuantileRegressor, q=0.9",
+        f"n={len(X)} d=20",
         library,
         lambda: kind(quantile=0.9, alpha=0.0).fit(X, y),
         lambda model: float(np.mean(np.maximum(0.9 * (y - model.predict(X)), 0.1 * (model.predict(X) - y)))),
@@ -80,4 +82,6 @@ def test_huber(contest: Contest, labelled, library: str) -> None:
         inner = np.clip(z, -1.35, 1.35)
         return float(model.scale_ * np.sum(1 + inner * (2 * z - inner)) + 1e-4 * model.coef_ @ model.coef_)
 
-    contest.run(f"HuberRegressor n={len(X):.0e} d=100", library, lambda: kind(**options).fit(X, y), quality)
+    contest.run(
+        "HuberRegressor", f"n={len(X):.0e} d=100", library, lambda: kind(**options).fit(X, y), quality
+    )

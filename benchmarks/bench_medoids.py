@@ -38,7 +38,8 @@ def cost(model: Any) -> float:
 def test_default_start(contest: Contest, matrices, dtype: str, table: str, library: str) -> None:
     D = matrices[table].astype(dtype)
     contest.run(
-        f"KMedoids n={len(D):.0e} k=20, precomputed, default start, {table}, {dtype}",
+        f"KMedoids, precomputed, default start, {dtype}",
+        f"{table} n={len(D):.0e} k=20",
         library,
         (lambda: ours(D, "build")) if library == "assay" else (lambda: rust(D, "random")),
         cost,
@@ -50,7 +51,8 @@ def test_default_start(contest: Contest, matrices, dtype: str, table: str, libra
 def test_same_start(contest: Contest, matrices, init: str, library: str) -> None:
     D = matrices["blobs"]
     contest.run(
-        f"KMedoids n={len(D):.0e} k=20, precomputed, {init} start, blobs, float64",
+        f"KMedoids, precomputed, {init} start, float64",
+        f"blobs n={len(D):.0e} k=20",
         library,
         (lambda: ours(D, init)) if library == "assay" else (lambda: rust(D, init)),
         cost,
@@ -68,7 +70,8 @@ def test_iris(contest: Contest, small, library: str) -> None:
         return peer("kmedoids", "fasterpam")(D, 3, init="build", random_state=0, n_cpu=1)
 
     contest.run(
-        "KMedoids k=3 on iris, precomputed",
+        "KMedoids, precomputed, build start, float64",
+        "iris, k=3",
         library,
         fit,
         cost,

@@ -37,7 +37,8 @@ def test_assay(contest: Contest, folder: Path) -> None:
     from assay.linear import LinearRegression
 
     contest.run(
-        f"LinearRegression on Parquet {5 * rows(1_000_000):.0e}×100",
+        "LinearRegression",
+        f"Parquet n={5 * rows(1_000_000):.0e} d=100",
         "assay",
         lambda: LinearRegression().fit(str(folder), "y"),
         lambda model: model.empirical_risk_,
@@ -52,7 +53,8 @@ def test_reading_alone(contest: Contest, folder: Path) -> None:
         return sum(batch.num_rows for batch in dataset.dataset(folder).to_batches())
 
     contest.run(
-        f"LinearRegression on Parquet {5 * rows(1_000_000):.0e}×100",
+        "LinearRegression",
+        f"Parquet n={5 * rows(1_000_000):.0e} d=100",
         "pyarrow, reading only",
         read,
         float,

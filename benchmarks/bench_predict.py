@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from benchmarks.conftest import rows
-from benchmarks.contest import MEBIBYTE, Contest
+from benchmarks.contest import Contest
 
 GIBIBYTE = 2**30
 N_NUMBERS = 20
@@ -25,12 +25,12 @@ STEP = 500_000
 
 CHILD = """
 import json, resource, sys
-from assay.persistence import load
+from assay import load
 from assay.report import predict_table
 model, source, output = sys.argv[1:]
-found = predict_table(load(model), source, output)
+predicted = predict_table(load(model), source, output)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"rows": found.n_rows, "peak": peak}))
+print(json.dumps({"rows": predicted.n_rows, "peak": peak}))
 """
 
 
@@ -38,11 +38,11 @@ def frame(n_rows: int, rng: np.random.Generator, *, words: bool) -> Any:
     """Rows of a table: twenty columns of numbers, and two of words if asked."""
     import pandas as pd
 
-    found = pd.DataFrame({f"x{number}": rng.standard_normal(n_rows) for number in range(N_NUMBERS)})
+    table = pd.DataFrame({f"x{number}": rng.standard_normal(n_rows) for number in range(N_NUMBERS)})
     if words:
-        found["town"] = TOWNS[rng.integers(len(TOWNS), size=n_rows)]
-        found["code"] = rng.integers(100, size=n_rows).astype(str)
-    return found
+        table["town"] = TOWNS[rng.integers(len(TOWNS), size=n_rows)]
+        table["code"] = rng.integers(100, size=n_rows).astype(str)
+    return table
 
 
 def write_rows(path: Path, n_rows: int, *, words: bool) -> None:
@@ -85,18 +85,18 @@ CASES = {
 
 @pytest.fixture(params=list(CASES))
 def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path, Path, int]]:
-    """A name, a saved model, a table and its number of rows."""
+    """What the table is, a saved model, the table and its number of rows."""
     pytest.importorskip("skops")
     ending, words, full = CASES[request.param]
     n_rows = rows(full)
     table = tmp_path / f"table.{ending}"
     write_rows(table, n_rows, words=words)
-    yield f"predict {n_rows:.0e} rows of {request.param}", fitted(tmp_path, words=words), table, n_rows
+    yield request.param, fitted(tmp_path, words=words), table, n_rows
     table.unlink()
 
 
 def test_assay(contest: Contest, case: tuple[str, Path, Path, int]) -> None:
-    name, model, table, n_rows = case
+    kind, model, table, n_rows = case
     output = table.with_name("out.parquet")
 
     def predict() -> dict[str, int]:
@@ -104,11 +104,10 @@ def test_assay(contest: Contest, case: tuple[str, Path, Path, int]) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
-    def peak(told: dict[str, int]) -> float:
+    def peak(told: dict[str, int]) -> int:
         assert told["rows"] == n_rows
         assert told["peak"] < GIBIBYTE
-        return told["peak"] / MEBIBYTE
+        return told["peak"]
 
-    contest.run(name, "assay", predict, peak, rounds=1)
-    # What the child used: this process only waits.
-    contest.benchmark.extra_info["peak_mebibytes"] = contest.benchmark.extra_info["quality"]
+    data = f"{n_rows:.0e} rows of {kind}"
+    contest.run("assay predict", data, "assay", predict, lambda told: None, rounds=1, child_peak=peak)

@@ -60,7 +60,8 @@ def test_fit(contest: Contest, noisy, loss: str, library: str) -> None:
             return kind(loss=loss, alpha=ALPHA, random_state=0, **options).fit(X, target)
 
     contest.run(
-        f"SGD {loss} n={len(X):.0e} d={X.shape[1]}",
+        f"SGD, {loss}",
+        f"n={len(X):.0e} d={X.shape[1]}",
         library,
         fit,
         lambda model: objective(loss, model, X, target),
@@ -76,7 +77,8 @@ def test_one_pass(contest: Contest, noisy, loss: str, library: str) -> None:
     kind = peer(LIBRARIES[library], "SGDRegressor" if loss == "squared_error" else "SGDClassifier")
     more = {} if loss == "squared_error" else {"classes": np.array([0, 1])}
     contest.run(
-        f"SGD partial_fit {loss} n={len(X):.0e} d={X.shape[1]}",
+        f"SGD, one pass of partial_fit, {loss}",
+        f"n={len(X):.0e} d={X.shape[1]}",
         library,
         lambda: kind(loss=loss, alpha=ALPHA, average=True, random_state=0).partial_fit(X, target, **more),
         lambda model: objective(loss, model, X, target),

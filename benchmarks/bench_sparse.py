@@ -84,7 +84,8 @@ def test_wide(contest: Contest, n_active: int, signal_to_noise: float, library: 
     y = linear_target(X, n_active, signal_to_noise, rng)
     alphas = np.geomspace(1.0, 0.01, 100) * critical(X - X.mean(axis=0), y)
     contest.run(
-        f"lasso path n=1e3 p=1e4, {n_active} active",
+        "lasso path",
+        f"n=1e3 p=1e4, {n_active} active",
         library,
         lambda: contestants(alphas)[library](X, y),
         lambda coefs: worst_gap(X, y, alphas, coefs),
@@ -99,7 +100,8 @@ def test_tall(contest: Contest, library: str) -> None:
     y = linear_target(X, 50, 1.0, rng)
     alphas = np.geomspace(1.0, 0.01, 100) * critical(X, y)
     contest.run(
-        f"lasso path n={len(y):.0e} p=500",
+        "lasso path",
+        f"n={len(y):.0e} p=500",
         library,
         lambda: contestants(alphas)[library](X, y),
         lambda coefs: worst_gap(X, y, alphas, coefs),
@@ -115,7 +117,8 @@ def test_tall_single(contest: Contest, library: str) -> None:
     alpha = 0.05 * critical(X, y)
     kind = peer({"assay": "assay.linear", "scikit-learn": "sklearn.linear_model"}[library], "Lasso")
     contest.run(
-        f"lasso n={len(y):.0e} p=500",
+        "lasso",
+        f"n={len(y):.0e} p=500",
         library,
         lambda: kind(alpha, tol=GAP).fit(X, y),
         lambda model: worst_gap(X, y, np.array([alpha]), model.coef_[None]),
@@ -130,7 +133,8 @@ def test_sparse_rows(contest: Contest, library: str) -> None:
     y = linear_target(X, 200, 10.0, np.random.default_rng(3))
     alphas = np.geomspace(1.0, 0.1, 10) * critical(X, y)
     contest.run(
-        f"lasso path {n:.0e} x {n:.0e} CSR, density 1e-3, 10 penalties",
+        "lasso path, 10 penalties",
+        f"CSR {n:.0e}×{n:.0e}, density 1e-3",
         library,
         lambda: contestants(alphas)[library](X, y),
         lambda coefs: worst_gap(X, y, alphas, coefs.toarray() if sparse.issparse(coefs) else coefs),
@@ -149,8 +153,8 @@ def test_logistic(contest: Contest, library: str) -> None:
     alphas = np.geomspace(1.0, 0.05, 10) * critical(X, (y + 1) / 2)
 
     def ours() -> Any:
-        found = peer("assay.solvers", "sparse_path")(X, y, None, alphas, loss="logistic", tol=GAP)
-        return found.coef, found.intercept
+        path = peer("assay.solvers", "sparse_path")(X, y, None, alphas, loss="logistic", tol=GAP)
+        return path.coef, path.intercept
 
     def liblinear() -> Any:
         # Faster than saga here at this quality; its intercept is penalised, hence the large scaling.
@@ -159,15 +163,16 @@ def test_logistic(contest: Contest, library: str) -> None:
         models = [kind(C=1 / (n * alpha), random_state=0, **options).fit(X, y) for alpha in alphas]
         return np.array([m.coef_[0] for m in models]), np.array([m.intercept_[0] for m in models])
 
-    def mean_objective(found: Any) -> float:
+    def mean_objective(path: Any) -> float:
         values = [
             np.logaddexp(0, -y * (X @ w + b)).mean() + alpha * np.abs(w).sum()
-            for alpha, w, b in zip(alphas, *found, strict=True)
+            for alpha, w, b in zip(alphas, *path, strict=True)
         ]
         return float(np.mean(values))
 
     contest.run(
-        f"l1 logistic path n={n:.0e} p={p}, 10 penalties",
+        "l1 logistic path, 10 penalties",
+        f"n={n:.0e} p={p}",
         library,
         ours if library == "assay" else liblinear,
         mean_objective,

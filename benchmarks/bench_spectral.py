@@ -46,7 +46,8 @@ def test_neighbours(contest: Contest, n_features: int, library: str) -> None:
             return kind(N_CLUSTERS, **options).fit(X)
 
     contest.run(
-        f"SpectralClustering n={len(X):.0e} d={n_features} k={N_CLUSTERS}, {N_NEIGHBORS} neighbours",
+        f"SpectralClustering, {N_NEIGHBORS} neighbours",
+        f"n={len(X):.0e} d={n_features} k={N_CLUSTERS}",
         library,
         fit,
         lambda model: cut(model.labels_, X),
@@ -61,7 +62,8 @@ def test_given_graph(contest: Contest, library: str) -> None:
     module = "assay.cluster" if library == "assay" else "sklearn.cluster"
     kind = peer(module, "SpectralClustering")
     contest.run(
-        f"SpectralClustering n={len(X):.0e} k={N_CLUSTERS}, given graph",
+        "SpectralClustering, given graph",
+        f"n={len(X):.0e} k={N_CLUSTERS}",
         library,
         lambda: kind(N_CLUSTERS, affinity="precomputed", random_state=0).fit(W),
         lambda model: norm_cut(W, model.labels_).value,
@@ -74,7 +76,8 @@ def test_many_rows(contest: Contest, n_features: int) -> None:
     X = blobs(rows(50_000), n_features)
     kind = peer("assay.cluster", "SpectralClustering")
     contest.run(
-        f"SpectralClustering n={len(X):.0e} d={n_features} k={N_CLUSTERS}, {N_NEIGHBORS} neighbours",
+        f"SpectralClustering, {N_NEIGHBORS} neighbours",
+        f"n={len(X):.0e} d={n_features} k={N_CLUSTERS}",
         "assay",
         lambda: kind(N_CLUSTERS, n_neighbors=N_NEIGHBORS, random_state=0).fit(X),
         lambda model: model.norm_cut_,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import re
 from pathlib import Path
 
@@ -34,7 +36,40 @@ def test_every_erratum_names_a_test_that_exists():
         assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
 
 
-def test_the_readme_names_rooms_that_exist():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in set(re.findall(r"`(assay\.\w+)`", text)):
+@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
+def test_a_page_names_rooms_that_exist(page):
+    names = set(re.findall(r"`(assay\.\w+)`", (ROOT / page).read_text(encoding="utf-8")))
+    assert len(names) >= 10
+    for name in names:
         importlib.import_module(name)
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
+def test_every_link_to_a_file_leads_to_one(page):
+    source = ROOT / page
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", source.read_text(encoding="utf-8")):
+        assert (source.parent / target).is_file(), target
+
+
+def test_the_example_of_the_readme_prints_what_the_readme_shows():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()
+    damage, holds = re.search(r"```python\n(model\.coef_.*?)  # (\w+)\n```", text, re.DOTALL).groups()
+    namespace, printed = {}, io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, namespace)
+    # The last digits of residuals depend on the machine.
+    assert without_numbers(printed.getvalue()) == without_numbers(shown)
+    assert holds == "False"
+    with contextlib.redirect_stdout(printed := io.StringIO()):
+        exec(damage, namespace)
+    assert printed.getvalue().split() == [holds]
+
+
+def without_numbers(text):
+    return re.sub(r"\d[\d.]*(e[+-]\d+)?", "number", text).split()
+
+
+def test_the_readme_names_the_command_that_must_pass():
+    assert "\nmake test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "\nmake test " in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,64 @@
+"""What a newcomer waits for: the import, and the first fit, before which nothing is compiled.
+
+Each run is a Python process of its own, started with an empty cache of compiled loops.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.contest import Contest
+
+PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+FIT = """
+from sklearn.datasets import load_iris
+from assay.{room} import {name}
+{name}().fit(*load_iris(return_X_y=True))
+"""
+ESTIMATORS = {
+    "LinearRegression": "linear",
+    "Lasso": "linear",
+    "LogisticRegression": "linear",
+    "LinearSVC": "linear",
+    "KMeans": "cluster",
+    "DBSCAN": "cluster",
+    "AgglomerativeClustering": "cluster",
+}
+
+
+def run_fresh(code: str, cache: Path) -> int:
+    """Run code in a new process that finds nothing compiled in `cache`; return its peak memory in bytes."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-W", "ignore", "-c", code + "\n" + PEAK]
+    return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+
+@pytest.mark.parametrize("module", ["assay", "assay.linear", "assay.cluster"])
+def test_import(contest: Contest, tmp_path: Path, module: str) -> None:
+    contest.run(
+        f"import {module}",
+        "a new process",
+        "assay",
+        lambda: run_fresh(f"import {module}", tmp_path),
+        lambda peak: None,
+        rounds=9,
+        child_peak=int,
+    )
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_first_fit(contest: Contest, tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    contest.run(
+        f"first fit of {name}, compilation included",
+        "iris, a new process",
+        "assay",
+        lambda: run_fresh(FIT.format(room=ESTIMATORS[name], name=name), tmp_path_factory.mktemp("cache")),
+        lambda peak: None,
+        rounds=1,
+        child_peak=int,
+    )

@@ -1,0 +1,118 @@
+"""What the benchmarks keep and write: nothing is measured here."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from benchmarks.against import Pair
+from benchmarks.contest import Contest, Measurement, Turns
+from benchmarks.page import page, where_slower, with_sentence
+from benchmarks.picture import picture
+from benchmarks.results import Results, Run, gather, load, merge, runs_of, save
+
+ROOT = Path(__file__).resolve().parent.parent
+EARLIER, LATER = Run("2026-01-01", "one core"), Run("2026-02-02", "two cores", {"numpy": "2.4"})
+
+
+def measured(case, **seconds):
+    return [Measurement(case, "iris", library, [time], 0.5, 3.0) for library, time in seconds.items()]
+
+
+@pytest.fixture
+def stored():
+    return Results(gather(measured("a", assay=2.0, sklearnex=3.0) + measured("b", assay=1.0), EARLIER), ["n"])
+
+
+def test_the_page_the_picture_and_the_readme_say_what_the_results_say():
+    results = load(ROOT / "docs" / "benchmarks.json")
+    assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == page(results)
+    assert (ROOT / "docs" / "benchmarks.svg").read_text(encoding="utf-8") == picture(results.cases)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == with_sentence(readme, where_slower(results.cases))
+
+
+def test_a_partial_run_replaces_its_cases_alone(stored):
+    again = gather(measured("a", assay=1.0, sklearnex=4.0), LATER)
+    (first, second), notes = merge(stored, again).results
+    assert (first.contestants["sklearnex"].ratio, first.run) == (4.0, LATER)
+    assert (second, notes) == (stored.cases[1], ["n"])
+
+
+def test_a_case_that_lost_a_peer_stays_as_it_was(stored):
+    merged = merge(stored, gather(measured("a", assay=1.0, celer=4.0), LATER))
+    assert merged.results == stored
+    assert merged.left == ["a, iris: sklearnex not measured"]
+
+
+def test_a_case_without_assay_is_not_kept():
+    assert gather(measured("a", sklearnex=1.0), LATER) == []
+
+
+def test_results_are_read_as_they_were_written(stored, tmp_path):
+    results = merge(stored, gather(measured("c", assay=1.0), LATER)).results
+    save(results, tmp_path / "results.json")
+    assert load(tmp_path / "results.json") == results
+    assert runs_of(results.cases) == [EARLIER, LATER]
+
+
+def test_slower_cases_are_named_the_worst_first_and_yardsticks_are_no_peers():
+    cases = gather(
+        [
+            *measured("a", assay=2.0, celer=1.8),
+            *measured("b", assay=2.0, celer=1.0, SciPy=3.0),
+            *measured("c", assay=1.0, SciPy=1.5, **{"pyarrow, reading only": 0.5}),
+        ],
+        LATER,
+    )
+    assert where_slower(cases) == (
+        "The fastest peer is faster in 2 of 3 cases: b (iris) runs at 0.50 of the speed of celer; "
+        "a (iris) runs at 0.90 of the speed of celer."
+    )
+    assert where_slower(cases[2:]) == "In none of 1 cases is the fastest peer faster."
+    assert picture(cases).count("<circle") == 3
+    assert page(Results(cases, [])).count("reading only |") == 1
+
+
+def test_two_processes_take_turns_and_share_out_the_rounds():
+    pipes = [os.pipe(), os.pipe()]
+    os.write(pipes[0][1], b".")
+    runs, kept = [], []
+
+    def contest(place):
+        turns = Turns(3, (pipes[place][0], pipes[1 - place][1]))
+        turns.wait()
+        Contest(kept.append, None, turns).run(
+            "a",
+            "iris",
+            "assay",
+            lambda: runs.append(place),
+            lambda none: None,
+            rounds=6,
+            child_peak=lambda none: 0,
+        )
+        turns.hand_over()
+        os.close(pipes[1 - place][1])  # as the end of a process does
+
+    threads = [threading.Thread(target=contest, args=(place,)) for place in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert runs == [0, 0, 1, 1] * 3
+    assert [len(one["seconds"]) for one in kept] == [3, 3]
+    for reading, _ in pipes:
+        os.close(reading)
+
+
+def test_only_one_library_runs_when_asked():
+    with pytest.raises(pytest.skip.Exception):
+        Contest(lambda measurement: None, "assay", Turns()).run("a", "iris", "celer", lambda: 1, float)
+
+
+def test_the_ratio_of_two_trees_is_of_medians():
+    other, this = (Measurement("a", "iris", "assay", times, 1.0, 0.0) for times in ([1, 9, 2], [4, 3, 90]))
+    assert Pair(other, this).ratio == 2.0
+    assert Pair(other, this).cells()[4:6] == ("2.000", "0.33 to 45.00")
