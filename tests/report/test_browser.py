@@ -59,7 +59,7 @@ TOO_WIDE = """() => {
   const edge = document.documentElement.clientWidth + 1;
   return [...document.querySelectorAll('main *')]
     .filter((element) => element.getBoundingClientRect().right > edge)
-    .filter((element) => !element.closest('svg, .aloud, math') && !inside(element))
+    .filter((element) => !element.closest('svg, .aloud') && !inside(element))
     .map((element) => `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`);
 }"""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from html import escape
+from itertools import pairwise
 
 from assay.certificates import Certificate
 from assay.report._catalogue import Method, catalogue
-from assay.report.formulas._mathml import to_mathml
 from assay.report.page._html_pieces import anchor
 from assay.report.trials._comparison import Candidate, Comparison, final_step, joined
 from assay.suitability import Suitability
@@ -20,11 +20,15 @@ INTRODUCTION = (
 TARGETS = {"counts": "the target counts something", "positive": "the target is above zero"}
 # Names of parameters, between ticks or not.
 CODE = re.compile(r"`([^`]+)`|\b([a-z][a-z0-9]*(?:_[a-z0-9]{3,})+)")
+# Where a column of a formula begins: after several blanks, or at the beginning of a line.
+COLUMN = re.compile(r"^\s*\S|\s\s\S")
+WORD = re.compile(r"(?<!\S)\S")
 SUBSCRIPT = re.compile(
-    r"(?P<base>(?<![\w<])[^\W\d_]|‖)_(?P<script>\{[^{}]*\}|[A-Za-zα-ω0-9]{1,2}(?![a-z0-9;]))"
+    r"(?P<base>(?<![A-Za-z0-9_<])[^\W\d_]|[‖′]|\b(?:min|max|argmin|mean))_"
+    r"(?P<script>\{[^{}]*\}|\*|[·A-Za-zα-ω0-9]{1,2}′?·?(?![a-z0-9;])|row\b|col\b)"
 )
 SUPERSCRIPT = re.compile(
-    r"(?P<base>[\w)>‖])\^(?P<script>\{[^{}]*\}|\((?:[^()]|\([^()]*\))*\)|⊥|[−]?[\w½](?!\w))"
+    r"(?P<base>[\w)>‖|])\^(?P<script>\{[^{}]*\}|\((?:[^()]|\([^()]*\))*\)|⊥|[−]?[\w½](?!\w))"
 )
 
 
@@ -96,8 +100,32 @@ def _objective(method: Method) -> str:
     label = escape(f"Objective of {method.name}")
     return (
         f'{prose(lead)}<div class="formula" role="group" tabindex="0" aria-label="{label}">'
-        f"{to_mathml(method.formula)}</div>{prose(method.algorithm)}"
+        f"{typeset(method.formula)}</div>{prose(method.algorithm)}"
     )
+
+
+def typeset(formula: str) -> str:
+    """A formula of the documentation as HTML: its own signs, scripts lowered and raised, columns kept.
+
+    What begins below another part of the formula, or after several blanks, begins a column of a grid.
+
+    Examples
+    --------
+    >>> from assay.report.page._appendix import typeset
+    >>> typeset("x_i²")
+    '<div role="math" aria-label="x_i²"><span style="grid-area: 1 / 1 / 2 / 2">x<sub>i</sub>²</span></div>'
+    """
+    lines = formula.replace("'", "′").splitlines()
+    starts = sorted({part.end() - 1 for line in lines for part in COLUMN.finditer(line)})
+    cells = []
+    for row, line in enumerate(lines, start=1):
+        # A column of another line cuts this one too where a word of it begins there.
+        own = [place for place in starts if WORD.match(line, place)]
+        for start, end in pairwise([*own, len(line)]):
+            last = starts.index(end) if end < len(line) else len(starts)
+            area = f"{row} / {starts.index(start) + 1} / {row + 1} / {last + 1}"
+            cells.append(f'<span style="grid-area: {area}">{_marked(line[start:end])}</span>')
+    return f'<div role="math" aria-label="{escape(" ".join(formula.split()))}">{"".join(cells)}</div>'
 
 
 def _certified(method: Method, candidate: Candidate) -> str:
@@ -142,7 +170,7 @@ def _sentence(words: str) -> str:
 
 def _marked(text: str) -> str:
     """One paragraph: names set as code, scripts of formulas in the text lowered and raised."""
-    text, done, place = escape(" ".join(text.split())), "", 0
+    text, done, place = escape(" ".join(text.split()), quote=False), "", 0
     for mark in CODE.finditer(text):
         done += f"{_scripts(text[place : mark.start()])}<code>{mark[1] or mark[2]}</code>"
         place = mark.end()
@@ -150,8 +178,14 @@ def _marked(text: str) -> str:
 
 
 def _scripts(text: str) -> str:
-    lowered = SUBSCRIPT.sub(lambda mark: f"{mark['base']}<sub>{_bare(mark['script'])}</sub>", text)
+    lowered = text
+    while (again := SUBSCRIPT.sub(_lowered, lowered)) != lowered:  # a script may have one of its own
+        lowered = again
     return SUPERSCRIPT.sub(lambda mark: f"{mark['base']}<sup>{_bare(mark['script'])}</sup>", lowered)
+
+
+def _lowered(mark: re.Match[str]) -> str:
+    return f"{mark['base']}<sub>{_bare(mark['script'])}</sub>"
 
 
 def _bare(script: str) -> str:
