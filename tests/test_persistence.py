@@ -365,7 +365,7 @@ def test_an_incomplete_manifest_is_refused(saved, manifest):
         ("assay.persistence", "Path"),
         ("assay.persistence", "BaseEstimator"),
         ("assay.cli", "main"),
-        ("assay.report.tables._byte_streams", "Lines"),
+        ("assay.report.tables.byte_streams", "Lines"),
         ("assay.sealed_files", "ModelFileError"),
         ("assay.__main__", "main"),
         ("assay.linear", "Ridge.fit"),

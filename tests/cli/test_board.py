@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from assay.cli._board import Board, Line, Remaining, in_words
-from assay.cli._live import Lines, Screen, watching, window
+from assay.cli.board import Board, Line, Remaining, in_words
+from assay.cli.live import Lines, Screen, watching, window
 from assay.report import Event
 
 TOTAL = 6

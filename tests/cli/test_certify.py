@@ -10,7 +10,6 @@ from sklearn.preprocessing import StandardScaler
 
 import assay
 from assay.certificates import Certificate, Certificates
-from assay.cli import _terminal
 from assay.cluster import KMeans
 from assay.datasets import us_arrests
 from terminals import in_shell

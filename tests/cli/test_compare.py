@@ -12,8 +12,7 @@ import pytest
 
 import assay
 from assay import report
-from assay.cli import _compare
-from assay.report._write import MODEL
+from assay.report.writing import MODEL
 from terminals import in_shell
 
 

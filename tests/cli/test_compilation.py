@@ -7,8 +7,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from assay.cli import _compare, _compilation
-from assay.cli._compilation import compiling_ahead, is_fresh
+from assay.cli.compilation import compiling_ahead, is_fresh
 
 
 class Process:
@@ -71,7 +70,7 @@ def test_only_all_demonstrations_together_compile_ahead(run, monkeypatch):
     ahead = []
     monkeypatch.setattr(_compare, "run_compare", lambda table, **options: None)
     monkeypatch.setattr(
-        "assay.cli._compilation.compiling_ahead", lambda task: ahead.append(task) or nullcontext()
+        "assay.cli.compilation.compiling_ahead", lambda task: ahead.append(task) or nullcontext()
     )
     assert run("compare", "--demo", "clustering", "--output", "one").exit_code == 0
     assert ahead == []

@@ -11,7 +11,7 @@ from terminals import COLOR, Terminal
 
 SHORT_PAGE = """
 from assay import report
-report._write.render = lambda comparison, model_path: comparison.headline
+report.writing.render = lambda comparison, model_path: comparison.headline
 """
 
 WAITS_AT_RIDGE = """

@@ -8,7 +8,6 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from assay.cli import _terminal
 from assay.report import catalogue
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from assay.certificates import Certificate, Certificates
 from assay.cluster import DBSCAN
 from assay.report import Data, catalogue, compare, find_method
-from assay.report.page._appendix import _limits, appendix, prose, typeset
-from assay.report.trials._comparison import final_step
+from assay.report.page.appendix import _limits, appendix, prose, typeset
+from assay.report.trials.comparison import final_step
 from assay.suitability import Suitability
 
 WITH_FORMULA = [method for method in catalogue() if method.formula]

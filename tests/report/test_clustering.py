@@ -14,11 +14,11 @@ import assay
 from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.report import Data, ReportError, compare, describe_columns, render
-from assay.report.page._cluster_pictures import of_clusters
-from assay.report.page._cluster_section import groups_of
-from assay.report.tables._cluster_encoder import ClusterEncoder
-from assay.report.trials import _clustering as clusterings
-from assay.report.trials._roster import entries
+from assay.report.page.cluster_pictures import of_clusters
+from assay.report.page.clusters import groups_of
+from assay.report.tables.cluster_encoder import ClusterEncoder
+from assay.report.trials import clustering as clusterings
+from assay.report.trials.roster import entries
 
 NAMES = {
     "AgglomerativeClustering",

@@ -13,10 +13,10 @@ from sklearn.model_selection import RepeatedKFold, cross_val_score
 
 from assay.linear import Ridge
 from assay.report import Data, ReportError, certificates_of, compare, plus_minus
-from assay.report.tables._encoder import TableEncoder
-from assay.report.trials import _supervised as supervised
-from assay.report.trials._roster import entries, roster
-from assay.report.trials._trial import Recipe
+from assay.report.tables.encoder import TableEncoder
+from assay.report.trials import supervised as supervised
+from assay.report.trials.roster import entries, roster
+from assay.report.trials.trial import Recipe
 
 
 def table(X, y=None, **options) -> Data:

@@ -15,7 +15,7 @@ from assay import persistence, sealed_files
 from assay.cluster import KMeans
 from assay.linear import Lasso, LogisticRegression, Ridge
 from assay.report import ReportError, certify_table, fit_table, parse_value, predict_table
-from assay.report._parameter_values import parse_parameters
+from assay.report.parameter_values import parse_parameters
 
 
 @pytest.fixture(scope="module")

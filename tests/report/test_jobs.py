@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, ReportError, compare
-from assay.report.tables._schema import describe_columns
-from assay.report.trials import _supervised as supervised
-from assay.report.trials._encodings import Encodings
-from assay.report.trials._parallel import carry_out
-from assay.report.trials._resampling import splits
+from assay.report.tables.schema import describe_columns
+from assay.report.trials import supervised as supervised
+from assay.report.trials.encodings import Encodings
+from assay.report.trials.parallel import carry_out
+from assay.report.trials.resampling import splits
 from assay.rows import n_threads
 
 
@@ -166,7 +166,7 @@ def test_encodings_are_learnt_from_the_training_rows_and_made_once(rng):
 
 
 def test_encodings_beyond_the_memory_are_made_again(rng, monkeypatch):
-    monkeypatch.setattr("assay.report.trials._encodings.MEMORY", 100)
+    monkeypatch.setattr("assay.report.trials.encodings.MEMORY", 100)
     frame = pd.DataFrame({"size": rng.normal(size=30)})
     parts = splits(30, folds=3, repeats=1, seed=0)
     with Encodings(frame, np.arange(30.0), describe_columns(frame), parts) as it:

@@ -22,10 +22,9 @@ from assay.report import (
     predictions,
     read_table,
 )
-from assay.report._results import about_model
-from assay.report.tables import _blocks
-from assay.report.tables._byte_streams import opened
-from assay.report.tables._csv import csv_blocks
+from assay.report.results import about_model
+from assay.report.tables.byte_streams import opened
+from assay.report.tables.csv_files import csv_blocks
 
 
 @pytest.fixture(scope="module")

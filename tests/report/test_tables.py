@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.report import RawTable, ReportError, choose_data, choose_task, read_table
-from assay.report.tables import _byte_streams
-from assay.report.tables._encoder import TableEncoder, days_of
+from assay.report.tables.encoder import TableEncoder, days_of
 
 
 @pytest.fixture

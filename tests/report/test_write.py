@@ -13,8 +13,8 @@ import pytest
 
 import assay
 from assay import persistence
-from assay.report import ReportError, _write, certificates_of, check_folder, write
-from assay.report._results import fingerprint
+from assay.report import ReportError, certificates_of, check_folder, write
+from assay.report.results import fingerprint
 
 
 @pytest.fixture
