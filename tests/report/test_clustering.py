@@ -16,7 +16,7 @@ from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.report import Data, ReportError, compare, describe_columns, render
 from assay.report.page.cluster_pictures import of_clusters
 from assay.report.page.clusters import groups_of
-from assay.report.tables.cluster_encoder import ClusterEncoder
+from assay.report.tables.encoder import ClusterEncoder
 from assay.report.trials import clustering as clusterings
 from assay.report.trials.roster import entries
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import assay
-from assay import persistence, sealed_files
+from assay import persistence
 from assay.cluster import KMeans
 from assay.linear import Lasso, LogisticRegression, Ridge
 from assay.report import ReportError, certify_table, fit_table, parse_value, predict_table
@@ -217,7 +217,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_file_of_before(tmp_path, mon
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sealed_files.os, "fsync", full)
+    monkeypatch.setattr(persistence.os, "fsync", full)
     with pytest.raises(ReportError, match=r"The model cannot be written to .*: No space left on device"):
         fit_table("Ridge", "diabetes", output=tmp_path / "m", force=True)
     assert (tmp_path / "m").read_text() == "before"

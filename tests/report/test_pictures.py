@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 from assay.display._style import INK, PALETTE
 from assay.report.page.alternative import describe
-from assay.report.page.pictures import draw
-from assay.report.page.svg import embed
+from assay.report.page.pictures import draw, embed
 
 
 @pytest.fixture

@@ -11,12 +11,10 @@ import typer
 from typer.core import TyperGroup
 
 import assay
-from assay.cli.certify import certify
 from assay.cli.compare import compare
-from assay.cli.fit import fit
 from assay.cli.methods import explain, methods
+from assay.cli.models import certify, fit, predict
 from assay.cli.options import Debug
-from assay.cli.predict import predict
 from assay.cli.sentences import READER_LEFT, InterruptedRunError, ReaderLeftError, sentence_of, silence
 
 EXIT_CODES = """Exit codes:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from assay.cli.options import Debug, Drop, Seed, TableArgument, Target, Task
+import assay
+from assay.cli.options import Debug, Drop, Seed, TableArgument, Target, Task, takes
 from assay.cli.sentences import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -20,126 +27,98 @@ DEMONSTRATIONS = {"regression": "diabetes", "classification": "breast_cancer", "
 LAST_DEMONSTRATION = "clustering"
 
 
-def compare(
-    table: Annotated[str | None, TableArgument] = None,
+class CompareOptions(NamedTuple):
+    """What `assay compare` is told."""
+
+    table: Annotated[str | None, TableArgument] = None
     demo: Annotated[
         str | None,
         typer.Option(metavar="TASK", help="Embedded data: regression, classification or clustering."),
-    ] = None,
-    target: Target = None,
-    task: Task = "auto",
-    drop: Drop = None,
-    output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the report and the model.")
-    ] = Path("assay-report"),
-    folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")] = 5,
+    ] = None
+    target: Target = None
+    task: Task = "auto"
+    drop: Drop = None
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the report and the model.")] = (
+        Path("assay-report")
+    )
+    folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")] = 5
     repeats: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Times it is repeated; 3 for up to 2000 rows, else 1."),
-    ] = None,
+    ] = None
     methods: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Names of the methods to try, separated by commas.")
-    ] = None,
+    ] = None
     exclude: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Names of methods not to try, separated by commas.")
-    ] = None,
+    ] = None
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Time after which no fit is begun: 60s, 5m, 1h.")
-    ] = None,
+    ] = None
     jobs: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Fits at the same time, same results; by default one, or one a core for a large table.",
+            help="Fits at the same time, same results; by default one, or one per core for a large table.",
         ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the report that is in the folder.")] = False,
-    seed: Seed = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Write the files and say nothing.")] = False,
-    debug: Debug = False,
-) -> None:
+    ] = None
+    force: Annotated[bool, typer.Option("--force", help="Replace the report that is in the folder.")] = False
+    seed: Seed = 0
+    quiet: Annotated[bool, typer.Option("--quiet", help="Write the files and say nothing.")] = False
+    debug: Debug = False
+
+
+@takes(CompareOptions)
+def compare(options: CompareOptions) -> None:
     """Find the method that serves a table best.
 
     Prints a leaderboard with the verdicts of the certificates and writes report.html, the recommended
-    model (model.skops) and results.json. Without TABLE it runs on three embedded tables, one a task, each
+    model (model.skops) and results.json. Without TABLE it runs on three embedded tables, one per task, each
     with a folder of its own in the output. Ctrl-C ends with the methods that are finished; twice stops at
     once.
     """
-    from assay.cli.compilation import compiling_ahead
-
-    places = tables_to_compare(table, demo, output, force=force)
+    places = tables_to_compare(options.table, options.demo, options.output, force=options.force)
     with compiling_ahead(LAST_DEMONSTRATION) if len(places) > 1 else nullcontext():
         for name, folder in places:
-            run_compare(
-                name,
-                target=target,
-                task=task,
-                drop=tuple(dict.fromkeys(drop or ())),
-                output=folder,
-                folds=folds,
-                repeats=repeats,
-                methods=names(methods),
-                exclude=names(exclude),
-                budget=seconds(budget),
-                jobs=jobs,
-                force=force,
-                seed=seed,
-                quiet=quiet,
-            )
+            run_compare(name, folder, options)
 
 
-def run_compare(
-    table: str,
-    *,
-    target: str | None,
-    task: str,
-    drop: tuple[str, ...],
-    output: Path,
-    folds: int,
-    repeats: int | None,
-    methods: tuple[str, ...],
-    exclude: tuple[str, ...],
-    budget: float | None,
-    jobs: int | None,
-    force: bool,
-    seed: int,
-    quiet: bool,
-) -> None:
-    """Compare, print the leaderboard and write the files."""
+def run_compare(table: str, output: Path, options: CompareOptions) -> None:
+    """Compare the methods on one table, print the leaderboard and write the files to a folder."""
     from assay import display, report
-    from assay.cli.interruption import Interruption
     from assay.cli.leaderboard import show_comparison
     from assay.cli.live import watching
     from assay.cli.terminal import open_console, say
 
-    console = open_console()
+    console, budget = open_console(), seconds(options.budget)
+    drop = tuple(dict.fromkeys(options.drop or ()))
     display.require_matplotlib()
-    report.check_folder(output, force=force)
+    report.check_folder(output, force=options.force)
     with (
-        watching(console, quiet=quiet, budget=budget) as watch,
+        watching(console, quiet=options.quiet, budget=budget) as watch,
         Interruption(lambda: watch.stage("interrupted: ending with what is finished")) as interruption,
     ):
         watch.stage(f"reading {table}")
-        found = report.read_table(table, without=drop)
-        chosen, data = report.choose_data(found, target=target, task=task, drop=drop)
-        watch.begin(title(chosen, data))
+        raw = report.read_table(table, without=drop)
+        task, data = report.choose_data(raw, target=options.target, task=options.task, drop=drop)
+        watch.begin(title(task, data))
         watch.stage("")
         comparison = report.compare(
             data,
-            chosen,
-            folds=folds,
-            repeats=repeats,
-            seed=seed,
-            methods=methods,
-            exclude=exclude,
+            task,
+            folds=options.folds,
+            repeats=options.repeats,
+            seed=options.seed,
+            methods=names(options.methods),
+            exclude=names(options.exclude),
             budget=budget,
-            jobs=jobs,
+            jobs=options.jobs,
             progress=watch,
         )
         watch.stage("drawing the pictures and writing the report")
-        written = report.write(comparison, output, force=force)
-    if not quiet:
+        written = report.write(comparison, output, force=options.force)
+    if not options.quiet:
         show_comparison(console, comparison)
         for what, place in zip(("report", "model", "results"), written, strict=True):
             say(console, f"{what:8}{place}", wrapped=False)
@@ -214,3 +193,75 @@ def seconds(budget: str | None) -> float | None:
 
         raise ReportError(f"The budget must be a time such as 60s, 5m or 1h. Got {budget!r} instead.")
     return length
+
+
+@contextmanager
+def compiling_ahead(task: str) -> Iterator[None]:
+    """On a fresh installation, let another process compile the loops of a demonstration in the meantime.
+
+    What it compiles it leaves on the disk, where this process finds it; whatever else it does is thrown away.
+    """
+    if not is_fresh() or _n_cores() < 2:
+        yield
+        return
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as folder:
+        words = ["compare", "--demo", task, "--quiet", "--output", str(Path(folder, task))]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay.cli", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the comparison that the user sees
+        )
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+def is_fresh() -> bool:
+    """Whether no loop of this installation has been compiled yet."""
+    place = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(place) if place else Path(assay.__file__).parent
+    return next(folder.rglob("*.nbi"), None) is None
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+class Interruption:
+    """Notes Ctrl-C while it is entered, and lets it interrupt as it always does.
+
+    A comparison that is interrupted returns the methods it has finished: only who noted the signal can tell
+    that from a comparison that came to its end.
+
+    Parameters
+    ----------
+    tell : callable
+        Called at the first Ctrl-C.
+    """
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self.happened = False
+        self._tell = tell
+        self._before: Any = None
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if not self.happened:
+            self.happened = True
+            self._tell()
+        raise KeyboardInterrupt

@@ -1,8 +1,11 @@
-"""Options that several commands share."""
+"""Options that several commands share, and commands that take theirs as one value."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -23,3 +26,41 @@ Task = Annotated[str, typer.Option(metavar="TASK", help="auto, regression, class
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
 ]
+
+
+def takes(options: Any) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
+    """Make a command of a function of one NamedTuple: each field is an option or an argument.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Wish(NamedTuple):
+    ...     number: int = 2
+    >>> @takes(Wish)
+    ... def double(wish: Wish) -> None:
+    ...     print(2 * wish.number)
+    >>> double(number=4)
+    8
+    """
+    types = get_type_hints(options, include_extras=True)
+    fields = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=options._field_defaults.get(name, inspect.Parameter.empty),
+            annotation=types[name],
+        )
+        for name in options._fields
+    ]
+
+    def decorate(command: Callable[[Any], None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            command(options(**given))
+
+        # What Typer reads in place of the one argument.
+        run.__signature__ = inspect.Signature(fields)  # type: ignore[attr-defined]
+        run.__annotations__ = types
+        return run
+
+    return decorate

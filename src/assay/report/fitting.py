@@ -20,10 +20,8 @@ from assay.report.errors import ReportError
 from assay.report.methods import find_method
 from assay.report.parameter_values import parse_parameters
 from assay.report.results import about_fit
-from assay.report.tables.cluster_encoder import ClusterEncoder
 from assay.report.tables.data import Data, Task, choose_data
-from assay.report.tables.encoder import TableEncoder
-from assay.report.tables.plain_encoder import PlainEncoder
+from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
 from assay.report.tables.reading import read_table
 from assay.report.trials.comparison import certificates_of
 

@@ -6,11 +6,10 @@ from html import escape
 from importlib.resources import files
 
 from assay.report.page.appendix import appendix
-from assay.report.page.certificates import certificates_overview
 from assay.report.page.data import data_section
 from assay.report.page.leaderboard import leaderboard
 from assay.report.page.method import method, reproduction, usage
-from assay.report.page.models import models
+from assay.report.page.models import certificates_overview, models
 from assay.report.page.pieces import anchor
 from assay.report.trials.comparison import Comparison, plus_minus, shown
 

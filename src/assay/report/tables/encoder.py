@@ -304,3 +304,61 @@ def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
     moments = dates(values, day_first=day_first)
     seconds = (moments - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
     return seconds / SECONDS_OF_DAY
+
+
+class ClusterEncoder(TableEncoder):
+    """Turns columns into numbers as `TableEncoder` does, with the two values of a mark always 2 apart.
+
+    Divided by its standard deviation, the mark of a level or a missing value that one row in a hundred has
+    would put that row 10 away from all others, whatever else it says: rare marks would make all the groups. 2
+    is how far apart the values of a mark are that half of the rows have.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        As in `TableEncoder`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> from assay.report.tables.encoder import ClusterEncoder
+    >>> frame = pd.DataFrame({"town": ["Lyon"] * 99 + ["Nice"]})
+    >>> encoder = ClusterEncoder(describe_columns(frame)).fit(frame)
+    >>> float(np.ptp(encoder.transform(frame)))
+    2.0
+    """
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        features = super()._learn(X)
+        low, high = features.min(axis=0), features.max(axis=0)
+        marks = ((features == low) | (features == high)).all(axis=0) & (high > low)
+        self.scale_[marks] = (high - low)[marks] / 2
+        return features
+
+
+class PlainEncoder(TableEncoder):
+    """Turns columns into numbers as `TableEncoder` does, and neither centres nor divides them.
+
+    For methods that take a table of counts or similarities as it is and know no negative entry.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        As in `TableEncoder`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> from assay.report.tables.encoder import PlainEncoder
+    >>> frame = pd.DataFrame({"apples": [3, 0, 7], "pears": [1, 5, 2]})
+    >>> PlainEncoder(describe_columns(frame)).fit_transform(frame).tolist()
+    [[3.0, 1.0], [0.0, 5.0], [7.0, 2.0]]
+    """
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        features = super()._learn(X)
+        self.mean_, self.scale_ = np.zeros_like(self.mean_), np.ones_like(self.scale_)
+        return features

@@ -17,8 +17,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import Silhouette, calinski_harabasz, davies_bouldin, silhouette, within_inertia
 from assay.report.errors import ReportError
-from assay.report.tables.cluster_encoder import ClusterEncoder
 from assay.report.tables.data import Data
+from assay.report.tables.encoder import ClusterEncoder
 from assay.report.trials.roster import Entry
 
 MAX_CLUSTERS = 8
