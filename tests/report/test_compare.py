@@ -14,7 +14,7 @@ from sklearn.model_selection import RepeatedKFold, cross_val_score
 from assay.linear import Ridge
 from assay.report import Data, ReportError, certificates_of, compare, plus_minus
 from assay.report.tables.encoder import TableEncoder
-from assay.report.trials import supervised as supervised
+from assay.report.trials import engine
 from assay.report.trials.roster import entries, roster
 from assay.report.trials.trial import Recipe
 
@@ -281,7 +281,7 @@ def test_the_simplest_model_within_the_noise_is_recommended_and_saved(rng):
 
 def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(supervised, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + rng.normal(size=40)
     options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}

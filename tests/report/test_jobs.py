@@ -13,9 +13,9 @@ import pytest
 
 from assay.report import Data, ReportError, compare
 from assay.report.tables.schema import describe_columns
-from assay.report.trials import supervised as supervised
+from assay.report.trials import engine, supervised
 from assay.report.trials.encodings import Encodings
-from assay.report.trials.parallel import carry_out
+from assay.report.trials.engine import carry_out
 from assay.report.trials.resampling import splits
 from assay.rows import n_threads
 
@@ -120,7 +120,7 @@ def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng):
 
 def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(supervised, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}
     comparison = compare(mixed_table(rng, 40), "regression", budget=4.5, jobs=2, **options)
     assert {candidate.name for candidate in comparison.candidates} == {"Baseline", "HuberRegressor"}

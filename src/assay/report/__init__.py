@@ -19,7 +19,7 @@ from assay.report.trials.comparison import (
     shown,
     shown_measure,
 )
-from assay.report.trials.progress import Event, Progress
+from assay.report.trials.engine import Event, Progress
 from assay.report.trials.roster import Entry, entries, roster
 from assay.report.writing import check_folder, write
 

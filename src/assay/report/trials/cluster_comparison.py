@@ -51,12 +51,12 @@ class Clustering(Candidate):
     @property
     def n_groups(self) -> int:
         """Number of groups, rows in none not counted."""
-        return self.scan.found[self.scan.place].n_groups
+        return self.scan.partitions[self.scan.place].n_groups
 
     @property
     def n_noise(self) -> int:
         """Rows in no group."""
-        return self.scan.found[self.scan.place].n_noise
+        return self.scan.partitions[self.scan.place].n_noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +90,8 @@ class ClusteringComparison(Comparison):
     @cached_property
     def agreement(self) -> NDArray:
         """Adjusted Rand index of the partitions, two by two, in the order of `clusterings`."""
-        found = [item.predictions for item in self.clusterings]
-        return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])
+        labels = [item.predictions for item in self.clusterings]
+        return np.array([[adjusted_rand_score(one, other) for other in labels] for one in labels])
 
     @property
     def is_clear(self) -> bool:
@@ -174,9 +174,9 @@ class ClusteringComparison(Comparison):
                 number = chosen.scan.choice_of(name)
                 if name != "silhouette" and number is not None:
                     said[words] = str(number)
-        for words, found in (("the gap statistic", self.gap), ("the eigengap", self.eigengap)):
-            if found is not None:
-                said[words] = f"{found.best} (in doubt)" if found.ambiguous else str(found.best)
+        for words, selection in (("the gap statistic", self.gap), ("the eigengap", self.eigengap)):
+            if selection is not None:
+                said[words] = f"{selection.best} (in doubt)" if selection.ambiguous else str(selection.best)
         says = [f"{name} says {number}" for name, number in said.items()]
         return (f"On the number of groups, {joined(says)}.",) if says else ()
 

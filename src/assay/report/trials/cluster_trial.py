@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,11 +14,19 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from assay.cluster import Silhouette, calinski_harabasz, davies_bouldin, silhouette, within_inertia
+from assay.cluster import (
+    Silhouette,
+    calinski_harabasz,
+    davies_bouldin,
+    select_k,
+    silhouette,
+    within_inertia,
+)
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
 from assay.report.tables.encoder import ClusterEncoder
 from assay.report.trials.roster import Entry
+from assay.report.trials.trial import noted
 
 MAX_CLUSTERS = 8
 SILHOUETTE_ROWS = 2000
@@ -30,15 +37,9 @@ DENSE_ROWS = 5
 
 MAX_DENSE_SIZES = 6
 
-Step = Callable[[int], None]
-
-
-class OutOfTimeError(Exception):
-    """The time that the user gave is spent."""
-
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTable:
     """A table as numbers.
 
     Attributes
@@ -59,7 +60,7 @@ class Encoded:
     n_distinct: int
 
 
-class Measured(NamedTuple):
+class PartitionMeasures(NamedTuple):
     """One partition in numbers; `nan` where a measure has no meaning."""
 
     n_groups: int
@@ -79,43 +80,42 @@ class Scan:
     ----------
     parameter : {"n_clusters", "min_cluster_size"}
     values : tuple of int
-    found : tuple of Measured
-        One a value.
+    partitions : tuple of PartitionMeasures
+        One per value.
     place : int
         That of the greatest mean silhouette.
     """
 
     parameter: str
     values: tuple[int, ...]
-    found: tuple[Measured, ...]
+    partitions: tuple[PartitionMeasures, ...]
     place: int
 
     def curve(self, name: str) -> NDArray:
         """A measure by value."""
-        return np.array([getattr(item, name) for item in self.found], dtype=float)
+        return np.array([getattr(item, name) for item in self.partitions], dtype=float)
 
     def choice_of(self, name: str) -> int | None:
         """The number of groups that a measure speaks for; None where it speaks for none."""
         curve = self.curve(name) * (-1.0 if name == "davies_bouldin" else 1.0)
         if not np.isfinite(curve).any():
             return None
-        return self.found[int(np.nanargmax(curve))].n_groups
+        return self.partitions[int(np.nanargmax(curve))].n_groups
 
 
-class ClusterTrial(NamedTuple):
-    """The best of a scan: the fitted model, its labels, and how firmly they stand."""
+class ChosenPartition(NamedTuple):
+    """The best of a scan: the fitted model, its labels, and the silhouettes of the measured rows."""
 
     scan: Scan
     model: Any
     labels: NDArray
     scores: NDArray
     widths: Silhouette | None
-    stability: float
     fit_seconds: float
     notes: tuple[str, ...]
 
 
-def encode(data: Data, seed: int) -> Encoded:
+def encode(data: Data, seed: int) -> EncodedTable:
     """The columns as numbers; refuses a table with fewer than three different rows."""
     encoder = ClusterEncoder(data.columns)
     Z = encoder.fit_transform(data.X)
@@ -125,7 +125,7 @@ def encode(data: Data, seed: int) -> Encoded:
     measured = np.arange(len(Z))
     if len(Z) > SILHOUETTE_ROWS:
         measured = np.sort(np.random.default_rng(seed).choice(len(Z), SILHOUETTE_ROWS, replace=False))
-    return Encoded(encoder, Z, measured, n_distinct)
+    return EncodedTable(encoder, Z, measured, n_distinct)
 
 
 def parameter_of(model: Any) -> str:
@@ -133,7 +133,7 @@ def parameter_of(model: Any) -> str:
     return "n_clusters" if "n_clusters" in model.get_params(deep=False) else "min_cluster_size"
 
 
-def values_to_try(model: Any, encoded: Encoded) -> tuple[str, tuple[int, ...]]:
+def values_to_try(model: Any, encoded: EncodedTable) -> tuple[str, tuple[int, ...]]:
     """The main parameter of a clusterer and its values."""
     parameter, n_rows = parameter_of(model), len(encoded.Z)
     if parameter == "n_clusters":
@@ -144,53 +144,50 @@ def values_to_try(model: Any, encoded: Encoded) -> tuple[str, tuple[int, ...]]:
     return parameter, tuple(size for size in sizes if size <= n_rows // 4) or (max(2, n_rows // 4),)
 
 
-def run_cluster_trial(entry: Entry, encoded: Encoded, *, seed: int, step: Step) -> ClusterTrial:
-    """Fit a clusterer for every value of its main parameter, keep the best, and fit it on parts of the rows.
-
-    Parameters
-    ----------
-    entry : Entry
-    encoded : Encoded
-    seed : int
-    step : callable
-        Told the number of the fit that begins.
-    """
+def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPartition:
+    """Fit a clusterer for every value of its main parameter and keep the greatest mean silhouette."""
     made = entry.make(seed)
     if "min_samples" in made.get_params(deep=False):
         # Few rows tell whether a row is dense: as many as a large group has would make its rim noise.
         made.set_params(min_samples=min(DENSE_ROWS, max(2, len(encoded.Z) // 4)))
     load(made)
     parameter, values = values_to_try(made, encoded)
-    found: list[Measured] = []
-    best: tuple[Any, NDArray, NDArray, Silhouette | None, list[str]] | None = None
-    place, start = 0, perf_counter()
-    for number, value in enumerate(values):
-        step(number)
-        model, told = _fit(clone(made).set_params(**{parameter: value}), encoded.Z)
-        labels = np.asarray(model.labels_)
-        item, scores, widths = measure(encoded.Z, labels, encoded.measured)
-        # Of equal ones, the fewest groups: the first number of them, the last of the least sizes.
-        equal_is_better = parameter == "min_cluster_size"
-        if best is None or (item.silhouette, equal_is_better) > (found[place].silhouette, False):
-            place, best = number, (model, labels, scores, widths, told)
-        found.append(item)
-    seconds = perf_counter() - start
-    assert best is not None
-    model, labels, scores, widths, told = best
-    agreement = list(_resampled(model, encoded.Z, labels, seed, lambda number: step(len(values) + number)))
-    return ClusterTrial(
-        scan=Scan(parameter, values, tuple(found), place),
-        model=model,
-        labels=labels,
-        scores=scores,
-        widths=widths,
-        stability=float(np.mean(agreement)) if agreement else float("nan"),
-        fit_seconds=seconds,
-        notes=(*dict.fromkeys(told), *_placement(model, encoded.Z, labels)),
+    start = perf_counter()
+    with noted() as notes:
+        values, models = fit_values(made, encoded.Z, parameter, values)
+        labels = [np.asarray(model.labels_) for model in models]
+        measured = [measure(encoded.Z, own, encoded.measured) for own in labels]
+    partitions = tuple(measures for measures, _, _ in measured)
+    # Of equal ones, the fewest groups: the first number of them, the last of the least sizes.
+    sign = 1 if parameter == "min_cluster_size" else -1
+    place = max(range(len(values)), key=lambda at: (partitions[at].silhouette, sign * at))
+    return ChosenPartition(
+        scan=Scan(parameter, values, partitions, place),
+        model=models[place],
+        labels=labels[place],
+        scores=measured[place][1],
+        widths=measured[place][2],
+        fit_seconds=perf_counter() - start,
+        notes=(*notes, *_placement(models[place], encoded.Z, labels[place])),
     )
 
 
-def measure(Z: NDArray, labels: NDArray, measured: NDArray) -> tuple[Measured, NDArray, Silhouette | None]:
+def fit_values(
+    made: Any, Z: NDArray, parameter: str, values: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[Any]]:
+    """The values of a parameter and a model for each; the first alone where none of them gives two groups."""
+    try:
+        # A criterion of one pass over the rows: silhouettes compare pairs of them, and would leave out those
+        # in no group, so that they are measured on a sample by `measure`.
+        selection = select_k(made, Z, values=values, parameter=parameter, criterion="calinski_harabasz")
+    except ValueError:  # what the fit itself refuses it refuses again
+        return values[:1], [clone(made).set_params(**{parameter: values[0]}).fit(Z)]
+    return values, list(selection.models)
+
+
+def measure(
+    Z: NDArray, labels: NDArray, measured: NDArray
+) -> tuple[PartitionMeasures, NDArray, Silhouette | None]:
     """A partition in numbers, the silhouette of each measured row, and their details.
 
     A row in no group counts 0, as one that is alone in its group does; so does every row where there is only
@@ -204,7 +201,7 @@ def measure(Z: NDArray, labels: NDArray, measured: NDArray) -> tuple[Measured, N
     apart = ((Z - Z.mean(axis=0)) ** 2).sum(axis=1)
     within = (within_inertia(Z, labels) if len(groups) else 0.0) + float(apart[noise].sum())
     several = 1 < len(groups) < np.count_nonzero(~noise)
-    item = Measured(
+    item = PartitionMeasures(
         n_groups=len(groups),
         n_noise=int(noise.sum()),
         silhouette=float(scores.mean()),
@@ -216,32 +213,29 @@ def measure(Z: NDArray, labels: NDArray, measured: NDArray) -> tuple[Measured, N
     return item, scores, widths
 
 
-def _fit(model: Any, Z: NDArray) -> tuple[Any, list[str]]:
-    """The model, fitted, and what it warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(Z)
-    return model, [" ".join(str(warning.message).split()) for warning in caught]
+def halves(n_rows: int, seed: int) -> list[NDArray]:
+    """Rows drawn at random, half of the table each time, or as many as are enough."""
+    random, size = np.random.default_rng(seed), min(n_rows // 2, STABILITY_ROWS)
+    return [np.sort(random.choice(n_rows, size, replace=False)) for _ in range(N_RESAMPLES)]
 
 
-def _resampled(model: Any, Z: NDArray, labels: NDArray, seed: int, step: Step) -> Iterator[float]:
-    """Adjusted Rand index of the labels with those of the same clusterer on half of the rows, several times.
+def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:
+    """Adjusted Rand index of the groups with those that the same clusterer finds in some of the rows.
 
-    Nothing where there is one group, or where half of the rows are too few for the groups.
+    `nan` where there is one group, or where the rows are too few for the groups.
     """
-    n_rows = min(len(Z) // 2, STABILITY_ROWS)
-    n_groups = len(np.unique(labels[labels >= 0]))
-    random = np.random.default_rng(seed)
-    for number in range(N_RESAMPLES):
-        step(number)
-        if n_groups < 2 or n_rows < 2 * n_groups:
-            continue
-        part = np.sort(random.choice(len(Z), n_rows, replace=False))
-        again = clone(model)
-        if parameter_of(again) == "min_cluster_size":  # it is a share of the rows
-            again.set_params(min_cluster_size=max(2, again.min_cluster_size * n_rows // len(Z)))
-        with suppress(ValueError):  # a part may have fewer different rows than there are groups
-            yield float(adjusted_rand_score(labels[part], _fit(again, Z[part])[0].labels_))
+    n_groups = len(np.unique(chosen.labels[chosen.labels >= 0]))
+    if n_groups < 2 or len(part) < 2 * n_groups:
+        return float("nan")
+    again = clone(chosen.model)
+    if parameter_of(again) == "min_cluster_size":  # it is a share of the rows
+        again.set_params(min_cluster_size=max(2, again.min_cluster_size * len(part) // len(Z)))
+    try:
+        with noted():
+            again.fit(Z[part])
+    except ValueError:  # a part may have fewer different rows than there are groups
+        return float("nan")
+    return float(adjusted_rand_score(chosen.labels[part], again.labels_))
 
 
 def _placement(model: Any, Z: NDArray, labels: NDArray) -> Iterator[str]:
@@ -257,6 +251,6 @@ def _placement(model: Any, Z: NDArray, labels: NDArray) -> Iterator[str]:
 def load(made: Any) -> None:
     """Group a few rows: the first fit of a process loads compiled loops, whose time is not the method's."""
     few = np.random.default_rng(0).normal(size=(24, 2))
-    with suppress(ValueError):
-        _fit(clone(made).set_params(**{parameter_of(made): 2}), few)
+    with suppress(ValueError), noted():
+        clone(made).set_params(**{parameter_of(made): 2}).fit(few)
     measure(few, np.arange(24) % 2, np.arange(24))

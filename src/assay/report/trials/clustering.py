@@ -7,8 +7,9 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic, perf_counter
-from typing import Any, Literal
+from functools import cached_property, partial
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -20,21 +21,20 @@ from assay.report.trials.cluster_comparison import Clustering, ClusteringCompari
 from assay.report.trials.cluster_trial import (
     MAX_CLUSTERS,
     N_RESAMPLES,
-    ClusterTrial,
-    Encoded,
-    OutOfTimeError,
+    ChosenPartition,
+    EncodedTable,
     Scan,
+    agreement,
+    choose_partition,
     encode,
+    halves,
     load,
     measure,
-    run_cluster_trial,
-    values_to_try,
 )
 from assay.report.trials.comparison import Candidate, certificates_of, joined, plus_minus, ranked
-from assay.report.trials.progress import Event, Progress
+from assay.report.trials.engine import Engine, Progress, Work
 from assay.report.trials.roster import Entry, roster
 
-BASELINE = "Baseline"
 CRITERIA_ROWS = 1000
 """Rows that the gap statistic and the eigengap are measured on."""
 
@@ -51,41 +51,20 @@ def compare_clusterings(
     progress: Progress,
 ) -> ClusteringComparison:
     """Choose the main parameter of every clusterer by silhouette on standardised columns, and rank them."""
-    start = perf_counter()
-    deadline = math.inf if budget is None else monotonic() + budget
+    start, engine = perf_counter(), Engine(progress, budget)
     encoded = encode(data, seed)
     chosen, skipped = roster("clustering", *encoded.Z.shape, methods=methods, exclude=exclude)
     # The simplest first: if time runs out, those are there.
     chosen.sort(key=lambda entry: entry.suits.complexity)
-    totals = {entry.name: len(values_to_try(entry.make(seed), encoded)[1]) + N_RESAMPLES for entry in chosen}
-    progress(Event(BASELINE, "waiting", 0, 1))
-    for name, total in totals.items():
-        progress(Event(name, "waiting", 0, total))
-    progress(Event(BASELINE, "running", 0, 1))
-    candidates: list[Candidate] = [_baseline(encoded, seed)]
-    progress(Event(BASELINE, "done", 1, 1, "silhouette 0 by convention"))
-    for place, entry in enumerate(chosen):
-        step = _Step(entry.name, totals[entry.name], deadline, progress)
-        try:
-            trial = run_cluster_trial(entry, encoded, seed=seed, step=step)
-            found = _candidate(entry, encoded, trial, data.row_names)
-        except OutOfTimeError:
-            skipped.append(f"{entry.name} was left out: the {budget:g} s of --budget were spent.")
-            step.end("left out", "out of time")
-        except KeyboardInterrupt:
-            if all(candidate.is_baseline for candidate in candidates):
-                raise
-            left = [item.name for item in chosen[place:]]
-            skipped.append(f"Interrupted before the end: {', '.join(left)} left out.")
-            deadline = -math.inf
-            break
-        except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
-            skipped.append(f"{entry.name} was left out: its fit failed ({str(error).rstrip('.')}).")
-            step.end("left out", "its fit failed")
-        else:
-            candidates.append(found)
-            step.end("done", f"silhouette {plus_minus(found.score, found.standard_error)}")
+    methods_to_try = [Grouping(entry, encoded, seed, data.row_names) for entry in chosen]
+    candidates = engine.run([OneGroup(encoded, seed), *methods_to_try])
+    skipped += engine.skipped
     ordered = ranked(candidates, skipped)
+    selections: dict[str, Any] = {}
+    with suppress(KeyboardInterrupt):  # the methods are done: what they found is kept
+        for criterion in ("gap", "eigengap"):
+            if engine.has_time:
+                selections[criterion] = select_number(encoded, criterion, seed)
     return ClusteringComparison(
         task="clustering",
         data=data,
@@ -94,40 +73,12 @@ def compare_clusterings(
         folds=None,
         seed=seed,
         skipped=tuple(skipped),
-        **_numbers(encoded, seed, deadline),
+        **selections,
         seconds=perf_counter() - start,
     )
 
 
-@dataclass(frozen=True)
-class _Step:
-    """Tells of the fits of one method, and stops it when the time is spent."""
-
-    name: str
-    total: int
-    deadline: float
-    progress: Progress
-
-    def __call__(self, fit: int) -> None:
-        if monotonic() > self.deadline:
-            raise OutOfTimeError
-        self.progress(Event(self.name, "running", fit, self.total))
-
-    def end(self, state: Literal["done", "left out"], note: str) -> None:
-        self.progress(Event(self.name, state, self.total if state == "done" else 0, self.total, note))
-
-
-def _numbers(encoded: Encoded, seed: int, deadline: float) -> dict[str, Any]:
-    """What the criteria of the table say about the number of groups, as long as there is time."""
-    found = dict[str, Any]()
-    with suppress(KeyboardInterrupt):  # the methods are done: what they found is kept
-        for criterion in ("gap", "eigengap"):
-            if monotonic() <= deadline:
-                found[criterion] = select_number(encoded, criterion, seed)
-    return found
-
-
-def select_number(encoded: Encoded, criterion: str, seed: int) -> ClusterSelection | None:
+def select_number(encoded: EncodedTable, criterion: str, seed: int) -> ClusterSelection | None:
     """The number of groups, one included, by a criterion of the table; None where it does not judge it."""
     Z = encoded.Z[encoded.measured[:: math.ceil(len(encoded.measured) / CRITERIA_ROWS)]]
     options: dict[str, Any] = {"n_references": N_REFERENCES} if criterion == "gap" else {}
@@ -141,64 +92,118 @@ def select_number(encoded: Encoded, criterion: str, seed: int) -> ClusterSelecti
     return None
 
 
-def _baseline(encoded: Encoded, seed: int) -> Clustering:
+@dataclass(frozen=True)
+class OneGroup:
     """All rows in one group: silhouettes are not defined there, and count 0."""
-    load(KMeans(random_state=seed))
-    start = perf_counter()
-    model = KMeans(1, random_state=seed).fit(encoded.Z)
-    item, scores, widths = measure(encoded.Z, np.asarray(model.labels_), encoded.measured)
-    return Clustering(
-        name=BASELINE,
-        summary="All rows in one group; its silhouette is 0 by convention, as it is not defined. What any "
-        "split must beat.",
-        score=0.0,
-        standard_error=0.0,
-        scores=scores,
-        measures={"groups": 1.0, "explained": 0.0},
-        fit_seconds=perf_counter() - start,
-        parameters={},
-        model=Pipeline([("table", encoded.encoder), ("model", model)]),
-        certificates=Certificates(),
-        predictions=np.asarray(model.labels_),
-        complexity=0,
-        scan=Scan("n_clusters", (1,), (item,), 0),
-        widths=widths,
-    )
+
+    encoded: EncodedTable
+    seed: int
+    name: str = "Baseline"
+    is_baseline: bool = True
+    n_fits: int = 1
+
+    def work(self, fit: int, results: Sequence[Any]) -> Work:
+        """Measure the one group."""
+        return self._measured
+
+    def conclude(self, results: Sequence[Any]) -> Candidate:
+        """The line of the leaderboard."""
+        return results[0]
+
+    def note(self, candidate: Candidate) -> str:
+        """The score in words."""
+        return "silhouette 0 by convention"
+
+    def _measured(self) -> Clustering:
+        encoded = self.encoded
+        load(KMeans(random_state=self.seed))
+        start = perf_counter()
+        model = KMeans(1, random_state=self.seed).fit(encoded.Z)
+        labels = np.asarray(model.labels_)
+        measures, scores, widths = measure(encoded.Z, labels, encoded.measured)
+        return Clustering(
+            name=self.name,
+            summary="All rows in one group; its silhouette is 0 by convention, as it is not defined. What "
+            "any split must beat.",
+            score=0.0,
+            standard_error=0.0,
+            scores=scores,
+            measures={"groups": 1.0, "explained": 0.0},
+            fit_seconds=perf_counter() - start,
+            parameters={},
+            model=Pipeline([("table", encoded.encoder), ("model", model)]),
+            certificates=Certificates(),
+            predictions=labels,
+            complexity=0,
+            scan=Scan("n_clusters", (1,), (measures,), 0),
+            widths=widths,
+        )
 
 
-def _candidate(
-    entry: Entry, encoded: Encoded, trial: ClusterTrial, row_names: Sequence[str] | None
-) -> Clustering:
-    scan, model = trial.scan, Pipeline([("table", encoded.encoder), ("model", trial.model)])
-    item = scan.found[scan.place]
-    measures = {"groups": float(item.n_groups), "explained": item.explained}
-    if np.isfinite(trial.stability):
-        measures["stability"] = trial.stability
-    if scan.parameter == "min_cluster_size":
-        measures["noise"] = item.n_noise / len(trial.labels)
-    return Clustering(
-        name=entry.name,
-        summary=entry.summary,
-        score=item.silhouette,
-        standard_error=item.standard_error,
-        scores=trial.scores,
-        measures=measures,
-        fit_seconds=trial.fit_seconds,
-        parameters={scan.parameter: scan.values[scan.place]},
-        model=model,
-        certificates=certificates_of(model),
-        predictions=trial.labels,
-        family=entry.family,
-        complexity=entry.suits.complexity,
-        notes=(*_representers(trial, row_names), *trial.notes),
-        scan=scan,
-        widths=trial.widths,
-    )
+@dataclass(frozen=True)
+class Grouping:
+    """A clusterer in a comparison: one fit that chooses its main parameter, then one for each half."""
+
+    entry: Entry
+    encoded: EncodedTable
+    seed: int
+    row_names: Sequence[str] | None
+    is_baseline: bool = False
+    n_fits: int = 1 + N_RESAMPLES
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.entry.name
+
+    @cached_property
+    def halves(self) -> list[Any]:
+        """The rows that it is fitted on again."""
+        return halves(len(self.encoded.Z), self.seed)
+
+    def work(self, fit: int, results: Sequence[Any]) -> Work:
+        """Choose the main parameter; after that, look for the same groups in half of the rows."""
+        if fit == 0:
+            return partial(choose_partition, self.entry, self.encoded, self.seed)
+        return partial(agreement, results[0], self.encoded.Z, self.halves[fit - 1])
+
+    def conclude(self, results: Sequence[Any]) -> Candidate:
+        """The line of the leaderboard."""
+        chosen, agreements = results[0], np.array(results[1:])
+        scan, model = chosen.scan, Pipeline([("table", self.encoded.encoder), ("model", chosen.model)])
+        partition = scan.partitions[scan.place]
+        measures = {"groups": float(partition.n_groups), "explained": partition.explained}
+        if np.isfinite(agreements).any():
+            measures["stability"] = float(np.nanmean(agreements))
+        if scan.parameter == "min_cluster_size":
+            measures["noise"] = partition.n_noise / len(chosen.labels)
+        return Clustering(
+            name=self.name,
+            summary=self.entry.summary,
+            score=partition.silhouette,
+            standard_error=partition.standard_error,
+            scores=chosen.scores,
+            measures=measures,
+            fit_seconds=chosen.fit_seconds,
+            parameters={scan.parameter: scan.values[scan.place]},
+            model=model,
+            certificates=certificates_of(model),
+            predictions=chosen.labels,
+            family=self.entry.family,
+            complexity=self.entry.suits.complexity,
+            notes=(*_representers(chosen, self.row_names), *chosen.notes),
+            scan=scan,
+            widths=chosen.widths,
+        )
+
+    def note(self, candidate: Candidate) -> str:
+        """The score in words."""
+        return f"silhouette {plus_minus(candidate.score, candidate.standard_error)}"
 
 
-def _representers(trial: ClusterTrial, row_names: Sequence[str] | None) -> tuple[str, ...]:
+def _representers(chosen: ChosenPartition, row_names: Sequence[str] | None) -> tuple[str, ...]:
     """The rows that stand for their groups, by name, where the method has such rows."""
-    rows = getattr(trial.model, "medoid_indices_", None)
+    rows = getattr(chosen.model, "medoid_indices_", None)
     if rows is None or row_names is None:
         return ()
     return (f"The rows that stand for their groups: {joined([str(row_names[row]) for row in rows])}.",)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.report.tables.data import Data, Task
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.progress import Progress, nobody
+from assay.report.trials.engine import Progress
 
 
 def compare(
@@ -48,8 +48,8 @@ def compare(
     budget : float, optional
         Seconds after which no fit is begun; methods that were not finished are left out, and said.
     jobs : int, optional
-        Number of fits at the same time; the results are the same for any. By default one, or one a core where
-        the table is large enough for the start of further processes to pay.
+        Number of fits at the same time; the results are the same for any. By default one, or one per core
+        where the table is large enough for the start of further processes to pay.
     progress : callable, optional
         Told an `Event` for every fit that begins and every method that ends.
 
@@ -66,7 +66,7 @@ def compare(
     >>> comparison.headline
     'us_arrests falls best into 2 groups: silhouette 0.41'
     """
-    report = progress or nobody
+    report: Progress = progress or (lambda event: None)
     if task == "clustering":
         from assay.report.trials.clustering import compare_clusterings
 

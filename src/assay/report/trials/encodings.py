@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.schema import Column
-from assay.report.trials.resampling import Split
+from assay.report.trials.resampling import FoldSplit
 
 MEMORY = 1 << 30
-"""Encoded splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
+"""EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
 
 
-class Encoded(NamedTuple):
+class EncodedSplit(NamedTuple):
     """One split as numbers.
 
     Attributes
@@ -39,7 +39,7 @@ class Encoded(NamedTuple):
     test: NDArray
 
 
-class Stored(NamedTuple):
+class StoredSplit(NamedTuple):
     """The arrays of an encoded split as files, which several processes map into memory."""
 
     train: Path
@@ -63,19 +63,19 @@ class Encodings:
     frame : DataFrame
     target : array of shape (n_rows,)
     columns : sequence of Column
-    parts : sequence of Split
+    parts : sequence of FoldSplit
     """
 
     def __init__(
-        self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[Split]
+        self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[FoldSplit]
     ) -> None:
         self.frame = frame
         self.target = target
         self.columns = columns
         self.parts = parts
-        self._kept: dict[int, Encoded] = {}
+        self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
-        self._stored: dict[int, Stored] = {}
+        self._stored: dict[int, StoredSplit] = {}
         self._stack = ExitStack()
         self._folder: Path | None = None
 
@@ -86,7 +86,7 @@ class Encodings:
         self._kept.clear()
         self._stack.close()
 
-    def __getitem__(self, number: int) -> Encoded:
+    def __getitem__(self, number: int) -> EncodedSplit:
         """The split of that number."""
         if number in self._kept:
             return self._kept[number]
@@ -100,20 +100,20 @@ class Encodings:
         """What was learnt of the columns of a split that has been asked for."""
         return self._encoders[number]
 
-    def stored(self, number: int) -> Stored:
+    def stored(self, number: int) -> StoredSplit:
         """The split of that number, as files that vanish with this object."""
         if number not in self._stored:
             if self._folder is None:
                 self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="assay-")))
-            found = self._encode(number)
-            paths = Stored(*(self._folder / f"{number}-{name}.npy" for name in Stored._fields))
-            target = found.target.astype("U") if found.target.dtype == object else found.target
-            for path, array in zip(paths, (found.train, target, found.test), strict=True):
+            encoded = self._encode(number)
+            paths = StoredSplit(*(self._folder / f"{number}-{name}.npy" for name in StoredSplit._fields))
+            target = encoded.target.astype("U") if encoded.target.dtype == object else encoded.target
+            for path, array in zip(paths, (encoded.train, target, encoded.test), strict=True):
                 np.save(path, array, allow_pickle=False)
             self._stored[number] = paths
         return self._stored[number]
 
-    def _encode(self, number: int) -> Encoded:
+    def _encode(self, number: int) -> EncodedSplit:
         whole = number == len(self.parts)
         encoder = TableEncoder(self.columns)
         if whole:
@@ -124,4 +124,4 @@ class Encodings:
             train = encoder.fit_transform(self.frame.iloc[rows])
             test, target = encoder.transform(self.frame.iloc[shown]), self.target[rows]
         self._encoders[number] = encoder
-        return Encoded(encoder, train, target, test)
+        return EncodedSplit(encoder, train, target, test)

@@ -1,186 +1,296 @@
-"""All methods on all splits: what begins when, what is left out and why, what came of each method."""
+"""All fits of all methods: what begins when, at the same time or one by one, what is left out and why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
+import math
+import multiprocessing
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+from time import monotonic
+from types import ModuleType
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from assay.report.errors import ReportError
-from assay.report.trials.encodings import Encodings, Stored
-from assay.report.trials.parallel import Work, carry_out
-from assay.report.trials.progress import Event, Progress
-from assay.report.trials.trial import Answers, Final, Recipe, Score, Trial, answer, conclude, finish
+from assay.report.trials.comparison import Candidate
+from assay.rows import n_threads, threads
 
-FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
+FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 """What a fit may raise on a table that it cannot serve."""
 
+State = Literal["waiting", "running", "done", "left out"]
+Task = TypeVar("Task")
+Work = Callable[[], Any]
 
-class Step(NamedTuple):
-    """One fit: a method on a split; the split past the last one is the whole table."""
+
+class Event(NamedTuple):
+    """Where one method of a comparison stands.
+
+    All methods are announced as "waiting" before the first begins; each then becomes "running", once for
+    every fit that begins, and ends as "done" or "left out".
+
+    Attributes
+    ----------
+    method : str
+    state : {"waiting", "running", "done", "left out"}
+    done, total : int
+        Fits that are finished, and that there are in all.
+    note : str
+        The score of a method that is done, or why it was left out.
+    """
+
+    method: str
+    state: State
+    done: int = 0
+    total: int = 0
+    note: str = ""
+
+
+Progress = Callable[[Event], None]
+"""Told every event, on the thread that called `compare`."""
+
+
+class Contender(Protocol):
+    """A method that takes part in a comparison: some fits, and a candidate made of their results."""
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is only there to be beaten; a spent budget does not stop it."""
+
+    @property
+    def n_fits(self) -> int:
+        """Number of its fits."""
+
+    def work(self, fit: int, results: Sequence[Any]) -> Work:
+        """What the fit of that number does; one by one, the results of the fits before it are there."""
+
+    def conclude(self, results: Sequence[Any]) -> Candidate:
+        """The candidate, once every fit is finished."""
+
+    def note(self, candidate: Candidate) -> str:
+        """The score in words."""
+
+
+class FitStep(NamedTuple):
+    """One fit of one method, by their numbers."""
 
     method: int
-    split: int
+    fit: int
 
 
 @dataclass
 class Standing:
-    """What is known of a method so far."""
+    """What is known of a method so far: the results of its fits, what came of them, why it was left out."""
 
-    answers: dict[int, Answers] = field(default_factory=dict)
-    final: Final | None = None
-    trial: Trial | None = None
+    contender: Contender
+    results: list[Any] = field(default_factory=list)
+    n_done: int = 0
+    candidate: Candidate | None = None
     left_out: str = ""
 
-    @property
-    def n_done(self) -> int:
-        """Fits that are finished."""
-        return len(self.answers) + (self.final is not None)
+    def __post_init__(self) -> None:
+        self.results = [None] * self.contender.n_fits
 
 
 @dataclass
-class Trials:
-    """Every method on every split.
+class Engine:
+    """Carries out the fits of a comparison within a budget, and keeps what is finished when interrupted.
 
     Parameters
     ----------
-    encodings : Encodings
-        The splits as numbers.
-    recipes : sequence of Recipe
-        The methods, in the order in which they begin.
-    score : callable
-        Of (truth, predictions); the greater the better.
-    classes : array or None
-        All classes, for a classification.
-    seed : int
-    folds : int
-        Splits of the first repetition, which gives probabilities and intervals.
-    out_of_time : callable
-        Whether no further fit of a method shall begin.
-    told : callable
-        Told a method that is finished; gives the words for its event.
     progress : callable
+        Told every event.
+    budget : float, optional
+        Seconds from now after which no fit begins.
+
+    Attributes
+    ----------
+    skipped : list of str
+        Sentences on methods that were left out.
+    interrupted : bool
     """
 
-    encodings: Encodings
-    recipes: Sequence[Recipe]
-    score: Score
-    classes: NDArray | None
-    seed: int
-    folds: int
-    out_of_time: Callable[[], bool]
-    told: Callable[[Trial], str]
     progress: Progress
+    budget: float | None = None
     skipped: list[str] = field(default_factory=list)
-    late: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
     def __post_init__(self) -> None:
-        self.standings = [Standing() for _ in self.recipes]
-        self.n_fits = len(self.encodings.parts) + 1
+        self._deadline = math.inf if self.budget is None else monotonic() + self.budget
 
-    def run(self, jobs: int) -> list[tuple[Recipe, Trial]]:
-        """Fit and ask; gives the methods that were finished.
+    @property
+    def has_time(self) -> bool:
+        """Whether further work may begin."""
+        return not self.interrupted and (self.budget is None or monotonic() <= self._deadline)
 
-        An interruption ends the work, and what is finished is kept if there is more than the baseline.
+    def run(self, contenders: Sequence[Contender], *, jobs: int = 1) -> list[Candidate]:
+        """Carry out all fits; gives the candidates of the methods that were finished.
+
+        An interruption ends the work; what is finished is kept if there is more than a baseline.
         """
-        for recipe in self.recipes:
-            self.progress(Event(recipe.name, "waiting", 0, self.n_fits))
-        prepare = self._prepare if jobs == 1 else self._prepare_for_another
-        steps = carry_out(self._steps(), prepare, jobs=jobs)
+        standings = [Standing(contender) for contender in contenders]
+        for known in standings:
+            self._tell(known, "waiting")
+        steps = carry_out(
+            (FitStep(place, fit) for place, item in enumerate(contenders) for fit in range(item.n_fits)),
+            lambda step: self._begin(standings[step.method], step.fit),
+            jobs=jobs,
+        )
         try:
             for step, future in steps:
-                self._receive(step, future)
+                self._receive(standings[step.method], step.fit, future)
         except KeyboardInterrupt:
             steps.close()
-            finished = [recipe for recipe, _ in self._finished() if recipe.entry is not None]
-            if not finished:
+            self.interrupted = True
+            if not any(known.candidate and not known.contender.is_baseline for known in standings):
                 raise
-            pairs = zip(self.recipes, self.standings, strict=True)
-            left = [recipe.name for recipe, known in pairs if known.trial is None and not known.left_out]
+            left = [item.contender.name for item in standings if not item.candidate and not item.left_out]
             if left:
                 self.skipped.append(f"Interrupted before the end: {', '.join(left)} left out.")
-        return list(self._finished())
+        return [known.candidate for known in standings if known.candidate is not None]
 
-    def _steps(self) -> Iterator[Step]:
-        for method in range(len(self.recipes)):
-            for split in range(self.n_fits):
-                yield Step(method, split)
+    def _tell(self, known: Standing, state: State, note: str = "") -> None:
+        done = 0 if state == "left out" else known.n_done
+        self.progress(Event(known.contender.name, state, done, known.contender.n_fits, note))
 
-    def _finished(self) -> Iterator[tuple[Recipe, Trial]]:
-        for recipe, known in zip(self.recipes, self.standings, strict=True):
-            if known.trial is not None:
-                yield recipe, known.trial
-
-    def _prepare(self, step: Step) -> Work | None:
-        if not self._begins(step):
-            return None
-        encoded = self.encodings[step.split]
-        return partial(self._question(step), encoded.train, encoded.target, encoded.test)
-
-    def _prepare_for_another(self, step: Step) -> Work | None:
-        if not self._begins(step):
-            return None
-        return partial(_from_files, self._question(step), self.encodings.stored(step.split))
-
-    def _question(self, step: Step) -> Callable[..., Any]:
-        recipe, first = self.recipes[step.method], step.split < self.folds
-        if step.split == self.n_fits - 1:
-            return partial(finish, recipe, seed=self.seed)
-        return partial(answer, recipe, seed=self.seed, classes=self.classes, detailed=first)
-
-    def _begins(self, step: Step) -> bool:
-        recipe, known = self.recipes[step.method], self.standings[step.method]
+    def _begin(self, known: Standing, fit: int) -> Work | None:
         if known.left_out:
-            return False
-        if recipe.entry is not None and self.out_of_time():
-            self.late.append(recipe.name)
-            self._leave_out(step, "out of time")
-            return False
-        self.progress(Event(recipe.name, "running", known.n_done, self.n_fits))
-        return True
+            return None
+        contender = known.contender
+        if not contender.is_baseline and not self.has_time:
+            self._leave_out(known, f"the {self.budget:g} s of --budget were spent", "out of time")
+            return None
+        self._tell(known, "running")
+        return contender.work(fit, known.results)
 
-    def _leave_out(self, step: Step, why: str) -> None:
-        self.standings[step.method].left_out = why
-        self.progress(Event(self.recipes[step.method].name, "left out", 0, self.n_fits, why))
-
-    def _receive(self, step: Step, future: Future[Any]) -> None:
-        recipe, known = self.recipes[step.method], self.standings[step.method]
+    def _receive(self, known: Standing, fit: int, future: Future[Any]) -> None:
         if known.left_out:
             return
+        contender = known.contender
         try:
-            found = future.result()
+            known.results[fit] = future.result()
+            known.n_done += 1
+            if known.n_done < contender.n_fits:
+                return
+            known.candidate = contender.conclude(known.results)
         except BrokenExecutor:
             raise ReportError(
                 "A process that fitted models was ended from outside, most likely for lack of memory: use "
                 "--jobs 1."
             ) from None
         except FAILURES as error:
-            why = str(error).rstrip(".")
-            self.skipped.append(f"{recipe.name} was left out: its fit failed ({why}).")
-            self._leave_out(step, "its fit failed")
+            self._leave_out(known, f"its fit failed ({str(error).rstrip('.')})", "its fit failed")
             return
-        if isinstance(found, Final):
-            known.final = found
-        else:
-            known.answers[step.split] = found
-        if known.final is None or known.n_done < self.n_fits:
-            return
-        known.trial = conclude(
-            self.encodings.parts,
-            [known.answers[split] for split in range(self.n_fits - 1)],
-            known.final,
-            self.encodings.encoder(self.n_fits - 1),
-            y=self.encodings.target,
-            score=self.score,
-        )
-        known.answers.clear()
-        self.progress(Event(recipe.name, "done", self.n_fits, self.n_fits, self.told(known.trial)))
+        known.results.clear()
+        self._tell(known, "done", contender.note(known.candidate))
+
+    def _leave_out(self, known: Standing, why: str, note: str) -> None:
+        known.left_out = why
+        self.skipped.append(f"{known.contender.name} was left out: {why}.")
+        self._tell(known, "left out", note)
 
 
-def _from_files(question: Callable[..., Any], stored: Stored) -> Any:
-    return question(*stored.open())
+def carry_out(
+    tasks: Iterable[Task], prepare: Callable[[Task], Work | None], *, jobs: int
+) -> Generator[tuple[Task, Future[Any]], None, None]:
+    """Carry out tasks, at most `jobs` at the same time, and give each back when it is done.
+
+    Everything but the work itself happens on the calling thread. An exception there, such as Ctrl-C, or the
+    end of the iteration before the last task, stops the work that has begun.
+
+    Parameters
+    ----------
+    tasks : iterable
+        In the order in which they begin.
+    prepare : callable
+        Asked about each task when it is about to begin: gives its work, or None to leave it out. Work for
+        other processes must survive pickling.
+    jobs : int
+        1 for no process but this one.
+
+    Yields
+    ------
+    task, future
+        A finished task and what came of it; with one job in the order of the tasks.
+    """
+    if jobs == 1:
+        yield from _one_by_one(tasks, prepare)
+        return
+    share = max(1, n_threads() // jobs)
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(jobs, context, initializer=_prepare_worker, initargs=(share,))
+    waiting, running = deque(tasks), dict[Future[Any], Task]()
+    try:
+        # Whatever ends this loop before its end leaves work under way that nobody waits for any more.
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                task = waiting.popleft()
+                work = prepare(task)
+                if work is not None:
+                    with _apart():
+                        running[executor.submit(_with_threads, share, work)] = task
+            if running:
+                done = wait(running, return_when=FIRST_COMPLETED).done
+                for future in [future for future in running if future in done]:
+                    yield running.pop(future), future
+    finally:
+        if waiting or running:
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _one_by_one(
+    tasks: Iterable[Task], prepare: Callable[[Task], Work | None]
+) -> Iterator[tuple[Task, Future[Any]]]:
+    for task in tasks:
+        work = prepare(task)
+        if work is None:
+            continue
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+        yield task, future
+
+
+def _with_threads(count: int, work: Work) -> Any:
+    with threads(count):
+        return work()
+
+
+def _prepare_worker(count: int) -> None:
+    # Ctrl-C reaches every process of a terminal; the parent ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(count)
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Let processes that begin inside run no script of the caller's, and hear no Ctrl-C from the first.
+
+    A process that is spawned imports the main module of its parent: a script that compares without
+    `if __name__ == "__main__"` would begin anew in each. It inherits the signals that are blocked.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if sys.platform != "win32" else None
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        if blocked is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

@@ -16,7 +16,7 @@ SMALL_TABLE = 2000
 REPEATS_OF_SMALL = 3
 
 
-class Split(NamedTuple):
+class FoldSplit(NamedTuple):
     """Rows to learn from and rows to predict."""
 
     train: NDArray
@@ -33,14 +33,14 @@ class Difference(NamedTuple):
 
 def splits(
     n_rows: int, *, folds: int, repeats: int, seed: int, classes: NDArray | None = None
-) -> list[Split]:
+) -> list[FoldSplit]:
     """Folds of a repeated cross-validation; with classes, each fold has its share of every class."""
     if classes is None:
         parts = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed).split(np.empty(n_rows))
     else:
         stratified = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
         parts = stratified.split(np.empty(n_rows), classes)
-    return [Split(train, test) for train, test in parts]
+    return [FoldSplit(train, test) for train, test in parts]
 
 
 def default_repeats(n_rows: int) -> int:

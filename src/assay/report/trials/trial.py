@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -12,18 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from assay.linear import Selection
-from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.coverage import COVERAGE
-from assay.report.trials.resampling import Split
+from assay.report.trials.resampling import FoldSplit
 from assay.report.trials.roster import Entry
 
 TUNING_ROWS = 20_000
 """Beyond so many training rows, parameters are chosen on one split in place of cross-validation."""
-
-Score = Callable[[NDArray, NDArray], float]
 
 
 @dataclass(frozen=True)
@@ -46,37 +42,38 @@ class Recipe:
         """Name of the method."""
         return "Baseline" if self.entry is None else self.entry.name
 
-    def fit(self, features: NDArray, target: NDArray, seed: int) -> Fit:
+    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
         """Choose the main parameter and fit."""
         if self.entry is None:
             assert self.baseline is not None
-            return Fit(self.baseline().fit(features, target), {}, None)
+            return FittedMethod(self.baseline().fit(features, target), {}, None)
         return fit_entry(self.entry, features, target, seed)
 
 
-class Fit(NamedTuple):
-    """A fitted model, the parameters that were chosen for it, and the curve they were chosen on."""
+class FittedMethod(NamedTuple):
+    """A fitted model, the parameters chosen for it, the curve they were chosen on, and the warnings."""
 
     model: Any
     parameters: Mapping[str, float]
     selection: Selection | None
+    notes: tuple[str, ...] = ()
 
 
-def fit_entry(entry: Entry, features: NDArray, target: NDArray, seed: int) -> Fit:
+def fit_entry(entry: Entry, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
     """Choose the main parameter of an estimator and fit it: all from these rows."""
     model = entry.make(seed)
     if entry.suits.select is None:
         model.fit(features, target)
-        return Fit(model, chosen_parameters(entry, model, seed), None)
+        return FittedMethod(model, chosen_parameters(entry, model, seed), None)
     options = dict(entry.suits.select)
     accepted = inspect.signature(model.select).parameters
     if "random_state" in accepted:
         options.setdefault("random_state", seed)
     if "cv" in accepted and len(target) > TUNING_ROWS:
         options["cv"] = "split"
-    found = model.select(features, target, **options)
-    curve = replace(found, model=None) if isinstance(found, Selection) else None
-    return Fit(found.model, chosen_parameters(entry, found.model, seed), curve)
+    chosen = model.select(features, target, **options)
+    curve = replace(chosen, model=None) if isinstance(chosen, Selection) else None
+    return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
 
 
 def chosen_parameters(entry: Entry, model: Any, seed: int) -> dict[str, float]:
@@ -112,13 +109,6 @@ class Answers(NamedTuple):
     probabilities: NDArray | None
     bounds: NDArray | None
     seconds: float
-    notes: tuple[str, ...]
-
-
-class Final(NamedTuple):
-    """What was fitted on the whole table, and the warnings there were."""
-
-    fit: Fit
     notes: tuple[str, ...]
 
 
@@ -166,17 +156,17 @@ def own_interval(model: Any, rows: NDArray) -> NDArray | None:
     if not hasattr(model, "predict_interval"):
         return None
     try:
-        found = np.asarray(model.predict_interval(rows, coverage=COVERAGE), dtype=np.float64)
+        bounds = np.asarray(model.predict_interval(rows, coverage=COVERAGE), dtype=np.float64)
     except ValueError:  # penalised, or with no row to spare: the model says that it has none
         return None
-    return found if np.isfinite(found).all() else None
+    return bounds if np.isfinite(bounds).all() else None
 
 
-def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> Final:
+def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> FittedMethod:
     """Fit on the whole table, where there is no row left to predict."""
     with noted() as notes:
-        fit = recipe.fit(train, target, seed)
-    return Final(fit, tuple(notes))
+        fitted = recipe.fit(train, target, seed)
+    return fitted._replace(notes=tuple(notes))
 
 
 @contextmanager
@@ -201,53 +191,24 @@ class Outputs(NamedTuple):
     folds: NDArray
 
 
-@dataclass(frozen=True)
-class Trial:
-    """What the cross-validation of one method found."""
-
-    scores: NDArray
-    outputs: Outputs
-    fit_seconds: float
-    model: Pipeline
-    final: Fit
-    notes: tuple[str, ...]
-
-
-def conclude(
-    parts: Sequence[Split],
-    answers: Sequence[Answers],
-    final: Final,
-    encoder: TableEncoder,
-    *,
-    y: NDArray,
-    score: Score,
-) -> Trial:
-    """Put the answers of the splits together: a score each, and one answer for every row."""
-    pairs = list(zip(parts, answers, strict=True))
-    scores = np.array([score(y[part.test], said.predictions) for part, said in pairs])
+def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -> Outputs:
+    """Put the answers of the splits together: one for every row, in the order of the rows."""
     predictions, folds = np.empty_like(y), np.full(len(y), -1)
-    for number, (part, said) in enumerate(pairs):
+    for number, (part, said) in enumerate(zip(parts, answers, strict=True)):
         new = folds[part.test] < 0
         predictions[part.test[new]] = said.predictions[new]
         folds[part.test[new]] = number
-    n_first = int(folds.max()) + 1
-    probabilities = _gathered(parts[:n_first], [said.probabilities for said in answers[:n_first]], len(y))
-    bounds = _gathered(parts[:n_first], [said.bounds for said in answers[:n_first]], len(y))
-    notes = dict.fromkeys([note for said in answers for note in said.notes] + [*final.notes])
-    return Trial(
-        scores,
-        Outputs(predictions, probabilities, bounds, folds),
-        float(np.median([said.seconds for said in answers])),
-        Pipeline([("table", encoder), ("model", final.fit.model)]),
-        final.fit,
-        tuple(notes),
-    )
+    # The splits of the first repetition hold every row once; those after them have no new row.
+    first = slice(int(folds.max()) + 1)
+    probabilities = _table([said.probabilities for said in answers[first]], parts[first], len(y))
+    bounds = _table([said.bounds for said in answers[first]], parts[first], len(y))
+    return Outputs(predictions, probabilities, bounds, folds)
 
 
-def _gathered(parts: Sequence[Split], found: Sequence[NDArray | None], n_rows: int) -> NDArray | None:
+def _table(answers: Sequence[NDArray | None], parts: Sequence[FoldSplit], n_rows: int) -> NDArray | None:
     """Answers of the splits of one repetition in the order of the rows; None if a model had none."""
     table: NDArray | None = None
-    for part, rows in zip(parts, found, strict=True):
+    for part, rows in zip(parts, answers, strict=True):
         if rows is None:
             return None
         if table is None:
