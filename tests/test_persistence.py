@@ -345,7 +345,7 @@ def test_an_incomplete_manifest_is_refused(saved, manifest):
         ("assay.persistence", "Path"),
         ("assay.persistence", "BaseEstimator"),
         ("assay.cli", "main"),
-        ("assay.report.tables.byte_streams", "Lines"),
+        ("assay.report.tables.byte_streams", "LineReader"),
         ("assay.persistence", "ModelFileError"),
         ("assay.__main__", "main"),
         ("assay.linear", "Ridge.fit"),

@@ -1,4 +1,4 @@
-"""Comparing clusterers: the right groups, honest words where there are none, one line a method."""
+"""Comparing clusterers: the right groups, honest words where there are none, one line per method."""
 
 from __future__ import annotations
 
@@ -375,7 +375,7 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
     page = render(clustering)
     for caption in (
         "The rows in the plane that shows most of their spread",
-        "One bar a row",
+        "One bar per row",
         "Silhouette, by which the number of groups is chosen",
         "Which groups were joined",  # AgglomerativeClustering
         "How the rows were split",  # BisectingKMeans

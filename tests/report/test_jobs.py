@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import Future
 from functools import partial
 
@@ -18,6 +21,16 @@ from assay.report.trials.encodings import Encodings
 from assay.report.trials.engine import carry_out
 from assay.report.trials.resampling import splits
 from assay.rows import n_threads
+
+SCRIPT = """
+import numpy as np
+import pandas as pd
+from assay.report import Data, compare
+print("begun")
+frame = pd.DataFrame({"a": np.arange(20.0)})
+data = Data.from_frame(frame, np.arange(20.0) ** 2)
+print(compare(data, "regression", folds=2, repeats=1, methods=("Ridge",), jobs=2).best.name)
+"""
 
 
 def mixed_table(rng, n=160) -> Data:
@@ -70,36 +83,47 @@ def test_classes_of_words_reach_the_other_processes(rng):
     assert told(one) == told(two)
 
 
-def test_workers_share_the_cores():
-    found = [future.result() for _, future in carry_out(range(2), lambda _: n_threads, jobs=2)]
-    assert found == [max(1, n_threads() // 2)] * 2
-
-
-def test_signals_are_left_to_the_parent():
-    ((_, future),) = carry_out([0], lambda _: partial(signal.getsignal, signal.SIGINT), jobs=2)
-    assert future.result() is signal.SIG_IGN
-
-
-def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back():
-    under_way, ended = set(), []
+@pytest.fixture(scope="module")
+def carried_out():
+    """Tasks of several kinds, carried out by two processes: what came of each, and how many ran at once."""
+    works = {number: partial(pow, number, 2) for number in (0, 1, 2, 4, 5)}
+    works |= {
+        3: None,
+        "threads": n_threads,
+        "signal": partial(signal.getsignal, signal.SIGINT),
+        "error": partial(int, "x"),
+    }
+    under_way, most, futures = set(), 0, {}
 
     def prepare(task):
-        if task == 3:
-            return None
-        under_way.add(task)
-        assert len(under_way) <= 2
-        return partial(pow, task, 2)
+        if works[task] is not None:
+            under_way.add(task)
+        return works[task]
 
-    for task, future in carry_out(range(6), prepare, jobs=2):
+    for task, future in carry_out(works, prepare, jobs=2):
+        most = max(most, len(under_way))
         under_way.remove(task)
-        ended.append(task)
-        assert future.result() == task**2
-    assert sorted(ended) == [0, 1, 2, 4, 5]
+        futures[task] = future
+    return futures, most
 
 
-def test_an_error_in_another_process_is_that_of_its_task():
-    (task, future), *_ = carry_out(["one"], lambda _: partial(int, "x"), jobs=2)
-    assert task == "one"
+def test_workers_share_the_cores(carried_out):
+    assert carried_out[0]["threads"].result() == max(1, n_threads() // 2)
+
+
+def test_signals_are_left_to_the_parent(carried_out):
+    assert carried_out[0]["signal"].result() is signal.SIG_IGN
+
+
+def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back(carried_out):
+    futures, most = carried_out
+    assert most == 2
+    assert set(futures) == {0, 1, 2, 4, 5, "threads", "signal", "error"}
+    assert all(futures[number].result() == number**2 for number in (0, 1, 2, 4, 5))
+
+
+def test_an_error_in_another_process_is_that_of_its_task(carried_out):
+    future = carried_out[0]["error"]
     assert isinstance(future, Future)
     with pytest.raises(ValueError, match="invalid literal"):
         future.result()
@@ -175,11 +199,11 @@ def test_encodings_beyond_the_memory_are_made_again(rng, monkeypatch):
 
 
 def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
-    finished = []
-    workers = [future.result() for _, future in carry_out(range(2), lambda _: os.getpid, jobs=2)]
+    finished, workers, others = [], set(), set(multiprocessing.active_children())
 
     def listen(event):
         finished.extend([event.method] if event.state == "done" else [])
+        workers.update(set(multiprocessing.active_children()) - others)
         if "LinearRegression" in finished and event.method == "Ridge" and event.state == "running":
             raise KeyboardInterrupt
 
@@ -187,6 +211,33 @@ def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
     comparison = compare(mixed_table(rng), "regression", jobs=2, progress=listen, **options)
     assert [candidate.name for candidate in comparison.candidates] == ["LinearRegression", "Baseline"]
     assert comparison.skipped == ("Interrupted before the end: Ridge left out.",)
-    for worker in workers:
-        with pytest.raises(ProcessLookupError):
-            os.kill(worker, 0)
+    assert len(workers) == 2
+    assert not any(worker.is_alive() for worker in workers)
+
+
+def test_work_that_is_given_up_is_stopped_and_not_waited_for():
+    others = set(multiprocessing.active_children())
+    tasks = carry_out([0, 10**6], lambda seconds: partial(time.sleep, seconds), jobs=2)
+    assert next(tasks)[0] == 0
+    workers = set(multiprocessing.active_children()) - others
+    tasks.close()
+    assert workers
+    assert not any(worker.is_alive() for worker in workers)
+
+
+def test_a_process_that_is_killed_is_one_sentence(rng):
+    def listen(event):
+        if event.done:
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()
+
+    others = set(multiprocessing.active_children())
+    with pytest.raises(ReportError, match=r"ended from outside, most likely .*: use --jobs 1"):
+        compare(mixed_table(rng), "regression", folds=2, jobs=2, methods=("Ridge",), progress=listen)
+
+
+def test_a_script_that_compares_is_not_run_again_by_the_processes_that_fit(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    result = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("begun\nRidge\n", "")

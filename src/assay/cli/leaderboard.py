@@ -28,7 +28,7 @@ RECOMMENDED = "★"
 RECOMMENDED_IN_ASCII = "*"
 
 
-class Column(NamedTuple):
+class BoardColumn(NamedTuple):
     """A column of the leaderboard; those of the greatest importance stay in a narrow terminal."""
 
     title: str
@@ -63,7 +63,7 @@ def leaderboard(console: Console, comparison: Comparison, star: str) -> Table:
     return table
 
 
-def _columns(comparison: Comparison, star: str) -> list[Column]:
+def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
     from assay.report import plus_minus, shown_measure
 
     def name(candidate: Candidate) -> str:
@@ -78,15 +78,15 @@ def _columns(comparison: Comparison, star: str) -> list[Column]:
         if any(title in candidate.measures for candidate in comparison.candidates)
     ]
     return [
-        Column("  method", 9, name, "left"),
-        Column(comparison.score_name, 9, lambda item: plus_minus(item.score, item.standard_error)),
-        *(Column(title, 3 - place, measure(title)) for place, title in enumerate(listed)),
-        Column("fit time", 1, lambda candidate: f"{candidate.fit_seconds:.3f} s"),
-        Column("certificates", 8, _verdict, "left"),
+        BoardColumn("  method", 9, name, "left"),
+        BoardColumn(comparison.score_name, 9, lambda item: plus_minus(item.score, item.standard_error)),
+        *(BoardColumn(title, 3 - place, measure(title)) for place, title in enumerate(listed)),
+        BoardColumn("fit time", 1, lambda candidate: f"{candidate.fit_seconds:.3f} s"),
+        BoardColumn("certificates", 8, _verdict, "left"),
     ]
 
 
-def _table(console: Console, comparison: Comparison, columns: Sequence[Column]) -> Table:
+def _table(console: Console, comparison: Comparison, columns: Sequence[BoardColumn]) -> Table:
     table: Any = plain_table(console)
     for column in columns:
         table.add_column(column.title, justify=column.justify, no_wrap=column.title != "  method")

@@ -1,4 +1,4 @@
-"""Watching a comparison: a table that changes in a terminal, one line a method anywhere else."""
+"""Watching a comparison: a table that changes in a terminal, one line per method anywhere else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Row = list[tuple[str, str]]
 """Pieces of text with their styles."""
 
 
-class Watch:
+class ComparisonWatch:
     """What is told while a comparison runs; this one says nothing.
 
     Parameters
@@ -57,7 +57,7 @@ class Watch:
         self.board.stage = words
 
 
-class Lines(Watch):
+class EndedLines(ComparisonWatch):
     """Prints a line for every method that ends."""
 
     def __init__(self, board: Board, console: Console) -> None:
@@ -84,7 +84,7 @@ class Lines(Watch):
         self._console.print(words, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-class Screen(Watch):
+class Screen(ComparisonWatch):
     """Draws the board; Rich asks for it a few times a second, on a thread of its own."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
@@ -111,13 +111,13 @@ class Screen(Watch):
 
 
 @contextmanager
-def watching(console: Console, *, quiet: bool, budget: float | None = None) -> Iterator[Watch]:
+def watching(console: Console, *, quiet: bool, budget: float | None = None) -> Iterator[ComparisonWatch]:
     """A watch for the time of a comparison; nothing but the title stays on the screen."""
     board = Board(budget=budget)
     if quiet:
-        yield Watch(board)
+        yield ComparisonWatch(board)
     elif not console.is_terminal or console.is_dumb_terminal:
-        yield Lines(board, console)
+        yield EndedLines(board, console)
     else:
         screen: Any = Screen(board)
         with Live(screen, console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True):

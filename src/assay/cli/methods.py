@@ -34,13 +34,13 @@ def methods(
     from assay.cli.terminal import open_console, say
     from assay.report import catalogue
 
-    found = chosen(catalogue(), task, family)
+    listed = chosen(catalogue(), task, family)
     console = open_console()
     if as_json:
-        say(console, as_text([record(method) for method in found]), wrapped=False)
+        say(console, as_text([record(method) for method in listed]), wrapped=False)
         return
-    for name in dict.fromkeys(method.family for method in found):
-        show_family(console, name, [method for method in found if method.family == name])
+    for name in dict.fromkeys(method.family for method in listed):
+        show_family(console, name, [method for method in listed if method.family == name])
 
 
 def explain(
@@ -52,26 +52,26 @@ def explain(
     from assay.cli.terminal import open_console, say
     from assay.report import find_method
 
-    found = find_method(method)
+    told = find_method(method)
     console = open_console()
     if as_json:
-        say(console, as_text(record(found)), wrapped=False)
+        say(console, as_text(record(told)), wrapped=False)
         return
-    places = dict.fromkeys((readable(found.family), found.task))
-    say(console, f"{found.name} ({', '.join(places)})", style="bold")
+    places = dict.fromkeys((readable(told.family), told.task))
+    say(console, f"{told.name} ({', '.join(places)})", style="bold")
     for title, text in (
-        ("", found.summary),
-        ("", found.objective),
-        ("", found.algorithm),
-        ("Assumes", found.assumptions),
-        ("Certificates", found.certificates),
-        ("Notes", found.notes),
+        ("", told.summary),
+        ("", told.objective),
+        ("", told.algorithm),
+        ("Assumes", told.assumptions),
+        ("Certificates", told.certificates),
+        ("Notes", told.notes),
     ):
         show_section(console, title, text)
-    if found.parameters:
+    if told.parameters:
         say(console, "\nParameters", style="bold")
-        show_parameters(console, found)
-    show_section(console, "References", found.references)
+        show_parameters(console, told)
+    show_section(console, "References", told.references)
 
 
 def chosen(listed: Sequence[Method], task: str | None, family: str | None) -> list[Method]:
@@ -87,10 +87,10 @@ def chosen(listed: Sequence[Method], task: str | None, family: str | None) -> li
         if not match:
             raise ReportError(f"The family must be one of {', '.join(families)}. Got {family!r} instead.")
         listed = [method for method in listed if method.family in match]
-    found = [method for method in listed if task is None or method.task == task]
-    if not found:
+    matching = [method for method in listed if task is None or method.task == task]
+    if not matching:
         raise ReportError(f"No method of the family {family!r} is for {task}; leave out one of the two.")
-    return found
+    return matching
 
 
 def readable(family: str) -> str:
@@ -104,9 +104,9 @@ def record(method: Method) -> dict[str, Any]:
     """A method as plain values."""
     import dataclasses
 
-    found = dataclasses.asdict(method)
-    found["parameters"] = [parameter._asdict() for parameter in method.parameters]
-    return found
+    fields = dataclasses.asdict(method)
+    fields["parameters"] = [parameter._asdict() for parameter in method.parameters]
+    return fields
 
 
 def as_text(value: Any) -> str:

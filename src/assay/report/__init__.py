@@ -11,16 +11,10 @@ from assay.report.tables.data import Data, choose_data, choose_task
 from assay.report.tables.reading import RawTable, read_table
 from assay.report.tables.schema import Column, describe_columns
 from assay.report.trials.compare import compare
-from assay.report.trials.comparison import (
-    Candidate,
-    Comparison,
-    certificates_of,
-    plus_minus,
-    shown,
-    shown_measure,
-)
+from assay.report.trials.comparison import Candidate, Comparison, certificates_of
 from assay.report.trials.engine import Event, Progress
 from assay.report.trials.roster import Entry, entries, roster
+from assay.report.trials.wording import plus_minus, shown, shown_measure
 from assay.report.writing import check_folder, write
 
 __all__ = [

@@ -17,7 +17,7 @@ from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.reading import RawTable, read_table
 
 
-class Fitted(NamedTuple):
+class SavedModel(NamedTuple):
     """A saved model, and what was kept beside it."""
 
     model: Pipeline
@@ -25,7 +25,7 @@ class Fitted(NamedTuple):
 
 
 def certify_table(path: str | Path, source: str | Path) -> Certificates:
-    """Measure every certificate of a saved model on its table, dear ones included.
+    """Measure every certificate of a saved model on its table, expensive ones included.
 
     Nothing that the fit measured is taken over: the table is encoded again and the fitted attributes are
     held against it. The table must be that of the fit, row by row; its file and its format may be others.
@@ -77,7 +77,7 @@ def certify_table(path: str | Path, source: str | Path) -> Certificates:
         ) from error
 
 
-def open_fitted(path: str | Path) -> Fitted:
+def open_fitted(path: str | Path) -> SavedModel:
     """A model with what `compare` and `fit` keep beside it; a sentence for one that another way saved."""
     from assay.persistence import about, load
 
@@ -88,7 +88,7 @@ def open_fitted(path: str | Path) -> Fitted:
             f"{path} was not saved by assay compare or assay fit and does not tell its table: load it with "
             "assay.load and call its certify."
         )
-    return Fitted(model, kept)
+    return SavedModel(model, kept)
 
 
 def _rows_of_the_fit(

@@ -97,7 +97,7 @@ def catalogue() -> tuple[Method, ...]:
     >>> [method.name for method in catalogue() if method.task == "classification"][:2]
     ['LinearSVC', 'LogisticRegression']
     """
-    found = []
+    methods = []
     for module in pkgutil.iter_modules(assay.__path__):
         if not module.ispkg or module.name in ("report", "display", "cli"):
             continue
@@ -105,8 +105,8 @@ def catalogue() -> tuple[Method, ...]:
         for name in getattr(room, "__all__", ()):
             kind = getattr(room, name)
             if inspect.isclass(kind) and issubclass(kind, BaseEstimator) and hasattr(kind, "fit"):
-                found.append(describe(kind, module.name))
-    return tuple(sorted(found, key=lambda method: (method.family, method.name)))
+                methods.append(describe(kind, module.name))
+    return tuple(sorted(methods, key=lambda method: (method.family, method.name)))
 
 
 def describe(kind: type, family: str) -> Method:
@@ -203,8 +203,8 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _labelled(paragraphs: list[str], label: str) -> str:
-    found = [text.removeprefix(label) for text in paragraphs if text.startswith(label)]
-    return _flat(" ".join(found))
+    texts = [text.removeprefix(label) for text in paragraphs if text.startswith(label)]
+    return _flat(" ".join(texts))
 
 
 def _objective(body: list[str]) -> tuple[str, str, str]:

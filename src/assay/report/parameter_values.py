@@ -71,17 +71,17 @@ def parse_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     known = list(inspect.signature(kind).parameters)
     domains: Mapping[str, parameters.Domain] = getattr(kind, "_domains", {})
-    found = {}
+    values = {}
     for name, value in given.items():
         if name not in known:
             raise ReportError(_unknown(kind, name, known))
-        found[name] = _chosen(value, domains.get(name))
+        values[name] = _chosen(value, domains.get(name))
         if name in domains:
             try:
-                parameters.check(kind.__name__, {name: found[name]}, {name: domains[name]})
+                parameters.check(kind.__name__, {name: values[name]}, {name: domains[name]})
             except parameters.ParameterError as error:
                 raise ReportError(str(error)) from error
-    return found
+    return values
 
 
 def _chosen(value: Any, domain: parameters.Domain | None) -> Any:

@@ -75,13 +75,13 @@ def predict_table(
         for block in table_blocks(source, encoder.columns, keep=keep, n_features=n_features):
             for name, levels in encoder.unseen_levels(block).items():
                 unseen.setdefault(name, levels)
-            found = predictions(model, block, interval if half_width is None else None)
+            answers = predictions(model, block, interval if half_width is None else None)
             if half_width is not None:
-                found.insert(1, "lower", found["prediction"] - half_width)
-                found.insert(2, "upper", found["prediction"] + half_width)
+                answers.insert(1, "lower", answers["prediction"] - half_width)
+                answers.insert(2, "upper", answers["prediction"] + half_width)
             for place, name in enumerate(keep):
-                found.insert(place, name, block[name].to_numpy())
-            write(found)
+                answers.insert(place, name, block[name].to_numpy())
+            write(answers)
             n_rows += len(block)
     notes = () if half_width is None else (FROM_RESIDUALS.format(name=type(model[-1]).__name__),)
     return Predicted(n_rows, unseen, notes)
@@ -91,18 +91,18 @@ def predictions(model: Pipeline, frame: pd.DataFrame, interval: float | None = N
     """Prediction of each row, with its interval if asked, or the probabilities of the classes."""
     features = model[:-1].transform(frame)
     last = model[-1]
-    found = {"prediction": np.asarray(_asked(last, last.predict, features))}
+    columns = {"prediction": np.asarray(_asked(last, last.predict, features))}
     if interval is not None:
         try:
             ends = np.asarray(last.predict_interval(features, coverage=interval))
         except ValueError as error:  # columns that repeat each other leave no standard errors
             raise ReportError(f"There are no prediction intervals: {error}") from error
-        found["lower"], found["upper"] = ends[:, 0], ends[:, 1]
+        columns["lower"], columns["upper"] = ends[:, 0], ends[:, 1]
     if hasattr(last, "predict_proba"):
         probabilities = _asked(last, last.predict_proba, features)
         for place, label in enumerate(last.classes_):
-            found[f"probability of {label}"] = probabilities[:, place]
-    return pd.DataFrame(found)
+            columns[f"probability of {label}"] = probabilities[:, place]
+    return pd.DataFrame(columns)
 
 
 def columns_written(model: Pipeline, interval: float | None = None) -> list[str]:

@@ -64,10 +64,10 @@ def results(comparison: Comparison) -> dict[str, Any]:
 def about_model(comparison: Comparison) -> dict[str, Any]:
     """What is kept beside the recommended model of a comparison."""
     chosen = comparison.recommended
-    found = about_fit(comparison.data, comparison.task, chosen.name, chosen.certificates)
+    about = about_fit(comparison.data, comparison.task, chosen.name, chosen.certificates)
     if comparison.task == "regression" and comparison.data.y is not None:
-        found["residual_quantiles"] = residual_quantiles(comparison.data.y - chosen.predictions)
-    return found
+        about["residual_quantiles"] = residual_quantiles(comparison.data.y - chosen.predictions)
+    return about
 
 
 def residual_quantiles(residuals: NDArray) -> dict[str, float]:
@@ -136,7 +136,7 @@ def fingerprint_of(X: pd.DataFrame, y: NDArray | None, columns: Sequence[Column]
 
 
 def _hashed(values: pd.Series[Any], column: Column) -> NDArray:
-    """One hash a row."""
+    """One hash per row."""
     if column.kind in ("numeric", "boolean"):
         return pd.util.hash_array(read_numbers(values, column) + 0.0)  # -0.0 is 0.0
     if column.kind == "date":
@@ -160,7 +160,7 @@ def _columns(data: Data) -> list[dict[str, Any]]:
 
 
 def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "name": candidate.name,
         "family": candidate.family or None,
         "complexity": candidate.complexity,
@@ -175,13 +175,13 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
     }
     if comparison.task != "clustering":
         loss = comparison.against_best(candidate)
-        found["scores"] = [_number(score) for score in candidate.scores]
-        found["against_best"] = {
+        record["scores"] = [_number(score) for score in candidate.scores]
+        record["against_best"] = {
             "difference": _number(0.0 - loss.mean),
             "standard_error": _number(loss.standard_error),
             "p_value": _number(loss.p_value),
         }
-    return found
+    return record
 
 
 def _intervals(intervals: Intervals) -> dict[str, Any]:

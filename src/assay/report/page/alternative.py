@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.report.trials.comparison import shown
+from assay.report.trials.wording import shown
 
 MAX_NAMED = 12
 """Bars, lines and words that are named one by one; more are counted."""

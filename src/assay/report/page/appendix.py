@@ -9,7 +9,8 @@ from itertools import pairwise
 from assay.certificates import Certificate
 from assay.report.methods import Method, catalogue
 from assay.report.page.pieces import anchor
-from assay.report.trials.comparison import Candidate, Comparison, final_step, joined
+from assay.report.trials.comparison import Candidate, Comparison, final_step
+from assay.report.trials.wording import joined
 from assay.suitability import Suitability
 
 INTRODUCTION = (
@@ -130,10 +131,10 @@ def typeset(formula: str) -> str:
 
 def _certified(method: Method, candidate: Candidate) -> str:
     """What the documentation promises, and what each certificate of this fit claims."""
-    found: dict[tuple[str, str], Certificate] = {}
+    explained: dict[tuple[str, str], Certificate] = {}
     for item in candidate.certificates:
-        found.setdefault((item.quantity, item.claim), item)
-    items = "".join(_certificate(item) for item in found.values())
+        explained.setdefault((item.quantity, item.claim), item)
+    items = "".join(_certificate(item) for item in explained.values())
     return _sentence(method.certificates) + (f"<ul>{items}</ul>" if items else "")
 
 

@@ -80,8 +80,8 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Iterator[tuple[
     if candidate is comparison.recommended and candidate.widths is not None:
         yield (
             "silhouette",
-            "One bar a row: how much nearer it is to its own group than to the next. Below 0 it is nearer to "
-            "another; the dashed line is the mean.",
+            "One bar per row: how much nearer it is to its own group than to the next. Below 0 it is nearer "
+            "to another; the dashed line is the mean.",
             partial(_widths, candidate),
         )
     if candidate is comparison.recommended and len(candidate.scan.values) > 1:
@@ -143,12 +143,12 @@ def draw_choice(comparison: ClusteringComparison, candidate: Clustering, ax: Any
 
 def votes(comparison: ClusteringComparison, candidate: Clustering) -> dict[str, int]:
     """Number of groups that each further criterion chooses, by its name."""
-    found = {
+    chosen = {
         words: candidate.scan.choice_of(name) for name, words in CRITERIA.items() if name != "silhouette"
     }
     for words, selection in (("gap", comparison.gap), ("eigengap", comparison.eigengap)):
-        found[words] = None if selection is None else int(selection.best)
-    return {words: number for words, number in found.items() if number is not None}
+        chosen[words] = None if selection is None else int(selection.best)
+    return {words: number for words, number in chosen.items() if number is not None}
 
 
 def _draw_votes(comparison: ClusteringComparison, candidate: Clustering, ax: Any) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 from assay.report.page.pieces import Heading, Row, table
 from assay.report.tables.data import Data
 from assay.report.trials.cluster_comparison import CRITERIA, ClusteringComparison
-from assay.report.trials.comparison import Candidate, Comparison, shown
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.wording import shown
 
 MAX_MEMBERS = 120
 MAX_GROUP_COLUMNS = 9
@@ -80,12 +81,12 @@ def _numbers(comparison: ClusteringComparison) -> str:
         "Number of groups by method and criterion", ["Method", *map(_capital, CRITERIA.values())], lines
     )
     words = [
-        f"{name} chooses {found.best}{' (in doubt)' if found.ambiguous else ''}: {found.reason}."
-        for name, found in (
+        f"{name} chooses {selection.best}{' (in doubt)' if selection.ambiguous else ''}: {selection.reason}."
+        for name, selection in (
             ("The gap statistic of k-means, which can also say that there is one group,", comparison.gap),
             ("The eigengap of the graph of neighbours", comparison.eigengap),
         )
-        if found is not None
+        if selection is not None
     ]
     notes = "".join(f'<p class="note">{escape(sentence)}</p>' for sentence in words)
     return f"<h3>How many groups? What each criterion chooses</h3>{text}{notes}"
@@ -93,16 +94,16 @@ def _numbers(comparison: ClusteringComparison) -> str:
 
 def _agreement(comparison: ClusteringComparison) -> str:
     """Adjusted Rand index of every two methods."""
-    found = comparison.clusterings
-    if len(found) < 2:
+    clusterings = comparison.clusterings
+    if len(clusterings) < 2:
         return ""
     lines = [
         [escape(item.name), *(f"{value:.2f}".replace("-", "−") for value in line)]
-        for item, line in zip(found, comparison.agreement, strict=True)
+        for item, line in zip(clusterings, comparison.agreement, strict=True)
     ]
     caption = "Do the methods agree? Adjusted Rand index of their groups"
     note = "1 for the same groups, 0 for an agreement by chance; rows in no group count as one."
-    text = _table(caption, ["", *(item.name for item in found)], lines)
+    text = _table(caption, ["", *(item.name for item in clusterings)], lines)
     return f'<h3>{caption}</h3>{text}<p class="note">{note}</p>'
 
 

@@ -33,9 +33,9 @@ TOLD_CORRELATION = 0.3
 """Weaker correlations are not put into words."""
 
 
-def association_with_target(data: Data, found: Sequence[Association]) -> str:
+def association_with_target(data: Data, associations: Sequence[Association]) -> str:
     """What `with_target` found: how much each column tells about the target by itself, as bars."""
-    if not found:
+    if not associations:
         return ""
     headings = [
         Heading("Column"),
@@ -43,10 +43,10 @@ def association_with_target(data: Data, found: Sequence[Association]) -> str:
         Heading("Strength", numeric=True, great_first=True),
         Heading("From 0 to 1", great_first=True),
     ]
-    rows = [_association_row(item) for item in found[:MAX_BARS]]
+    rows = [_association_row(item) for item in associations[:MAX_BARS]]
     target = short(str(data.target))
     how = "One column at a time; 0 is none, 1 is all. What columns tell together is what the models measure."
-    rest = [f"The {MAX_BARS} strongest of {len(found)}."] if len(found) > MAX_BARS else []
+    rest = [f"The {MAX_BARS} strongest of {len(associations)}."] if len(associations) > MAX_BARS else []
     text = table(f"Association of each column with {target}.", headings, rows, sortable=True)
     return (
         f"<h3>What each column tells about {escape(target)} by itself</h3>"
@@ -62,7 +62,7 @@ def _association_row(item: Association) -> Row:
     return Row([named(item.name), measure, Cell(signed(item.strength), size), Cell(bar, size)])
 
 
-def correlations_of_columns(data: Data, found: Sequence[Association]) -> str:
+def correlations_of_columns(data: Data, associations: Sequence[Association]) -> str:
     """The strongest correlations in words, warnings on columns that repeat each other, and all as a table."""
     names, matrix = _number_columns(data)
     if len(names) < 2:
@@ -82,7 +82,7 @@ def correlations_of_columns(data: Data, found: Sequence[Association]) -> str:
         if told
         else "<p>No two columns go together closely.</p>"
     )
-    shown = _heat_columns(found, names, matrix)
+    shown = _heat_columns(associations, names, matrix)
     rest = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
     return (
         f"<h3>How the columns go together</h3>{strong}{warnings_in_html(warned)}"
@@ -103,14 +103,14 @@ def _number_columns(data: Data) -> tuple[list[str], NDArray]:
     return [column.name for column in used], alone(correlations, numbers)
 
 
-def _heat_columns(found: Sequence[Association], names: list[str], matrix: NDArray) -> list[int]:
+def _heat_columns(associations: Sequence[Association], names: list[str], matrix: NDArray) -> list[int]:
     """Places of the columns to show: all, or those that matter most for the target or for the others."""
     if len(names) <= MAX_HEAT_COLUMNS:
         return list(range(len(names)))
-    if not found:
+    if not associations:
         weight = np.nansum(np.abs(matrix), axis=1)
     else:
-        strength = {item.name: abs(item.strength) for item in found}
+        strength = {item.name: abs(item.strength) for item in associations}
         weight = np.array([strength[name] for name in names])
     return sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
 

@@ -50,20 +50,25 @@ def data_section(comparison: Comparison) -> str:
     """
     data, task = comparison.data, comparison.task
     frame, y = sample(data)
-    found = with_target(data, task)
+    associations = with_target(data, task)
     told = [data.description, f"Source: {data.source}" if data.source else ""]
     told += [note for note in data.notes if note not in left_out(data.columns)]
     words = "".join(f"<p>{escape(note)}</p>" for note in told if note)
     doubles = count_doubles(data)
     repeated = double_remarks(doubles, data, task)
-    warned = (*leaks(data, task, found), *target_remarks(data, task), *(repeated if doubles.matter else ()))
+    warned = (
+        *leaks(data, task, associations),
+        *target_remarks(data, task),
+        *(repeated if doubles.matter else ()),
+    )
     n_rows, n_columns = data.X.shape
     rows, columns = counted(n_rows), "column" if n_columns == 1 else "columns"
     return (
         f'<section id="data"><h2>The data</h2><p>{rows} rows, {n_columns} {columns} to learn from.</p>{words}'
         f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y)}{_missing(data, task)}"
         f"{notes(() if doubles.matter else repeated)}{_left_out(data)}"
-        f"{association_with_target(data, found)}{correlations_of_columns(data, found)}</section>"
+        f"{association_with_target(data, associations)}"
+        f"{correlations_of_columns(data, associations)}</section>"
     )
 
 

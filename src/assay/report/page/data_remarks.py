@@ -86,7 +86,7 @@ def count_doubles(data: Data) -> Doubles:
     return Doubles(len(frame), len(frame) - n_whole, n_whole - n_distinct)
 
 
-def double_remarks(found: Doubles, data: Data, task: Task) -> tuple[str, ...]:
+def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
     """Sentences on rows that are there twice, and on those that contradict each other.
 
     Examples
@@ -99,17 +99,17 @@ def double_remarks(found: Doubles, data: Data, task: Task) -> tuple[str, ...]:
     >>> double_remarks(count_doubles(data), data, "clustering")
     ('1 row repeats an earlier one in every column.',)
     """
-    among = "" if found.n_rows == len(data.X) else f" of {counted(found.n_rows)} drawn at random"
+    among = "" if doubles.n_rows == len(data.X) else f" of {counted(doubles.n_rows)} drawn at random"
     told = []
-    if found.n_repeating:
-        subject = "row repeats an earlier one" if found.n_repeating == 1 else "rows repeat earlier ones"
+    if doubles.n_repeating:
+        subject = "row repeats an earlier one" if doubles.n_repeating == 1 else "rows repeat earlier ones"
         ending = "." if data.y is None else ": a fold may predict a row from its double."
-        told.append(f"{counted(found.n_repeating)} {subject}{among} in every column{ending}")
-    if task == "classification" and found.n_contradicting:
-        subject = f"row{among} has" if found.n_contradicting == 1 else f"rows{among} have"
+        told.append(f"{counted(doubles.n_repeating)} {subject}{among} in every column{ending}")
+    if task == "classification" and doubles.n_contradicting:
+        subject = f"row{among} has" if doubles.n_contradicting == 1 else f"rows{among} have"
         told.append(
-            f"{counted(found.n_contradicting)} {subject} the values of a row of another class: no method can "
-            "name them all right."
+            f"{counted(doubles.n_contradicting)} {subject} the values of a row of another class: no method "
+            "can name them all right."
         )
     return tuple(told)
 

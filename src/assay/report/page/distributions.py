@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.report.tables.encoder import days_of, finite, read_words
 from assay.report.tables.schema import Column
-from assay.report.trials.comparison import shown
+from assay.report.trials.wording import shown
 
 MOST_BINS, FEWEST_BINS = 24, 8
 MOST_BARS = 12

@@ -11,7 +11,8 @@ from assay.report.page.leaderboard import leaderboard
 from assay.report.page.method import method, reproduction, usage
 from assay.report.page.models import certificates_overview, models
 from assay.report.page.pieces import anchor
-from assay.report.trials.comparison import Comparison, plus_minus, shown
+from assay.report.trials.comparison import Comparison
+from assay.report.trials.wording import plus_minus, shown
 
 CONTENTS = {
     "verdict": "Verdict",

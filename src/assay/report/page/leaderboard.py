@@ -19,7 +19,8 @@ from assay.report.page.pieces import (
     table,
     tag,
 )
-from assay.report.trials.comparison import Candidate, Comparison, plus_minus, shown_measure
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.wording import plus_minus, shown_measure
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),

@@ -9,7 +9,8 @@ from assay.certificates import SYMBOLS, Certificate, Certificates
 from assay.report.page.clusters import groups_of
 from assay.report.page.pictures import pictures
 from assay.report.page.pieces import Cell, Heading, Row, anchor, badge, figure, notes, parameters, table, tag
-from assay.report.trials.comparison import Candidate, Comparison, plus_minus, shown
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.wording import plus_minus, shown
 
 CERTIFICATES_NOTE = (
     "A certificate is a claim about a fit that was measured and could have failed. It holds, it fails, or "
@@ -134,10 +135,11 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
 
 def _intervals(candidate: Candidate) -> str:
     """How the prediction intervals fared on rows that no fit had seen."""
-    found = candidate.intervals
-    if found is None:
+    intervals = candidate.intervals
+    if intervals is None:
         return ""
     return (
-        f"<p>Its {found.coverage:.0%} prediction intervals ({escape(found.source)}) held {found.held:.1%} of "
-        f"the rows that the models had not seen; they are {shown(found.width, 3)} wide on average.</p>"
+        f"<p>Its {intervals.coverage:.0%} prediction intervals ({escape(intervals.source)}) held "
+        f"{intervals.held:.1%} of the rows that the models had not seen; they are "
+        f"{shown(intervals.width, 3)} wide on average.</p>"
     )

@@ -18,7 +18,8 @@ from assay.display._style import ACCENT, FAINT_INK, GRID, INK, PALETTE
 from assay.report.page.alternative import describe
 from assay.report.page.cluster_pictures import OVERVIEW_CAPTION, draw_overview, of_clusters, overview_size
 from assay.report.page.prediction_pictures import of_classes, of_regression
-from assay.report.trials.comparison import Candidate, Comparison, plus_minus
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.wording import plus_minus
 
 OnAxes = Callable[[Any], Any]
 

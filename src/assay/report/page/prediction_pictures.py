@@ -133,14 +133,14 @@ def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     """The kinds of pictures of a fitted model that a page shows, of those that there are."""
     inside = final_step(model)
     there = kinds(inside)
-    found = [kind for kind in MODEL_PICTURES if kind in there]
+    kept = [kind for kind in MODEL_PICTURES if kind in there]
     # The function itself where it can be drawn, else the effect of each column; coefficients of the functions
     # behind an effect say nothing.
-    unseen = {"effects" if "curve" in found and inside.n_features_in_ == 1 else "curve"}
-    if "effects" in found:
+    unseen = {"effects" if "curve" in kept and inside.n_features_in_ == 1 else "curve"}
+    if "effects" in kept:
         unseen.add("coefficients")
-    found = [kind for kind in found if kind not in unseen]
+    kept = [kind for kind in kept if kind not in unseen]
     suits = getattr(inside, "_suits", None)
     if suits is not None and suits.max_rows is not None and n_rows > ALL_PAIRS_ROWS:
-        found = [kind for kind in found if kind not in ("path", "leave_one_out")]
-    return tuple(found)
+        kept = [kind for kind in kept if kind not in ("path", "leave_one_out")]
+    return tuple(kept)

@@ -50,8 +50,8 @@ def correlations(table: NDArray) -> NDArray:
         squares -= sums**2 / common
         products -= sums * sums.T / common
         scale = np.sqrt(np.maximum(squares, 0.0) * np.maximum(squares.T, 0.0))
-        found = np.where(scale > 1e-9 * common, products / scale, np.nan)
-    return np.where(common >= FEWEST, np.clip(found, -1.0, 1.0), np.nan)
+        ratios = np.where(scale > 1e-9 * common, products / scale, np.nan)
+    return np.where(common >= FEWEST, np.clip(ratios, -1.0, 1.0), np.nan)
 
 
 def _centre_and_spread(table: NDArray) -> tuple[NDArray, NDArray]:

@@ -97,8 +97,8 @@ def with_target(data: Data, task: Task) -> list[Association]:
     classes = np.unique(y, return_inverse=True)[1] if task == "classification" else None
     used = [column for column in data.columns if column.learnable]
     # Products of one column at a time are too small to share between threads.
-    found = [alone(_associate, frame[column.name], column, y, classes) for column in used]
-    return sorted(found, key=lambda item: -abs(item.strength))
+    associations = [alone(_associate, frame[column.name], column, y, classes) for column in used]
+    return sorted(associations, key=lambda item: -abs(item.strength))
 
 
 def repeats(names: list[str], matrix: NDArray, least: float = REPEATED) -> list[Pair]:
@@ -110,7 +110,7 @@ def repeats(names: list[str], matrix: NDArray, least: float = REPEATED) -> list[
     return [Pair(names[i], names[j], float(matrix[i, j])) for i, j in places]
 
 
-def leaks(data: Data, task: Task, found: Sequence[Association] | None = None) -> tuple[str, ...]:
+def leaks(data: Data, task: Task, associations: Sequence[Association] | None = None) -> tuple[str, ...]:
     """A sentence for each column that nearly gives the target away by itself.
 
     Such a column is often a copy of the target, or only known after it. The order of the values counts too:
@@ -120,7 +120,7 @@ def leaks(data: Data, task: Task, found: Sequence[Association] | None = None) ->
     ----------
     data : Data
     task : {"regression", "classification", "clustering"}
-    found : sequence of Association, optional
+    associations : sequence of Association, optional
         What `with_target` found, where it is known already.
 
     Examples
@@ -134,7 +134,7 @@ def leaks(data: Data, task: Task, found: Sequence[Association] | None = None) ->
     "'copy' alone gives price away (rank correlation 1.00): unless it is known beforehand, --drop it."
     """
     told = []
-    for item in with_target(data, task) if found is None else found:
+    for item in with_target(data, task) if associations is None else associations:
         if abs(item.strength) > LEAK:
             told.append((item.name, item.strength, item.measure))
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:

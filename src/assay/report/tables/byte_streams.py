@@ -49,12 +49,12 @@ class Joined(io.RawIOBase):
             size = min(len(view), len(self._ahead))
             view[:size], self._ahead = self._ahead[:size], self._ahead[size:]
             return size
-        found = self._rest.read(len(view))
-        view[: len(found)] = found
-        return len(found)
+        piece = self._rest.read(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
 
 
-class Lines(Joined):
+class LineReader(Joined):
     """Bytes of lines: refuses one that does not end, before it fills the memory."""
 
     def __init__(self, opening: bytes, rest: Any, name: str) -> None:
@@ -64,8 +64,8 @@ class Lines(Joined):
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer and tell how many bytes there were."""
         size = super().readinto(buffer)
-        found = bytes(memoryview(buffer)[:size])
-        last = max(found.rfind(b"\n"), found.rfind(b"\r"))
+        piece = bytes(memoryview(buffer)[:size])
+        last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         self._open = self._open + size if last < 0 else size - last - 1
         if self._open > MAX_LINE_BYTES:
             raise ReportError(f"{self._name} has a line of more than {MAX_LINE_BYTES} bytes; it is no table.")
@@ -73,7 +73,7 @@ class Lines(Joined):
 
 
 @contextmanager
-def opened(place: Path | IO[bytes], name: str) -> Iterator[Lines]:
+def opened(place: Path | IO[bytes], name: str) -> Iterator[LineReader]:
     """Open a file or a stream, unpacked if it is packed, with its opening read.
 
     What it is packed with is told from its first bytes. A stream is read once, from front to back.
@@ -87,7 +87,7 @@ def opened(place: Path | IO[bytes], name: str) -> Iterator[Lines]:
             opening = fully_read(plain, OPENING_BYTES)
         except BROKEN as error:
             raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
-        yield Lines(opening, plain, name)
+        yield LineReader(opening, plain, name)
 
 
 def fully_read(file: Any, size: int) -> bytes:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from assay.report.errors import ReportError
-from assay.report.tables.byte_streams import BROKEN, OPENING_BYTES, Lines, reason_of
+from assay.report.tables.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
 
 try:
     import pandas as pd
@@ -39,7 +39,7 @@ class Dialect(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Layout(NamedTuple):
+class CsvLayout(NamedTuple):
     """The dialect of a file, the names in its header, and whether its lines begin with a field more."""
 
     dialect: Dialect
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
     has_row_names: bool
 
 
-def read_csv(lines: Lines, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def read_csv(lines: LineReader, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The whole table, and what was decided while reading."""
     layout = lay_out(lines.opening, name)
     try:
@@ -59,12 +59,12 @@ def read_csv(lines: Lines, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     return frame, (*layout.dialect.notes, *notes)
 
 
-def csv_blocks(lines: Lines, name: str, *, n_rows: int, words: Sequence[str]) -> Iterator[pd.DataFrame]:
+def csv_blocks(lines: LineReader, name: str, *, n_rows: int, words: Sequence[str]) -> Iterator[pd.DataFrame]:
     """The table in blocks of rows, every column of the same kind in all of them.
 
     Parameters
     ----------
-    lines : Lines
+    lines : LineReader
         The open file.
     name : str
         What to call it.
@@ -87,7 +87,7 @@ def csv_blocks(lines: Lines, name: str, *, n_rows: int, words: Sequence[str]) ->
         raise ReportError(sentence(error, name)) from error
 
 
-def lay_out(opening: bytes, name: str) -> Layout:
+def lay_out(opening: bytes, name: str) -> CsvLayout:
     """Tell the dialect, the names and the place of row names from the opening of a file."""
     try:
         dialect = sniff(opening, name)
@@ -97,10 +97,10 @@ def lay_out(opening: bytes, name: str) -> Layout:
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
     if not dialect.header:
-        return Layout(dialect, tuple(f"column {number}" for number in range(1, len(names) + 1)), False)
+        return CsvLayout(dialect, tuple(f"column {number}" for number in range(1, len(names) + 1)), False)
     check_names([title for title in names if title], name)
     titles = tuple(title or f"Unnamed: {place}" for place, title in enumerate(names))
-    return Layout(dialect, titles, len(first) > len(names))
+    return CsvLayout(dialect, titles, len(first) > len(names))
 
 
 def sniff(head: bytes, name: str) -> Dialect:
@@ -164,7 +164,7 @@ def sentence(error: BaseException, name: str) -> str:
     return f"{name} cannot be read: {reason_of(error)}."
 
 
-def _options(layout: Layout) -> dict[str, Any]:
+def _options(layout: CsvLayout) -> dict[str, Any]:
     dialect = layout.dialect
     return {
         "sep": dialect.separator,
@@ -176,7 +176,7 @@ def _options(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _named(frame: pd.DataFrame, layout: Layout, name: str) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, layout: CsvLayout, name: str) -> pd.DataFrame:
     """The frame with the names of its columns, one for the field that the header does not name."""
     if not layout.dialect.header:
         frame.columns = pd.Index([f"column {number}" for number in range(1, frame.shape[1] + 1)])
@@ -197,9 +197,9 @@ def _settled(block: pd.DataFrame, words: Sequence[str], decimal: str) -> pd.Data
         if pd.api.types.is_bool_dtype(values.dtype):  # words that happen to be all True or False here
             block[name] = values.astype(str)
         elif is_text(values):
-            found = numbers_from_texts(values, decimal)
-            if found is not None:
-                block[name] = found.values
+            numbers = numbers_from_texts(values, decimal)
+            if numbers is not None:
+                block[name] = numbers.values
     return block
 
 
@@ -285,14 +285,14 @@ def numbers_from_texts(texts: pd.Series[Any], decimal: str = ".") -> Numbers | N
     """
     distinct = texts.dropna().unique()
     for some in (distinct[:GLANCE], distinct):
-        found = {text: _number(str(text).strip(), decimal) for text in some}
-        if any(value is None for value in found.values()):
+        values_by_text = {text: _number(str(text).strip(), decimal) for text in some}
+        if any(value is None for value in values_by_text.values()):
             return None
-    marks = [text for text in found if str(text).strip().lower() in MISSING_MARKS]
-    if len(marks) == len(found):
+    marks = [text for text in values_by_text if str(text).strip().lower() in MISSING_MARKS]
+    if len(marks) == len(values_by_text):
         return None
-    grouped = any(GROUPED[decimal].fullmatch(str(text).strip()) for text in found)
-    values = texts.map(found).astype(np.float64)
+    grouped = any(GROUPED[decimal].fullmatch(str(text).strip()) for text in values_by_text)
+    values = texts.map(values_by_text).astype(np.float64)
     return Numbers(values, tuple(sorted(map(str, marks))), grouped)
 
 
@@ -302,14 +302,14 @@ def tidy_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, tuple
     for name in frame.columns:
         if not is_text(frame[name]):
             continue
-        found = numbers_from_texts(frame[name], decimal)
-        if found is None:
+        numbers = numbers_from_texts(frame[name], decimal)
+        if numbers is None:
             continue
-        frame = frame.assign(**{name: found.values}) if isinstance(name, str) else frame
-        if found.grouped:
+        frame = frame.assign(**{name: numbers.values}) if isinstance(name, str) else frame
+        if numbers.grouped:
             notes.append(f"Column {name!r} groups thousands: its texts were read as numbers.")
-        if found.marks:
-            words = ", ".join(map(repr, found.marks))
+        if numbers.marks:
+            words = ", ".join(map(repr, numbers.marks))
             notes.append(f"Column {name!r} holds numbers and {words}, which was taken for a missing value.")
     return frame, tuple(notes)
 

@@ -78,13 +78,13 @@ class LevelCode:
         words = read_words(values)
         width = max(len(self.levels) - 1, 0)
         place = {level: number for number, level in enumerate(self.levels)}
-        found = words.map(place).to_numpy(dtype=np.float64)
+        places = words.map(place).to_numpy(dtype=np.float64)
         marks = np.zeros((len(values), width + bool(self.rare) + self.marked))
-        known = found > 0
-        marks[np.flatnonzero(known), found[known].astype(np.intp) - 1] = 1.0
+        known = places > 0
+        marks[np.flatnonzero(known), places[known].astype(np.intp) - 1] = 1.0
         missing = words.isna().to_numpy()
         if self.rare:
-            marks[:, width] = np.isnan(found) & ~missing
+            marks[:, width] = np.isnan(places) & ~missing
         if self.marked:
             marks[:, -1] = missing
         return marks
@@ -111,8 +111,8 @@ class OrderCode:
     def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
         """The features, one column each."""
         places = {level: float(number) for number, level in enumerate(self.levels)}
-        found = read_words(values).map(places).to_numpy(dtype=np.float64)
-        return np.where(np.isnan(found), self.fill, found)[:, np.newaxis]
+        ranks = read_words(values).map(places).to_numpy(dtype=np.float64)
+        return np.where(np.isnan(ranks), self.fill, ranks)[:, np.newaxis]
 
 
 @dataclass(frozen=True)
@@ -232,15 +232,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def unseen_levels(self, X: pd.DataFrame) -> dict[str, list[str]]:
         """Categories of each column that the fit has not seen, at most five a column."""
         check_is_fitted(self)
-        found = {}
+        unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
             if isinstance(code, (LevelCode, OrderCode)):
                 known = set(code.levels) | set(getattr(code, "rare", ()))
                 words = read_words(X[column.name]).dropna()
                 new = sorted(set(words.unique()) - known)
                 if new:
-                    found[column.name] = new[:5]
-        return found
+                    unseen[column.name] = new[:5]
+        return unseen
 
     def require_columns(self, X: pd.DataFrame) -> None:
         """Refuse a table that lacks a column, naming it."""
@@ -266,16 +266,16 @@ def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
     if pd.api.types.is_numeric_dtype(values.dtype):
         return finite(values)
     if column.kind == "boolean":
-        found = truth(values)
-        wrong = found.isna() & values.notna()
+        numbers = truth(values)
+        wrong = numbers.isna() & values.notna()
     else:
-        found = pd.to_numeric(values, errors="coerce")
-        wrong = found.isna() & values.notna() & (values.astype(str).str.strip() != "")
+        numbers = pd.to_numeric(values, errors="coerce")
+        wrong = numbers.isna() & values.notna() & (values.astype(str).str.strip() != "")
     if wrong.any():
         example = values[wrong].iloc[0]
         kind = "truth values" if column.kind == "boolean" else "numbers"
         raise ReportError(f"Column {column.name!r} must hold {kind}. Got {str(example)!r} instead.")
-    return finite(found)
+    return finite(numbers)
 
 
 def finite(values: pd.Series[Any]) -> NDArray:

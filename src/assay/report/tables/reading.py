@@ -116,9 +116,9 @@ def kind_of(path: Path) -> str | None:
 
 def parquet_files(folder: Path) -> list[Path]:
     """The Parquet files in a folder and the folders in it, by name."""
-    found = (path for ending in PARQUET_ENDINGS for path in folder.rglob(f"*{ending}"))
+    paths = (path for ending in PARQUET_ENDINGS for path in folder.rglob(f"*{ending}"))
     # What begins with a dot or an underscore is a draft or a log, as Spark leaves them.
-    return sorted(path for path in found if path.is_file() and path.name[0] not in "._")
+    return sorted(path for path in paths if path.is_file() and path.name[0] not in "._")
 
 
 def require_column(table: RawTable, name: str) -> None:

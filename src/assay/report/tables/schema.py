@@ -30,7 +30,7 @@ SCALES = (
 IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownames?)$", re.IGNORECASE)
 DATE_TEXT = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})[-/.]\d{4}")
-NAMED_SHARE = 0.9  # more different values than this share of the rows name the rows; some stand there twice
+NAMED_SHARE = 0.9  # more different values than this share of the rows name the rows, some of them repeated
 WORDS_OF_TEXT = 6.0  # mean number of words from which a column is prose
 FEW_ROWS = 20
 
@@ -141,16 +141,16 @@ def dates(words: pd.Series[Any], *, day_first: bool = False) -> pd.Series[Any]:
     With `day_first`, 03/04/2025 is in April; dates that begin with the year are not concerned.
     """
     if pd.api.types.is_datetime64_any_dtype(words.dtype):
-        found = words
+        times = words
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pandas tells that it looks at each value by itself
-            found = pd.to_datetime(words, errors="coerce", format="mixed")
+            times = pd.to_datetime(words, errors="coerce", format="mixed")
             if day_first:
                 turned = words.astype(str).str.match(DAY_AND_MONTH.pattern).fillna(False).astype(bool)
                 european = pd.to_datetime(words[turned], errors="coerce", format="mixed", dayfirst=True)
-                found = found.where(~turned, european)
-    return found.dt.tz_localize(None) if found.dt.tz is not None else found
+                times = times.where(~turned, european)
+    return times.dt.tz_localize(None) if times.dt.tz is not None else times
 
 
 def truth(words: pd.Series[Any]) -> pd.Series[Any]:

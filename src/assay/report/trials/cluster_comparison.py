@@ -11,7 +11,8 @@ from sklearn.metrics import adjusted_rand_score, rand_score
 
 from assay.cluster import ClusterSelection, Silhouette
 from assay.report.trials.cluster_trial import Scan
-from assay.report.trials.comparison import Candidate, Comparison, final_step, joined, plus_minus
+from assay.report.trials.comparison import Candidate, Comparison, final_step
+from assay.report.trials.wording import joined, plus_minus
 
 CLEAR_SILHOUETTE = 0.25
 """Below this mean silhouette there is no substantial structure (Kaufman and Rousseeuw 1990)."""

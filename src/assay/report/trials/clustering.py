@@ -31,9 +31,10 @@ from assay.report.trials.cluster_trial import (
     load,
     measure,
 )
-from assay.report.trials.comparison import Candidate, certificates_of, joined, plus_minus, ranked
+from assay.report.trials.comparison import Candidate, certificates_of, ranked
 from assay.report.trials.engine import Engine, Progress, Work
 from assay.report.trials.roster import Entry, roster
+from assay.report.trials.wording import joined, plus_minus
 
 CRITERIA_ROWS = 1000
 """Rows that the gap statistic and the eigengap are measured on."""

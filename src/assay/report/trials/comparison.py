@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,20 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.linear import Selection
 from assay.report.errors import ReportError
+from assay.report.tables.associations import leaks, short
 from assay.report.tables.data import Data, Task
-from assay.report.trials.coverage import Intervals
+from assay.report.trials.coverage import OWN, Intervals
 from assay.report.trials.resampling import Difference, compare_scores, simplest_within_noise
+from assay.report.trials.wording import joined, plus_minus, shown
 
 LEVEL = 0.05
 """A difference with a smaller p-value is called clear."""
+
+FEW_ROWS = 100
+"""Below so many rows the ranking is said to be uncertain."""
+
+FLATTERING = 0.8
+"""A class with a greater share of the rows makes any accuracy look good."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Candidate:
         Mean score and its standard error, corrected for the overlap of the training rows; the greater the
         score the better.
     scores : ndarray
-        Scores behind the mean: one a split for a prediction, one a sampled row for a clustering.
+        Scores behind the mean: one per split for a prediction, one per sampled row for a clustering.
     measures : mapping of str to float
         Further measures, by name.
     fit_seconds : float
@@ -180,8 +188,6 @@ class Comparison:
 
     @cached_property
     def _cautions(self) -> tuple[str, ...]:
-        from assay.report.trials.cautions import cautions
-
         return cautions(self)
 
     @property
@@ -238,58 +244,6 @@ class Comparison:
         return tuple(remarks)
 
 
-def plus_minus(value: float, error: float) -> str:
-    """A value and its standard error, to the decimals that the error justifies: "0.48 ± 0.02".
-
-    Examples
-    --------
-    >>> plus_minus(0.48311, 0.0213)
-    '0.48 ± 0.02'
-    >>> plus_minus(0.48311, 0.00213)
-    '0.483 ± 0.002'
-    """
-    if not (np.isfinite(value) and np.isfinite(error)):
-        return f"{value:.2f}"
-    decimals = 2 if error <= 0 else int(np.clip(np.ceil(-np.log10(error)), 2, 3))
-    if abs(value) >= 1000:
-        return f"{value:.3g} ± {error:.2g}".replace("-", "−")
-    return f"{value:z.{decimals}f} ± {error:.{decimals}f}".replace("-", "−")
-
-
-def shown(value: float, digits: int = 4) -> str:
-    """A number to some digits, as one writes it: "0.04757", "53.98", "201,000".
-
-    Examples
-    --------
-    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5)
-    ('0.04757', '201,000', '−2.5')
-    """
-    text = f"{value:.{digits}g}"
-    if 1e4 <= abs(value) < 1e12:
-        text = f"{float(text):,.0f}"
-    return text.replace("-", "−")
-
-
-SHARES = {"explained", "noise", "coverage"}
-"""Measures that are shown as per cent."""
-
-OF_ORDER_ONE = {"balanced accuracy", "ROC AUC", "log-loss", "Brier score", "calibration error", "stability"}
-"""Measures that lie near 0 and 1 whatever the table: three decimals tell all."""
-
-
-def shown_measure(name: str, value: float) -> str:
-    """A measure as one writes it.
-
-    Examples
-    --------
-    >>> shown_measure("explained", 0.47521), shown_measure("stability", 1.0), shown_measure("RMSE", 54.5712)
-    ('47.5%', '1.000', '54.57')
-    """
-    if name in SHARES:
-        return f"{value:.1%}"
-    return f"{value:.3f}" if name in OF_ORDER_ONE else shown(value)
-
-
 def final_step(model: Any) -> Any:
     """The estimator inside pipelines and target transformers."""
     if isinstance(model, Pipeline):
@@ -311,6 +265,72 @@ def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, 
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
 
 
-def joined(words: list[str]) -> str:
-    """Words as one lists them: "a, b and c"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def cautions(comparison: Comparison) -> tuple[str, ...]:
+    """Sentences on how far the recommended model can be trusted."""
+    if comparison.task == "regression":
+        own = of_intervals(comparison)
+    else:
+        own = of_classes(comparison)
+    return (*own, *few_rows(comparison), *leaks(comparison.data, comparison.task))
+
+
+def of_intervals(comparison: Comparison) -> Iterator[str]:
+    """How often the prediction intervals held rows that no fit had seen."""
+    intervals = comparison.recommended.intervals
+    if intervals is None:
+        return
+    n_rows, meant = len(comparison.data.X), f"{intervals.coverage:.0%}".replace("%", " %")
+    held = f"{100 * intervals.held:.1f} % of unseen rows"
+    width, verdict = f"{shown(intervals.width, 3)} wide on average", _verdict(intervals, n_rows)
+    if intervals.source == OWN:
+        yield f"Its {meant} intervals held {held}{verdict}; they are {width}."
+    else:
+        yield (
+            f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and held "
+            f"{held}{verdict}."
+        )
+
+
+def _verdict(intervals: Intervals, n_rows: int) -> str:
+    noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / n_rows)
+    if intervals.held < intervals.coverage - noise:
+        return ", fewer than they promise"
+    return ", more than they need to" if intervals.held > intervals.coverage + noise else ""
+
+
+def of_classes(comparison: Comparison) -> Iterator[str]:
+    """How true the probabilities are, and whether one class makes the accuracy look good."""
+    chosen, data = comparison.recommended, comparison.data
+    error = chosen.measures.get("calibration error")
+    if error is None:
+        yield f"{chosen.name} names classes without a probability."
+    else:
+        yield (
+            f"Its probabilities miss how often it is right by {100 * error:.1f} percentage points on "
+            f"average, out of fold{_log_loss(comparison, chosen)}."
+        )
+    assert data.y is not None
+    labels, counts = np.unique(data.y, return_counts=True)
+    share = counts.max() / counts.sum()
+    if share > FLATTERING:
+        balanced = chosen.measures["balanced accuracy"]
+        commonest = short((data.classes or labels)[counts.argmax()])
+        yield (
+            f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
+            f"the classes, it is right in {100 * balanced:.0f} % of cases."
+        )
+
+
+def _log_loss(comparison: Comparison, chosen: Candidate) -> str:
+    own = chosen.measures["log-loss"]
+    shares = [item.measures.get("log-loss") for item in comparison.candidates if item.is_baseline]
+    if not shares or shares[0] is None:
+        return ""
+    return f"; their log-loss is {own:.2f}, {shares[0]:.2f} for the shares of the classes"
+
+
+def few_rows(comparison: Comparison) -> Iterator[str]:
+    """A word on small samples."""
+    n_rows = len(comparison.data.X)
+    if n_rows < FEW_ROWS:
+        yield f"With {n_rows} rows, another sample could well rank the methods otherwise."

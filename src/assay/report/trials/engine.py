@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
@@ -150,6 +151,11 @@ class Engine:
         try:
             for step, future in steps:
                 self._receive(standings[step.method], step.fit, future)
+        except BrokenExecutor:
+            raise ReportError(
+                "A process that fitted models was ended from outside, most likely for lack of memory: use "
+                "--jobs 1."
+            ) from None
         except KeyboardInterrupt:
             steps.close()
             self.interrupted = True
@@ -184,11 +190,6 @@ class Engine:
             if known.n_done < contender.n_fits:
                 return
             known.candidate = contender.conclude(known.results)
-        except BrokenExecutor:
-            raise ReportError(
-                "A process that fitted models was ended from outside, most likely for lack of memory: use "
-                "--jobs 1."
-            ) from None
         except FAILURES as error:
             self._leave_out(known, f"its fit failed ({str(error).rstrip('.')})", "its fit failed")
             return
@@ -239,8 +240,7 @@ def carry_out(
                 task = waiting.popleft()
                 work = prepare(task)
                 if work is not None:
-                    with _apart():
-                        running[executor.submit(_with_threads, share, work)] = task
+                    running[_submit(executor, partial(_with_threads, share, work))] = task
             if running:
                 done = wait(running, return_when=FIRST_COMPLETED).done
                 for future in [future for future in running if future in done]:
@@ -250,6 +250,14 @@ def carry_out(
             for process in set(multiprocessing.active_children()) - others:
                 process.kill()
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _submit(executor: ProcessPoolExecutor, work: Work) -> Future[Any]:
+    try:
+        with _apart():
+            return executor.submit(work)
+    except OSError as error:  # a process that began while another was killed, or that could not begin
+        raise BrokenExecutor from error
 
 
 def _one_by_one(

@@ -61,7 +61,7 @@ class Entry:
 @cache
 def entries() -> tuple[Entry, ...]:
     """Every estimator that declares a suitability, by family and name."""
-    return tuple(sorted(_walk(), key=lambda entry: (entry.family, entry.name)))
+    return tuple(sorted(_declared(), key=lambda entry: (entry.family, entry.name)))
 
 
 def roster(
@@ -119,7 +119,7 @@ def roster(
     return chosen, left_out
 
 
-def _walk() -> Iterator[Entry]:
+def _declared() -> Iterator[Entry]:
     for module in pkgutil.iter_modules(assay.__path__):
         if module.name not in FAMILIES:
             continue
@@ -145,13 +145,13 @@ def _task_of(model: Any) -> str:
 def _purpose(suits: Suitability) -> str:
     """For which targets a suitability and those otherwise are."""
     words = {"counts": "counts (whole numbers from zero or a few up)", "positive": "numbers above zero"}
-    found, item = [], suits
+    targets, item = [], suits
     while item.target is not None:
-        found.append(words[item.target])
+        targets.append(words[item.target])
         if item.otherwise is None:
             break
         item = item.otherwise
-    return f"for a target of {' or '.join(found)}"
+    return f"for a target of {' or '.join(targets)}"
 
 
 def _limits(suits: Suitability) -> str:

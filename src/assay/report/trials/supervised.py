@@ -17,13 +17,14 @@ from sklearn.pipeline import Pipeline
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
-from assay.report.trials.comparison import Candidate, Comparison, certificates_of, plus_minus, ranked
+from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
 from assay.report.trials.coverage import Intervals, brier_score, calibration_error, measure_intervals
 from assay.report.trials.encodings import Encodings, StoredSplit
 from assay.report.trials.engine import Engine, Progress, Work
 from assay.report.trials.resampling import corrected_error, default_repeats, splits
 from assay.report.trials.roster import roster
 from assay.report.trials.trial import Outputs, Recipe, answer, finish, gather
+from assay.report.trials.wording import plus_minus
 from assay.rows import n_threads
 
 PARALLEL_NUMBERS = 2_000_000
@@ -259,7 +260,7 @@ def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> 
     if y.size < 2 * folds:
         way = f"use --folds {y.size // 2}" if y.size >= 4 else "more rows are needed"
         raise ReportError(
-            f"{folds} folds need at least {2 * folds} rows, two a fold; {data.name} has {y.size}: {way}."
+            f"{folds} folds need at least {2 * folds} rows, two per fold; {data.name} has {y.size}: {way}."
         )
     if np.unique(y).size == 1:
         raise ReportError(f"The target {data.target!r} is {y[0]} in every row; there is nothing to predict.")
