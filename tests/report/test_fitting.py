@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -245,3 +247,12 @@ def test_tables_of_counts_are_taken_as_they_are_by_methods_that_need_them_so(tmp
     assert len(set(rows[:15])) == len(set(rows[15:])) == 1
     assert rows[0] != rows[-1]
     assert certify_table(tmp_path / "m", tmp_path / "t.csv").holds
+
+
+@pytest.mark.parametrize("method", ["Ridge", "KMeans"])
+def test_a_saved_model_names_the_package_of_its_encoder_and_no_file(tmp_path, shop, method):
+    target = "spend" if method == "Ridge" else None
+    fit_table(method, shop, target=target, output=tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as archive:
+        schema = archive.read("schema.json").decode()
+    assert set(re.findall(r'"__module__":"(assay\.report[^"]*)"', schema)) == {"assay.report.tables"}

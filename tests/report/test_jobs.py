@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Future
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from assay.linear import Lasso
 from assay.report import Data, ReportError, compare
 from assay.report.tables.schema import describe_columns
 from assay.report.trials import engine, supervised
@@ -27,8 +30,8 @@ import numpy as np
 import pandas as pd
 from assay.report import Data, compare
 print("begun")
-frame = pd.DataFrame({"a": np.arange(20.0)})
-data = Data.from_frame(frame, np.arange(20.0) ** 2)
+frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+data = Data.from_frame(frame, frame["a"].to_numpy() + frame["b"].to_numpy())
 print(compare(data, "regression", folds=2, repeats=1, methods=("Ridge",), jobs=2).best.name)
 """
 
@@ -74,6 +77,7 @@ def test_two_jobs_give_the_results_of_one_bit_for_bit(rng):
         assert own[-1] == 5
 
 
+@pytest.mark.usefixtures("as_if_elsewhere")
 def test_classes_of_words_reach_the_other_processes(rng):
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "large", "small").astype(object)
@@ -83,10 +87,19 @@ def test_classes_of_words_reach_the_other_processes(rng):
     assert told(one) == told(two)
 
 
+class Carried(NamedTuple):
+    """What came of tasks of several kinds that two processes carried out, and what became of these."""
+
+    futures: dict
+    most_at_once: int
+    workers: set
+
+
 @pytest.fixture(scope="module")
 def carried_out():
-    """Tasks of several kinds, carried out by two processes: what came of each, and how many ran at once."""
-    works = {number: partial(pow, number, 2) for number in (0, 1, 2, 4, 5)}
+    """One task never ends; the work is given up when it alone is left."""
+    works = {"endless": partial(time.sleep, 10**6)}
+    works |= {number: partial(pow, number, 2) for number in (0, 1, 2, 4, 5)}
     works |= {
         3: None,
         "threads": n_threads,
@@ -94,54 +107,81 @@ def carried_out():
         "error": partial(int, "x"),
     }
     under_way, most, futures = set(), 0, {}
+    others = set(multiprocessing.active_children())
 
     def prepare(task):
         if works[task] is not None:
             under_way.add(task)
         return works[task]
 
-    for task, future in carry_out(works, prepare, jobs=2):
+    tasks = carry_out(works, prepare, jobs=2)
+    for task, future in tasks:
         most = max(most, len(under_way))
         under_way.remove(task)
         futures[task] = future
-    return futures, most
+        if len(futures) == len(works) - 2:
+            break
+    workers = set(multiprocessing.active_children()) - others
+    tasks.close()
+    return Carried(futures, most, workers)
+
+
+@pytest.fixture
+def as_if_elsewhere(monkeypatch):
+    """Work for other processes is pickled and carried out by this one."""
+    real = engine.carry_out
+
+    def carry_out_here(tasks, prepare, *, jobs):
+        def pickled(task):
+            work = prepare(task)
+            return work if work is None else pickle.loads(pickle.dumps(work))
+
+        return real(tasks, pickled, jobs=1)
+
+    monkeypatch.setattr(engine, "carry_out", carry_out_here)
 
 
 def test_workers_share_the_cores(carried_out):
-    assert carried_out[0]["threads"].result() == max(1, n_threads() // 2)
+    assert carried_out.futures["threads"].result() == max(1, n_threads() // 2)
 
 
 def test_signals_are_left_to_the_parent(carried_out):
-    assert carried_out[0]["signal"].result() is signal.SIG_IGN
+    assert carried_out.futures["signal"].result() is signal.SIG_IGN
 
 
 def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back(carried_out):
-    futures, most = carried_out
-    assert most == 2
+    futures = carried_out.futures
+    assert carried_out.most_at_once == 2
     assert set(futures) == {0, 1, 2, 4, 5, "threads", "signal", "error"}
     assert all(futures[number].result() == number**2 for number in (0, 1, 2, 4, 5))
 
 
 def test_an_error_in_another_process_is_that_of_its_task(carried_out):
-    future = carried_out[0]["error"]
+    future = carried_out.futures["error"]
     assert isinstance(future, Future)
     with pytest.raises(ValueError, match="invalid literal"):
         future.result()
 
 
-def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng):
+@pytest.mark.usefixtures("as_if_elsewhere")
+def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng, monkeypatch):
+    def fail(self, *rest, **options):
+        raise np.linalg.LinAlgError("It cannot be.")
+
+    monkeypatch.setattr(Lasso, "select", fail)
     data = mixed_table(rng, 30)
     data.y[:] = -np.abs(data.y) - 0.5
-    comparison = compare(
-        data, "regression", folds=2, repeats=1, jobs=2, methods=("Ridge", "GeneralizedLinear")
-    )
+    methods = ("Ridge", "GeneralizedLinear", "Lasso")
+    comparison = compare(data, "regression", folds=2, repeats=1, jobs=2, methods=methods)
     assert comparison.best.name == "Ridge"
     assert comparison.skipped == (
         "GeneralizedLinear was left out: it is for a target of counts (whole numbers from zero or a few up) "
         "or numbers above zero.",
+        "Lasso was left out: its fit failed (It cannot be).",
     )
 
 
+@pytest.mark.usefixtures("as_if_elsewhere")
 def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
     clock = iter(range(10_000))
     monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
@@ -215,14 +255,9 @@ def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
     assert not any(worker.is_alive() for worker in workers)
 
 
-def test_work_that_is_given_up_is_stopped_and_not_waited_for():
-    others = set(multiprocessing.active_children())
-    tasks = carry_out([0, 10**6], lambda seconds: partial(time.sleep, seconds), jobs=2)
-    assert next(tasks)[0] == 0
-    workers = set(multiprocessing.active_children()) - others
-    tasks.close()
-    assert workers
-    assert not any(worker.is_alive() for worker in workers)
+def test_work_that_is_given_up_is_stopped_and_not_waited_for(carried_out):
+    assert len(carried_out.workers) == 2
+    assert not any(worker.is_alive() for worker in carried_out.workers)
 
 
 def test_a_process_that_is_killed_is_one_sentence(rng):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from assay.report.tables.data import Data, Task
 from assay.report.trials.comparison import Comparison
@@ -66,24 +67,17 @@ def compare(
     >>> comparison.headline
     'us_arrests falls best into 2 groups: silhouette 0.41'
     """
-    report: Progress = progress or (lambda event: None)
+    options: dict[str, Any] = {
+        "seed": seed,
+        "methods": methods,
+        "exclude": exclude,
+        "budget": budget,
+        "progress": progress or (lambda event: None),
+    }
     if task == "clustering":
         from assay.report.trials.clustering import compare_clusterings
 
-        return compare_clusterings(
-            data, seed=seed, methods=methods, exclude=exclude, budget=budget, progress=report
-        )
+        return compare_clusterings(data, **options)
     from assay.report.trials.supervised import compare_predictions
 
-    return compare_predictions(
-        data,
-        task,
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-        methods=methods,
-        exclude=exclude,
-        budget=budget,
-        jobs=jobs,
-        progress=report,
-    )
+    return compare_predictions(data, task, folds=folds, repeats=repeats, jobs=jobs, **options)

@@ -90,6 +90,7 @@ def roster(
     exclude : sequence of str
         Names not to try.
     """
+    # Names are compared in small letters throughout; those that the user gave are tried whatever the size.
     known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
     for name in (*methods, *exclude):
         if name.lower() not in known:

@@ -114,6 +114,7 @@ def compare_predictions(
     folds = _check_folds(data, y, labels, folds)
     repeats = default_repeats(y.size) if repeats is None else repeats
     parts = splits(y.size, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
+    # The first rows tell the number of features well enough to know which methods are quick on them.
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
     target = y if labels is None else None
     chosen, skipped = roster(task, y.size, n_features, target=target, methods=methods, exclude=exclude)
