@@ -284,6 +284,7 @@ def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
     comparison = compare(data, "clustering", methods=("KMeans", "AgglomerativeClustering", "HDBSCAN"))
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}
     assert comparison.skipped == ("Interrupted before the end: AgglomerativeClustering, HDBSCAN left out.",)
+    assert comparison.gap is comparison.eigengap is None
     with pytest.raises(KeyboardInterrupt):
         compare(data, "clustering", methods=("AgglomerativeClustering",))
     monkeypatch.setattr(clusterings, "select_number", stop)
