@@ -25,7 +25,6 @@ HEARS_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_h
 """A process that the shell started in the background inherits SIGINT as ignored."""
 
 
-
 def in_shell(*arguments: str, **options):
     """Run the command to its end; output and errors apart."""
     command = [*COMMAND, *arguments]
