@@ -123,7 +123,7 @@ def compare_predictions(
     with Encodings(data.X, y, data.columns, parts) as encodings:
         settings = Validation(question, encodings, labels, folds, seed, in_files=jobs > 1)
         recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
-        candidates = engine.run([Predictor(recipe, settings) for recipe in recipes], jobs=jobs)
+        candidates = engine.run([ValidatedMethod(recipe, settings) for recipe in recipes], jobs=jobs)
     skipped += engine.skipped
     return Comparison(
         task=task,
@@ -165,7 +165,7 @@ class Validation:
 
 
 @dataclass(frozen=True)
-class Predictor:
+class ValidatedMethod:
     """A method that predicts, in a comparison: a fit for each split, and one on the whole table."""
 
     recipe: Recipe
