@@ -18,7 +18,11 @@ from time import monotonic
 COMMAND = [sys.executable, "-m", "assay.cli"]
 CONTROL = re.compile(r"\x1b\[(?P<numbers>[?\d;]*)(?P<letter>[A-Za-z])")
 COLOR = re.compile(r"\x1b\[[\d;]*(3[0-7]|9[0-7])[\d;]*m")
-PATIENCE = 120
+PATIENCE = 240
+"""Seconds after which something that never comes is given up; what comes may be as slow as it likes."""
+
+HEARS_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)"
+"""A process that the shell started in the background inherits SIGINT as ignored."""
 
 
 def in_shell(*arguments: str, **options):
@@ -77,7 +81,7 @@ class Screen:
 class Terminal:
     """The command in a pseudo-terminal of some width, in a session of its own.
 
-    `before` is Python that runs first, to slow down what would be over too soon to be seen.
+    `before` is Python that runs first, to hold what would be over too soon to be seen.
     """
 
     def __init__(
@@ -96,7 +100,7 @@ class Terminal:
         for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
             if name not in environment:
                 settings.pop(name, None)
-        program = f"{before}\nfrom assay.cli import main\nmain()"
+        program = f"{HEARS_CTRL_C}\n{before}\nfrom assay.cli import main\nmain()"
         self._process = subprocess.Popen(
             [sys.executable, "-c", program, *arguments],
             stdin=child,

@@ -1,22 +1,30 @@
-"""Saving and loading models: no pickle, nothing half-written, nothing read that is not known to be safe.
+"""Saving and loading models: no pickle, nothing half-written, nothing built that is not known to be safe.
 
 A model file is what skops writes, a zip of `schema.json` and arrays, with one more entry, `manifest.json`
-(version of the format and of assay, class of the model, what was said about it), and a seal over every byte.
-`skops.io.load` opens it as well. The seal finds damage; what keeps a hostile file from running code is that
-only known types are ever built: classes of assay, the NumPy, SciPy and scikit-learn types that skops trusts,
-NumPy's dtypes.
+(version of the format and of assay, class of the model, what was said about it). The comment of the zip, its
+last bytes, holds the SHA-256 of all bytes before. `skops.io.load` opens the file as well.
+
+The checksum protects against damage: a file that was cut short or changed is refused. It does not protect
+against malice, as whoever rewrites a file can compute it again. What keeps a hostile file from running code
+is that only known types are ever built: classes of assay that only hold values, the NumPy, SciPy and
+scikit-learn types that skops trusts, NumPy's dtypes.
 """
 
 from __future__ import annotations
 
 import copy
+import errno
 import hashlib
+import importlib
 import inspect
 import io
 import json
 import os
+import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +32,22 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import assay
-from assay.sealed_files import ModelFileError, read_sealed, unpack, write_sealed
-from assay.trusted_types import is_own_class, untrusted_types
+from assay.certificates import Certificates
 
 __all__ = ["ModelFileError", "about", "load", "save"]
 
-FORMAT = 2
-SCHEMA = "schema.json"
-PAYLOAD = "model.skops"
-"""The one entry of a file of format 1: a zip in the zip, with its digest in the manifest."""
+FORMAT = 3
+SCHEMA, MANIFEST = "schema.json", "manifest.json"
+CHECKSUM = b"sha256 of the bytes before: "
+DIGITS = 64
+MAX_TEXT = 2**30
+"""Bytes that the compressed entries of a file, its texts, may unpack to."""
+
+OTHER_TRUSTED = frozenset({"numpy.dtype"})
+
+
+class ModelFileError(ValueError):
+    """A model cannot be written to, or read from, a file."""
 
 
 class Seed(np.random.SeedSequence):
@@ -99,17 +114,17 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
             f"The model holds {_listed(strangers)}, which could not be loaded again; only estimators, arrays "
             "and plain values can be saved."
         )
-    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    # skops indents its schema, which doubles it.
-    entries[SCHEMA] = json.dumps(json.loads(entries[SCHEMA]), separators=(",", ":")).encode()
     manifest = {
         "format": FORMAT,
         "assay": assay.__version__,
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
         "about": dict(about or {}),
     }
-    write_sealed(target, manifest, entries)
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    # skops indents its schema, which doubles it.
+    entries[SCHEMA] = json.dumps(json.loads(entries[SCHEMA]), separators=(",", ":")).encode()
+    write_archive(target, {MANIFEST: json.dumps(manifest, indent=1).encode(), **entries})
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -129,8 +144,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     {'target': 'price'}
     """
     manifest, _ = _read(Path(path))
-    found = manifest.get("about", {})
-    return found if isinstance(found, dict) else {}
+    kept = manifest.get("about", {})
+    return kept if isinstance(kept, dict) else {}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -171,9 +186,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = skops_io.loads(payload, trusted=skops_io.get_untrusted_types(data=payload))
     except Exception as error:
         raise ModelFileError(f"{name} cannot be read: {_sentence(error)}") from error
-    found = f"{type(model).__module__}.{type(model).__qualname__}"
-    if found != owner:
-        raise ModelFileError(f"{name} was changed after it was saved: it holds a {found} and says {owner}.")
+    held = f"{type(model).__module__}.{type(model).__qualname__}"
+    if held != owner:
+        raise ModelFileError(f"{name} was changed after it was saved: it holds a {held} and says {owner}.")
     for part in _own_estimators(model):
         _check_attributes(part, name, str(manifest["assay"]))
     return model
@@ -201,39 +216,121 @@ def _check_place(target: Path) -> None:
         raise ModelFileError(f"{str(target)!r} cannot be written to: {_sentence(error)}") from error
 
 
+def write_archive(target: Path, entries: Mapping[str, bytes]) -> None:
+    """Write beside the target, then take its place in one step; an error leaves what was there before."""
+    content = _packed(entries)
+    draft = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}")
+    try:
+        with open(draft, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The manifest, known to be complete and of a format we read, and what skops reads, in memory."""
-    found, name = read_sealed(path), repr(str(path))
-    manifest, entries = found.manifest, found.entries
-    if not {"format", "assay", "class"} <= set(manifest):
+    """The manifest, known to be complete and of a format we read, and all bytes of the file, for skops."""
+    name = repr(str(path))
+    content = _content(path, name)
+    refused = f"{name} is not a model file:"
+    if not content.startswith(b"PK\x03\x04"):
+        raise ModelFileError(f"{refused} it was not written by assay.save.")
+    if _is_cut_short(content):
+        raise ModelFileError(f"{refused} it is truncated.")
+    if not content[:-DIGITS].endswith(CHECKSUM):
+        raise ModelFileError(f"{refused} it was not written by assay.save, or packed anew since.")
+    if content[-DIGITS:] != _digest(content[:-DIGITS]):
+        raise ModelFileError(f"{name} was changed after it was saved: it does not match its checksum.")
+    # From here on the file is as someone wrote it; who that was is not known.
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(item.file_size for item in archive.infolist()) > len(content) + MAX_TEXT:
+                raise ModelFileError(f"{refused} its entries would unpack to more than a model file holds.")
+            has_model = SCHEMA in archive.namelist()
+            manifest = json.loads(archive.read(MANIFEST))
+    except ModelFileError:
+        raise
+    except Exception as error:  # zipfile, zlib and json each have their own
+        raise ModelFileError(f"{name} is damaged: {_sentence(error)}") from error
+    if not isinstance(manifest, dict) or not {"format", "assay", "class"} <= set(manifest):
         raise ModelFileError(f"{name} is damaged: its manifest is incomplete.")
+    if not has_model:
+        raise ModelFileError(f"{name} is damaged: it holds no model.")
     if not isinstance(manifest["format"], int) or manifest["format"] > FORMAT:
         raise ModelFileError(
             f"{name} has format {manifest['format']}, newer than the format {FORMAT} that assay "
             f"{assay.__version__} reads; it was saved by assay {manifest['assay']}: upgrade to that version."
         )
-    if manifest["format"] == 1:
-        entries = _entries_of_format_1(manifest, entries, name)
-    elif not found.sealed:
-        raise ModelFileError(f"{name} was changed after it was saved: it has lost its seal.")
-    if SCHEMA not in entries:
-        raise ModelFileError(f"{name} is damaged: it holds no model.")
-    # skops gets an archive made here of what was read and checked, never the file.
+    return manifest, content
+
+
+def _packed(entries: Mapping[str, bytes]) -> bytes:
+    """A zip of the entries, arrays as they are and texts compressed, that ends in its checksum."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for entry, content in entries.items():
-            archive.writestr(entry, content)
-    return manifest, buffer.getvalue()
+        for name, content in entries.items():
+            method = zipfile.ZIP_DEFLATED if name.endswith(".json") else zipfile.ZIP_STORED
+            archive.writestr(name, content, compress_type=method)
+        archive.comment = CHECKSUM + b"0" * DIGITS
+    content = buffer.getvalue()[:-DIGITS]
+    return content + _digest(content)
 
 
-def _entries_of_format_1(manifest: dict[str, Any], entries: dict[str, bytes], name: str) -> dict[str, bytes]:
-    if PAYLOAD not in entries or "sha256" not in manifest:
-        raise ModelFileError(f"{name} is damaged: its manifest is incomplete.")
-    if hashlib.sha256(entries[PAYLOAD]).hexdigest() != manifest["sha256"]:
-        raise ModelFileError(
-            f"{name} was changed after it was saved: its contents do not match their digest."
-        )
-    return unpack(entries[PAYLOAD], name)[0]
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_cut_short(content: bytes) -> bool:
+    """Whether a zip lacks its last record, or part of the comment that this record announces."""
+    end = content.rfind(b"PK\x05\x06")
+    return end < 0 or len(content) < end + 22 + int.from_bytes(content[end + 20 : end + 22], "little")
+
+
+def _content(path: Path, name: str) -> bytes:
+    try:
+        if not path.is_file():
+            raise ModelFileError(f"There is no model file {name}.")
+        return path.read_bytes()
+    except OSError as error:  # no permission, links that lead in a circle, a disk that fails
+        if error.errno == errno.ENOENT:
+            raise ModelFileError(f"There is no model file {name}.") from error
+        raise ModelFileError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+
+
+def untrusted_types(skops_io: Any, payload: bytes) -> list[str]:
+    """Types of a payload that are neither trusted by skops nor our own; nothing is built to learn them."""
+    names = skops_io.get_untrusted_types(data=payload)
+    return [name for name in names if name not in OTHER_TRUSTED and not is_own_class(name)]
+
+
+def is_own_class(name: str) -> bool:
+    """Whether a name is a class of values that a module of assay defines, and not something it imports.
+
+    Functions are not trusted: a payload could have them called with arguments of its choice. Nor is a class
+    that does something when it is made, such as opening a file, whatever it is given.
+
+    Examples
+    --------
+    >>> from assay.persistence import is_own_class
+    >>> [is_own_class(f"assay.persistence.{name}") for name in ("Seed", "Path", "save")]
+    [True, False, False]
+    """
+    module_name, _, class_name = name.rpartition(".")
+    parts = module_name.split(".")
+    if parts[0] != "assay" or len(parts) < 2 or any(part.startswith("__") for part in parts):
+        return False
+    try:
+        kind = getattr(importlib.import_module(module_name), class_name)
+    except (ImportError, AttributeError):
+        return False
+    if not isinstance(kind, type) or kind.__module__ != module_name:
+        return False
+    return is_dataclass(kind) or issubclass(
+        kind, (BaseEstimator, tuple, Certificates, np.random.SeedSequence)
+    )
 
 
 def _own_estimators(value: Any) -> Iterator[BaseEstimator]:
@@ -271,22 +368,18 @@ def _portable(value: Any) -> Any:
         return Seed(value.entropy, tuple(value.spawn_key), value.pool_size, value.n_children_spawned)
     if type(value) in (list, tuple):
         changed = [_portable(item) for item in value]
-        return value if all(map(_same, changed, value)) else type(value)(changed)
+        return value if all(map(is_, changed, value)) else type(value)(changed)
     if type(value) is dict:
         replaced = {key: _portable(item) for key, item in value.items()}
-        return value if all(map(_same, replaced.values(), value.values())) else replaced
+        return value if all(map(is_, replaced.values(), value.values())) else replaced
     if isinstance(value, BaseEstimator):
         attributes = {key: _portable(item) for key, item in vars(value).items()}
-        if all(map(_same, attributes.values(), vars(value).values())):
+        if all(map(is_, attributes.values(), vars(value).values())):
             return value
         twin = copy.copy(value)
         vars(twin).update(attributes)
         return twin
     return value
-
-
-def _same(first: Any, second: Any) -> bool:
-    return first is second
 
 
 def _listed(names: list[str]) -> str:

@@ -30,13 +30,13 @@ def run(tmp_path, monkeypatch):
 @pytest.fixture
 def _short_page(monkeypatch):
     """The page has its own tests; a word of it is enough where the command is tested."""
-    monkeypatch.setattr(report._write, "render", lambda comparison, model_path: comparison.headline)
+    monkeypatch.setattr(report.writing, "render", lambda comparison, model_path: comparison.headline)
 
 
 @pytest.fixture
 def files() -> list[str]:
     """What a comparison writes."""
-    return sorted([report._write.MODEL, report._write.REPORT, report._write.RESULTS])
+    return sorted([report.writing.MODEL, report.writing.REPORT, report.writing.RESULTS])
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from assay.cli._board import Board, Line, Remaining, in_words
-from assay.cli._live import Lines, Screen, watching, window
+from assay.cli.board import Board, Line, Remaining, in_words
+from assay.cli.live import EndedLines, Screen, watching, window
 from assay.report import Event
 
 TOTAL = 6
@@ -176,7 +176,7 @@ def test_no_line_is_wider_than_the_terminal(width, height, encoding):
 def test_elsewhere_each_method_that_ends_is_a_line(clock):
     file = io.StringIO()
     board = announced(clock, "Baseline", "Ridge", "KernelRidge")
-    tell = Lines(board, Console(file=file, width=110))
+    tell = EndedLines(board, Console(file=file, width=110))
     for done in range(TOTAL):
         tell(Event("Ridge", "running", done, TOTAL))
         clock.now += 0.25

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import assay
 from assay.certificates import Certificate, Certificates
-from assay.cli import _terminal
+from assay.cli import terminal
 from assay.cluster import KMeans
 from assay.datasets import us_arrests
 from terminals import in_shell
@@ -28,7 +28,7 @@ def test_certify_prints_the_certificates(run, saved):
 
 @pytest.mark.parametrize("width", [80, 60, 40])
 def test_a_narrow_terminal_cuts_no_claim_short(run, saved, monkeypatch, width):
-    monkeypatch.setattr(_terminal, "WIDTH_OF_FILES", width)
+    monkeypatch.setattr(terminal, "WIDTH_OF_FILES", width)
     told = run("certify", saved).stdout
     assert max(len(line.rstrip()) for line in told.splitlines()) <= width
     assert "…" not in told

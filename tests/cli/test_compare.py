@@ -12,8 +12,8 @@ import pytest
 
 import assay
 from assay import report
-from assay.cli import _compare
-from assay.report._write import MODEL
+from assay.cli import compare
+from assay.report.writing import MODEL
 from terminals import in_shell
 
 
@@ -63,9 +63,7 @@ def test_words_missing_values_and_classes_are_taken_as_they_are(run, tmp_path, t
 
 def test_without_a_table_the_demonstrations_run(run, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        _compare, "run_compare", lambda table, **options: asked.append((table, options["output"]))
-    )
+    monkeypatch.setattr(compare, "run_compare", lambda table, output, options: asked.append((table, output)))
     assert run("compare").exit_code == 0
     folder = Path("assay-report")
     assert asked == [

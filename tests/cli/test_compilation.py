@@ -7,8 +7,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from assay.cli import _compare, _compilation
-from assay.cli._compilation import compiling_ahead, is_fresh
+from assay.cli import compare
+from assay.cli.compare import compiling_ahead, is_fresh
 
 
 class Process:
@@ -33,7 +33,7 @@ def processes(monkeypatch):
         return begun[-1]
 
     monkeypatch.setattr(subprocess, "Popen", begin)
-    monkeypatch.setattr(_compilation.os, "sched_getaffinity", lambda process: {0, 1})
+    monkeypatch.setattr(compare.os, "sched_getaffinity", lambda process: {0, 1})
     return begun
 
 
@@ -57,10 +57,10 @@ def test_another_process_compiles_ahead_and_ends_with_the_work(tmp_path, monkeyp
 
 def test_a_used_installation_and_a_single_core_compile_alone(tmp_path, monkeypatch, processes):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_compilation.os, "sched_getaffinity", lambda process: {0})
+    monkeypatch.setattr(compare.os, "sched_getaffinity", lambda process: {0})
     with compiling_ahead("clustering"):
         pass
-    monkeypatch.setattr(_compilation.os, "sched_getaffinity", lambda process: {0, 1})
+    monkeypatch.setattr(compare.os, "sched_getaffinity", lambda process: {0, 1})
     (tmp_path / "loop.nbi").touch()
     with compiling_ahead("clustering"):
         pass
@@ -69,10 +69,8 @@ def test_a_used_installation_and_a_single_core_compile_alone(tmp_path, monkeypat
 
 def test_only_all_demonstrations_together_compile_ahead(run, monkeypatch):
     ahead = []
-    monkeypatch.setattr(_compare, "run_compare", lambda table, **options: None)
-    monkeypatch.setattr(
-        "assay.cli._compilation.compiling_ahead", lambda task: ahead.append(task) or nullcontext()
-    )
+    monkeypatch.setattr(compare, "run_compare", lambda *_: None)
+    monkeypatch.setattr("assay.cli.compare.compiling_ahead", lambda task: ahead.append(task) or nullcontext())
     assert run("compare", "--demo", "clustering", "--output", "one").exit_code == 0
     assert ahead == []
     assert run("compare", "--output", "all").exit_code == 0

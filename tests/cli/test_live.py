@@ -11,25 +11,30 @@ from terminals import COLOR, Terminal
 
 SHORT_PAGE = """
 from assay import report
-report._write.render = lambda comparison, model_path: comparison.headline
+report.writing.render = lambda comparison, model_path: comparison.headline
 """
 
 WAITS_AT_RIDGE = """
 import time
-def slowly(data, task, *, progress, real=report.compare, **options):
+from pathlib import Path
+def waiting(data, task, *, progress, real=report.compare, **options):
     def tell(event):
         progress(event)
-        if (event.method, event.state) == ("Ridge", "running"):
-            time.sleep({seconds})
+        while (event.method, event.state) == ("Ridge", "running") and not Path({signal!r}).exists():
+            time.sleep(0.01)
     return real(data, task, progress=tell, **options)
-report.compare = slowly
+report.compare = waiting
 """
 
-WRITES_SLOWLY = """
+NEVER = "no such file"
+DURATION = r"\d+(\.\d)? (s|min)( \d+ s)?"
+
+WRITES_FOR_EVER = """
 def write(*rest, **options):
     import sys
     sys.stderr.write("writing\\n")
-    time.sleep(60)
+    while True:
+        time.sleep(0.01)
 report.write = write
 """
 
@@ -37,16 +42,18 @@ TITLE = "sales.csv: regression of price, 60 rows × 4 columns"
 OPTIONS = ("--target", "price", "--methods", "Lasso,LinearRegression,Ridge", "--repeats", "1", "--folds", "2")
 
 
-def test_a_live_table_on_the_way_and_a_clean_screen_at_the_end(table, tmp_path, files):
-    before = SHORT_PAGE + WAITS_AT_RIDGE.format(seconds=0.6)
+def test_a_live_table_on_the_way_and_a_clean_screen_at_the_end(table, tmp_path, tmp_path_factory, files):
+    go_on = tmp_path_factory.mktemp("signals") / "go on"
+    before = SHORT_PAGE + WAITS_AT_RIDGE.format(signal=str(go_on))
     with Terminal("compare", "sales.csv", *OPTIONS, folder=tmp_path, width=120, before=before) as terminal:
         terminal.read_until("▸ Ridge")
         terminal.read_until("9/12 fits ·")
         live = terminal.screen
+        go_on.touch()
         assert terminal.finish() == 0
     assert not live.cursor_is_shown
     assert live.text.startswith(f"{TITLE}\n")
-    assert re.search(r"^✓ LinearRegression +3/3  R² \d\.\d+ ± \d\.\d+ +\d\.\d s$", live.text, re.M)
+    assert re.search(rf"^✓ LinearRegression +3/3  R² \d\.\d+ ± \d\.\d+ +{DURATION}$", live.text, re.M)
     end = terminal.screen
     assert_the_screen_is_clean(end)
     assert end.text.startswith(f"{TITLE}\n")
@@ -65,7 +72,7 @@ def assert_the_screen_is_clean(screen):
 
 
 def test_ctrl_c_ends_with_the_methods_that_are_finished(table, tmp_path, files):
-    before = SHORT_PAGE + WAITS_AT_RIDGE.format(seconds=60)
+    before = SHORT_PAGE + WAITS_AT_RIDGE.format(signal=NEVER)
     arguments = ("compare", "sales.csv", *OPTIONS)
     with Terminal(*arguments, folder=tmp_path, width=60, before=before, NO_COLOR="1") as terminal:
         terminal.read_until("▸ Ridge")
@@ -86,7 +93,7 @@ def test_ctrl_c_ends_with_the_methods_that_are_finished(table, tmp_path, files):
 
 
 def test_in_a_dumb_terminal_lines_are_plain_and_a_second_ctrl_c_stops_at_once(table, tmp_path):
-    before = SHORT_PAGE + WAITS_AT_RIDGE.format(seconds=60) + WRITES_SLOWLY
+    before = SHORT_PAGE + WAITS_AT_RIDGE.format(signal=NEVER) + WRITES_FOR_EVER
     arguments = ("compare", "sales.csv", *OPTIONS)
     with Terminal(*arguments, folder=tmp_path, width=80, before=before, TERM="dumb") as terminal:
         terminal.read_until("[3/4] LinearRegression")
@@ -98,7 +105,7 @@ def test_in_a_dumb_terminal_lines_are_plain_and_a_second_ctrl_c_stops_at_once(ta
     title, *lines, writing, end = terminal.screen.text.splitlines()
     assert title == TITLE
     assert [line[:5] for line in lines] == ["[1/4]", "[2/4]", "[3/4]"]
-    assert re.fullmatch(r"\[3/4\] LinearRegression  R² \d\.\d+ ± \d\.\d+ +\d\.\d s", lines[2])
+    assert re.fullmatch(rf"\[3/4\] LinearRegression  R² \d\.\d+ ± \d\.\d+ +{DURATION}", lines[2])
     assert (writing, end) == ("writing", "assay: interrupted.")
     assert os.listdir(tmp_path) == ["sales.csv"]
 
@@ -115,7 +122,8 @@ def test_ctrl_c_before_any_method_is_finished_leaves_nothing(run, table, monkeyp
         return real(data, task, progress=tell, **options)
 
     monkeypatch.setattr(report, "compare", compare)
+    before = signal.getsignal(signal.SIGINT)
     result = run("compare", table, "--target", "price", "--methods", "Ridge")
     assert (result.exit_code, result.stderr) == (130, "assay: interrupted.\n")
     assert os.listdir() == ["sales.csv"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before

@@ -8,14 +8,14 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from assay.cli import _terminal
+from assay.cli import terminal
 from assay.report import catalogue
 
 
 @pytest.fixture
 def narrow(monkeypatch):
     """Output as on a terminal of 80 columns."""
-    monkeypatch.setattr(_terminal, "WIDTH_OF_FILES", 80)
+    monkeypatch.setattr(terminal, "WIDTH_OF_FILES", 80)
 
 
 def test_the_catalogue_and_the_explanations_are_printed(run):

@@ -7,7 +7,7 @@ import io
 import pandas as pd
 
 import assay
-from assay.report._write import MODEL
+from assay.report.writing import MODEL
 
 
 def test_predict_writes_predictions_and_tells_what_is_new(run, table):

@@ -84,4 +84,4 @@ def test_a_reader_that_stops_reading_ends_the_command_without_a_word():
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
-        assert process.wait(60) == 141
+        assert process.wait() == 141

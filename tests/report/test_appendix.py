@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import unicodedata
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay.certificates import Certificate, Certificates
 from assay.cluster import DBSCAN
-from assay.report import Data, compare, find_method
-from assay.report.formulas._mathml import to_mathml
-from assay.report.page._appendix import _limits, appendix, prose
-from assay.report.trials._comparison import final_step
+from assay.report import Data, catalogue, compare, find_method
+from assay.report.page.appendix import _limits, appendix, prose, typeset
+from assay.report.trials.comparison import final_step
 from assay.suitability import Suitability
 
+WITH_FORMULA = [method for method in catalogue() if method.formula]
+SIGNS = "xyαλΣ_^{}()[]|‖⟨⟩√½²ᵀ₁+−/=,.'·*` \"\n ∈≤min log"
 METHODS = ("Ridge", "KernelRidge", "LinearRegression")
 
 
@@ -59,11 +64,12 @@ def test_an_entry_tells_what_the_documentation_tells(comparison):
         assert words(entry.find("summary")) == f"{name} {method.summary}"
         assert told["Assumes"].lower() == method.assumptions.replace("`", "").lower()
         assert told["Read more"] == method.references
-        formula = entry.find("div/math")
+        formula = entry.find("div/div[@role='math']")
         assert ElementTree.tostring(formula) == ElementTree.tostring(
-            ElementTree.fromstring(to_mathml(method.formula))
+            ElementTree.fromstring(typeset(method.formula))
         )
         assert formula.get("aria-label") == " ".join(method.formula.split())
+        assert entry.find("div").get("aria-label") == f"Objective of {name}"
 
 
 def test_every_certificate_of_the_fit_is_explained(comparison):
@@ -156,3 +162,75 @@ def test_formulas_in_the_text_are_lowered_and_raised_and_names_are_not():
         "<p><code>n_init</code> of <code>n_features</code>, V<sub>k</sub>ᵀ</p>"
     )
     assert prose("a < b\n\nc & d") == "<p>a &lt; b</p><p>c &amp; d</p>"
+
+
+def cells(formula: str) -> list[tuple[list[int], str]]:
+    """The parts of a typeset formula: first row and column, last row and column, and the words."""
+    return [
+        ([int(number) for number in re.findall(r"\d+", cell.get("style"))], "".join(cell.itertext()))
+        for cell in ElementTree.fromstring(typeset(formula))
+    ]
+
+
+def signs(text: str) -> str:
+    """What a formula consists of beside blanks and the marks that stand for scripts and names."""
+    return re.sub(r"[\s_^`{}()]", "", unicodedata.normalize("NFC", text.replace("'", "′")))
+
+
+@pytest.mark.parametrize("method", WITH_FORMULA, ids=lambda method: method.name)
+def test_every_formula_of_the_library_is_typeset_whole(method):
+    element = ElementTree.fromstring(typeset(method.formula))
+    assert element.get("role") == "math"
+    assert element.get("aria-label") == " ".join(method.formula.split())
+    assert {node.tag for node in element.iter()} <= {"div", "span", "sub", "sup", "code"}
+    assert signs("".join(element.itertext())) == signs(method.formula)
+    # None of the marks that stand for structure is left in the text, names of parameters apart.
+    for node in element.iter():
+        own = [node.text or "", *(child.tail or "" for child in node)]
+        assert node.tag == "code" or not re.search(r"[_^`{}]", "".join(own))
+
+
+def test_most_objectives_of_the_library_are_formulas():
+    assert len(WITH_FORMULA) >= 45
+
+
+def test_scripts_stand_at_what_they_belong_to():
+    def inside(formula):
+        return typeset(formula).partition('">')[2].partition('">')[2].removesuffix("</span></div>")
+
+    assert inside("x_iᵀw + Bᵀx_i") == "x<sub>i</sub>ᵀw + Bᵀx<sub>i</sub>"
+    assert inside("‖B‖_* + ‖x‖₁") == "‖B‖<sub>*</sub> + ‖x‖₁"
+    assert inside("x_{m_k}") == "x<sub>m<sub>k</sub></sub>"
+    assert inside("w_ii' z'_j") == "w<sub>ii′</sub> z′<sub>j</sub>"
+    assert inside("|z|^(−γ) e^{−y_i}") == "|z|<sup>−γ</sup> e<sup>−y<sub>i</sub></sup>"
+    assert inside("min_k Σ_{i ∈ C} λ_row") == "min<sub>k</sub> Σ<sub>i ∈ C</sub> λ<sub>row</sub>"
+    assert inside("a < b with `sample_weight`") == "a &lt; b with <code>sample_weight</code>"
+
+
+def test_several_lines_are_aligned_as_they_are_written():
+    assert cells("a = b   if c     (one)\n    + d          (two)\n        e        (three)") == [
+        ([1, 1, 2, 2], "a ="),
+        ([1, 2, 2, 3], "b"),
+        ([1, 3, 2, 4], "if c"),
+        ([1, 4, 2, 5], "(one)"),
+        ([2, 2, 3, 4], "+ d"),
+        ([2, 4, 3, 5], "(two)"),
+        ([3, 3, 4, 4], "e"),
+        ([3, 4, 4, 5], "(three)"),
+    ]
+    assert cells("‖w‖²,        b not penalised,") == [
+        ([1, 1, 2, 2], "‖w‖²,"),
+        ([1, 2, 2, 3], "b not penalised,"),
+    ]
+
+
+def test_nothing_is_a_formula_without_content():
+    assert cells("") == cells(" \n ") == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=SIGNS, max_size=60))
+def test_any_text_becomes_a_well_formed_formula_that_keeps_its_signs(formula):
+    element = ElementTree.fromstring(typeset(formula))
+    assert element.get("aria-label") == " ".join(formula.split())
+    assert signs("".join(element.itertext())) == signs(formula)

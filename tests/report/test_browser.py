@@ -22,6 +22,9 @@ WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 PAPER = {"width": 680, "height": 1000}
 """Pixels between the margins of a sheet of A4."""
 
+PATIENCE = 240_000
+"""Milliseconds after which a browser that does nothing is given up."""
+
 THEMES = ("light", "dark")
 OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open = true"
 
@@ -59,7 +62,7 @@ TOO_WIDE = """() => {
   const edge = document.documentElement.clientWidth + 1;
   return [...document.querySelectorAll('main *')]
     .filter((element) => element.getBoundingClientRect().right > edge)
-    .filter((element) => !element.closest('svg, .aloud, math') && !inside(element))
+    .filter((element) => !element.closest('svg, .aloud') && !inside(element))
     .map((element) => `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`);
 }"""
 
@@ -76,9 +79,17 @@ def addresses(small_pages, tmp_path_factory):
 def browser():
     with playwright_api.sync_playwright() as driver:
         # No sandbox: tests often run in a container as root, and the pages are our own.
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield found
-        found.close()
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=PATIENCE)
+        yield chromium
+        chromium.close()
+
+
+def open_tab(browser, **options):
+    """A tab of its own, with patience."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    return context.new_page()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +97,7 @@ def pages(browser, addresses):
     """Every page open in a tab of its own, with what the browser complained of and asked for."""
     tabs = {}
     for task, address in addresses.items():
-        tab = browser.new_page(viewport=WIDE)
+        tab = open_tab(browser, viewport=WIDE)
         tab.complaints, tab.asked = [], []
         tab.on("console", lambda message, tab=tab: tab.complaints.append(message.text))
         tab.on("pageerror", lambda error, tab=tab: tab.complaints.append(str(error)))
@@ -244,7 +255,7 @@ def test_words_stand_out_in_the_dark_too(tab):
 
 
 def test_the_rules_see_what_is_wrong(browser, addresses):
-    tab = browser.new_page(viewport=WIDE)
+    tab = open_tab(browser, viewport=WIDE)
     tab.goto(addresses["regression"])
     tab.evaluate(
         "document.querySelector('figure svg').removeAttribute('aria-label');"
@@ -255,7 +266,7 @@ def test_the_rules_see_what_is_wrong(browser, addresses):
 
 
 def test_the_first_stop_of_the_keyboard_leads_to_the_verdict(browser, addresses):
-    tab = browser.new_page(viewport=WIDE)
+    tab = open_tab(browser, viewport=WIDE)
     tab.goto(addresses["regression"])
     tab.keyboard.press("Tab")
     stop = tab.locator(":focus")
@@ -271,12 +282,12 @@ def test_a_link_opens_the_model_that_it_leads_to(browser, addresses, small_compa
     closed = next(
         rank for rank, other in enumerate(comparison.candidates) if other is not comparison.recommended
     )
-    tab = browser.new_page(viewport=WIDE)
+    tab = open_tab(browser, viewport=WIDE)
     tab.goto(addresses["regression"])
     part = tab.locator(f"#model-{closed + 1} > details")
     assert part.get_attribute("open") is None
     tab.locator(f'.contents a[href="#model-{closed + 1}"]').click()
-    playwright_api.expect(part).to_have_attribute("open", "")
+    playwright_api.expect(part).to_have_attribute("open", "", timeout=PATIENCE)
     tab.locator("button.unfold").click()
     assert tab.locator(".model > details:not([open])").count() == 0
     assert tab.locator("button.unfold").text_content() == "Close all"
@@ -286,14 +297,13 @@ def test_a_link_opens_the_model_that_it_leads_to(browser, addresses, small_compa
 @pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
 def test_printed_it_tells_everything_also_what_was_folded(browser, addresses, small_comparisons, scripted):
     pypdf = pytest.importorskip("pypdf")
-    context = browser.new_context(java_script_enabled=scripted)
-    tab = context.new_page()
+    tab = open_tab(browser, java_script_enabled=scripted)
     tab.goto(addresses["regression"])
     printed = pypdf.PdfReader(io.BytesIO(tab.pdf(format="A4", prefer_css_page_size=True)))
     # Letters that are printed as one sign, like ffi, are told apart again.
     text = unicodedata.normalize("NFKC", "".join(sheet.extract_text() for sheet in printed.pages))
     text = "".join(text.split())
-    context.close()
+    tab.close()
     comparison = small_comparisons["regression"]
     told = [comparison.headline, "Leaderboard", "The data", "How it was measured", "Reproduce it"]
     for candidate in comparison.candidates:
@@ -304,8 +314,7 @@ def test_printed_it_tells_everything_also_what_was_folded(browser, addresses, sm
 
 
 def test_without_the_script_all_is_there_to_read(browser, addresses, small_comparisons):
-    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
-    tab = context.new_page()
+    tab = open_tab(browser, java_script_enabled=False, viewport=PHONE)
     tab.goto(addresses["classification"])
     assert tab.locator("th button").count() == 0
     assert not tab.locator("button.unfold").is_visible()
@@ -315,7 +324,7 @@ def test_without_the_script_all_is_there_to_read(browser, addresses, small_compa
     assert tab.locator(f"#{name} figure svg").first.is_visible()
     for candidate in small_comparisons["classification"].candidates:
         assert tab.get_by_role("heading", name=candidate.name, exact=True).first.is_visible()
-    context.close()
+    tab.close()
 
 
 def test_the_script_is_one_that_a_browser_takes_from_the_page_itself():

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from assay.report import ReportError, catalogue, entries, find_method, roster
-from assay.report._catalogue import COURSES, describe, sentences
+from assay.report.methods import COURSES, describe, sentences
 from estimators import estimator_classes
 
 each_method = pytest.mark.parametrize("method", catalogue(), ids=lambda method: method.name)

@@ -12,7 +12,7 @@ import assay
 from assay import persistence
 from assay.linear import Ridge
 from assay.report import ReportError, certify_table, choose_data, compare, fit_table, read_table, write
-from assay.report._results import fingerprint, fingerprint_of
+from assay.report.results import fingerprint, fingerprint_of
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_the_format_of_the_table_does_not_matter(folder, table):
 def test_the_model_of_a_comparison_is_certified(tmp_path, name, method, monkeypatch):
     task, data = choose_data(read_table(name))
     comparison = compare(data, task, repeats=1, folds=2, methods=(method,))
-    monkeypatch.setattr("assay.report._write.render", lambda comparison, model_path: "<p></p>")
+    monkeypatch.setattr("assay.report.writing.render", lambda comparison, model_path: "<p></p>")
     model = write(comparison, tmp_path).model
     found = certify_table(model, name)
     assert found.holds

@@ -1,4 +1,4 @@
-"""Comparing clusterers: the right groups, honest words where there are none, one line a method."""
+"""Comparing clusterers: the right groups, honest words where there are none, one line per method."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import assay
 from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.report import Data, ReportError, compare, describe_columns, render
-from assay.report.page._cluster_pictures import of_clusters
-from assay.report.page._cluster_section import groups_of
-from assay.report.tables._cluster_encoder import ClusterEncoder
-from assay.report.trials import _clustering as clusterings
-from assay.report.trials._roster import entries
+from assay.report.page.cluster_pictures import of_clusters
+from assay.report.page.clusters import groups_of
+from assay.report.tables.encoder import ClusterEncoder
+from assay.report.trials import clustering as clusterings
+from assay.report.trials import engine
+from assay.report.trials.roster import entries
 
 NAMES = {
     "AgglomerativeClustering",
@@ -104,7 +105,7 @@ def test_scores_are_those_of_scikit_learn_on_the_encoded_rows(clustering):
 def test_a_scan_measures_every_number_of_groups(clustering):
     kmeans = by_name(clustering)["KMeans"]
     Z = kmeans.model[:-1].transform(clustering.data.X)
-    for value, found in zip(kmeans.scan.values, kmeans.scan.found, strict=True):
+    for value, found in zip(kmeans.scan.values, kmeans.scan.partitions, strict=True):
         again = KMeans(value, n_init=10, random_state=0).fit(Z)
         assert found.n_groups == value
         assert found.silhouette == pytest.approx(metrics.silhouette_score(Z, again.labels_))
@@ -259,14 +260,14 @@ def test_methods_are_chosen_and_excluded_by_name(rng):
 
 def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(clusterings, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     data = table(np.vstack([rng.normal(size=(15, 2)), rng.normal(size=(15, 2)) + 8]))
     events = []
     comparison = compare(
-        data, "clustering", budget=14.5, methods=("KMedoids", "KMeans"), progress=events.append
+        data, "clustering", budget=8.5, methods=("KMedoids", "KMeans"), progress=events.append
     )
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}  # the simplest is tried first
-    assert comparison.skipped == ("KMedoids was left out: the 14.5 s of --budget were spent.",)
+    assert comparison.skipped == ("KMedoids was left out: the 8.5 s of --budget were spent.",)
     assert comparison.gap is comparison.eigengap is None
     assert events[-1][:2] == ("KMedoids", "left out")
     assert "falls best into 2 groups" in comparison.headline
@@ -283,6 +284,7 @@ def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
     comparison = compare(data, "clustering", methods=("KMeans", "AgglomerativeClustering", "HDBSCAN"))
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}
     assert comparison.skipped == ("Interrupted before the end: AgglomerativeClustering, HDBSCAN left out.",)
+    assert comparison.gap is comparison.eigengap is None
     with pytest.raises(KeyboardInterrupt):
         compare(data, "clustering", methods=("AgglomerativeClustering",))
     monkeypatch.setattr(clusterings, "select_number", stop)
@@ -374,7 +376,7 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
     page = render(clustering)
     for caption in (
         "The rows in the plane that shows most of their spread",
-        "One bar a row",
+        "One bar per row",
         "Silhouette, by which the number of groups is chosen",
         "Which groups were joined",  # AgglomerativeClustering
         "How the rows were split",  # BisectingKMeans

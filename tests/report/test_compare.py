@@ -13,10 +13,10 @@ from sklearn.model_selection import RepeatedKFold, cross_val_score
 
 from assay.linear import Ridge
 from assay.report import Data, ReportError, certificates_of, compare, plus_minus
-from assay.report.tables._encoder import TableEncoder
-from assay.report.trials import _supervised as supervised
-from assay.report.trials._roster import entries, roster
-from assay.report.trials._trial import Recipe
+from assay.report.tables.encoder import TableEncoder
+from assay.report.trials import engine
+from assay.report.trials.roster import entries, roster
+from assay.report.trials.trial import Recipe
 
 
 def table(X, y=None, **options) -> Data:
@@ -192,8 +192,8 @@ def test_progress_counts_up_to_the_end(rng):
 @pytest.mark.parametrize(
     ("n_rows", "folds", "sentence"),
     [
-        (9, 5, "5 folds need at least 10 rows, two a fold; made has 9: use --folds 4"),
-        (3, 2, "2 folds need at least 4 rows, two a fold; made has 3: more rows are needed"),
+        (9, 5, "5 folds need at least 10 rows, two per fold; made has 9: use --folds 4"),
+        (3, 2, "2 folds need at least 4 rows, two per fold; made has 3: more rows are needed"),
         (20, 1, "The number of folds must be at least 2. Got 1 instead"),
     ],
 )
@@ -281,7 +281,7 @@ def test_the_simplest_model_within_the_noise_is_recommended_and_saved(rng):
 
 def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(supervised, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + rng.normal(size=40)
     options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, compare
-from assay.report.trials._coverage import (
+from assay.report.trials.coverage import (
     COVERAGE,
     OWN,
     RESIDUALS,
@@ -17,7 +17,7 @@ from assay.report.trials._coverage import (
     measure_intervals,
     residual_bounds,
 )
-from assay.report.trials._resampling import splits
+from assay.report.trials.resampling import splits
 
 
 def table(X, y, **options) -> Data:

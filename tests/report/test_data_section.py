@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from assay.report import Comparison, Data, choose_data
-from assay.report.page._data_remarks import count_doubles, double_remarks, target_remarks
-from assay.report.page._data_section import data_section
-from assay.report.page._distributions import histogram, summarise_levels, summarise_numbers
-from assay.report.tables._reading import RawTable
+from assay.report.page.data import data_section
+from assay.report.page.data_remarks import count_doubles, double_remarks, target_remarks
+from assay.report.page.distributions import histogram, summarise_levels, summarise_numbers
+from assay.report.tables.reading import RawTable
 
 
 def section(data: Data, task: str) -> ElementTree.Element:

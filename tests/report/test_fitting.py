@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -11,11 +13,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import assay
-from assay import persistence, sealed_files
+from assay import persistence
 from assay.cluster import KMeans
 from assay.linear import Lasso, LogisticRegression, Ridge
 from assay.report import ReportError, certify_table, fit_table, parse_value, predict_table
-from assay.report._parameter_values import parse_parameters
+from assay.report.parameter_values import parse_parameters
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +219,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_file_of_before(tmp_path, mon
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sealed_files.os, "fsync", full)
+    monkeypatch.setattr(persistence.os, "fsync", full)
     with pytest.raises(ReportError, match=r"The model cannot be written to .*: No space left on device"):
         fit_table("Ridge", "diabetes", output=tmp_path / "m", force=True)
     assert (tmp_path / "m").read_text() == "before"
@@ -245,3 +247,12 @@ def test_tables_of_counts_are_taken_as_they_are_by_methods_that_need_them_so(tmp
     assert len(set(rows[:15])) == len(set(rows[15:])) == 1
     assert rows[0] != rows[-1]
     assert certify_table(tmp_path / "m", tmp_path / "t.csv").holds
+
+
+@pytest.mark.parametrize("method", ["Ridge", "KMeans"])
+def test_a_saved_model_names_the_package_of_its_encoder_and_no_file(tmp_path, shop, method):
+    target = "spend" if method == "Ridge" else None
+    fit_table(method, shop, target=target, output=tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as archive:
+        schema = archive.read("schema.json").decode()
+    assert set(re.findall(r'"__module__":"(assay\.report[^"]*)"', schema)) == {"assay.report.tables"}

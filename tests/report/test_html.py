@@ -13,10 +13,10 @@ import pytest
 
 from assay.certificates import Certificate, Certificates
 from assay.report import Data, choose_data, compare, read_table, render
-from assay.report._results import fingerprint
-from assay.report._write import MODEL
-from assay.report.page._certificates_section import assumption_that_matters
-from assay.report.page._method_section import command
+from assay.report.page.method import command
+from assay.report.page.models import assumption_that_matters
+from assay.report.results import fingerprint
+from assay.report.writing import MODEL
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "wbr"}
 

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
+import pickle
 import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import Future
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from assay.linear import Lasso
 from assay.report import Data, ReportError, compare
-from assay.report.tables._schema import describe_columns
-from assay.report.trials import _supervised as supervised
-from assay.report.trials._encodings import Encodings
-from assay.report.trials._parallel import carry_out
-from assay.report.trials._resampling import splits
+from assay.report.tables.schema import describe_columns
+from assay.report.trials import engine, supervised
+from assay.report.trials.encodings import Encodings
+from assay.report.trials.engine import carry_out
+from assay.report.trials.resampling import splits
 from assay.rows import n_threads
+
+SCRIPT = """
+import numpy as np
+import pandas as pd
+from assay.report import Data, compare
+print("begun")
+frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+data = Data.from_frame(frame, frame["a"].to_numpy() + frame["b"].to_numpy())
+print(compare(data, "regression", folds=2, repeats=1, methods=("Ridge",), jobs=2).best.name)
+"""
 
 
 def mixed_table(rng, n=160) -> Data:
@@ -61,6 +77,7 @@ def test_two_jobs_give_the_results_of_one_bit_for_bit(rng):
         assert own[-1] == 5
 
 
+@pytest.mark.usefixtures("as_if_elsewhere")
 def test_classes_of_words_reach_the_other_processes(rng):
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] > 0, "large", "small").astype(object)
@@ -70,57 +87,104 @@ def test_classes_of_words_reach_the_other_processes(rng):
     assert told(one) == told(two)
 
 
-def test_workers_share_the_cores():
-    found = [future.result() for _, future in carry_out(range(2), lambda _: n_threads, jobs=2)]
-    assert found == [max(1, n_threads() // 2)] * 2
+class Carried(NamedTuple):
+    """What came of tasks of several kinds that two processes carried out, and what became of these."""
+
+    futures: dict
+    most_at_once: int
+    workers: set
 
 
-def test_signals_are_left_to_the_parent():
-    ((_, future),) = carry_out([0], lambda _: partial(signal.getsignal, signal.SIGINT), jobs=2)
-    assert future.result() is signal.SIG_IGN
-
-
-def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back():
-    under_way, ended = set(), []
+@pytest.fixture(scope="module")
+def carried_out():
+    """One task never ends; the work is given up when it alone is left."""
+    works = {"endless": partial(time.sleep, 10**6)}
+    works |= {number: partial(pow, number, 2) for number in (0, 1, 2, 4, 5)}
+    works |= {
+        3: None,
+        "threads": n_threads,
+        "signal": partial(signal.getsignal, signal.SIGINT),
+        "error": partial(int, "x"),
+    }
+    under_way, most, futures = set(), 0, {}
+    others = set(multiprocessing.active_children())
 
     def prepare(task):
-        if task == 3:
-            return None
-        under_way.add(task)
-        assert len(under_way) <= 2
-        return partial(pow, task, 2)
+        if works[task] is not None:
+            under_way.add(task)
+        return works[task]
 
-    for task, future in carry_out(range(6), prepare, jobs=2):
+    tasks = carry_out(works, prepare, jobs=2)
+    for task, future in tasks:
+        most = max(most, len(under_way))
         under_way.remove(task)
-        ended.append(task)
-        assert future.result() == task**2
-    assert sorted(ended) == [0, 1, 2, 4, 5]
+        futures[task] = future
+        if len(futures) == len(works) - 2:
+            break
+    workers = set(multiprocessing.active_children()) - others
+    tasks.close()
+    return Carried(futures, most, workers)
 
 
-def test_an_error_in_another_process_is_that_of_its_task():
-    (task, future), *_ = carry_out(["one"], lambda _: partial(int, "x"), jobs=2)
-    assert task == "one"
+@pytest.fixture
+def as_if_elsewhere(monkeypatch):
+    """Work for other processes is pickled and carried out by this one."""
+    real = engine.carry_out
+
+    def carry_out_here(tasks, prepare, *, jobs):
+        def pickled(task):
+            work = prepare(task)
+            return work if work is None else pickle.loads(pickle.dumps(work))
+
+        return real(tasks, pickled, jobs=1)
+
+    monkeypatch.setattr(engine, "carry_out", carry_out_here)
+
+
+def test_workers_share_the_cores(carried_out):
+    assert carried_out.futures["threads"].result() == max(1, n_threads() // 2)
+
+
+def test_signals_are_left_to_the_parent(carried_out):
+    assert carried_out.futures["signal"].result() is signal.SIG_IGN
+
+
+def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back(carried_out):
+    futures = carried_out.futures
+    assert carried_out.most_at_once == 2
+    assert set(futures) == {0, 1, 2, 4, 5, "threads", "signal", "error"}
+    assert all(futures[number].result() == number**2 for number in (0, 1, 2, 4, 5))
+
+
+def test_an_error_in_another_process_is_that_of_its_task(carried_out):
+    future = carried_out.futures["error"]
     assert isinstance(future, Future)
     with pytest.raises(ValueError, match="invalid literal"):
         future.result()
 
 
-def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng):
+@pytest.mark.usefixtures("as_if_elsewhere")
+def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng, monkeypatch):
+    def fail(self, *rest, **options):
+        raise np.linalg.LinAlgError("It cannot be.")
+
+    monkeypatch.setattr(Lasso, "select", fail)
     data = mixed_table(rng, 30)
     data.y[:] = -np.abs(data.y) - 0.5
-    comparison = compare(
-        data, "regression", folds=2, repeats=1, jobs=2, methods=("Ridge", "GeneralizedLinear")
-    )
+    methods = ("Ridge", "GeneralizedLinear", "Lasso")
+    comparison = compare(data, "regression", folds=2, repeats=1, jobs=2, methods=methods)
     assert comparison.best.name == "Ridge"
     assert comparison.skipped == (
         "GeneralizedLinear was left out: it is for a target of counts (whole numbers from zero or a few up) "
         "or numbers above zero.",
+        "Lasso was left out: its fit failed (It cannot be).",
     )
 
 
+@pytest.mark.usefixtures("as_if_elsewhere")
 def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr(supervised, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}
     comparison = compare(mixed_table(rng, 40), "regression", budget=4.5, jobs=2, **options)
     assert {candidate.name for candidate in comparison.candidates} == {"Baseline", "HuberRegressor"}
@@ -166,7 +230,7 @@ def test_encodings_are_learnt_from_the_training_rows_and_made_once(rng):
 
 
 def test_encodings_beyond_the_memory_are_made_again(rng, monkeypatch):
-    monkeypatch.setattr("assay.report.trials._encodings.MEMORY", 100)
+    monkeypatch.setattr("assay.report.trials.encodings.MEMORY", 100)
     frame = pd.DataFrame({"size": rng.normal(size=30)})
     parts = splits(30, folds=3, repeats=1, seed=0)
     with Encodings(frame, np.arange(30.0), describe_columns(frame), parts) as it:
@@ -175,11 +239,11 @@ def test_encodings_beyond_the_memory_are_made_again(rng, monkeypatch):
 
 
 def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
-    finished = []
-    workers = [future.result() for _, future in carry_out(range(2), lambda _: os.getpid, jobs=2)]
+    finished, workers, others = [], set(), set(multiprocessing.active_children())
 
     def listen(event):
         finished.extend([event.method] if event.state == "done" else [])
+        workers.update(set(multiprocessing.active_children()) - others)
         if "LinearRegression" in finished and event.method == "Ridge" and event.state == "running":
             raise KeyboardInterrupt
 
@@ -187,6 +251,28 @@ def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
     comparison = compare(mixed_table(rng), "regression", jobs=2, progress=listen, **options)
     assert [candidate.name for candidate in comparison.candidates] == ["LinearRegression", "Baseline"]
     assert comparison.skipped == ("Interrupted before the end: Ridge left out.",)
-    for worker in workers:
-        with pytest.raises(ProcessLookupError):
-            os.kill(worker, 0)
+    assert len(workers) == 2
+    assert not any(worker.is_alive() for worker in workers)
+
+
+def test_work_that_is_given_up_is_stopped_and_not_waited_for(carried_out):
+    assert len(carried_out.workers) == 2
+    assert not any(worker.is_alive() for worker in carried_out.workers)
+
+
+def test_a_process_that_is_killed_is_one_sentence(rng):
+    def listen(event):
+        if event.done:
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()
+
+    others = set(multiprocessing.active_children())
+    with pytest.raises(ReportError, match=r"ended from outside, most likely .*: use --jobs 1"):
+        compare(mixed_table(rng), "regression", folds=2, jobs=2, methods=("Ridge",), progress=listen)
+
+
+def test_a_script_that_compares_is_not_run_again_by_the_processes_that_fit(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    result = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("begun\nRidge\n", "")

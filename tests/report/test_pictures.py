@@ -10,9 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from assay.display.style import INK, PALETTE
-from assay.report.page._alternative import describe
-from assay.report.page._pictures import draw
-from assay.report.page._svg import embed
+from assay.report.page.alternative import describe
+from assay.report.page.pictures import draw, embed
 
 
 @pytest.fixture

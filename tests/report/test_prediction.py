@@ -22,10 +22,10 @@ from assay.report import (
     predictions,
     read_table,
 )
-from assay.report._results import about_model
-from assay.report.tables import _blocks
-from assay.report.tables._byte_streams import opened
-from assay.report.tables._csv import csv_blocks
+from assay.report.results import about_model
+from assay.report.tables import blocks
+from assay.report.tables.byte_streams import opened
+from assay.report.tables.csv_files import csv_blocks
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def model(shop):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "csv.gz"])
 def test_every_format_gives_the_predictions_of_the_frame(tmp_path, shop, model, ending, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 64)
     frame, _ = shop
     path = tmp_path / f"new.{ending}"
     if ending.startswith("csv"):
@@ -88,7 +88,7 @@ def test_standard_input_is_read_and_standard_output_written(shop, model, monkeyp
 
 
 def test_unseen_categories_are_told_once_a_column(tmp_path, shop, model, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 10)
     frame, _ = shop
     frame.assign(town="Brest").to_csv(tmp_path / "new.csv", index=False)
     assert predict_table(model, tmp_path / "new.csv", tmp_path / "out.csv").unseen == {"town": ["Brest"]}
@@ -110,7 +110,7 @@ def test_a_table_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path, s
 
 
 def test_a_wrong_row_far_inside_leaves_the_file_of_before(tmp_path, shop, model, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 50)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 50)
     frame = shop[0].astype({"age": object})
     frame.loc[170, "age"] = "old"
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -147,12 +147,12 @@ def test_what_cannot_be_done_is_said(tmp_path, shop, model):
 
 
 def blocks_of(path, model):
-    return list(_blocks.table_blocks(path, model[0].columns))
+    return list(blocks.table_blocks(path, model[0].columns))
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.xz", "parquet", "feather", "folder"])
 def test_no_block_is_longer_than_asked_and_none_lacks(tmp_path, shop, model, ending, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 60)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 60)
     frame = shop[0].assign(more=1.0)
     path = tmp_path / f"new.{ending}"
     if ending == "folder":
@@ -173,11 +173,11 @@ def test_no_block_is_longer_than_asked_and_none_lacks(tmp_path, shop, model, end
 
 def test_wide_tables_have_short_blocks(tmp_path, shop, model):
     shop[0].to_parquet(tmp_path / "t.parquet")
-    wide = _blocks.table_blocks(tmp_path / "t.parquet", model[0].columns, n_features=2**16)
+    wide = blocks.table_blocks(tmp_path / "t.parquet", model[0].columns, n_features=2**16)
     assert [len(block) for block in wide] == [200]
     frame = pd.concat([shop[0]] * 3, ignore_index=True)
     frame.to_parquet(tmp_path / "t.parquet")
-    wide = _blocks.table_blocks(tmp_path / "t.parquet", model[0].columns, n_features=2**16)
+    wide = blocks.table_blocks(tmp_path / "t.parquet", model[0].columns, n_features=2**16)
     assert [len(block) for block in wide] == [256, 256, 88]
 
 
@@ -206,13 +206,13 @@ def test_blocks_of_a_column_are_of_one_kind_whatever_they_hold(tmp_path, coded, 
     frame.to_csv(tmp_path / "t.csv", index=False)
     expected = model.predict(frame)
     for n_rows in (13, 1000):
-        monkeypatch.setattr(_blocks, "BLOCK_ROWS", n_rows)
+        monkeypatch.setattr(blocks, "BLOCK_ROWS", n_rows)
         assert predict_table(model, tmp_path / "t.csv", tmp_path / "out.csv").unseen == {}
         assert_allclose(pd.read_csv(tmp_path / "out.csv")["prediction"], expected)
 
 
 def test_a_block_of_true_and_false_is_no_block_of_numbers(tmp_path, shop, model, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 50)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 50)
     frame = shop[0].astype({"age": object})
     frame.loc[100:149, "age"] = True
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -221,7 +221,7 @@ def test_a_block_of_true_and_false_is_no_block_of_numbers(tmp_path, shop, model,
 
 
 def test_numbers_are_read_in_blocks_as_in_the_whole(tmp_path, shop, model, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 50)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 50)
     frame = shop[0].astype({"age": object})
     frame.loc[60, "age"], frame.loc[170, "age"], frame.loc[199, "age"] = "?", "1,040.5", "inf"
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -310,10 +310,10 @@ def test_a_pipe_gives_the_predictions_of_the_file(tmp_path, shop, model, ending,
 
 
 def test_text_from_a_pipe_is_not_read_ahead(shop, model, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 1000)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 1000)
     text = pd.concat([shop[0]] * 400).to_csv(index=False).encode()
     pipe = piped(text, monkeypatch)
-    first = next(_blocks.table_blocks("-", model[0].columns))
+    first = next(blocks.table_blocks("-", model[0].columns))
     assert len(first) == 1000
     assert pipe.place < 0.6 * len(text)
 
@@ -343,7 +343,7 @@ def test_words_stay_words_however_their_column_is_named(tmp_path, text, name):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_columns_that_name_the_rows_are_kept(tmp_path, shop, model, ending, monkeypatch):
-    monkeypatch.setattr(_blocks, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 64)
     names = [f"{row:03d}" for row in range(200)]
     frame = shop[0].assign(customer=names)
     path = tmp_path / f"new.{ending}"

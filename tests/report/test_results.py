@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.report import Data, choose_data, compare, read_table
-from assay.report._results import FORMAT, residual_quantiles, results, to_json
+from assay.report.results import FORMAT, residual_quantiles, results, to_json
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 BY_NAME = ("candidates[].measures", "candidates[].parameters", "versions")

@@ -10,8 +10,8 @@ import pytest
 
 from assay.linear import Ridge, SplineRegression
 from assay.report import Data, compare
-from assay.report.trials._comparison import Comparison
-from assay.report.trials._roster import entries, roster
+from assay.report.trials.comparison import Comparison
+from assay.report.trials.roster import entries, roster
 from assay.suitability import Suitability
 
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 import assay
 from assay.report import ReportError, describe_columns
-from assay.report.tables._encoder import TableEncoder
-from assay.report.tables._schema import left_out
+from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.schema import left_out
 
 N = 60
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.report import RawTable, ReportError, choose_data, choose_task, read_table
-from assay.report.tables import _byte_streams
-from assay.report.tables._encoder import TableEncoder, days_of
+from assay.report.tables import byte_streams
+from assay.report.tables.encoder import TableEncoder, days_of
 
 
 @pytest.fixture
@@ -356,15 +356,15 @@ def test_a_quote_that_is_never_closed_is_told(tmp_path):
 
 
 def test_a_line_without_end_far_inside_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(_byte_streams, "MAX_LINE_BYTES", 2**21)
+    monkeypatch.setattr(byte_streams, "MAX_LINE_BYTES", 2**21)
     sizes = []
-    read = _byte_streams.Joined.readinto
+    read = byte_streams.Joined.readinto
 
     def watched(self, buffer):
         sizes.append(read(self, buffer))
         return sizes[-1]
 
-    monkeypatch.setattr(_byte_streams.Joined, "readinto", watched)
+    monkeypatch.setattr(byte_streams.Joined, "readinto", watched)
     (tmp_path / "line.csv").write_bytes(b"a,b\n1,2\n" + b"x" * 2**24)
     with pytest.raises(ReportError, match=r"line\.csv has a line of more than 2097152 bytes; it is no table"):
         read_table(tmp_path / "line.csv")

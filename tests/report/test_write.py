@@ -13,13 +13,13 @@ import pytest
 
 import assay
 from assay import persistence
-from assay.report import ReportError, _write, certificates_of, check_folder, write
-from assay.report._results import fingerprint
+from assay.report import ReportError, certificates_of, check_folder, write, writing
+from assay.report.results import fingerprint
 
 
 @pytest.fixture
 def _short_page(monkeypatch):
-    monkeypatch.setattr(_write, "render", lambda comparison, model_path: f"<p>{model_path}</p>")
+    monkeypatch.setattr(writing, "render", lambda comparison, model_path: f"<p>{model_path}</p>")
 
 
 def test_report_and_model_are_written(tmp_path, clustering):
@@ -54,7 +54,7 @@ def test_a_failed_save_leaves_nothing(tmp_path, clustering, monkeypatch):
 @pytest.mark.usefixtures("_short_page")
 def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatch):
     (tmp_path / "report.html").write_text("old report")
-    (tmp_path / _write.MODEL).write_text("old model")
+    (tmp_path / writing.MODEL).write_text("old model")
 
     def fail(model, path, **options):
         raise RuntimeError("broken")
@@ -65,7 +65,7 @@ def test_a_failed_run_keeps_the_previous_report(tmp_path, clustering, monkeypatc
     with pytest.raises(RuntimeError, match="broken"):
         write(clustering, tmp_path, force=True)
     assert (tmp_path / "report.html").read_text() == "old report"
-    assert (tmp_path / _write.MODEL).read_text() == "old model"
+    assert (tmp_path / writing.MODEL).read_text() == "old model"
     assert len(os.listdir(tmp_path)) == 2
 
 
@@ -117,7 +117,7 @@ def full(*_, **__):
 @pytest.mark.usefixtures("_short_page")
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_files_take_their_places_together_or_not_at_all(tmp_path, clustering, monkeypatch, number):
-    names = (_write.REPORT, _write.RESULTS)
+    names = (writing.REPORT, writing.RESULTS)
     for name in names:
         (tmp_path / name).write_text(f"old {name}")
     replace, calls = os.replace, []

@@ -29,6 +29,6 @@ def main() -> None:
 
 def application() -> Any:
     """Build the Typer application."""
-    from assay.cli._application import build
+    from assay.cli.commands import build
 
     return build()

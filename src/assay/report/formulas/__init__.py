@@ -1,1 +1,0 @@
-"""Formulas as they are written in documentation, set for a page."""

@@ -1,0 +1,193 @@
+"""The appendix of the page: what each method on the leaderboard computes, assumes and guarantees."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from itertools import pairwise
+
+from assay.certificates import Certificate
+from assay.report.methods import Method, catalogue
+from assay.report.page.pieces import anchor
+from assay.report.trials.comparison import Candidate, Comparison, final_step
+from assay.report.trials.wording import joined
+from assay.suitability import Suitability
+
+INTRODUCTION = (
+    "What each method on the leaderboard computes, and how; what it takes for granted; what its fit proves; "
+    "and where to read more. Complexity is how much there is to understand: of models that are equally good "
+    "within the noise, the one of least complexity is recommended."
+)
+TARGETS = {"counts": "the target counts something", "positive": "the target is above zero"}
+# Names of parameters, between ticks or not.
+CODE = re.compile(r"`([^`]+)`|\b([a-z][a-z0-9]*(?:_[a-z0-9]{3,})+)")
+# Where a column of a formula begins: after several blanks, or at the beginning of a line.
+COLUMN = re.compile(r"^\s*\S|\s\s\S")
+WORD = re.compile(r"(?<!\S)\S")
+SUBSCRIPT = re.compile(
+    r"(?P<base>(?<![A-Za-z0-9_<])[^\W\d_]|[‖′]|\b(?:min|max|argmin|mean))_"
+    r"(?P<script>\{[^{}]*\}|\*|[·A-Za-zα-ω0-9]{1,2}′?·?(?![a-z0-9;])|row\b|col\b)"
+)
+SUPERSCRIPT = re.compile(
+    r"(?P<base>[\w)>‖|])\^(?P<script>\{[^{}]*\}|\((?:[^()]|\([^()]*\))*\)|⊥|[−]?[\w½](?!\w))"
+)
+
+
+def appendix(comparison: Comparison) -> str:
+    """The appendix as HTML, a section with the id "appendix"; empty where only baselines were tried.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `compare` found.
+
+    Returns
+    -------
+    html : str
+        One part for each method, closed until the reader opens it.
+    """
+    known = {method.name: method for method in catalogue()}
+    parts = []
+    for rank, candidate in enumerate(comparison.candidates):
+        if candidate.is_baseline:
+            continue
+        # Each method once: the best of its candidates speaks for it.
+        method = known.pop(type(final_step(candidate.model)).__name__, None)
+        if method is not None:
+            parts.append(_entry(method, candidate, rank))
+    if not parts:
+        return ""
+    head = f'<h2>The methods</h2><p class="note">{INTRODUCTION}</p>'
+    return f'<section id="appendix">{head}{"".join(parts)}</section>'
+
+
+def prose(text: str) -> str:
+    """Words of the documentation as HTML: paragraphs, names of parameters set as code.
+
+    Examples
+    --------
+    >>> from assay.report.page.appendix import prose
+    >>> prose("The best of `n_init` for x < 0.")
+    '<p>The best of <code>n_init</code> for x &lt; 0.</p>'
+    >>> prose("the sum of x_i^2")
+    '<p>the sum of x<sub>i</sub><sup>2</sup></p>'
+    """
+    return "".join(f"<p>{_marked(paragraph)}</p>" for paragraph in text.split("\n\n") if paragraph)
+
+
+def _entry(method: Method, candidate: Candidate, rank: int) -> str:
+    facts = [
+        ("Assumes", _sentence(method.assumptions)),
+        ("Certifies", _certified(method, candidate)),
+        ("Size", escape(_limits(getattr(method.kind, "_suits", None)))),
+        ("Besides", _marked(method.notes)),
+        ("Read more", escape(method.references)),
+    ]
+    listed = "".join(f"<dt>{name}</dt><dd>{words}</dd>" for name, words in facts if words)
+    return (
+        f'<details class="about" id="about-{escape(method.name)}"><summary><h3>{escape(method.name)}</h3> '
+        f"<span>{escape(method.summary)}</span></summary>"
+        f'{_objective(method)}<dl class="facts">{listed}</dl>'
+        f'<p class="note"><a href="#{anchor(rank)}">What {escape(candidate.name)} found in this table</a></p>'
+        "</details>"
+    )
+
+
+def _objective(method: Method) -> str:
+    """The sentence that leads to the formula, the formula, and the one that goes on after it."""
+    if not method.formula:
+        return prose(method.objective) + prose(method.algorithm)
+    lead = method.objective.partition("\n\n")[0]
+    label = escape(f"Objective of {method.name}")
+    return (
+        f'{prose(lead)}<div class="formula" role="group" tabindex="0" aria-label="{label}">'
+        f"{typeset(method.formula)}</div>{prose(method.algorithm)}"
+    )
+
+
+def typeset(formula: str) -> str:
+    """A formula of the documentation as HTML: its own signs, scripts lowered and raised, columns kept.
+
+    What begins below another part of the formula, or after several blanks, begins a column of a grid.
+
+    Examples
+    --------
+    >>> from assay.report.page.appendix import typeset
+    >>> typeset("x_i²")
+    '<div role="math" aria-label="x_i²"><span style="grid-area: 1 / 1 / 2 / 2">x<sub>i</sub>²</span></div>'
+    """
+    lines = formula.replace("'", "′").splitlines()
+    starts = sorted({part.end() - 1 for line in lines for part in COLUMN.finditer(line)})
+    cells = []
+    for row, line in enumerate(lines, start=1):
+        # A column of another line cuts this one too where a word of it begins there.
+        own = [place for place in starts if WORD.match(line, place)]
+        for start, end in pairwise([*own, len(line)]):
+            last = starts.index(end) if end < len(line) else len(starts)
+            area = f"{row} / {starts.index(start) + 1} / {row + 1} / {last + 1}"
+            cells.append(f'<span style="grid-area: {area}">{_marked(line[start:end])}</span>')
+    return f'<div role="math" aria-label="{escape(" ".join(formula.split()))}">{"".join(cells)}</div>'
+
+
+def _certified(method: Method, candidate: Candidate) -> str:
+    """What the documentation promises, and what each certificate of this fit claims."""
+    explained: dict[tuple[str, str], Certificate] = {}
+    for item in candidate.certificates:
+        explained.setdefault((item.quantity, item.claim), item)
+    items = "".join(_certificate(item) for item in explained.values())
+    return _sentence(method.certificates) + (f"<ul>{items}</ul>" if items else "")
+
+
+def _certificate(item: Certificate) -> str:
+    assumed = f" Assumes: {escape('; '.join(item.assumptions))}." if item.assumptions else ""
+    source = f' <span class="source">{escape(item.source)}</span>' if item.source else ""
+    claim = escape(item.claim if item.claim.endswith(".") else f"{item.claim}.")
+    return f"<li><b>{escape(item.quantity)}</b>: {claim}{assumed}{source}</li>"
+
+
+def _limits(suits: Suitability | None) -> str:
+    """For which tables the method is tried, and its place among models that are equally good."""
+    if suits is None:
+        return "It is tried where it is asked for by name."
+    limits = [
+        f"{limit:,} {what}".replace(",", "\u202f")
+        for limit, what in ((suits.max_rows, "rows"), (suits.max_features, "columns of numbers"))
+        if limit is not None
+    ]
+    size = f"tables of up to {joined(limits)}" if limits else "tables of any size"
+    targets: list[str] = []
+    other: Suitability | None = suits
+    while other is not None and other.target is not None:
+        targets.append(TARGETS[other.target])
+        other = other.otherwise
+    where = f", where {' or '.join(targets)}" if targets and other is None else ""
+    return f"It is tried on {size}{where}. Complexity {suits.complexity}."
+
+
+def _sentence(words: str) -> str:
+    """Words that follow a label in the documentation, as a sentence of their own."""
+    return _marked(words[:1].upper() + words[1:])
+
+
+def _marked(text: str) -> str:
+    """One paragraph: names set as code, scripts of formulas in the text lowered and raised."""
+    text, done, place = escape(" ".join(text.split()), quote=False), "", 0
+    for mark in CODE.finditer(text):
+        done += f"{_scripts(text[place : mark.start()])}<code>{mark[1] or mark[2]}</code>"
+        place = mark.end()
+    return done + _scripts(text[place:])
+
+
+def _scripts(text: str) -> str:
+    lowered = text
+    while (again := SUBSCRIPT.sub(_lowered, lowered)) != lowered:  # a script may have one of its own
+        lowered = again
+    return SUPERSCRIPT.sub(lambda mark: f"{mark['base']}<sup>{_bare(mark['script'])}</sup>", lowered)
+
+
+def _lowered(mark: re.Match[str]) -> str:
+    return f"{mark['base']}<sub>{_bare(mark['script'])}</sub>"
+
+
+def _bare(script: str) -> str:
+    return script[1:-1] if script[0] in "{(" else script

@@ -1,0 +1,159 @@
+"""The pieces that every section of the page is made of: tables, figures, badges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+from assay.report.page.pictures import Picture
+from assay.report.trials.comparison import Candidate, Comparison
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The head of a column.
+
+    Attributes
+    ----------
+    name : str
+    numeric : bool, default=False
+        Whether the cells are numbers, set to the right and sorted as numbers.
+    great_first : bool, default=False
+        Whether the first click sorts from the greatest down.
+    sorted : str, default=""
+        How the rows are sorted by this column as the page opens: "ascending", "descending" or not.
+    """
+
+    name: str
+    numeric: bool = False
+    great_first: bool = False
+    sorted: str = ""
+
+
+class Cell(NamedTuple):
+    """The HTML of a cell and the number by which it is sorted."""
+
+    html: str
+    value: float
+
+
+class Row(NamedTuple):
+    """Cells that are HTML already, the first names the row; a marked row stands out."""
+
+    cells: Sequence[str | Cell]
+    marked: bool = False
+
+
+def table(
+    caption: str,
+    headings: Sequence[Heading],
+    rows: Iterable[Row],
+    *,
+    sortable: bool = False,
+    stacked: bool = False,
+) -> str:
+    """A table that scrolls sideways where it must.
+
+    Parameters
+    ----------
+    caption : str
+        What the table tells; read aloud, not shown.
+    headings : sequence of Heading
+    rows : iterable of Row
+    sortable : bool, default=False
+        Whether the reader may sort it.
+    stacked : bool, default=False
+        Whether each row becomes a small list on a narrow screen.
+
+    Examples
+    --------
+    >>> text = table("Ages.", [Heading("Name"), Heading("Age", numeric=True)], [Row(["Ada", "36"])])
+    >>> '<th scope="row">Ada</th><td class="number">36</td>' in text
+    True
+    """
+    head = "".join(_heading(heading, sortable) for heading in headings)
+    body = "".join(_row(row, headings, stacked) for row in rows)
+    names = " ".join(name for name, there in (("sortable", sortable), ("stacked", stacked)) if there)
+    kind = f' class="{names}"' if names else ""
+    # A stacked table is no table to the browser any more: it must be told that it still is one.
+    role = ' role="table"' if stacked else ""
+    return (
+        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(caption)}"><table{kind}{role}>'
+        f'<caption class="aloud">{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _heading(heading: Heading, sortable: bool) -> str:
+    marks = ' class="number"' if heading.numeric else ""
+    if sortable:
+        marks += ' data-first="descending"' if heading.great_first else ""
+        marks += f' aria-sort="{heading.sorted}"' if heading.sorted else ""
+    name = escape(heading.name) or '<span class="aloud">Name</span>'
+    return f'<th scope="col"{marks}>{name}</th>'
+
+
+def _row(row: Row, headings: Sequence[Heading], stacked: bool) -> str:
+    cells = []
+    for index, (cell, heading) in enumerate(zip(row.cells, headings, strict=True)):
+        marks = ' class="number"' if heading.numeric else ""
+        if isinstance(cell, Cell):
+            marks += f' data-value="{cell.value:.12g}"'
+        if stacked:
+            role = "cell" if index else "rowheader"
+            marks += f' data-label="{escape(heading.name)}" role="{role}"'
+        html = cell.html if isinstance(cell, Cell) else cell
+        cells.append(f"<td{marks}>{html}</td>" if index else f'<th scope="row"{marks}>{html}</th>')
+    mark = ' class="best"' if row.marked else ""
+    role = ' role="row"' if stacked else ""
+    return f"<tr{mark}{role}>{''.join(cells)}</tr>"
+
+
+def figure(picture: Picture, *, wide: bool = False) -> str:
+    """A picture and the sentence below it."""
+    mark = ' class="wide"' if wide else ""
+    return f"<figure{mark}>{picture.svg}<figcaption>{escape(picture.caption)}</figcaption></figure>"
+
+
+def badge(candidate: Candidate) -> str:
+    """The certificates of a candidate in a few words."""
+    if not candidate.certificates:
+        return "—"
+    verdict = "holds" if candidate.certificates.holds else "fails"
+    return f'<span class="{verdict}">{candidate.verdict}</span>'
+
+
+def tag(comparison: Comparison, candidate: Candidate) -> str:
+    """The mark of the recommended candidate; nothing for the others."""
+    return ' <span class="tag">recommended</span>' if candidate is comparison.recommended else ""
+
+
+def notes(sentences: Iterable[str]) -> str:
+    """Sentences, each a small paragraph."""
+    return "".join(f'<p class="note">{escape(sentence)}</p>' for sentence in sentences)
+
+
+def parameters(candidate: Candidate) -> list[str]:
+    """The chosen parameters as one writes them: "alpha = 0.91"."""
+    return [
+        f"{name} = {value:.3g}" if isinstance(value, int | float) else f"{name} = {value}"
+        for name, value in candidate.parameters.items()
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A time to three digits.
+
+    Examples
+    --------
+    >>> duration(0.0123), duration(2.5)
+    ('12.3 ms', '2.5 s')
+    """
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def anchor(rank: int) -> str:
+    """The name of a model's section, by its place on the leaderboard."""
+    return f"model-{rank + 1}"

@@ -1,0 +1,235 @@
+"""Predictions of a saved model for the rows of a table, a block at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from assay.report.errors import ReportError
+from assay.report.tables.blocks import table_blocks
+from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.reading import PARQUET_ENDINGS
+
+FROM_RESIDUALS = (
+    "{name} has no prediction intervals of its own: these come from the residuals of the folds and are all "
+    "of one width."
+)
+
+
+class Predicted(NamedTuple):
+    """What was written: how many rows, categories that the model has never seen, by column, and notes."""
+
+    n_rows: int
+    unseen: dict[str, list[str]]
+    notes: tuple[str, ...] = ()
+
+
+def predict_table(
+    model: Any,
+    source: str | Path,
+    output: str | Path | None = None,
+    *,
+    interval: float | None = None,
+    keep: Sequence[str] = (),
+) -> Predicted:
+    """Predict every row of a table and write the predictions as CSV, or Parquet by the ending of the file.
+
+    Tables are read and written a block at a time, whatever their format. The file appears whole or not at
+    all.
+
+    Parameters
+    ----------
+    model : path or Pipeline
+        A file that `assay compare` or `assay fit` saved, or the model in it.
+    source : path
+        As in `read_table`.
+    output : path, optional
+        Where to write; standard output by default.
+    interval : float, optional
+        Coverage of prediction intervals, for a model that has them. The file of a comparison has them for
+        every regression: where the model has none of its own, those that the residuals of the folds give.
+    keep : sequence of str
+        Columns of the table to write before the predictions, such as the one that names the rows.
+
+    Returns
+    -------
+    predicted : Predicted
+    """
+    model, about = _opened(model)
+    encoder = _encoder(model)
+    half_width = None if interval is None else _half_width(model, interval, about)
+    _check_kept(keep, columns_written(model, interval))
+    n_rows, unseen = 0, dict[str, list[str]]()
+    n_features = len(encoder.feature_names_out_)
+    with _writer(output) as write:
+        for block in table_blocks(source, encoder.columns, keep=keep, n_features=n_features):
+            for name, levels in encoder.unseen_levels(block).items():
+                unseen.setdefault(name, levels)
+            answers = predictions(model, block, interval if half_width is None else None)
+            if half_width is not None:
+                answers.insert(1, "lower", answers["prediction"] - half_width)
+                answers.insert(2, "upper", answers["prediction"] + half_width)
+            for place, name in enumerate(keep):
+                answers.insert(place, name, block[name].to_numpy())
+            write(answers)
+            n_rows += len(block)
+    notes = () if half_width is None else (FROM_RESIDUALS.format(name=type(model[-1]).__name__),)
+    return Predicted(n_rows, unseen, notes)
+
+
+def predictions(model: Pipeline, frame: pd.DataFrame, interval: float | None = None) -> pd.DataFrame:
+    """Prediction of each row, with its interval if asked, or the probabilities of the classes."""
+    features = model[:-1].transform(frame)
+    last = model[-1]
+    columns = {"prediction": np.asarray(_asked(last, last.predict, features))}
+    if interval is not None:
+        try:
+            ends = np.asarray(last.predict_interval(features, coverage=interval))
+        except ValueError as error:  # columns that repeat each other leave no standard errors
+            raise ReportError(f"There are no prediction intervals: {error}") from error
+        columns["lower"], columns["upper"] = ends[:, 0], ends[:, 1]
+    if hasattr(last, "predict_proba"):
+        probabilities = _asked(last, last.predict_proba, features)
+        for place, label in enumerate(last.classes_):
+            columns[f"probability of {label}"] = probabilities[:, place]
+    return pd.DataFrame(columns)
+
+
+def columns_written(model: Pipeline, interval: float | None = None) -> list[str]:
+    """Names of the columns that `predictions` gives."""
+    last = model[-1]
+    names = ["prediction", *(["lower", "upper"] if interval is not None else [])]
+    if hasattr(last, "predict_proba"):
+        names += [f"probability of {label}" for label in last.classes_]
+    return names
+
+
+def _asked(last: Any, method: Callable[[NDArray], Any], features: NDArray) -> Any:
+    """What a model says about rows; a sentence where its rule holds for those of the fit alone."""
+    try:
+        return method(features)
+    except ValueError as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ReportError(f"{type(last).__name__} cannot predict these rows: {reason}.") from error
+
+
+def _encoder(model: Any) -> TableEncoder:
+    if not isinstance(model, Pipeline) or not isinstance(model[0], TableEncoder):
+        raise ReportError(
+            "This model was not saved by assay compare or assay fit: load it with assay.load and call its "
+            "predict."
+        )
+    if not hasattr(model[-1], "predict"):
+        raise ReportError(
+            f"{type(model[-1]).__name__} groups the rows of the table of its fit and predicts no others."
+        )
+    return model[0]
+
+
+def _opened(model: Any) -> tuple[Any, dict[str, Any]]:
+    """The model, and what was kept beside it where it comes from a file."""
+    if not isinstance(model, (str, Path)):
+        return model, {}
+    from assay.persistence import about, load
+
+    return load(model), about(model)
+
+
+def _half_width(model: Pipeline, interval: float, about: Mapping[str, Any]) -> float | None:
+    """Half the width of intervals from the residuals of the folds; None for a model that has its own."""
+    if not 0 < interval < 1:
+        raise ReportError(f"The interval must be a coverage between 0 and 1. Got {interval:g} instead.")
+    name = type(model[-1]).__name__
+    if hasattr(model[-1], "predict_interval"):
+        return None
+    quantiles = about.get("residual_quantiles")
+    if not quantiles:
+        raise ReportError(f"{name} has no prediction intervals; leave out --interval.")
+    enough = [width for coverage, width in quantiles.items() if float(coverage) >= interval - 1e-9]
+    if not enough:
+        most = max(map(float, quantiles))
+        raise ReportError(
+            f"The table of the fit has too few rows for intervals of {interval:g}; ask for {most:g} or less."
+        )
+    return float(min(enough))
+
+
+def _check_kept(keep: Sequence[str], written: Sequence[str]) -> None:
+    twice = [name for name in keep if name in written or list(keep).count(name) > 1]
+    if twice:
+        raise ReportError(
+            f"The column {twice[0]!r} cannot be kept: another of that name is written; leave it out."
+        )
+
+
+@contextlib.contextmanager
+def _writer(output: str | Path | None) -> Iterator[Any]:
+    """A function that writes blocks; the file takes its place at the end."""
+    if output is None:
+        yield _CsvWriter(sys.stdout)
+        return
+    target = Path(output)
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise ReportError(
+            f"The predictions cannot be written to {target}: name a file in a folder that exists."
+        )
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+    try:
+        if target.name.lower().endswith(PARQUET_ENDINGS):
+            with _ParquetWriter(draft) as parquet:
+                yield parquet
+        else:
+            with open(draft, "w", encoding="utf-8", newline="") as file:
+                yield _CsvWriter(file)
+        os.replace(draft, target)
+    except OSError as error:
+        raise ReportError(
+            f"The predictions cannot be written to {target}: {error.strerror or error}."
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class _CsvWriter:
+    """Writes blocks as CSV, the names of the columns once."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._begun = file, False
+
+    def __call__(self, block: pd.DataFrame) -> None:
+        block.to_csv(self._file, index=False, header=not self._begun)
+        self._begun = True
+
+
+class _ParquetWriter:
+    """Writes blocks as row groups of a Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: Any = None
+
+    def __enter__(self) -> _ParquetWriter:
+        return self
+
+    def __call__(self, block: pd.DataFrame) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.Table.from_pandas(block, preserve_index=False)
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def __exit__(self, *error: object) -> None:
+        if self._writer is not None:
+            self._writer.close()

@@ -1,0 +1,201 @@
+"""The numbers of a comparison, for machines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import assay
+from assay.certificates import Certificates
+from assay.report.tables.data import Data, Task
+from assay.report.tables.encoder import days_of, read_numbers, read_words
+from assay.report.tables.schema import Column
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.coverage import Intervals, conformal_width
+
+FORMAT = 1
+"""Version of results.json; docs/results.md tells its fields."""
+
+COVERAGES = np.arange(1, 100) / 100
+
+
+def to_json(comparison: Comparison) -> str:
+    """Scores, differences, parameters and certificates of every candidate, the table and the versions."""
+    return json.dumps(results(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def results(comparison: Comparison) -> dict[str, Any]:
+    """What `to_json` writes."""
+    data = comparison.data
+    return {
+        "format": FORMAT,
+        "task": comparison.task,
+        "target": data.target,
+        "score": comparison.score_name,
+        "folds": comparison.folds,
+        "repeats": comparison.repeats,
+        "seed": comparison.seed,
+        "headline": comparison.headline,
+        "remarks": list(comparison.remarks),
+        "recommended": comparison.recommended.name,
+        "candidates": [_candidate(comparison, candidate) for candidate in comparison.candidates],
+        "left_out": list(comparison.skipped),
+        "table": {
+            "name": data.name,
+            "n_rows": int(data.X.shape[0]),
+            "fingerprint": fingerprint(data),
+            "columns": _columns(data),
+            "notes": list(data.notes),
+        },
+        "versions": versions(),
+        "seconds": comparison.seconds,
+    }
+
+
+def about_model(comparison: Comparison) -> dict[str, Any]:
+    """What is kept beside the recommended model of a comparison."""
+    chosen = comparison.recommended
+    about = about_fit(comparison.data, comparison.task, chosen.name, chosen.certificates)
+    if comparison.task == "regression" and comparison.data.y is not None:
+        about["residual_quantiles"] = residual_quantiles(comparison.data.y - chosen.predictions)
+    return about
+
+
+def residual_quantiles(residuals: NDArray) -> dict[str, float]:
+    """Half-widths of intervals by their coverage, from what models that had not seen the rows were off.
+
+    Coverages for which the rows are too few are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.report.results import residual_quantiles
+    >>> residual_quantiles(np.arange(-9, 10))["0.90"]
+    9.0
+    """
+    widths = {f"{coverage:.2f}": conformal_width(residuals, coverage) for coverage in COVERAGES}
+    return {coverage: width for coverage, width in widths.items() if math.isfinite(width)}
+
+
+def about_fit(data: Data, task: Task, method: str, certificates: Certificates) -> dict[str, Any]:
+    """What is kept beside a saved model: the question, the table of the fit, the proof, the versions."""
+    return {
+        "task": task,
+        "target": data.target,
+        "classes": None if data.classes is None else list(data.classes),
+        "method": method,
+        "table": data.name,
+        "n_rows": int(data.X.shape[0]),
+        "columns": _columns(data),
+        "fingerprint": fingerprint(data),
+        "certificates": [item.to_dict() for item in certificates],
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computed the numbers."""
+    names = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
+    return {
+        "assay": assay.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+    }
+
+
+def fingerprint(data: Data) -> str:
+    """SHA-256 over the names and values of the columns learnt from and of the target."""
+    return fingerprint_of(data.X, data.y, data.columns)
+
+
+def fingerprint_of(X: pd.DataFrame, y: NDArray | None, columns: Sequence[Column]) -> str:
+    """The fingerprint of columns and a target, the same from whatever format they were read.
+
+    Values are hashed for what they mean to a model: numbers as floats, dates as days, words as texts.
+    """
+    digest = hashlib.sha256()
+    for column in columns:
+        if not column.learnable:
+            continue
+        digest.update(repr((column.name, column.kind)).encode())
+        digest.update(_hashed(X[column.name], column).tobytes())
+    if y is not None:
+        numbers = y.dtype.kind in "fiub"
+        values = y.astype(np.float64) if numbers else y.astype(str).astype(object)
+        digest.update(pd.util.hash_array(values).tobytes())
+    return digest.hexdigest()
+
+
+def _hashed(values: pd.Series[Any], column: Column) -> NDArray:
+    """One hash per row."""
+    if column.kind in ("numeric", "boolean"):
+        return pd.util.hash_array(read_numbers(values, column) + 0.0)  # -0.0 is 0.0
+    if column.kind == "date":
+        return pd.util.hash_array(days_of(values, day_first=column.day_first))
+    words = read_words(values)
+    # A missing word is no word: a byte that no text begins with.
+    return pd.util.hash_array(words.where(words.notna(), "\0").to_numpy(dtype=object))
+
+
+def _columns(data: Data) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "missing": column.n_missing,
+            "distinct": column.n_distinct,
+            "left_out": column.reason or None,
+        }
+        for column in data.columns
+    ]
+
+
+def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": candidate.name,
+        "family": candidate.family or None,
+        "complexity": candidate.complexity,
+        "score": _number(candidate.score),
+        "standard_error": _number(candidate.standard_error),
+        "measures": {name: _plain(value) for name, value in candidate.measures.items()},
+        "intervals": None if candidate.intervals is None else _intervals(candidate.intervals),
+        "parameters": {name: _plain(value) for name, value in candidate.parameters.items()},
+        "fit_seconds": candidate.fit_seconds,
+        "certificates": [item.to_dict() for item in candidate.certificates],
+        "notes": list(candidate.notes),
+    }
+    if comparison.task != "clustering":
+        loss = comparison.against_best(candidate)
+        record["scores"] = [_number(score) for score in candidate.scores]
+        record["against_best"] = {
+            "difference": _number(0.0 - loss.mean),
+            "standard_error": _number(loss.standard_error),
+            "p_value": _number(loss.p_value),
+        }
+    return record
+
+
+def _intervals(intervals: Intervals) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in intervals._asdict().items()}
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold: null for a number that is not finite."""
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return _number(value)
+    return int(value) if isinstance(value, np.integer) else str(value)
+
+
+def _number(value: float | np.floating) -> float | None:
+    return float(value) if math.isfinite(value) else None

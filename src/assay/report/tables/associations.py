@@ -1,0 +1,180 @@
+"""How columns go together: correlations, associations with the target, columns that give it away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from assay.report.tables.association_measures import correlation, correlation_ratio, cramers_v
+from assay.report.tables.data import Data, Task
+from assay.report.tables.encoder import days_of, finite, read_words
+from assay.report.tables.schema import Column, truth
+from assay.rows import alone
+
+SAMPLE_ROWS = 100_000
+"""Beyond so many rows, what only describes the table is measured on that many, drawn at random."""
+
+MAX_COLUMNS = 500
+"""Pairs of columns are looked at among so many; all pairs of thousands would cost more than the fits."""
+
+LEAK = 0.99
+"""A column that is associated with the target more than this gives it away."""
+
+REPEATED = 0.95
+"""Two columns with a greater correlation nearly repeat each other."""
+
+
+class Pair(NamedTuple):
+    """Two columns and their correlation."""
+
+    first: str
+    second: str
+    correlation: float
+
+
+class Association(NamedTuple):
+    """How much a column tells about the target.
+
+    `strength` is in [0, 1], or in [−1, 1] for a correlation; `measure` says what it is.
+    """
+
+    name: str
+    strength: float
+    measure: str
+
+
+def sample(data: Data, limit: int = SAMPLE_ROWS) -> tuple[pd.DataFrame, NDArray | None]:
+    """Columns and target of all rows, or of `limit` rows drawn at random, always the same ones."""
+    n_rows = len(data.X)
+    if n_rows <= limit:
+        return data.X, data.y
+    rows = np.sort(np.random.default_rng(0).choice(n_rows, limit, replace=False))
+    return data.X.iloc[rows], None if data.y is None else data.y[rows]
+
+
+def as_numbers(values: pd.Series[Any], column: Column) -> NDArray | None:
+    """A column as floats, NaN where nothing is known; None for categories, which have no order."""
+    if column.kind == "numeric":
+        return finite(values)
+    if column.kind == "boolean":
+        return finite(truth(values))
+    if column.kind == "date":
+        return days_of(values)
+    if column.kind == "ordinal":
+        places = {level: float(place) for place, level in enumerate(column.levels)}
+        return read_words(values).map(places).to_numpy(dtype=np.float64)
+    return None
+
+
+def as_codes(values: pd.Series[Any]) -> NDArray:
+    """The number of its level for each row, −1 where there is none."""
+    kind = values.dtype
+    if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_datetime64_any_dtype(kind):
+        return pd.factorize(values)[0]
+    try:
+        codes, levels = pd.factorize(values)
+    except TypeError:  # lists and other things that cannot be compared
+        codes, levels = pd.factorize(values.astype(str))
+    # Blanks at the ends do not make another level; only the different values are looked at.
+    same = pd.factorize(read_words(pd.Series(np.asarray(levels, dtype=object), dtype=object)))[0]
+    return np.append(same, -1)[codes]
+
+
+def with_target(data: Data, task: Task) -> list[Association]:
+    """How much each column tells about the target by itself, the strongest first.
+
+    Correlation for numbers; correlation ratio between numbers and groups; Cramér's V between groups.
+    """
+    if data.y is None:
+        return []
+    frame, y = sample(data)
+    assert y is not None
+    classes = np.unique(y, return_inverse=True)[1] if task == "classification" else None
+    used = [column for column in data.columns if column.learnable]
+    # Products of one column at a time are too small to share between threads.
+    associations = [alone(_associate, frame[column.name], column, y, classes) for column in used]
+    return sorted(associations, key=lambda item: -abs(item.strength))
+
+
+def repeats(names: list[str], matrix: NDArray, least: float = REPEATED) -> list[Pair]:
+    """Pairs of columns with a correlation of at least `least` in size, the strongest first."""
+    strength = np.abs(np.triu(np.nan_to_num(matrix), 1))
+    first, second = np.nonzero(strength >= least)
+    order = np.argsort(-strength[first, second], kind="stable")
+    places = zip(first[order], second[order], strict=True)
+    return [Pair(names[i], names[j], float(matrix[i, j])) for i, j in places]
+
+
+def leaks(data: Data, task: Task, associations: Sequence[Association] | None = None) -> tuple[str, ...]:
+    """A sentence for each column that nearly gives the target away by itself.
+
+    Such a column is often a copy of the target, or only known after it. The order of the values counts too:
+    the logarithm of a target gives it away as much as the target itself.
+
+    Parameters
+    ----------
+    data : Data
+    task : {"regression", "classification", "clustering"}
+    associations : sequence of Association, optional
+        What `with_target` found, where it is known already.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from assay.report import Data
+    >>> from assay.report.tables.associations import leaks
+    >>> y = np.random.default_rng(0).normal(size=50)
+    >>> frame = pd.DataFrame({"copy": np.exp(y), "other": y[::-1]})
+    >>> leaks(Data.from_frame(frame, y, target="price"), "regression")[0]
+    "'copy' alone gives price away (rank correlation 1.00): unless it is known beforehand, --drop it."
+    """
+    told = []
+    for item in with_target(data, task) if associations is None else associations:
+        if abs(item.strength) > LEAK:
+            told.append((item.name, item.strength, item.measure))
+        elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
+            strength = _rank_correlation(data, item.name)
+            if abs(strength) > LEAK:
+                told.append((item.name, strength, "rank correlation"))
+    return tuple(
+        f"{short(name)!r} alone gives {short(str(data.target))} away ({measure} {signed(strength)}): unless "
+        "it is known beforehand, --drop it."
+        for name, strength, measure in told
+    )
+
+
+def short(name: str, limit: int = 40) -> str:
+    """A name that fits in a sentence."""
+    name = " ".join(name.split())
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+def signed(value: float) -> str:
+    """A correlation to two decimals, with a minus sign as one prints it."""
+    return f"{value:z.2f}".replace("-", "−")
+
+
+def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDArray | None) -> Association:
+    numbers = as_numbers(values, column)
+    if classes is None:
+        if numbers is None:
+            return Association(column.name, correlation_ratio(y, as_codes(values)), "correlation ratio")
+        return Association(column.name, correlation(numbers, y), "correlation")
+    if numbers is None:
+        return Association(column.name, cramers_v(as_codes(values), classes), "Cramér's V")
+    return Association(column.name, correlation_ratio(numbers, classes), "correlation ratio")
+
+
+def _rank_correlation(data: Data, name: str) -> float:
+    frame, y = sample(data)
+    column = next(column for column in data.columns if column.name == name)
+    numbers = as_numbers(frame[name], column)
+    assert y is not None
+    assert numbers is not None
+    known = ~np.isnan(numbers)
+    return correlation(rankdata(numbers[known]), rankdata(y[known]))

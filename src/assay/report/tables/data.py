@@ -1,0 +1,287 @@
+"""A table ready for learning: the target apart, the columns described, what cannot serve left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assay.report.errors import ReportError
+from assay.report.tables.csv_files import listed
+from assay.report.tables.reading import RawTable, require_column
+from assay.report.tables.schema import (
+    Column,
+    dates,
+    describe_column,
+    describe_columns,
+    left_out,
+    truth,
+    without_missing,
+)
+
+Task = Literal["regression", "classification", "clustering"]
+TASKS: tuple[Task, ...] = ("regression", "classification", "clustering")
+
+FEW_VALUES = 10
+"""An integer target with at most this many values is taken for classes."""
+
+MAX_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table ready for learning.
+
+    Attributes
+    ----------
+    name, description, source, row_names
+        As in `RawTable`.
+    X : DataFrame
+        The columns to learn from, as they were read.
+    columns : tuple of Column
+        What every column of the table is but the target, those that are left out included.
+    y : ndarray or None
+        The target: floats for a regression, labels for a classification.
+    target : str or None
+        Name of the target.
+    classes : tuple of str or None
+        Names of the classes, in the order of the sorted labels.
+    notes : tuple of str
+        What was decided about the table.
+    dropped : tuple of str
+        Columns that the user set aside.
+    """
+
+    name: str
+    X: pd.DataFrame
+    columns: tuple[Column, ...]
+    y: NDArray | None = None
+    target: str | None = None
+    classes: tuple[str, ...] | None = None
+    row_names: tuple[str, ...] | None = None
+    description: str = ""
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @classmethod
+    def from_frame(
+        cls, X: pd.DataFrame, y: NDArray | None = None, *, name: str = "table", target: str = "y", **rest: Any
+    ) -> Data:
+        """A frame and, for a prediction, its target; what the columns are is told from their values."""
+        columns = describe_columns(X)
+        used = X[[column.name for column in columns if column.learnable]]
+        classes = None
+        if y is not None and np.asarray(y).dtype.kind != "f":
+            classes = tuple(str(label) for label in np.unique(y))
+        return cls(name, used, columns, y, None if y is None else target, classes, **rest)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns that are learnt from."""
+        return [str(name) for name in self.X.columns]
+
+    @property
+    def labels(self) -> NDArray:
+        """The different labels of a classification, sorted."""
+        assert self.y is not None
+        return np.unique(self.y)
+
+
+def choose_task(table: RawTable, *, target: str | None = None, task: str = "auto") -> tuple[Task, str | None]:
+    """Choose the task and the target.
+
+    Without target the task is clustering; a target of words, truth values or few whole numbers asks for
+    classes, any other of numbers for a regression.
+
+    Parameters
+    ----------
+    table : RawTable
+        The table as read.
+    target : str, optional
+        Column to predict; the one the table declares by default.
+    task : {"auto", "regression", "classification", "clustering"}
+        The task, or "auto" to choose it.
+
+    Examples
+    --------
+    >>> from assay.report import choose_task, read_table
+    >>> choose_task(read_table("diabetes"))
+    ('regression', 'progression')
+    >>> choose_task(read_table("iris"))
+    ('classification', 'species')
+    >>> choose_task(read_table("us_arrests"))
+    ('clustering', None)
+    """
+    if task not in ("auto", *TASKS):
+        raise ReportError(f"The task must be auto, {', '.join(TASKS)}. Got {task!r} instead.")
+    if task == "clustering":
+        if target is not None:
+            raise ReportError(
+                f"Clustering has no target; leave out --target, and --drop {target} if the groups "
+                "shall not see it."
+            )
+        return "clustering", None
+    target = target if target is not None else table.target
+    if target is None:
+        if task != "auto":
+            raise ReportError(f"{task.capitalize()} needs a target; name its column with --target.")
+        return "clustering", None
+    require_column(table, target)
+    if task == "auto":
+        task = _task_of(table, target)
+    return ("regression" if task == "regression" else "classification"), target
+
+
+def choose_data(
+    table: RawTable, *, target: str | None = None, task: str = "auto", drop: Sequence[str] = ()
+) -> tuple[Task, Data]:
+    """Choose the task and give the columns it works on, checked.
+
+    Parameters
+    ----------
+    table : RawTable
+    target, task
+        As in `choose_task`.
+    drop : sequence of str
+        Columns that the user sets aside; each must be there.
+    """
+    read = [name for name in drop if name not in table.unread]
+    for name in read:
+        require_column(table, name)
+    if target is not None and target in drop:
+        raise ReportError(f"Column {target!r} is both the target and dropped; leave out one of the two.")
+    declared = None if target is None and table.target in drop else table.target
+    chosen, target = choose_task(_with_target(table, declared), target=target, task=task)
+    # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
+    aside = (declared,) if target is None and declared is not None else ()
+    frame = table.frame.drop(columns=[*read, *aside])
+    notes = list(table.notes)
+    if drop:
+        notes.append(f"Left out by request: {', '.join(drop)}.")
+    row_names, classes, y = table.row_names, None, None
+    if target is not None:
+        opened = open_target(table, target, chosen)
+        kept, y, classes = opened.kept, opened.y, opened.classes
+        notes += opened.notes
+        frame = frame.drop(columns=[target])
+        if not kept.all():
+            frame = frame.loc[kept].reset_index(drop=True)
+            row_names = None if row_names is None else tuple(np.array(row_names, dtype=object)[kept])
+    columns = describe_columns(frame)
+    notes += left_out(columns)
+    used = [column.name for column in columns if column.learnable]
+    if not used:
+        raise ReportError(
+            f"No column of {table.name} is left to learn from. {' '.join(left_out(columns))}".rstrip()
+        )
+    for column in columns:
+        if column.day_first:  # read as dates here, once: a text does not tell the day from the month
+            frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
+            notes.append(f"The dates of {column.name!r} were read with the day before the month.")
+    data = Data(
+        name=table.name,
+        X=frame[used],
+        columns=columns,
+        y=y,
+        target=target,
+        classes=classes,
+        row_names=row_names,
+        description=table.description,
+        source=table.source,
+        notes=tuple(notes),
+        dropped=tuple(drop),
+    )
+    return chosen, data
+
+
+def _with_target(table: RawTable, target: str | None) -> RawTable:
+    return table if target == table.target else RawTable(table.name, table.frame, target)
+
+
+def _task_of(table: RawTable, target: str) -> Task:
+    column = describe_column(table.frame[target])
+    if column.kind in ("categorical", "boolean", "ordinal"):
+        return "classification"
+    if column.kind not in ("numeric", "identifier"):
+        return "regression"  # refused with the better sentence when the target is opened
+    if table.classes is not None and target == table.target:
+        return "classification"
+    values = np.unique(without_missing(table.frame[target]).to_numpy(dtype=np.float64))
+    few = values.size <= FEW_VALUES and bool(np.all(values == np.round(values)))
+    return "classification" if few else "regression"
+
+
+class Target(NamedTuple):
+    """Rows that have a target, their targets, the names of the classes, and what was decided."""
+
+    kept: NDArray
+    y: NDArray
+    classes: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+
+def open_target(table: RawTable, name: str, task: Task) -> Target:
+    """Part the target from a table: floats for a regression, labels for a classification."""
+    column, values = describe_column(table.frame[name]), table.frame[name]
+    notes: list[str] = []
+    if column.kind == "empty":
+        raise ReportError(f"The target {name!r} has no value in any row.")
+    if column.kind == "constant":
+        only = without_missing(values).iloc[0]
+        raise ReportError(f"The target {name!r} is {only!s} in every row; there is nothing to predict.")
+    kept = values.index.isin(without_missing(values).index)
+    if column.n_missing:
+        rows = "row has" if column.n_missing == 1 else "rows have"
+        notes.append(f"{column.n_missing} {rows} no value of {name!r}: left out.")
+    present = values[kept]
+    if task == "regression":
+        return Target(kept, _numbers(present, column, name), None, tuple(notes))
+    y, classes = _labels(table, present, column, name, notes)
+    return Target(kept, y, classes, tuple(notes))
+
+
+def _numbers(values: pd.Series, column: Column, name: str) -> NDArray:
+    if column.kind == "boolean":
+        return truth(values).to_numpy(dtype=np.float64)
+    if not pd.api.types.is_numeric_dtype(values.dtype):
+        example = str(values.iloc[0])
+        raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {example!r}.")
+    return values.to_numpy(dtype=np.float64)
+
+
+def _labels(
+    table: RawTable, values: pd.Series, column: Column, name: str, notes: list[str]
+) -> tuple[NDArray, tuple[str, ...]]:
+    if column.kind in ("date", "text") or column.n_distinct > MAX_CLASSES:
+        raise ReportError(
+            f"The target {name!r} has {column.n_distinct} different values, too many for classes (at most "
+            f"{MAX_CLASSES}); with --task regression numbers are predicted as numbers."
+        )
+    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=np.float64)
+        y = numbers.astype(np.int64) if np.array_equal(numbers, np.round(numbers)) else numbers
+        declared = table.classes is not None and name == table.target
+        if not declared:
+            notes.append(
+                f"The {column.n_distinct} values of {name!r} were taken for classes; --task regression "
+                "predicts them as numbers."
+            )
+        known = table.classes if declared else None
+        labels = np.unique(y)
+        names = tuple(known[label] if known else f"{label:g}" for label in labels)
+    else:
+        y = np.array([str(value).strip() for value in values])
+        names = tuple(str(label) for label in np.unique(y))
+    counts = np.unique(y, return_counts=True)[1]
+    if counts.min() < 2:
+        single = [label for label, count in zip(names, counts, strict=True) if count < 2]
+        raise ReportError(
+            f"The class {listed(single, 3)} of {name!r} has one row only; every class needs two or "
+            "more: leave such rows out, or join classes."
+        )
+    return y, names

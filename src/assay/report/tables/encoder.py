@@ -1,0 +1,364 @@
+"""Numbers from the columns of a table: what is learnt from rows is learnt from those of the fit alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from assay.report.errors import ReportError
+from assay.report.tables.schema import Column, by_frequency, dates, truth, without_missing
+
+MAX_LEVELS = 30
+"""Categories with a column of their own; rarer ones share one."""
+
+DAYS_OF_YEAR, SECONDS_OF_DAY = 365.2425, 86400.0
+
+
+@dataclass(frozen=True)
+class NumericCode:
+    """A number: as it is, the median of the fit where it is missing, and a mark there if the fit had any."""
+
+    fill: float
+    marked: bool
+
+    @staticmethod
+    def learn(values: pd.Series[Any], column: Column) -> NumericCode:
+        """Learn the median and whether any value is missing."""
+        numbers = read_numbers(values, column)
+        missing = np.isnan(numbers)
+        fill = 0.0 if missing.all() else float(np.median(numbers[~missing]))
+        return NumericCode(fill, bool(missing.any()))
+
+    def names(self, column: Column) -> list[str]:
+        """Names of the features."""
+        return [column.name, f"{column.name} missing"] if self.marked else [column.name]
+
+    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
+        """The features, one column each."""
+        numbers = read_numbers(values, column)
+        missing = np.isnan(numbers)
+        filled = np.where(missing, self.fill, numbers)
+        return np.column_stack([filled, missing]) if self.marked else filled[:, np.newaxis]
+
+
+@dataclass(frozen=True)
+class LevelCode:
+    """A category: one mark for each level of the fit but the reference, the most frequent one.
+
+    Levels beyond the thirty most frequent share a mark, as do missing values if the fit had any. A level that
+    the fit has not seen has the mark of the rare ones if there is one, else none: it counts as the reference.
+    """
+
+    levels: tuple[str, ...]
+    rare: tuple[str, ...]
+    marked: bool
+
+    @staticmethod
+    def learn(values: pd.Series[Any], column: Column) -> LevelCode:
+        """Learn the levels, the most frequent first."""
+        present = without_missing(values).astype(str).str.strip()
+        levels = by_frequency(present)
+        return LevelCode(levels[:MAX_LEVELS], levels[MAX_LEVELS:], len(present) < len(values))
+
+    def names(self, column: Column) -> list[str]:
+        """Names of the features."""
+        others = ["other"] if self.rare else []
+        missing = ["missing"] if self.marked else []
+        return [f"{column.name} = {level}" for level in (*self.levels[1:], *others, *missing)]
+
+    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
+        """The features, one column each."""
+        words = read_words(values)
+        width = max(len(self.levels) - 1, 0)
+        place = {level: number for number, level in enumerate(self.levels)}
+        places = words.map(place).to_numpy(dtype=np.float64)
+        marks = np.zeros((len(values), width + bool(self.rare) + self.marked))
+        known = places > 0
+        marks[np.flatnonzero(known), places[known].astype(np.intp) - 1] = 1.0
+        missing = words.isna().to_numpy()
+        if self.rare:
+            marks[:, width] = np.isnan(places) & ~missing
+        if self.marked:
+            marks[:, -1] = missing
+        return marks
+
+
+@dataclass(frozen=True)
+class OrderCode:
+    """An ordered category: the place of its level, the middle of the fit where it is missing or unknown."""
+
+    levels: tuple[str, ...]
+    fill: float
+
+    @staticmethod
+    def learn(values: pd.Series[Any], column: Column) -> OrderCode:
+        """Learn the median place."""
+        places = OrderCode(column.levels, np.nan).encode(values, column)[:, 0]
+        known = places[~np.isnan(places)]
+        return OrderCode(column.levels, float(np.median(known)) if known.size else 0.0)
+
+    def names(self, column: Column) -> list[str]:
+        """Names of the features."""
+        return [column.name]
+
+    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
+        """The features, one column each."""
+        places = {level: float(number) for number, level in enumerate(self.levels)}
+        ranks = read_words(values).map(places).to_numpy(dtype=np.float64)
+        return np.where(np.isnan(ranks), self.fill, ranks)[:, np.newaxis]
+
+
+@dataclass(frozen=True)
+class DateCode:
+    """A date: years since the first of the fit, and where in the year and in the week it stands."""
+
+    first: float
+    fill: float
+
+    @staticmethod
+    def learn(values: pd.Series[Any], column: Column) -> DateCode:
+        """Learn the first and the median date."""
+        days = days_of(values, day_first=column.day_first)
+        known = days[~np.isnan(days)]
+        return DateCode(float(known.min()), float(np.median(known))) if known.size else DateCode(0.0, 0.0)
+
+    def names(self, column: Column) -> list[str]:
+        """Names of the features."""
+        parts = ("years", "season (cosine)", "season (sine)", "weekend")
+        return [f"{column.name}: {part}" for part in parts]
+
+    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
+        """The features, one column each."""
+        days = days_of(values, day_first=column.day_first)
+        days = np.where(np.isnan(days), self.fill, days)
+        angle = 2 * np.pi * days / DAYS_OF_YEAR
+        # Day 0 is a Thursday.
+        weekend = (np.floor(days) + 3) % 7 >= 5
+        return np.column_stack([(days - self.first) / DAYS_OF_YEAR, np.cos(angle), np.sin(angle), weekend])
+
+
+Code: TypeAlias = NumericCode | LevelCode | OrderCode | DateCode
+
+CODES: dict[str, type[Code]] = {
+    "numeric": NumericCode,
+    "boolean": NumericCode,
+    "categorical": LevelCode,
+    "ordinal": OrderCode,
+    "date": DateCode,
+}
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turns the columns of a table into standardised numbers.
+
+    Numbers keep their value, missing ones get the median and a mark; categories become marks of their levels;
+    ordered categories their place; dates the years since the first, the season and the weekend. Then every
+    feature is centred and divided by its standard deviation. Medians, levels, means and deviations are those
+    of the rows that `fit` sees.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        What the columns are, from `describe_columns`; those that are not learnable are left out.
+
+    Attributes
+    ----------
+    codes_ : list
+        What was learnt of each column.
+    mean_, scale_ : arrays of shape (n_features_out,)
+        Centre and standard deviation of each feature.
+    feature_names_out_ : list of str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> from assay.report.tables.encoder import TableEncoder
+    >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "town": ["Lyon", "Nice", "Lyon"]})
+    >>> encoder = TableEncoder(describe_columns(frame)).fit(frame)
+    >>> encoder.feature_names_out_
+    ['age', 'age missing', 'town = Nice']
+    """
+
+    def __init__(self, columns: Sequence[Column] = ()) -> None:
+        self.columns = columns
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> TableEncoder:
+        """Learn medians, levels, means and deviations from these rows."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: pd.DataFrame, y: Any = None) -> NDArray:
+        """Learn from rows and give their features, reading them once."""
+        return self._standardise(self._learn(X))
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        """Learn from rows; gives their features before they are standardised."""
+        self.require_columns(X)
+        used = self._used()
+        self.codes_ = [CODES[column.kind].learn(X[column.name], column) for column in used]
+        self.feature_names_out_ = [
+            name for column, code in zip(used, self.codes_, strict=True) for name in code.names(column)
+        ]
+        features = self._encode(X)
+        self.mean_ = features.mean(axis=0)
+        spread = features.std(axis=0)
+        self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)
+        self.scale_[self.scale_ == 0.0] = 1.0
+        return features
+
+    def _standardise(self, features: NDArray) -> NDArray:
+        features -= self.mean_
+        features /= self.scale_
+        return features
+
+    def transform(self, X: pd.DataFrame) -> NDArray:
+        """The features of rows, of shape (n_rows, n_features_out)."""
+        check_is_fitted(self)
+        self.require_columns(X)
+        return self._standardise(self._encode(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Names of the features."""
+        return np.array(self.feature_names_out_, dtype=object)
+
+    def unseen_levels(self, X: pd.DataFrame) -> dict[str, list[str]]:
+        """Categories of each column that the fit has not seen, at most five a column."""
+        check_is_fitted(self)
+        unseen = {}
+        for column, code in zip(self._used(), self.codes_, strict=True):
+            if isinstance(code, (LevelCode, OrderCode)):
+                known = set(code.levels) | set(getattr(code, "rare", ()))
+                words = read_words(X[column.name]).dropna()
+                new = sorted(set(words.unique()) - known)
+                if new:
+                    unseen[column.name] = new[:5]
+        return unseen
+
+    def require_columns(self, X: pd.DataFrame) -> None:
+        """Refuse a table that lacks a column, naming it."""
+        missing = [column.name for column in self._used() if column.name not in X.columns]
+        if missing:
+            names = ", ".join(repr(name) for name in missing)
+            plural = "columns" if len(missing) > 1 else "column"
+            raise ReportError(f"The table lacks the {plural} {names} that the model was fitted on.")
+
+    def _used(self) -> list[Column]:
+        return [column for column in self.columns if column.learnable]
+
+    def _encode(self, X: pd.DataFrame) -> NDArray:
+        pieces = [
+            code.encode(X[column.name], column)
+            for column, code in zip(self._used(), self.codes_, strict=True)
+        ]
+        return np.column_stack(pieces) if pieces else np.empty((len(X), 0))
+
+
+def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
+    """A column as floats, NaN where a value is missing or infinite; a sentence where it is no number."""
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return finite(values)
+    if column.kind == "boolean":
+        numbers = truth(values)
+        wrong = numbers.isna() & values.notna()
+    else:
+        numbers = pd.to_numeric(values, errors="coerce")
+        wrong = numbers.isna() & values.notna() & (values.astype(str).str.strip() != "")
+    if wrong.any():
+        example = values[wrong].iloc[0]
+        kind = "truth values" if column.kind == "boolean" else "numbers"
+        raise ReportError(f"Column {column.name!r} must hold {kind}. Got {str(example)!r} instead.")
+    return finite(numbers)
+
+
+def finite(values: pd.Series[Any]) -> NDArray:
+    """Numbers as floats, NaN where they are missing or infinite."""
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
+    """A column as texts without blanks at the ends, missing where there is nothing."""
+    # Each different value is read once; values of mixed types may be equal and read differently (1 and True).
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        places, different = pd.factorize(values)
+        read = np.array([*(_word(value) for value in different), None], dtype=object)
+        return pd.Series(read[places], index=values.index, name=values.name, dtype=object)
+    words = values.astype(object).where(values.notna(), None)
+    return words.map(_word).astype(object)
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else (str(value).strip() or None)
+
+
+def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
+    """Days since 1970, NaN where there is no date."""
+    moments = dates(values, day_first=day_first)
+    seconds = (moments - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
+    return seconds / SECONDS_OF_DAY
+
+
+class ClusterEncoder(TableEncoder):
+    """Turns columns into numbers as `TableEncoder` does, with the two values of a mark always 2 apart.
+
+    Divided by its standard deviation, the mark of a level or a missing value that one row in a hundred has
+    would put that row 10 away from all others, whatever else it says: rare marks would make all the groups. 2
+    is how far apart the values of a mark are that half of the rows have.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        As in `TableEncoder`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> from assay.report.tables.encoder import ClusterEncoder
+    >>> frame = pd.DataFrame({"town": ["Lyon"] * 99 + ["Nice"]})
+    >>> encoder = ClusterEncoder(describe_columns(frame)).fit(frame)
+    >>> float(np.ptp(encoder.transform(frame)))
+    2.0
+    """
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        features = super()._learn(X)
+        low, high = features.min(axis=0), features.max(axis=0)
+        marks = ((features == low) | (features == high)).all(axis=0) & (high > low)
+        self.scale_[marks] = (high - low)[marks] / 2
+        return features
+
+
+class PlainEncoder(TableEncoder):
+    """Turns columns into numbers as `TableEncoder` does, and neither centres nor divides them.
+
+    For methods that take a table of counts or similarities as it is and know no negative entry.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        As in `TableEncoder`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> from assay.report.tables.encoder import PlainEncoder
+    >>> frame = pd.DataFrame({"apples": [3, 0, 7], "pears": [1, 5, 2]})
+    >>> PlainEncoder(describe_columns(frame)).fit_transform(frame).tolist()
+    [[3.0, 1.0], [0.0, 5.0], [7.0, 2.0]]
+    """
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        features = super()._learn(X)
+        self.mean_, self.scale_ = np.zeros_like(self.mean_), np.ones_like(self.scale_)
+        return features

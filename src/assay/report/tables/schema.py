@@ -1,0 +1,231 @@
+"""What the columns of a table are: numbers, truth values, categories, dates, or nothing to learn from."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+Kind = Literal[
+    "numeric", "boolean", "categorical", "ordinal", "date", "identifier", "text", "constant", "empty"
+]
+
+LEARNABLE = ("numeric", "boolean", "categorical", "ordinal", "date")
+TRUTHS = {"true": True, "false": False, "yes": True, "no": False, "t": True, "f": False}
+SCALES = (
+    ("very low", "low", "medium", "high", "very high"),
+    ("small", "medium", "large"),
+    ("xs", "s", "m", "l", "xl", "xxl"),
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("poor", "fair", "good", "very good", "excellent"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+)
+"""Words with a known order; a column whose values all stand in one of these lists is ordinal."""
+
+IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownames?)$", re.IGNORECASE)
+DATE_TEXT = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})[-/.]\d{4}")
+NAMED_SHARE = 0.9  # more different values than this share of the rows name the rows, some of them repeated
+WORDS_OF_TEXT = 6.0  # mean number of words from which a column is prose
+FEW_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        "numeric", "boolean", "categorical", "ordinal", "date" are learnt from; "identifier" (it names the
+        rows), "text" (prose), "constant" and "empty" are not.
+    n_missing : int
+        Rows without a value.
+    n_distinct : int
+        Different values.
+    levels : tuple of str
+        The values of categories, in their order where they have one, else the most frequent first.
+    reason : str
+        Why the column is left out; empty when it is not.
+    day_first : bool
+        Whether dates such as 03/04/2025 name the day before the month.
+    """
+
+    name: str
+    kind: Kind
+    n_missing: int
+    n_distinct: int
+    levels: tuple[str, ...] = ()
+    reason: str = ""
+    day_first: bool = False
+
+    @property
+    def learnable(self) -> bool:
+        """Whether a model may look at it."""
+        return not self.reason
+
+
+def describe_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
+    """Tell the kind of every column from its values, and its name where that decides.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> frame = pd.DataFrame({"size": ["small", "large", "small"], "age": [3.0, None, 5.0], "n": [1, 1, 1]})
+    >>> [(column.name, column.kind, column.n_missing) for column in describe_columns(frame)]
+    [('size', 'ordinal', 0), ('age', 'numeric', 1), ('n', 'constant', 0)]
+    """
+    return tuple(describe_column(frame[name]) for name in frame.columns)
+
+
+def describe_column(values: pd.Series[Any]) -> Column:
+    """Tell the kind of one column."""
+    name, present = str(values.name), without_missing(values)
+    n_distinct = _count_distinct(present)
+    told = _tell(name, present, n_distinct)
+    n_missing = len(values) - len(present)
+    return Column(name, told.kind, n_missing, n_distinct, told.levels, told.reason, told.day_first)
+
+
+class Told(NamedTuple):
+    """What the values of a column tell."""
+
+    kind: Kind
+    levels: tuple[str, ...] = ()
+    reason: str = ""
+    day_first: bool = False
+
+
+def _tell(name: str, present: pd.Series[Any], n_distinct: int) -> Told:
+    if n_distinct == 0:
+        return Told("empty", reason="it has no value")
+    if n_distinct == 1:
+        only = str(present.iloc[0])
+        return Told("constant", reason=f"every value is {_short(only)}")
+    kind = present.dtype
+    if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
+        used = set(present)
+        levels = tuple(str(level) for level in kind.categories if level in used)
+        return Told("ordinal", levels=levels)
+    if pd.api.types.is_bool_dtype(kind):
+        return Told("boolean")
+    if pd.api.types.is_datetime64_any_dtype(kind):
+        return Told("date")
+    if pd.api.types.is_numeric_dtype(kind):
+        if _numbers_rows(present, name, n_distinct):
+            return Told("identifier", reason="it numbers the rows")
+        return Told("numeric")
+    return _tell_words(name, present.astype(str).str.strip(), n_distinct)
+
+
+def without_missing(values: pd.Series[Any]) -> pd.Series[Any]:
+    """The values that are there: no NaN, no infinity, no empty text."""
+    present = values.dropna()
+    if pd.api.types.is_float_dtype(present.dtype):
+        return present[np.isfinite(present.to_numpy(dtype=np.float64))]
+    if present.dtype == object or isinstance(present.dtype, pd.StringDtype):
+        return present[present.astype(str).str.strip() != ""]
+    return present
+
+
+def dates(words: pd.Series[Any], *, day_first: bool = False) -> pd.Series[Any]:
+    """Texts read as dates; NaT where they are none.
+
+    With `day_first`, 03/04/2025 is in April; dates that begin with the year are not concerned.
+    """
+    if pd.api.types.is_datetime64_any_dtype(words.dtype):
+        times = words
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pandas tells that it looks at each value by itself
+            times = pd.to_datetime(words, errors="coerce", format="mixed")
+            if day_first:
+                turned = words.astype(str).str.match(DAY_AND_MONTH.pattern).fillna(False).astype(bool)
+                european = pd.to_datetime(words[turned], errors="coerce", format="mixed", dayfirst=True)
+                times = times.where(~turned, european)
+    return times.dt.tz_localize(None) if times.dt.tz is not None else times
+
+
+def truth(words: pd.Series[Any]) -> pd.Series[Any]:
+    """1.0 for true and yes, 0.0 for false and no, NaN for the rest."""
+    if pd.api.types.is_bool_dtype(words.dtype) or pd.api.types.is_numeric_dtype(words.dtype):
+        return words.astype("float64")
+    lowered = words.astype(str).str.strip().str.lower()
+    return lowered.map({**{word: float(value) for word, value in TRUTHS.items()}, "1": 1.0, "0": 0.0})
+
+
+def _tell_words(name: str, words: pd.Series[Any], n_distinct: int) -> Told:
+    n_rows, lowered = len(words), words.str.lower()
+    distinct = set(lowered.unique())
+    if distinct <= TRUTHS.keys():
+        return Told("boolean")
+    for scale in SCALES:
+        if len(distinct) > 1 and distinct <= set(scale):
+            order = {word: place for place, word in enumerate(scale)}
+            levels = sorted(words.unique(), key=lambda word: order[word.lower()])
+            return Told("ordinal", levels=tuple(levels))
+    if _are_dates(words):
+        return Told("date", day_first=_names_day_first(words))
+    if n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name)):
+        if float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT:
+            return Told("text", reason="it holds prose")
+        return Told("identifier", reason="it names the rows: nearly every value differs")
+    if float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT and n_distinct > n_rows / 2:
+        return Told("text", reason="it holds prose")
+    return Told("categorical", levels=by_frequency(words))
+
+
+def by_frequency(words: pd.Series[Any]) -> tuple[str, ...]:
+    """The different texts, the most frequent first, equally frequent ones by the alphabet."""
+    frequency = words.value_counts()
+    return tuple(sorted((str(word) for word in frequency.index), key=lambda word: (-frequency[word], word)))
+
+
+def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:
+    """Whether whole numbers follow each other from 0 or 1, or hardly repeat and are called an identifier."""
+    if len(values) < 3 or n_distinct <= NAMED_SHARE * len(values):
+        return False
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not np.array_equal(numbers, np.round(numbers)):
+        return False
+    consecutive = bool(np.all(np.diff(numbers) == 1.0)) and numbers[0] in (0.0, 1.0)
+    return consecutive or IDENTIFIER_NAME.search(name) is not None
+
+
+def _are_dates(words: pd.Series[Any]) -> bool:
+    head = words.iloc[:200]
+    if not head.map(lambda word: DATE_TEXT.match(word) is not None).all():
+        return False
+    return bool(dates(words).notna().mean() > 0.95)
+
+
+def _names_day_first(words: pd.Series[Any]) -> bool:
+    """Whether some date only makes sense, or is written with dots as where one does so, day before month."""
+    parts = pd.Series(words.unique()).str.extract(DAY_AND_MONTH).dropna()
+    first, second = parts["first"].astype(int), parts["second"].astype(int)
+    return bool(((first > 12) | (parts["mark"] == ".")).any() and not (second > 12).any())
+
+
+def _count_distinct(values: pd.Series[Any]) -> int:
+    try:
+        return int(values.nunique())
+    except TypeError:  # lists and other things that cannot be compared
+        return int(values.astype(str).nunique())
+
+
+def _short(text: str, limit: int = 24) -> str:
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def left_out(columns: Sequence[Column]) -> tuple[str, ...]:
+    """A sentence for each column that is not learnt from."""
+    return tuple(
+        f"Column {column.name!r} is left out: {column.reason}." for column in columns if not column.learnable
+    )

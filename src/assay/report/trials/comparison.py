@@ -1,0 +1,336 @@
+"""What a comparison found: candidates, scores, certificates and the sentences that sum them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+
+from assay.certificates import Certificates
+from assay.linear import Selection
+from assay.report.errors import ReportError
+from assay.report.tables.associations import leaks, short
+from assay.report.tables.data import Data, Task
+from assay.report.trials.coverage import OWN, Intervals
+from assay.report.trials.resampling import Difference, compare_scores, simplest_within_noise
+from assay.report.trials.wording import joined, plus_minus, shown
+
+LEVEL = 0.05
+"""A difference with a smaller p-value is called clear."""
+
+FEW_ROWS = 100
+"""Below so many rows the ranking is said to be uncertain."""
+
+FLATTERING = 0.8
+"""A class with a greater share of the rows makes any accuracy look good."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One line of the leaderboard, with the model behind it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the method.
+    summary : str
+        What it does, in a sentence.
+    score, standard_error : float
+        Mean score and its standard error, corrected for the overlap of the training rows; the greater the
+        score the better.
+    scores : ndarray
+        Scores behind the mean: one per split for a prediction, one per sampled row for a clustering.
+    measures : mapping of str to float
+        Further measures, by name.
+    fit_seconds : float
+        Median time of one fit, choice of the parameters included; the columns are encoded once for all.
+    parameters : mapping of str to float
+        The parameters chosen on the whole table.
+    model : estimator
+        Fitted on the whole table.
+    certificates : Certificates
+        Those of the fitted model.
+    predictions : ndarray
+        Out-of-fold predictions, or the labels of a clustering.
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+        Out-of-fold probabilities, where the model has them.
+    family : str
+        The family of methods it belongs to.
+    complexity : int
+        How much there is to understand; 0 for a baseline.
+    notes : tuple of str
+        Warnings of the fits.
+    intervals : Intervals or None
+        How the prediction intervals of a regression fared on rows they had not seen.
+    selection : Selection or None
+        The curve on which the parameter of the model was chosen.
+    """
+
+    name: str
+    summary: str
+    score: float
+    standard_error: float
+    scores: NDArray
+    measures: Mapping[str, float]
+    fit_seconds: float
+    parameters: Mapping[str, float]
+    model: Any
+    certificates: Certificates
+    predictions: NDArray
+    probabilities: NDArray | None = None
+    family: str = ""
+    complexity: int = 1
+    notes: tuple[str, ...] = ()
+    intervals: Intervals | None = None
+    selection: Selection | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is only there to be beaten."""
+        return self.complexity == 0
+
+    @property
+    def verdict(self) -> str:
+        """The certificates in a few words: "4/4 hold", "3/4 hold", "4/4 hold, 1 vacuous"."""
+        if not self.certificates:
+            return "none"
+        holding = sum(item.holds for item in self.certificates)
+        vacuous = sum(item.verdict == "vacuous" for item in self.certificates)
+        return f"{holding}/{len(self.certificates)} hold" + (f", {vacuous} vacuous" if vacuous else "")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    task : {"regression", "classification", "clustering"}
+        The question.
+    data : Data
+        The table it was asked on.
+    score_name : str
+        What `Candidate.score` measures.
+    candidates : tuple of Candidate
+        Best first.
+    folds, repeats : int or None
+        Folds of the cross-validation, and how often it was repeated.
+    seed : int
+        Seed of the folds, of samples and of restarts.
+    skipped : tuple of str
+        Sentences on candidates that were left out.
+    seconds : float
+        Time of the whole comparison.
+    """
+
+    task: Task
+    data: Data
+    score_name: str
+    candidates: tuple[Candidate, ...]
+    folds: int | None
+    seed: int
+    repeats: int | None = None
+    skipped: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate of the greatest score that is not a baseline."""
+        return next(candidate for candidate in self.candidates if not candidate.is_baseline)
+
+    @cached_property
+    def recommended(self) -> Candidate:
+        """The simplest candidate that loses to the best by no more than the noise.
+
+        Candidates whose certificates fail are passed over while there are others.
+        """
+        real = [candidate for candidate in self.candidates if not candidate.is_baseline]
+        proven = [candidate for candidate in real if candidate.certificates.holds] or real
+        index = simplest_within_noise(
+            [candidate.scores for candidate in proven],
+            [candidate.complexity for candidate in proven],
+            self.test_share,
+        )
+        return proven[index]
+
+    @property
+    def test_share(self) -> float:
+        """Share of the rows that a split predicts."""
+        return 1 / self.folds if self.folds else 0.0
+
+    def against_best(self, candidate: Candidate) -> Difference:
+        """What a candidate loses against the best one, split by split or row by row."""
+        return compare_scores(self.best.scores, candidate.scores, self.test_share)
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        chosen, what = self.recommended, f"{self.score_name} "
+        score = what + plus_minus(chosen.score, chosen.standard_error)
+        if not self._beats_baseline:
+            common = "its mean" if self.task == "regression" else "always naming the commonest class"
+            target = self.data.target
+            return f"No model predicts {target} clearly better than {common}: {chosen.name} has {score}"
+        if chosen is self.best:
+            return f"{chosen.name} predicts {self.data.target} best: {score}"
+        return f"{chosen.name} predicts {self.data.target} as well as any: {score}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What one must know beside the headline."""
+        return (*self._error_remarks(), *self._noise_remarks(), *self._cautions)
+
+    @cached_property
+    def _cautions(self) -> tuple[str, ...]:
+        return cautions(self)
+
+    @property
+    def _beats_baseline(self) -> bool:
+        """Whether the recommended model is above every baseline by a clear difference."""
+        return all(
+            self._gain(baseline).mean > 0 and self._gain(baseline).p_value < LEVEL
+            for baseline in self.candidates
+            if baseline.is_baseline
+        )
+
+    def _gain(self, baseline: Candidate) -> Difference:
+        return compare_scores(self.recommended.scores, baseline.scores, self.test_share)
+
+    def _error_remarks(self) -> tuple[str, ...]:
+        chosen = self.recommended
+        if self.task == "regression":
+            error = shown(chosen.measures["RMSE"], 3)
+            first = f"On rows it has not seen, its predictions are off by {error} (root mean square)."
+            common = "always answering the mean"
+        else:
+            wrong = 1 - float(np.mean(chosen.predictions == self.data.y))
+            first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
+            common = "always naming the commonest class"
+        gains = [self._gain(baseline) for baseline in self.candidates if baseline.is_baseline]
+        sizes = [plus_minus(gain.mean, gain.standard_error) for gain in gains]
+        return (first, *(f"Against {common} it gains {size} in {self.score_name}." for size in sizes))
+
+    def _noise_remarks(self) -> tuple[str, ...]:
+        chosen, remarks = self.recommended, []
+        if chosen is not self.best:
+            loss = self.against_best(chosen)
+            size = plus_minus(loss.mean, loss.standard_error)
+            remarks.append(
+                f"{self.best.name} scores {size} more, which is within the noise of the folds; {chosen.name} "
+                "is the simplest model that close."
+                if self.best.certificates.holds
+                else f"{self.best.name} scores {size} more, but is not recommended: a certificate of its fit "
+                "does not hold."
+            )
+        others = {}
+        for candidate in self.candidates:
+            if candidate.is_baseline or candidate in (chosen, self.best):
+                continue
+            loss = self.against_best(candidate)
+            if loss.mean <= loss.standard_error:
+                others[candidate.name] = plus_minus(loss.mean, loss.standard_error)
+        if others:
+            verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
+            remarks.append(
+                f"{joined(list(others))} {verb} as good within the noise of the folds ({noun} to the best "
+                f"{joined(list(others.values()))})."
+            )
+        return tuple(remarks)
+
+
+def final_step(model: Any) -> Any:
+    """The estimator inside pipelines and target transformers."""
+    if isinstance(model, Pipeline):
+        return final_step(model[-1])
+    if isinstance(model, TransformedTargetRegressor):
+        return final_step(model.regressor_)
+    return model
+
+
+def certificates_of(model: Any) -> Certificates:
+    """The certificates that a model, or the one inside it, carries; empty when there are none."""
+    return getattr(final_step(model), "certificates_", Certificates())
+
+
+def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, ...]:
+    """The candidates, best first; refuses when none but baselines is there."""
+    if all(candidate.is_baseline for candidate in candidates):
+        raise ReportError(f"No model could be fitted: {' '.join(skipped)}")
+    return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
+
+
+def cautions(comparison: Comparison) -> tuple[str, ...]:
+    """Sentences on how far the recommended model can be trusted."""
+    if comparison.task == "regression":
+        own = of_intervals(comparison)
+    else:
+        own = of_classes(comparison)
+    return (*own, *few_rows(comparison), *leaks(comparison.data, comparison.task))
+
+
+def of_intervals(comparison: Comparison) -> Iterator[str]:
+    """How often the prediction intervals held rows that no fit had seen."""
+    intervals = comparison.recommended.intervals
+    if intervals is None:
+        return
+    n_rows, meant = len(comparison.data.X), f"{intervals.coverage:.0%}".replace("%", " %")
+    held = f"{100 * intervals.held:.1f} % of unseen rows"
+    width, verdict = f"{shown(intervals.width, 3)} wide on average", _verdict(intervals, n_rows)
+    if intervals.source == OWN:
+        yield f"Its {meant} intervals held {held}{verdict}; they are {width}."
+    else:
+        yield (
+            f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and held "
+            f"{held}{verdict}."
+        )
+
+
+def _verdict(intervals: Intervals, n_rows: int) -> str:
+    noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / n_rows)
+    if intervals.held < intervals.coverage - noise:
+        return ", fewer than they promise"
+    return ", more than they need to" if intervals.held > intervals.coverage + noise else ""
+
+
+def of_classes(comparison: Comparison) -> Iterator[str]:
+    """How true the probabilities are, and whether one class makes the accuracy look good."""
+    chosen, data = comparison.recommended, comparison.data
+    error = chosen.measures.get("calibration error")
+    if error is None:
+        yield f"{chosen.name} names classes without a probability."
+    else:
+        yield (
+            f"Its probabilities miss how often it is right by {100 * error:.1f} percentage points on "
+            f"average, out of fold{_log_loss(comparison, chosen)}."
+        )
+    assert data.y is not None
+    labels, counts = np.unique(data.y, return_counts=True)
+    share = counts.max() / counts.sum()
+    if share > FLATTERING:
+        balanced = chosen.measures["balanced accuracy"]
+        commonest = short((data.classes or labels)[counts.argmax()])
+        yield (
+            f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
+            f"the classes, it is right in {100 * balanced:.0f} % of cases."
+        )
+
+
+def _log_loss(comparison: Comparison, chosen: Candidate) -> str:
+    own = chosen.measures["log-loss"]
+    shares = [item.measures.get("log-loss") for item in comparison.candidates if item.is_baseline]
+    if not shares or shares[0] is None:
+        return ""
+    return f"; their log-loss is {own:.2f}, {shares[0]:.2f} for the shares of the classes"
+
+
+def few_rows(comparison: Comparison) -> Iterator[str]:
+    """A word on small samples."""
+    n_rows = len(comparison.data.X)
+    if n_rows < FEW_ROWS:
+        yield f"With {n_rows} rows, another sample could well rank the methods otherwise."

@@ -1,0 +1,164 @@
+"""Which estimators are tried on a table: those that declare themselves fit for it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+
+import assay
+from assay.report.errors import ReportError
+from assay.suitability import Suitability
+
+FAMILIES = {
+    "cluster": "clustering",
+    "kernel_machines": "kernel machines",
+    "linear": "linear models",
+}
+"""Names of the rooms, for readers."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimator of the library that can be tried.
+
+    Attributes
+    ----------
+    name : str
+        Name of the class.
+    kind : type
+        The class.
+    family : str
+        The family of methods it belongs to.
+    task : {"regression", "classification", "clustering"}
+    suits : Suitability
+    summary : str
+        The first line of its documentation.
+    """
+
+    name: str
+    kind: type
+    family: str
+    task: str
+    suits: Suitability
+    summary: str
+
+    def make(self, seed: int) -> Any:
+        """An unfitted estimator with the settings of a comparison."""
+        settings = dict(self.suits.settings)
+        if "random_state" in inspect.signature(self.kind).parameters:
+            settings.setdefault("random_state", seed)
+        return self.kind(**settings)
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Every estimator that declares a suitability, by family and name."""
+    return tuple(sorted(_declared(), key=lambda entry: (entry.family, entry.name)))
+
+
+def roster(
+    task: str,
+    n_rows: int,
+    n_features: int,
+    *,
+    target: NDArray | None = None,
+    methods: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> tuple[list[Entry], list[str]]:
+    """The estimators to try, and a sentence for each that the size of the table leaves out.
+
+    Estimators for counts, for positive numbers or for many rows are left out elsewhere without a word: they
+    would do no good there.
+
+    Parameters
+    ----------
+    task : {"regression", "classification", "clustering"}
+    n_rows, n_features : int
+        Size of the table, after its columns have become numbers.
+    target : array, optional
+        The target of a regression.
+    methods : sequence of str
+        Names to try and no others; these are tried whatever the size.
+    exclude : sequence of str
+        Names not to try.
+    """
+    # Names are compared in small letters throughout; those that the user gave are tried whatever the size.
+    known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
+    for name in (*methods, *exclude):
+        if name.lower() not in known:
+            names = ", ".join(sorted(entry.name for entry in known.values()))
+            raise ReportError(f"There is no method {name!r} for {task}; there are {names}.")
+    wanted = {name.lower() for name in methods} or set(known)
+    unwanted = {name.lower() for name in exclude}
+    chosen, left_out = [], []
+    for key, entry in known.items():
+        if key not in wanted or key in unwanted:
+            continue
+        suits = entry.suits if target is None else entry.suits.among(target)
+        if suits is None:
+            if methods:
+                left_out.append(f"{entry.name} was left out: it is {_purpose(entry.suits)}.")
+        elif suits.min_rows is not None and n_rows < suits.min_rows and not methods:
+            continue
+        elif methods or suits.admits(n_rows, n_features):
+            chosen.append(replace(entry, suits=suits, summary=suits.summary or entry.summary))
+        else:
+            left_out.append(
+                f"{entry.name} was left out: it takes too long beyond {_limits(entry.suits)}; "
+                f"--methods {entry.name} tries it all the same."
+            )
+    if not chosen:
+        raise ReportError(f"No method for {task} is left to try.")
+    return chosen, left_out
+
+
+def _declared() -> Iterator[Entry]:
+    for module in pkgutil.iter_modules(assay.__path__):
+        if module.name not in FAMILIES:
+            continue
+        room = importlib.import_module(f"assay.{module.name}")
+        for name in room.__all__:
+            kind = getattr(room, name)
+            # What a class inherits it has not declared of itself.
+            suits = vars(kind).get("_suits") if inspect.isclass(kind) else None
+            if suits is not None:
+                summary = (inspect.getdoc(kind) or "").partition("\n")[0]
+                yield Entry(name, kind, FAMILIES[module.name], _task_of(kind()), suits, summary)
+
+
+def _task_of(model: Any) -> str:
+    if is_classifier(model):
+        return "classification"
+    if is_clusterer(model):
+        return "clustering"
+    assert is_regressor(model), f"{type(model).__name__} declares a suitability but has no task"
+    return "regression"
+
+
+def _purpose(suits: Suitability) -> str:
+    """For which targets a suitability and those otherwise are."""
+    words = {"counts": "counts (whole numbers from zero or a few up)", "positive": "numbers above zero"}
+    targets, item = [], suits
+    while item.target is not None:
+        targets.append(words[item.target])
+        if item.otherwise is None:
+            break
+        item = item.otherwise
+    return f"for a target of {' or '.join(targets)}"
+
+
+def _limits(suits: Suitability) -> str:
+    limits = [
+        f"{limit:,} {what}".replace(",", " ")
+        for limit, what in ((suits.max_rows, "rows"), (suits.max_features, "features"))
+        if limit is not None
+    ]
+    return " or ".join(limits)

@@ -1,0 +1,271 @@
+"""Comparing methods that predict: the same folds for all, and a baseline that each must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r2_score, roc_auc_score
+from sklearn.pipeline import Pipeline
+
+from assay.report.errors import ReportError
+from assay.report.tables.data import Data, Task
+from assay.report.tables.encoder import TableEncoder
+from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
+from assay.report.trials.coverage import Intervals, brier_score, calibration_error, measure_intervals
+from assay.report.trials.encodings import Encodings, StoredSplit
+from assay.report.trials.engine import Engine, Progress, Work
+from assay.report.trials.resampling import corrected_error, default_repeats, splits
+from assay.report.trials.roster import roster
+from assay.report.trials.trial import Outputs, Recipe, answer, finish, gather
+from assay.report.trials.wording import plus_minus
+from assay.rows import n_threads
+
+PARALLEL_NUMBERS = 2_000_000
+"""Numbers in an encoded table from which on further processes pay for their start."""
+
+
+HELD, WIDTH = "coverage", "interval width"
+"""Measures of the 90 % prediction intervals: the share of unseen rows they held, and their mean width."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """How the answers to a task are scored.
+
+    Attributes
+    ----------
+    score_name : str
+    score : callable
+        Of (truth, predictions).
+    baseline : type
+        What any model must beat.
+    baseline_summary : str
+    """
+
+    score_name: str
+    score: Callable[[NDArray, NDArray], float]
+    baseline: type
+    baseline_summary: str
+
+
+QUESTIONS: dict[str, Question] = {
+    "regression": Question(
+        "R²",
+        r2_score,
+        DummyRegressor,
+        "Always answers the mean of the target; what any model must beat.",
+    ),
+    "classification": Question(
+        "accuracy",
+        accuracy_score,
+        DummyClassifier,
+        "Always names the commonest class; what any model must beat.",
+    ),
+}
+
+
+def regression_measures(y: NDArray, outputs: Outputs) -> tuple[dict[str, float], Intervals | None]:
+    """Errors of the predictions, and how the prediction intervals fared."""
+    residuals = y - outputs.predictions
+    measures = {"RMSE": float(np.sqrt(np.mean(residuals**2))), "MAE": float(np.mean(np.abs(residuals)))}
+    intervals = measure_intervals(y, outputs.predictions, outputs.folds, outputs.bounds)
+    if intervals is not None:
+        measures |= {HELD: intervals.held, WIDTH: intervals.width}
+    return measures, intervals
+
+
+def classification_measures(y: NDArray, outputs: Outputs, labels: NDArray) -> dict[str, float]:
+    """Balanced accuracy and, where there are probabilities, how well they rank and how true they are."""
+    measures = {"balanced accuracy": float(balanced_accuracy_score(y, outputs.predictions))}
+    probabilities = outputs.probabilities
+    if probabilities is not None:
+        shown = probabilities[:, 1] if len(labels) == 2 else probabilities
+        measures["ROC AUC"] = float(roc_auc_score(y, shown, multi_class="ovr", labels=labels))
+        measures["log-loss"] = float(log_loss(y, probabilities, labels=labels))
+        measures["Brier score"] = brier_score(y, probabilities, labels)
+        measures["calibration error"] = calibration_error(y, probabilities, labels)
+    return measures
+
+
+def compare_predictions(
+    data: Data,
+    task: Task,
+    *,
+    folds: int,
+    repeats: int | None,
+    seed: int,
+    methods: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    budget: float | None = None,
+    jobs: int | None = None,
+    progress: Progress,
+) -> Comparison:
+    """Cross-validate the candidates on the same folds, then fit each on the whole table."""
+    start, y, question = perf_counter(), data.y, QUESTIONS[task]
+    assert y is not None
+    labels = data.labels if task == "classification" else None
+    folds = _check_folds(data, y, labels, folds)
+    repeats = default_repeats(y.size) if repeats is None else repeats
+    parts = splits(y.size, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
+    # The first rows tell the number of features well enough to know which methods are quick on them.
+    n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
+    target = y if labels is None else None
+    chosen, skipped = roster(task, y.size, n_features, target=target, methods=methods, exclude=exclude)
+    jobs = _check_jobs(jobs, y.size * n_features)
+    engine = Engine(progress, budget)
+    with Encodings(data.X, y, data.columns, parts) as encodings:
+        settings = Validation(question, encodings, labels, folds, seed, in_files=jobs > 1)
+        recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
+        candidates = engine.run([ValidatedMethod(recipe, settings) for recipe in recipes], jobs=jobs)
+    skipped += engine.skipped
+    return Comparison(
+        task=task,
+        data=data,
+        score_name=question.score_name,
+        candidates=ranked(candidates, skipped),
+        folds=folds,
+        repeats=repeats,
+        seed=seed,
+        skipped=tuple(skipped),
+        seconds=perf_counter() - start,
+    )
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How every method is cross-validated.
+
+    Attributes
+    ----------
+    question : Question
+    encodings : Encodings
+        The splits as numbers.
+    labels : array or None
+        All classes, for a classification.
+    folds : int
+        Splits of the first repetition, which gives probabilities and intervals.
+    seed : int
+    in_files : bool
+        Whether fits read their rows from files, as those in other processes do.
+    """
+
+    question: Question
+    encodings: Encodings
+    labels: NDArray | None
+    folds: int
+    seed: int
+    in_files: bool
+
+
+@dataclass(frozen=True)
+class ValidatedMethod:
+    """A method that predicts, in a comparison: a fit for each split, and one on the whole table."""
+
+    recipe: Recipe
+    settings: Validation
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.recipe.name
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is only there to be beaten."""
+        return self.recipe.entry is None
+
+    @property
+    def n_fits(self) -> int:
+        """Number of its fits."""
+        return len(self.settings.encodings.parts) + 1
+
+    def work(self, fit: int, results: Sequence[Any]) -> Work:
+        """Fit on the training rows of a split and ask about the others; at last, fit on all rows."""
+        settings = self.settings
+        ask: Callable[..., Any]
+        if fit == self.n_fits - 1:
+            ask = partial(finish, self.recipe, seed=settings.seed)
+        else:
+            first = fit < settings.folds
+            ask = partial(answer, self.recipe, seed=settings.seed, classes=settings.labels, detailed=first)
+        if settings.in_files:
+            return partial(_from_files, ask, settings.encodings.stored(fit))
+        encoded = settings.encodings[fit]
+        return partial(ask, encoded.train, encoded.target, encoded.test)
+
+    def conclude(self, results: Sequence[Any]) -> Candidate:
+        """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
+        *answers, final = results
+        entry, question, labels = self.recipe.entry, self.settings.question, self.settings.labels
+        encodings = self.settings.encodings
+        parts, y = encodings.parts, encodings.target
+        outputs, intervals = gather(parts, answers, y), None
+        if labels is None:
+            measures, intervals = regression_measures(y, outputs)
+        else:
+            measures = classification_measures(y, outputs, labels)
+        pairs = zip(parts, answers, strict=True)
+        scores = np.array([question.score(y[part.test], said.predictions) for part, said in pairs])
+        model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
+        notes = [note for said in answers for note in said.notes] + [*final.notes]
+        return Candidate(
+            name=self.name,
+            summary=question.baseline_summary if entry is None else entry.summary,
+            score=float(scores.mean()),
+            standard_error=corrected_error(scores, 1 / self.settings.folds),
+            scores=scores,
+            measures=measures,
+            fit_seconds=float(np.median([said.seconds for said in answers])),
+            parameters=final.parameters,
+            model=model,
+            certificates=certificates_of(model),
+            predictions=outputs.predictions,
+            probabilities=outputs.probabilities,
+            family="" if entry is None else entry.family,
+            complexity=0 if entry is None else entry.suits.complexity,
+            notes=tuple(dict.fromkeys(notes)),
+            intervals=intervals,
+            selection=final.selection,
+        )
+
+    def note(self, candidate: Candidate) -> str:
+        """The score in words."""
+        score = plus_minus(candidate.score, candidate.standard_error)
+        return f"{self.settings.question.score_name} {score}"
+
+
+def _from_files(ask: Callable[..., Any], stored: StoredSplit) -> Any:
+    return ask(*stored.open())
+
+
+def _check_jobs(jobs: int | None, n_numbers: int) -> int:
+    """The number of fits at the same time."""
+    if jobs is None:
+        return n_threads() if n_numbers >= PARALLEL_NUMBERS else 1
+    if jobs < 1:
+        raise ReportError(f"The number of jobs must be at least 1. Got {jobs} instead.")
+    return jobs
+
+
+def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> int:
+    """The number of folds that the rows, or the rarest class, allow."""
+    if folds < 2:
+        raise ReportError(f"The number of folds must be at least 2. Got {folds} instead.")
+    if y.size < 2 * folds:
+        way = f"use --folds {y.size // 2}" if y.size >= 4 else "more rows are needed"
+        raise ReportError(
+            f"{folds} folds need at least {2 * folds} rows, two per fold; {data.name} has {y.size}: {way}."
+        )
+    if np.unique(y).size == 1:
+        raise ReportError(f"The target {data.target!r} is {y[0]} in every row; there is nothing to predict.")
+    if labels is not None:
+        rarest = int(np.unique(y, return_counts=True)[1].min())
+        return min(folds, rarest)
+    return folds

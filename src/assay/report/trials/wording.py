@@ -1,0 +1,61 @@
+"""Numbers and lists as one writes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+SHARES = {"explained", "noise", "coverage"}
+"""Measures that are shown as per cent."""
+
+OF_ORDER_ONE = {"balanced accuracy", "ROC AUC", "log-loss", "Brier score", "calibration error", "stability"}
+"""Measures that lie near 0 and 1 whatever the table: three decimals tell all."""
+
+
+def plus_minus(value: float, error: float) -> str:
+    """A value and its standard error, to the decimals that the error justifies: "0.48 ± 0.02".
+
+    Examples
+    --------
+    >>> plus_minus(0.48311, 0.0213)
+    '0.48 ± 0.02'
+    >>> plus_minus(0.48311, 0.00213)
+    '0.483 ± 0.002'
+    """
+    if not (np.isfinite(value) and np.isfinite(error)):
+        return f"{value:.2f}"
+    decimals = 2 if error <= 0 else int(np.clip(np.ceil(-np.log10(error)), 2, 3))
+    if abs(value) >= 1000:
+        return f"{value:.3g} ± {error:.2g}".replace("-", "−")
+    return f"{value:z.{decimals}f} ± {error:.{decimals}f}".replace("-", "−")
+
+
+def shown(value: float, digits: int = 4) -> str:
+    """A number to some digits, as one writes it: "0.04757", "53.98", "201,000".
+
+    Examples
+    --------
+    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5)
+    ('0.04757', '201,000', '−2.5')
+    """
+    text = f"{value:.{digits}g}"
+    if 1e4 <= abs(value) < 1e12:
+        text = f"{float(text):,.0f}"
+    return text.replace("-", "−")
+
+
+def shown_measure(name: str, value: float) -> str:
+    """A measure as one writes it.
+
+    Examples
+    --------
+    >>> shown_measure("explained", 0.47521), shown_measure("stability", 1.0), shown_measure("RMSE", 54.5712)
+    ('47.5%', '1.000', '54.57')
+    """
+    if name in SHARES:
+        return f"{value:.1%}"
+    return f"{value:.3f}" if name in OF_ORDER_ONE else shown(value)
+
+
+def joined(words: list[str]) -> str:
+    """Words as one lists them: "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

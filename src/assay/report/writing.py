@@ -1,0 +1,106 @@
+"""Writing a report, its model and its numbers: all of them or none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.report.errors import ReportError
+from assay.report.page.document import render
+from assay.report.results import about_model, to_json
+from assay.report.trials.comparison import Comparison
+
+REPORT = "report.html"
+MODEL = "model.skops"
+RESULTS = "results.json"
+
+
+class Written(NamedTuple):
+    """Where the files are."""
+
+    report: Path
+    model: Path
+    results: Path
+
+
+def check_folder(folder: str | Path, *, force: bool = False) -> Path:
+    """Refuse a folder that cannot be written to, before any work is done; nothing is created.
+
+    Parameters
+    ----------
+    folder : path
+    force : bool, default=False
+        Whether files of an earlier report may be replaced.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ReportError(f"The output {folder} is a file; name a folder with --output.")
+    nearest = next((place for place in (folder, *folder.absolute().parents) if place.exists()), Path("/"))
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise ReportError(f"The output folder {folder} cannot be written to; name another with --output.")
+    for name in (REPORT, MODEL, RESULTS):
+        if (folder / name).is_dir():
+            raise ReportError(
+                f"{folder / name} is a folder, in the way of a file; name another with --output."
+            )
+        if (folder / name).exists() and not force:
+            raise ReportError(
+                f"{folder / name} exists; name another folder with --output, or replace it with --force."
+            )
+    return folder
+
+
+def write(comparison: Comparison, folder: str | Path, *, force: bool = False) -> Written:
+    """Write the report, the recommended model and the numbers into a folder, made if needed.
+
+    The files are written under other names first and take their places at the end: an error on the way leaves
+    what was there before untouched, and no part of the new files.
+    """
+    from assay.persistence import save
+
+    folder = check_folder(folder, force=force)
+    places = Written(*(folder / name for name in (REPORT, MODEL, RESULTS)))
+    page = render(comparison, model_path=str(places.model))
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".assay-", dir=folder, ignore_cleanup_errors=True) as scratch:
+            drafts = Written(*(Path(scratch) / place.name for place in places))
+            drafts.report.write_text(page, encoding="utf-8")
+            drafts.results.write_text(to_json(comparison), encoding="utf-8")
+            save(comparison.recommended.model, drafts.model, about=about_model(comparison))
+            _take_places(drafts, places, Path(scratch))
+    except BaseException as error:
+        for place in made:
+            if place.is_dir() and not any(place.iterdir()):
+                place.rmdir()
+        if isinstance(error, OSError):
+            raise ReportError(
+                f"The report cannot be written to {folder}: {error.strerror or error}."
+            ) from error
+        raise
+    return places
+
+
+def _take_places(drafts: Written, places: Written, scratch: Path) -> None:
+    """Put every draft in its place, or leave every place as it was."""
+    before: dict[Path, Path | None] = {}
+    for place in places:
+        before[place] = scratch / f"before {place.name}" if place.exists() else None
+        if (kept := before[place]) is not None:
+            shutil.copy2(place, kept)
+    changed: list[Path] = []
+    try:
+        for draft, place in zip(drafts, places, strict=True):
+            os.replace(draft, place)
+            changed.append(place)
+    except BaseException:
+        for place in changed:
+            if (kept := before[place]) is None:
+                place.unlink(missing_ok=True)
+            else:
+                os.replace(kept, place)
+        raise
