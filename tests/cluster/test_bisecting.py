@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from assay.cluster import BisectingKMeans, KMeans, SplitTree
 from assay.cluster.kmeans.bisecting import splits as _bisecting_splits
-from assay.cluster.kmeans.bisecting.tree import LeafRows, descend, route, router, survey_rows
+from assay.cluster.kmeans.bisecting.tree import descend, leaf_rows, route, router, survey_rows
 from assay.cluster.kmeans.centers import inspect, place, table
 from assay.datasets import Blobs
 from assay.rows import Block, rows
@@ -179,7 +179,7 @@ def test_a_leaf_among_all_rows_is_that_leaf_alone(groups):
     tree = BisectingKMeans(3, random_state=0).fit(groups).tree_
     way = router(tree.children, tree.centers, tree.labels)
     data = rows(groups)
-    leaf = LeafRows(data, way, 1)
+    leaf = leaf_rows(data, way, 1)
     inside = data.map(route, way, dtype=np.int32) == 1
     assert_array_equal(leaf.map(_weight, dtype=float), inside)
     assert leaf.head(10, _weight).sum() == inside[:10].sum()

@@ -29,8 +29,6 @@ from assay.linear.margin.linear_svc import LinearSVC
 from assay.linear.margin.linear_svr import LinearSVR
 from assay.linear.margin.perceptron import Perceptron
 from assay.linear.margin.quantile_regressor import QuantileRegressor
-from assay.linear.penalty_path import PenaltyPath
-from assay.linear.selection import Selection
 from assay.linear.sparse.elastic_net import ElasticNet
 from assay.linear.sparse.group_lasso import GroupLasso
 from assay.linear.sparse.lasso import Lasso
@@ -38,6 +36,8 @@ from assay.linear.sparse.path import SparsePath
 from assay.linear.sparse.sparse_regressor import SparseRegressor
 from assay.linear.stochastic.classifier import SGDClassifier
 from assay.linear.stochastic.regressor import SGDRegressor
+from assay.models.path import PenaltyPath
+from assay.models.selection import Selection
 
 __all__ = [
     "ColumnDroppingRegression",

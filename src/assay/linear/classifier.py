@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.classes import ClassModel
 from assay.linear.predictor import LinearPredictor, affine
+from assay.models.classes import Classifier
 from assay.rows import Block
 
 
-class LinearClassifier(ClassModel, LinearPredictor):
+class LinearClassifier(Classifier, LinearPredictor):
     """Classes told by linear scores: by the sign of one score, or by the largest of several.
 
     With two classes `coef_` has shape (1, n_features) and the score speaks for the second class; a score of

@@ -217,7 +217,7 @@ def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:
 
 def weighted_rows(block: Block) -> NDArray:
     """√s·[x, 1] of one block."""
-    X = block.X.toarray() if block.is_sparse else block.X
+    X = block.dense
     table = np.column_stack([X, np.ones(X.shape[0])]).astype(np.float64)
     if block.weight is not None:
         table *= np.sqrt(block.weight.astype(np.float64))[:, None]
@@ -227,7 +227,7 @@ def weighted_rows(block: Block) -> NDArray:
 def weighted_sums(block: Block) -> tuple[float, NDArray]:
     """Σ s and Σ s·[x, y] of one block."""
     n = block.X.shape[0]
-    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     assert block.y is not None
     sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
     return float(weight.sum()), sums

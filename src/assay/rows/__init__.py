@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
-from assay.rows._coded import CodedRows, class_weights, code, merge_weights
+from assay.rows._coded import class_weights, code, coded_rows, merge_weights
 from assay.rows._columns import beside, is_name, split_columns
+from assay.rows._mapped import MappedRows
 from assay.rows._memory import MemoryRows
 from assay.rows._threads import alone, n_threads, ordered_map, threads
 from assay.rows._weights import check_weights
 
 __all__ = [
     "Block",
-    "CodedRows",
+    "MappedRows",
     "Matrix",
     "MemoryRows",
     "Rows",
@@ -29,6 +30,7 @@ __all__ = [
     "check_weights",
     "class_weights",
     "code",
+    "coded_rows",
     "is_external",
     "is_name",
     "merge_weights",
@@ -64,7 +66,7 @@ def rows(X: Any, y: Any = None, sample_weight: Any = None, *, features: NDArray 
     y : array, column name or list of them, optional
         The target. With named columns, the features are the other columns.
     sample_weight : array or column name, optional
-        Non-negative weights; a weight of 2 means the row stands there twice.
+        Non-negative weights; a weight of 2 means that the row counts twice.
     features : array of str, optional
         Columns to read as features, in this order; all that are not target or weight by default.
 

@@ -29,6 +29,16 @@ class Block(NamedTuple):
         """Whether the features are a CSR matrix."""
         return not isinstance(self.X, np.ndarray)
 
+    @property
+    def dense(self) -> NDArray:
+        """The features as an array."""
+        return self.X.toarray() if self.is_sparse else self.X
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each row in float64: ones where there are none."""
+        return np.ones(self.X.shape[0]) if self.weight is None else self.weight.astype(np.float64)
+
 
 Step: TypeAlias = Callable[..., Any]
 Combine: TypeAlias = Callable[[Any, Any], Any]

@@ -25,6 +25,12 @@ class MemoryRows(LocalRows):
         self.has_weight = weight is not None
         self._step = block_rows(X.shape[1], X.dtype.itemsize)
 
+    def cut(self, n_rows: int) -> MemoryRows:
+        """The same rows, walked in blocks of at most `n_rows` of them."""
+        finer = MemoryRows(self.X, self.y, self.weight)
+        finer._step = min(self._step, n_rows)
+        return finer
+
     def _units(self) -> Generator[int, None, None]:
         yield from range(0, self.shape[0], self._step)
 

@@ -1,4 +1,4 @@
-"""Weights of rows: non-negative, finite, not all zero; a weight of 2 means the row stands there twice."""
+"""Weights of rows: non-negative, finite, not all zero; a weight of 2 means that the row counts twice."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | N
     try:
         weight = np.asarray(sample_weight, dtype=dtype)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers, one a row.") from None
+        raise ValueError("sample_weight must hold numbers, one per row.") from None
     if weight.ndim != 1 or weight.shape[0] != n_samples:
         raise ValueError(
-            f"sample_weight must be one-dimensional with {n_samples} entries, one a row. "
+            f"sample_weight must be one-dimensional with {n_samples} entries, one per row. "
             f"Got shape {weight.shape} instead."
         )
     check_block_weights(weight)

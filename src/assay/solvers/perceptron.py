@@ -173,7 +173,7 @@ def separation_step(block: Block, positive: int, point: Array) -> Separation:
     """Mistakes, margin and radius of one block, and the sum of its mistaken rows t(x, 1)."""
     assert block.y is not None
     label = np.where(block.y == positive, 1.0, -1.0)
-    weight = np.ones(len(label)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     there = weight > 0
     margin = label * (np.asarray(block.X @ point[:-1], dtype=np.float64) + point[-1])
     push = label * weight * (margin <= 0)

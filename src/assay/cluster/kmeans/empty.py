@@ -104,7 +104,7 @@ def _far_block(block: Block, centers: Centers, n_wanted: int, labels: NDArray | 
     own = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
     distances = np.empty(n_rows)
     inspect_block(block, centers, own, distances)
-    weight = np.ones(n_rows) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     distances[weight == 0.0] = 0.0
     order = np.argsort(-distances, kind="stable")[:n_wanted]
     taken = block.X[order]

@@ -185,7 +185,7 @@ def dense64(X: Any) -> NDArray:
 
 def weights_of(block: Block) -> NDArray:
     """The weights of a block as doubles, 1 where there are none."""
-    return np.ones(block.X.shape[0]) if block.weight is None else block.weight.astype(np.float64)
+    return block.weights
 
 
 def monotone_certificate(trace: Any, cost: float, *, rounding: float, scale: float = 0.0) -> Certificate:

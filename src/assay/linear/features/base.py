@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +14,7 @@ from assay.base import Model
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.certificates import LARGEST_CONDITION
 from assay.linear.least_squares.engine import stack
-from assay.rows import Block, MemoryRows, Rows, add, block_rows
+from assay.rows import Block, MappedRows, Rows
 
 Array = NDArray[np.float64]
 
@@ -38,95 +36,13 @@ class Expansion(Protocol):
         """The features of rows, shape (n, width), in float64."""
 
 
-class ExpandedRows(Rows):
-    """The rows of a table under a feature map: every block is expanded where it is walked.
-
-    Blocks are cut once more so that an expanded block is no larger than a block of a table of that width.
-    """
-
-    def __init__(self, source: Rows, expansion: Expansion) -> None:
-        self._pieces = block_rows(expansion.width, 8)
-        if isinstance(source, MemoryRows):
-            source = _FinerRows(source, self._pieces)
-        self._source, self._expansion = source, expansion
-        self.shape = (source.shape[0], expansion.width)
-        self.dtype, self.local = source.dtype, source.local
-        self.n_targets, self.has_weight = source.n_targets, source.has_weight
-
-    def reduce(
-        self,
-        step: Callable[..., Any],
-        *state: Any,
-        combine: Callable[[Any, Any], Any] | None = None,
-        rowwise: Sequence[NDArray] = (),
-    ) -> Any:
-        """See `Rows.reduce`."""
-        return self._source.reduce(
-            _reduce_expanded,
-            self._expansion,
-            self._pieces,
-            step,
-            state,
-            combine or add,
-            combine=combine,
-            rowwise=rowwise,
-        )
-
-    def map(self, step: Callable[..., Any], *state: Any, dtype: Any, width: int | None = None) -> Any:
-        """See `Rows.map`."""
-        return self._source.map(
-            _map_expanded, self._expansion, self._pieces, step, state, dtype=dtype, width=width
-        )
-
-    def head(self, n_rows: int, step: Callable[..., Any], *state: Any) -> Any:
-        """See `Rows.head`."""
-        return self._source.head(n_rows, _step_expanded, self._expansion, step, state)
-
-    def take(self, indices: NDArray) -> NDArray:
-        """See `Rows.take`."""
-        return self._expansion(self._source.take(indices))
+def expanded_rows(data: Rows, expansion: Expansion) -> Rows:
+    """The rows of a table under a feature map: every block is expanded where it is walked."""
+    return MappedRows(data, _expanded, expansion, width=expansion.width)
 
 
-class _FinerRows(MemoryRows):
-    """Rows in memory, walked in blocks of fewer rows."""
-
-    def __init__(self, source: MemoryRows, step: int) -> None:
-        super().__init__(source.X, source.y, source.weight)
-        self._step = min(self._step, step)
-
-
-def _expanded(block: Block, expansion: Expansion, n_rows: int) -> Iterator[tuple[Block, slice]]:
-    """The block in pieces, each expanded, with its place in the block."""
-    for start in range(0, block.X.shape[0], n_rows):
-        part = slice(start, start + n_rows)
-        X, y, weight = (None if values is None else values[part] for values in block[:3])
-        assert X is not None
-        yield Block(expansion(X), y, weight, block.start + start), part
-
-
-def _reduce_expanded(
-    block: Block,
-    expansion: Expansion,
-    n_rows: int,
-    step: Callable[..., Any],
-    state: tuple[Any, ...],
-    combine: Callable[[Any, Any], Any],
-    *rowwise: NDArray,
-) -> Any:
-    pieces = _expanded(block, expansion, n_rows)
-    return reduce(combine, (step(piece, *state, *(v[part] for v in rowwise)) for piece, part in pieces))
-
-
-def _map_expanded(
-    block: Block, expansion: Expansion, n_rows: int, step: Callable[..., Any], state: tuple[Any, ...]
-) -> NDArray:
-    return np.concatenate([step(piece, *state) for piece, _ in _expanded(block, expansion, n_rows)])
-
-
-def _step_expanded(
-    block: Block, expansion: Expansion, step: Callable[..., Any], state: tuple[Any, ...]
-) -> Any:
-    return step(block._replace(X=expansion(block.X)), *state)
+def _expanded(block: Block, expansion: Expansion) -> Block:
+    return block._replace(X=expansion(block.X))
 
 
 class FeatureMap(TransformerMixin, Model):
@@ -208,7 +124,7 @@ class FeatureMap(TransformerMixin, Model):
             Condition number of the features of unit norm, together with the constant where they do not
             span it already.
         """
-        data = ExpandedRows(self._open_new_rows(X, sample_weight=sample_weight), self._expansion())
+        data = expanded_rows(self._open_new_rows(X, sample_weight=sample_weight), self._expansion())
         ones = not getattr(self, "include_bias", False)
         triangle = data.reduce(_triangle, ones, combine=_merge)
         norms = np.linalg.norm(triangle, axis=0)

@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.features.base import ExpandedRows, FeatureMap
+from assay.linear.features.base import FeatureMap, expanded_rows
 from assay.linear.least_squares.certificates import duality_gap, orthogonality
 from assay.linear.least_squares.design import Design
 from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.least_squares.linear_regression import LinearRegression
 from assay.linear.least_squares.ridge_path import ridge_solutions
-from assay.linear.penalty_path import HasPenaltyPath
 from assay.linear.predictor import LinearModel, affine
-from assay.linear.selection import Table
+from assay.models.path import HasPenaltyPath
+from assay.models.selection import Table
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution
@@ -68,7 +68,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         """
         raw = self._open_rows(X, y, sample_weight, with_target=True)
         self.map_ = self._learned_map(raw)
-        data = ExpandedRows(raw, self.map_._expansion())
+        data = expanded_rows(raw, self.map_._expansion())
         alpha = np.full(data.n_targets, float(self.alpha))
         vector = self._targets(raw)
         fit = self._solve(X, y, data, alpha, vector=vector)
@@ -87,7 +87,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         probe = type(self)(**self.get_params())
         raw = probe._open_rows(table.X, table.y, table.weight, with_target=True)
         probe.map_ = probe._learned_map(raw)
-        data = ExpandedRows(raw, probe.map_._expansion())
+        data = expanded_rows(raw, probe.map_._expansion())
         found = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
         coef, intercept = found.coef[::-1, 0].T, found.intercept[::-1, 0]
 
@@ -128,7 +128,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
     ) -> Rows:
         """The features of new rows."""
         data = super()._open_new_rows(X, y, sample_weight, with_target=with_target)
-        return ExpandedRows(data, self.map_._expansion())
+        return expanded_rows(data, self.map_._expansion())
 
     def features(self, X: Any) -> Any:
         """The features φ(x) of each row: an array, or a lazy Dask array for Dask input."""

@@ -57,7 +57,7 @@ def sandwich_step(block: Block, design: Design, coef: Array, intercept: Array, p
     """Sums over one block: Σ s, Σ s e eᵀ r²/(1 − h)^power, Σ s r², rows of leverage 1."""
     assert block.y is not None
     e = design.coordinates(block)
-    weight = np.ones(len(e)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     squares = block_residuals(block, coef, intercept) ** 2
     residual_ss = weight @ squares
     saturated = 0.0

@@ -15,7 +15,7 @@ from assay.linear.least_squares.certificates import duality_gap, orthogonality, 
 from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.least_squares.ridge_path import RidgePath, RidgeSolutions, ridge_path, ridge_solutions
 from assay.linear.predictor import LinearModel
-from assay.linear.selection import Family, Fitted, Selection, Table, select_penalty
+from assay.models.selection import Family, Fitted, Selection, Table, select_penalty
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution

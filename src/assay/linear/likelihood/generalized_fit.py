@@ -74,7 +74,7 @@ def target_summary(block: Block, family: Family, owner: str) -> tuple[float, flo
             worst = next(value for value in counted.tolist() if not family.accepts(np.array([value])))
             raise ValueError(f"The target y of {owner} must be {family.target}. Got {worst!r} instead.")
         raise ValueError("Input y contains NaN or infinity; drop or fill those rows first.")
-    weight = np.ones(len(y)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     return float(weight.sum()), float(weight @ y)
 
 
@@ -231,7 +231,7 @@ def distinct(y: Array, weight: Array | None) -> tuple[Array, Array | None]:
 def constant_step(block: Block, level: float, law: LinkedFamily) -> tuple[float, float]:
     """Sums of slopes and curvatures at a constant score with the offsets of the block."""
     assert block.y is not None
-    weight = np.ones(len(block.y)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     _, slope, curvature = law.score_terms(
         block.y[:, 0].astype(np.float64), level + block.y[:, 1].astype(np.float64)
     )

@@ -22,7 +22,7 @@ from assay.linear.likelihood.path import (
     select_likelihood,
 )
 from assay.linear.predictor import LinearPredictor, affine
-from assay.linear.selection import Selection, Table
+from assay.models.selection import Selection, Table
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import Measured, RowRisk, shifted_columns
 

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates
-from assay.linear.class_weight import CLASS_WEIGHT, class_factors
 from assay.linear.classifier import LinearClassifier
 from assay.linear.likelihood.logistic_fit import (
     LogisticFit,
@@ -26,6 +25,7 @@ from assay.linear.likelihood.logistic_fit import (
 from assay.linear.likelihood.logistic_results import LogisticResults
 from assay.linear.likelihood.overlap import overlap_proofs
 from assay.linear.predictor import affine
+from assay.models.classes import CLASS_WEIGHT, class_factors
 from assay.parameters import Domain
 from assay.rows import Block, Rows, class_weights, merge_weights
 from assay.solvers import RowRisk

@@ -26,7 +26,7 @@ from assay.linear.likelihood.path import (
     select_likelihood,
     strength_grid,
 )
-from assay.linear.selection import Selection, Table
+from assay.models.selection import Selection, Table
 from assay.rows import MemoryRows, Rows, split_columns
 from assay.solvers import Measured, RowRisk
 

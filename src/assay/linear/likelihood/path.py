@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.linear.selection import Family, Fitted, Selection, Table, select_penalty
-from assay.linear.sparse.path import checked_alphas, penalty_grid
+from assay.linear.sparse.path import penalty_grid
+from assay.models.selection import Family, Fitted, Selection, Table, checked_alphas, select_penalty
 from assay.parameters import refusal
 from assay.solvers import Measured, RowRisk, row_duality_gap
 

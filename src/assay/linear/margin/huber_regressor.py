@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.penalty_path import HasPenaltyPath
 from assay.linear.predictor import LinearRegressor, vector_target
+from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.rows import Block, Rows
 from assay.solvers.in_memory import steadily

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.class_weight import CLASS_WEIGHT, class_factors
 from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import (
@@ -27,7 +26,8 @@ from assay.linear.margin.base import (
     majorant,
     require_rows_of_the_fit,
 )
-from assay.linear.penalty_path import HasPenaltyPath
+from assay.models.classes import CLASS_WEIGHT, class_factors
+from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.randomness import spawn
 from assay.rows import Rows

@@ -25,8 +25,8 @@ from assay.linear.margin.base import (
     machine_certificates,
     require_rows_of_the_fit,
 )
-from assay.linear.penalty_path import HasPenaltyPath
 from assay.linear.predictor import LinearRegressor, vector_target
+from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Rows

@@ -15,8 +15,8 @@ from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import require_rows_of_the_fit
-from assay.linear.penalty_path import HasPenaltyPath
 from assay.linear.predictor import LinearRegressor, vector_target
+from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers.in_memory import in_memory, steadily

@@ -16,7 +16,6 @@ from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
 from assay.linear.predictor import LinearRegressor, vector_target
-from assay.linear.selection import Selection, Table, select_penalty
 from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
@@ -26,6 +25,7 @@ from assay.linear.sparse.certificates import (
     sparse_evidence,
 )
 from assay.linear.sparse.path import SparsePath, sparse_family, sparse_model_path
+from assay.models.selection import Selection, Table, select_penalty
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers import SparseProblem, SparseSolutions, moments

@@ -81,7 +81,7 @@ def evidence_step(
     X = block.X.astype(np.float64, copy=False)
     n = X.shape[0]
     y = block.y.reshape(n).astype(np.float64)
-    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     residual = y - np.asarray(X @ coef) - intercept
     beside = [weight * residual, weight, weight * (y - shift)]
     if free.size:

@@ -14,10 +14,10 @@ from assay import parameters, penalties
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import orthogonality
 from assay.linear.least_squares.engine import Array, fit_linear, gather_evidence
-from assay.linear.selection import Table
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.linear.sparse.certificates import sparse_evidence
 from assay.linear.sparse.path import trace_of_smoother
+from assay.models.selection import Table
 from assay.parameters import Domain
 from assay.penalties._l1 import l1_residual
 from assay.rows import Rows

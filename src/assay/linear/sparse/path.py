@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.least_squares.engine import Array
-from assay.linear.selection import Family, Fitted, Table, squared_row_loss
+from assay.models.selection import Family, Fitted, Table, checked_alphas, squared_row_loss
 from assay.parameters import refusal
 from assay.rows import MemoryRows, Rows
 
@@ -59,17 +59,6 @@ def penalty_grid(critical: float, n_alphas: int, eps: float, owner: str) -> Arra
         raise refusal(owner, "alphas", "given when nothing of the penalty is an l1 norm", None)
     top = critical if critical > 0 else 1.0
     return np.geomspace(top, eps * top, n_alphas)
-
-
-def checked_alphas(alphas: Any, owner: str) -> Array:
-    """Given penalties as a decreasing array."""
-    try:
-        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
-    except (TypeError, ValueError):
-        raise refusal(owner, "alphas", "a list of positive numbers", alphas) from None
-    if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid)) or grid[-1] <= 0:
-        raise refusal(owner, "alphas", "a list of positive numbers", alphas)
-    return np.ascontiguousarray(grid)
 
 
 def sparse_model_path(model: Any, data: Rows, alphas: Any, n_alphas: int, eps: float) -> SparsePath:

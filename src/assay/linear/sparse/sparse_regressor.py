@@ -286,5 +286,5 @@ def support_gram(block: Block, support: Any) -> Array:
     columns = block.X[:, support]
     columns = columns.toarray() if block.is_sparse else columns
     table = np.column_stack([columns, np.ones(columns.shape[0])]).astype(np.float64)
-    weight = np.ones(len(table)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     return table.T @ (weight[:, None] * table)

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
-from assay.linear.penalty_path import HasPenaltyPath
 from assay.linear.predictor import LinearPredictor
 from assay.linear.stochastic.ground import (
     Ground,
@@ -29,6 +28,7 @@ from assay.linear.stochastic.ground import (
     unpacked,
 )
 from assay.losses import Loss, MarginLoss
+from assay.models.path import HasPenaltyPath
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
 from assay.solvers.piecewise.tilted import Frame

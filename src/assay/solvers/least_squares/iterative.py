@@ -85,7 +85,7 @@ def _adjoint(block: Block, mean: Array, values: Array) -> Any:
 def column_sums(block: Block) -> tuple[float, Array, Array]:
     """Σ s, Σ s x and Σ s y over one block."""
     n = block.X.shape[0]
-    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     assert block.y is not None
     sums = np.asarray(block.X.T @ weight, dtype=np.float64)
     return float(weight.sum()), sums, weight @ block.y.reshape(n, -1)

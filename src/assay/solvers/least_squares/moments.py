@@ -132,7 +132,7 @@ def augmented_rows(block: Block, shift: NDArray, *, ones: bool) -> NDArray:
     assert block.y is not None
     y = block.y.reshape(n, -1)
     width = d + y.shape[1]
-    X = block.X.toarray() if block.is_sparse else block.X
+    X = block.dense
     augmented = np.empty((n, width + ones), order="F" if X.flags.f_contiguous else "C")
     augmented[:, :d], augmented[:, d:width] = X, y
     if shift.any():  # a copy is cheaper than a subtraction
@@ -150,7 +150,7 @@ def _sparse_gram(block: Block) -> NDArray:
     X = block.X.astype(np.float64)
     assert block.y is not None
     rest = np.column_stack([block.y.reshape(n, -1), np.ones(n)]).astype(np.float64)
-    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     weighted = sparse.csr_array(X.multiply(weight[:, None]))
     gram = np.empty((d + rest.shape[1],) * 2)
     gram[:d, :d] = (weighted.T @ X).toarray()

@@ -134,7 +134,7 @@ def evidence_step(
 ) -> tuple[Evidence, float]:
     """Evidence of one block; `outside` is the largest violation of the box, relative to its width."""
     target, upper, lower = sides(block, tilt)
-    weight = np.ones(len(target)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     digits = 1e-9 if block.X.dtype == np.float64 else 1e-5
     if block.is_sparse:
         # One column that holds the scores: the rows are multiplied here, all else is the same loop.

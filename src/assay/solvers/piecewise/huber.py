@@ -158,7 +158,7 @@ def huber_newton(
 
 def row_weights(block: Block) -> Array:
     """Weights of the rows of one block."""
-    return np.ones(block.X.shape[0]) if block.weight is None else block.weight.astype(np.float64)
+    return block.weights
 
 
 def row_targets(block: Block) -> Array:

@@ -78,7 +78,7 @@ def frame_of(data: Rows, *, intercept: bool, shift: bool) -> Frame:
 
 def column_sums(block: Block) -> tuple[float, Array, Array]:
     """Σ s, Σ s x and Σ s x² of one block."""
-    weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     squares = block.X.power(2) if block.is_sparse else None
     if squares is not None:
         return float(weight.sum()), np.asarray(block.X.T @ weight), np.asarray(squares.T @ weight)
@@ -89,7 +89,7 @@ def column_sums(block: Block) -> tuple[float, Array, Array]:
 def centred_squares(block: Block, mean: Array) -> Array:
     """Σ s (x − mean)² of one block of dense rows."""
     X = block.X - mean
-    weight = np.ones(X.shape[0]) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     return np.einsum("i,ij,ij->j", weight, X, X)
 
 
@@ -97,7 +97,7 @@ def sides(block: Block, tilt: Tilt) -> tuple[Array, Array, Array]:
     """Target of each row and its slopes above and below, weights included."""
     assert block.y is not None
     y = block.y.reshape(block.X.shape[0]).astype(np.float64)
-    weight = np.ones(len(y)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     if tilt.class_weight is not None:
         weight = weight * tilt.class_weight[y.astype(np.intp)]
     if tilt.positive is None:

@@ -8,14 +8,13 @@ not tie its coefficient to the intercept.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.rows import Block, Rows
-from assay.rows._blocks import Combine, Step
+from assay.rows import Block, MappedRows, Rows
 from assay.solvers.least_squares.moments import PILOT_ROWS, require_finite
 from assay.solvers.smooth.row_loss_loops import LOGISTIC, fused_sums
 from assay.solvers.smooth.row_losses import RowLoss, RowTerms
@@ -109,7 +108,7 @@ class RowRisk:
         self.center = self.inner = center
         if shifts is not None and np.any(np.abs(center) > FAR * shifts):
             # Scores would be small differences of large numbers: the rows themselves are shifted.
-            self.data, self.inner = ShiftedRows(data, center), np.zeros(d)
+            self.data, self.inner = MappedRows(data, shifted, center), np.zeros(d)
         self.shape = d + fit_intercept, loss.n_scores
         self.rounding = float(np.finfo(data.dtype).eps)
         self._set_penalty(alpha)
@@ -189,42 +188,15 @@ class RowRisk:
         return hessian
 
 
-class ShiftedRows(Rows):
-    """Another table with a number subtracted from each column, in float64."""
-
-    def __init__(self, data: Rows, shift: Array) -> None:
-        self._data, self._shift = data, shift
-        self.shape, self.dtype, self.feature_names = data.shape, data.dtype, data.feature_names
-        self.n_targets, self.has_weight, self.local = data.n_targets, data.has_weight, data.local
-
-    def reduce(
-        self, step: Step, *state: Any, combine: Combine | None = None, rowwise: Sequence[NDArray] = ()
-    ) -> Any:
-        """See `Rows.reduce`."""
-        return self._data.reduce(shifted, step, self._shift, *state, combine=combine, rowwise=rowwise)
-
-    def map(self, step: Step, *state: Any, dtype: Any, width: int | None = None) -> Any:
-        """See `Rows.map`."""
-        return self._data.map(shifted, step, self._shift, *state, dtype=dtype, width=width)
-
-    def take(self, indices: NDArray) -> NDArray:
-        """See `Rows.take`."""
-        return self._data.take(indices) - self._shift
-
-    def head(self, n_rows: int, step: Step, *state: Any) -> Any:
-        """See `Rows.head`."""
-        return self._data.head(n_rows, shifted, step, self._shift, *state)
-
-
-def shifted(block: Block, step: Step, shift: Array, *state: Any) -> Any:
-    """Run a step on a block with its columns shifted."""
-    return step(block._replace(X=block.X - shift), *state)
+def shifted(block: Block, shift: Array) -> Block:
+    """A block with a number subtracted from each column, in float64."""
+    return block._replace(X=block.X - shift)
 
 
 def block_moments(block: Block) -> tuple[Array, Array]:
     """Weighted mean and standard deviation of the columns of a block; 0 and inf where not finite."""
     X = block.X.astype(np.float64)
-    weight = np.ones(len(X)) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     with np.errstate(all="ignore"):
         mean = weight @ X / weight.sum()
         spread = np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
@@ -428,7 +400,7 @@ def curvature_sum(
 
 def shifted_columns(block: Block, center: Array, fit_intercept: bool) -> Array:
     """[x − center, 1] of one block, in float64."""
-    X = block.X.toarray() if block.is_sparse else block.X
+    X = block.dense
     n, d = X.shape
     columns = np.empty((n, d + fit_intercept))
     if center.any():

@@ -80,7 +80,7 @@ def risk_step(
     assert block.y is not None
     n = block.X.shape[0]
     y = coded_target(block.y.reshape(n), positive)
-    weight = np.ones(n) if block.weight is None else block.weight.astype(np.float64)
+    weight = block.weights
     score = np.asarray(block.X @ coef, dtype=np.float64) + intercept
     value = loss.value(y, score)
     slope = loss.gradient(y, score) if dual is None else inside_domain(loss, y, dual)

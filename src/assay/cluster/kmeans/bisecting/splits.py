@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.bisecting.tree import LeafRows, SplitTree, route, router, survey
+from assay.cluster.kmeans.bisecting.tree import SplitTree, leaf_rows, route, router, survey
 from assay.cluster.kmeans.centers import inspect, place
 from assay.cluster.kmeans.lloyd import Lloyd
 from assay.rows import Block, MemoryRows, Rows
@@ -132,10 +132,10 @@ class _Growing:
         row_bytes = data.shape[1] * data.dtype.itemsize
         all_small = data.shape[0] * row_bytes <= LEAF_BYTES
         if not all_small and self._share(leaf) * data.shape[0] * row_bytes > LEAF_BYTES:
-            return LeafRows(data, way, label)
+            return leaf_rows(data, way, label)
         members = np.flatnonzero(np.asarray(data.map(route, way, dtype=np.int32)) == label)
         if members.size * row_bytes > LEAF_BYTES:
-            return LeafRows(data, way, label)
+            return leaf_rows(data, way, label)
         weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[members] if data.has_weight else None
         return MemoryRows(data.take(members), None, weight)
 

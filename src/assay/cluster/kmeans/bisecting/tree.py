@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from assay.cluster.kmeans.bisecting import tree as loops
 from assay.cluster.kmeans.centers import read_only, table
 from assay.cluster.kmeans.loops import add_row, squared_distance
 from assay.loops import compiled
-from assay.rows import Block, Rows
+from assay.rows import Block, MappedRows, Rows
 
 # Compiled loops of bisecting k-means: the way of a row down the tree, and sums over the leaves.
 #
@@ -181,39 +181,15 @@ def _survey_block(
     return Survey(sums, counts, inertias, scatter, n_misrouted)
 
 
-class LeafRows(Rows):
+def leaf_rows(data: Rows, way: Router, label: int) -> Rows:
     """The rows of one leaf of a table outside memory: the other rows are there with weight 0.
 
     Nothing is kept for each row, so that a leaf of any size on any source can be walked.
     """
-
-    local = False
-    has_weight = True
-
-    def __init__(self, data: Rows, way: Router, label: int) -> None:
-        self._data, self._leaf = data, (way, label)
-        self.shape, self.dtype, self.is_sparse = data.shape, data.dtype, data.is_sparse
-
-    def reduce(
-        self, step: Step, *state: Any, combine: Step | None = None, rowwise: Sequence[NDArray] = ()
-    ) -> Any:
-        """See `Rows.reduce`."""
-        return self._data.reduce(_on_leaf, *self._leaf, step, *state, combine=combine, rowwise=rowwise)
-
-    def map(self, step: Step, *state: Any, dtype: Any, width: int | None = None) -> Any:
-        """See `Rows.map`."""
-        return self._data.map(_on_leaf, *self._leaf, step, *state, dtype=dtype, width=width)
-
-    def take(self, indices: NDArray) -> NDArray:
-        """See `Rows.take`."""
-        return self._data.take(indices)
-
-    def head(self, n_rows: int, step: Step, *state: Any) -> Any:
-        """See `Rows.head`."""
-        return self._data.head(n_rows, _on_leaf, *self._leaf, step, *state)
+    return MappedRows(data, _on_leaf, way, label, has_weight=True, local=False)
 
 
-def _on_leaf(block: Block, way: Router, label: int, step: Step, *state: Any) -> Any:
+def _on_leaf(block: Block, way: Router, label: int) -> Block:
     inside = route(block, way) == label
     weight = inside.astype(block.X.dtype) if block.weight is None else np.where(inside, block.weight, 0.0)
-    return step(block._replace(weight=weight.astype(block.X.dtype, copy=False)), *state)
+    return block._replace(weight=weight.astype(block.X.dtype, copy=False))

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from assay.linear.least_squares.engine import Array
 from assay.parameters import refusal
 from assay.randomness import generator
 from assay.rows import check_weights, is_external, ordered_map, split_columns
+
+Array = NDArray[np.float64]
 
 RULES = ("min", "one_se", "oracle", "aic", "bic")
 HELD_OUT = 4
@@ -233,7 +234,7 @@ def select_penalty(
         raise refusal(owner, "noise_std", "above 0", noise_std)
     model._check_parameters()
     table = open_table(owner, X, y, sample_weight)
-    grid = family.grid(table) if alphas is None else _decreasing(owner, alphas)
+    grid = family.grid(table) if alphas is None else np.unique(checked_alphas(alphas, owner))[::-1].copy()
     if rule in ("aic", "bic"):
         criterion = information(rule, family.fitted(table, grid), table.total_weight, noise_std)
         nothing = np.zeros(grid.size)
@@ -253,14 +254,15 @@ def select_penalty(
     )  # fmt: skip
 
 
-def _decreasing(owner: str, alphas: Any) -> Array:
+def checked_alphas(alphas: Any, owner: str) -> Array:
+    """Given penalties as a decreasing array."""
     try:
-        grid = np.unique(np.asarray(alphas, dtype=np.float64))[::-1].copy()
+        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
     except (TypeError, ValueError):
         raise refusal(owner, "alphas", "a list of positive numbers", alphas) from None
-    if np.ndim(alphas) != 1 or grid.size == 0 or not np.all(np.isfinite(grid)) or grid[-1] <= 0:
+    if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid)) or grid[-1] <= 0:
         raise refusal(owner, "alphas", "a list of positive numbers", alphas)
-    return grid
+    return np.ascontiguousarray(grid)
 
 
 def squared_row_loss(y: NDArray, predictions: Array) -> Array:

@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from assay.linear.selection import Family, Fitted, Selection, Table, select_penalty, squared_row_loss
-from assay.linear.sparse.path import checked_alphas
+from assay.models.selection import (
+    Family,
+    Fitted,
+    Selection,
+    Table,
+    checked_alphas,
+    select_penalty,
+    squared_row_loss,
+)
 from assay.parameters import refusal
 
 Array = NDArray[np.float64]

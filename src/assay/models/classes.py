@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,22 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from assay import rows
+from assay import parameters, rows
 from assay.base import FLOATS, LARGE, Model, _is_plain, _validated
-from assay.rows import CodedRows, MemoryRows, Rows
+from assay.parameters import Domain
+from assay.rows import MemoryRows, Rows, coded_rows
+
+CLASS_WEIGHT = (
+    parameters.nothing
+    | parameters.one_of("balanced")
+    | Domain("a dict of labels and weights", lambda value: isinstance(value, Mapping))
+)
 
 
-class ClassModel(ClassifierMixin, Model):
+class Classifier(ClassifierMixin, Model):
     """Base of classifiers: opens rows with labels and keeps their classes.
 
-    A label whose rows weigh nothing is absent, as if they stood there zero times.
+    A label whose rows weigh nothing is absent, as if they were not there.
     """
 
     classes_: NDArray
@@ -60,9 +68,9 @@ class ClassModel(ClassifierMixin, Model):
             target = rows.beside(codes.astype(np.float64), offset)
             return self._open_external(X, target, sample_weight), weights
         data = self._open_external(X, rows.beside(y, offset), sample_weight)
-        found = data.reduce(rows.class_weights, combine=rows.merge_weights)
-        self._set_classes(np.array(sorted(found)))
-        return CodedRows(data, self.classes_), np.array([found[label] for label in self.classes_.tolist()])
+        weights = data.reduce(rows.class_weights, combine=rows.merge_weights)
+        self._set_classes(np.array(sorted(weights)))
+        return coded_rows(data, self.classes_), np.array([weights[label] for label in self.classes_.tolist()])
 
     def _open_new_classes(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Rows:
         """Validate labelled data given after the fit; labels are coded by the classes of the fit."""
@@ -71,7 +79,7 @@ class ClassModel(ClassifierMixin, Model):
             X, y, sample_weight = rows.split_columns(X, y, sample_weight)
         elif rows.is_name(y) or hasattr(y, "dask"):
             data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
-            return CodedRows(data, self.classes_)
+            return coded_rows(data, self.classes_)
         labels = np.asarray(y)
         weight = None if sample_weight is None else np.asarray(sample_weight)
         target = rows.beside(rows.code(labels, self.classes_, weight).astype(np.float64), offset)
@@ -87,8 +95,8 @@ class ClassModel(ClassifierMixin, Model):
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        found, places = np.unique(labels, return_inverse=True)
-        return self._keep(found, places, weight)
+        present, places = np.unique(labels, return_inverse=True)
+        return self._keep(present, places, weight)
 
     def _keep(self, labels: NDArray, places: NDArray, weight: NDArray | None) -> tuple[NDArray, NDArray]:
         weights = np.bincount(places, weight, minlength=len(labels)).astype(np.float64)
@@ -105,3 +113,17 @@ class ClassModel(ClassifierMixin, Model):
                 f"Got one class only: {classes.tolist()[0]!r}."
             )
         self.classes_ = classes
+
+
+def class_factors(class_weight: Any, classes: NDArray, weights: NDArray) -> NDArray:
+    """Factor of the weight of each class; "balanced" gives n/(K n_k), so that classes weigh the same."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        return np.asarray(weights.sum() / (len(classes) * weights))
+    for label, factor in class_weight.items():
+        if not parameters.real(above=0).contains(factor):
+            raise ValueError(
+                f"The 'class_weight' of {label!r} must be a finite number above 0. Got {factor!r} instead."
+            )
+    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
