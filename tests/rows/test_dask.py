@@ -57,7 +57,7 @@ def test_what_is_no_table_of_numbers_is_one_sentence(X, sentence):
         (
             da.from_array(np.array(list("abcd"))),
             None,
-            "y must hold numbers, one a row. It holds the dtype <U1",
+            "y must hold numbers, one per row. It holds the dtype <U1",
         ),
         (None, [1.0, -1.0, 1.0, 1.0], "Got -1 at row 1 instead"),
     ],

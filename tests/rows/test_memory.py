@@ -59,7 +59,7 @@ def test_target_and_features_must_be_as_many(rng):
         ([np.inf, 1.0, 1.0], r"sample_weight holds NaN or infinity"),
         ([np.inf, -np.inf, 1.0], r"sample_weight holds NaN or infinity"),
         ([0.0, 0.0, 0.0], r"above 0 for at least one row. All sample weights are zero"),
-        ([1.0, 2.0], r"one-dimensional with 3 entries, one a row. Got shape \(2,\) instead"),
+        ([1.0, 2.0], r"one-dimensional with 3 entries, one per row. Got shape \(2,\) instead"),
         (["a", "b", "c"], r"sample_weight must hold numbers"),
     ],
 )
