@@ -31,11 +31,11 @@ def beside(y: Any, offset: Any) -> Any:
     try:
         offset = np.asarray(offset, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("offset must hold numbers, one a row.") from None
+        raise ValueError("offset must hold numbers, one per row.") from None
     n_samples = len(y)
     if offset.shape != (n_samples,):
         raise ValueError(
-            f"offset must be one-dimensional with {n_samples} entries, one a row. "
+            f"offset must be one-dimensional with {n_samples} entries, one per row. "
             f"Got shape {offset.shape} instead."
         )
     if not np.isfinite(offset).all():
@@ -94,7 +94,7 @@ def check_target(y: Any, n_samples: int, dtype: Any) -> NDArray | None:
     try:
         target = np.asarray(y, dtype=dtype)
     except (TypeError, ValueError):
-        raise ValueError("y must hold numbers, one a row.") from None
+        raise ValueError("y must hold numbers, one per row.") from None
     if target.ndim not in (1, 2):
         raise ValueError(f"y must have one or two dimensions. Got shape {target.shape} instead.")
     if target.shape[0] != n_samples:

@@ -236,7 +236,7 @@ def _along(values: Any, lengths: tuple[int, ...], what: str) -> list[Any]:
         return [values[stop - length : stop] for stop, length in zip(stops, lengths, strict=True)]
     kind = getattr(values, "dtype", None)
     if kind is not None and getattr(kind, "kind", "O") not in "biuf":
-        raise ValueError(f"{what} must hold numbers, one a row. It holds the dtype {kind} instead.")
+        raise ValueError(f"{what} must hold numbers, one per row. It holds the dtype {kind} instead.")
     array = values if isinstance(values, da.Array) else values.to_dask_array(lengths=True)
     array = _with_lengths(array)
     if array.shape[0] != stops[-1]:
