@@ -46,7 +46,7 @@ class ProgramDisplay(ConvexPicture):
     >>> import numpy as np
     >>> from assay.display import ProgramDisplay
     >>> from assay.penalties import Quadratic
-    >>> from assay.solvers import ConvexProgram
+    >>> from assay.optimize import ConvexProgram
     >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, -2.0], 5.0),
     ...                         [Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)], start=[0.0, 0.0])
     >>> ProgramDisplay.from_program(nearest).multipliers.round(2)
@@ -125,7 +125,7 @@ def plot_program(program: ConvexProgram, *, view: float | None = None, ax: Any =
     >>> import numpy as np
     >>> from assay.display import plot_program
     >>> from assay.penalties import Quadratic
-    >>> from assay.solvers import ConvexProgram
+    >>> from assay.optimize import ConvexProgram
     >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, -2.0], 5.0),
     ...                         [Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)], start=[0.0, 0.0])
     >>> plot_program(nearest).data["point"].round(3)
@@ -152,7 +152,7 @@ class DescentDisplay(ConvexPicture):
     Examples
     --------
     >>> from assay.display import DescentDisplay
-    >>> from assay.solvers import quadratic
+    >>> from assay.optimize import quadratic
     >>> f = quadratic([[1.0, 0.0], [0.0, 6.0]], [0.0, 0.0])
     >>> DescentDisplay.from_path(f, [[3.0, 1.0], [1.0, 0.0]]).values
     array([7.5, 0.5])
@@ -210,7 +210,7 @@ def plot_descent(objective: Smooth, path: Any, *, surface: bool = False, ax: Any
     Examples
     --------
     >>> from assay.display import plot_descent
-    >>> from assay.solvers import gradient_descent, quadratic
+    >>> from assay.optimize import gradient_descent, quadratic
     >>> f = quadratic([[1.0, 0.0], [0.0, 6.0]], [0.0, 0.0])
     >>> run = gradient_descent(f, [3.0, 1.0], step=0.28, max_iter=30, keep_points=True)
     >>> float(plot_descent(f, run.trace).data["values"][0])

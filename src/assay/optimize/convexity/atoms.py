@@ -37,7 +37,7 @@ class Expression:
 
     Examples
     --------
-    >>> from assay.solvers import log_sum_exp, square
+    >>> from assay.optimize import log_sum_exp, square
     >>> risk = log_sum_exp(2).affine_argument([[1.0], [-1.0]]) + 0.5 * square()
     >>> risk.curvature, risk.strong_convexity, (-risk).curvature, (risk - square()).curvature
     ('convex', 1.0, 'concave', 'unknown')
@@ -157,7 +157,7 @@ def pointwise_maximum(*expressions: Expression) -> Expression:
 
     Examples
     --------
-    >>> from assay.solvers import linear_form, pointwise_maximum
+    >>> from assay.optimize import linear_form, pointwise_maximum
     >>> size = pointwise_maximum(linear_form([1.0]), linear_form([-1.0]))
     >>> size.curvature, size.value([-3.0]), size.subgradient([-3.0])
     ('convex', 3.0, array([-1.]))

@@ -46,7 +46,7 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.solvers import Smooth, infimum_status
+    >>> from assay.optimize import Smooth, infimum_status
     >>> falling = Smooth(lambda x: float(np.exp(-x[0])), lambda x: -np.exp(-x), lambda x: np.diag(np.exp(-x)))
     >>> infimum_status(falling, [0.0]).status
     'finite, not attained'
@@ -105,7 +105,7 @@ def logistic_infimum(
 
     Examples
     --------
-    >>> from assay.solvers import logistic_infimum
+    >>> from assay.optimize import logistic_infimum
     >>> found = logistic_infimum([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> found.status, found.value
     ('finite, not attained', 0.0)

@@ -76,7 +76,7 @@ def coordinate_descent(
 
     Examples
     --------
-    >>> from assay.solvers import coordinate_descent
+    >>> from assay.optimize import coordinate_descent
     >>> coordinate_descent([[1.0, 0.0], [0.0, 2.0]], [3.0, 1.0], 2.0).coef
     array([2.  , 0.25])
 

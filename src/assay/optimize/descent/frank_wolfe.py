@@ -66,7 +66,7 @@ def frank_wolfe(
     Examples
     --------
     >>> from assay.penalties import Simplex
-    >>> from assay.solvers import frank_wolfe, quadratic
+    >>> from assay.optimize import frank_wolfe, quadratic
     >>> nearest = quadratic([[1.0, 0.0], [0.0, 1.0]], [2.0, 0.0])
     >>> found = frank_wolfe(nearest, Simplex(), [0.0, -1.0], step="exact")
     >>> found.point, found.gap, found.certificates.holds

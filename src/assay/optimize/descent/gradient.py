@@ -119,7 +119,7 @@ def gradient_descent(
 
     Examples
     --------
-    >>> from assay.solvers import gradient_descent, quadratic
+    >>> from assay.optimize import gradient_descent, quadratic
     >>> found = gradient_descent(quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0]), [0.0, 0.0])
     >>> found.point.round(6), found.certificates.holds
     (array([1., 1.]), True)

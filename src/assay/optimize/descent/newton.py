@@ -51,7 +51,7 @@ def newton(
 
     Examples
     --------
-    >>> from assay.solvers import newton, quadratic
+    >>> from assay.optimize import newton, quadratic
     >>> found = newton(quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0]), [30.0, -7.0])
     >>> found.point, found.n_iter
     (array([1., 1.]), 1)

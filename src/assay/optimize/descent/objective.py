@@ -33,7 +33,7 @@ class Smooth:
 
     Examples
     --------
-    >>> from assay.solvers import quadratic
+    >>> from assay.optimize import quadratic
     >>> f = quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0])
     >>> f.smoothness, f.strong_convexity, f.condition_number
     (8.0, 2.0, 4.0)

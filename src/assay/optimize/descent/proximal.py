@@ -101,7 +101,7 @@ def proximal_gradient(
     Examples
     --------
     >>> from assay.penalties import L1
-    >>> from assay.solvers import proximal_gradient, quadratic
+    >>> from assay.optimize import proximal_gradient, quadratic
     >>> found = proximal_gradient(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
     >>> found.point, found.certificates.holds
     (array([2., 0.]), True)

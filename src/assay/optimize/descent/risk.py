@@ -258,7 +258,7 @@ def penalised_risk(
 
     Examples
     --------
-    >>> from assay.solvers import penalised_risk
+    >>> from assay.optimize import penalised_risk
     >>> risk = penalised_risk("squared", [[1.0], [2.0]], [1.0, 4.0], "squared_norm", 0.5)
     >>> risk.smoothness, risk.strong_convexity, risk.minimise().point
     (3.0, 3.0, array([1.5]))

@@ -75,7 +75,7 @@ def admm(
     Examples
     --------
     >>> from assay.penalties import L1
-    >>> from assay.solvers import admm, quadratic
+    >>> from assay.optimize import admm, quadratic
     >>> found = admm(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
     >>> found.other.round(6), found.certificates.holds
     (array([2., 0.]), True)

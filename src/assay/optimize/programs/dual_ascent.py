@@ -38,7 +38,7 @@ def solve_dual(program: ConvexProgram, *, tol: float = 1e-7, max_iter: int = 100
     --------
     >>> import numpy as np
     >>> from assay.penalties import Quadratic
-    >>> from assay.solvers import ConvexProgram, solve_dual
+    >>> from assay.optimize import ConvexProgram, solve_dual
     >>> nearest = ConvexProgram(Quadratic(np.eye(2), [0.0, 0.0]), [], [Quadratic(None, [1.0, 1.0], -2.0)],
     ...                         start=[0.0, 0.0])
     >>> found = solve_dual(nearest)

@@ -102,7 +102,7 @@ def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 
     --------
     >>> import numpy as np
     >>> from assay.penalties import Quadratic
-    >>> from assay.solvers import ConvexProgram, solve_program
+    >>> from assay.optimize import ConvexProgram, solve_program
     >>> disk = Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)
     >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, 0.0], 4.0), [disk], start=[0.0, 0.0])
     >>> found = solve_program(nearest)

@@ -21,7 +21,7 @@ def caratheodory(weights: Any, points: Any) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.solvers import caratheodory
+    >>> from assay.optimize import caratheodory
     >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     >>> fewer = caratheodory([0.25, 0.25, 0.25, 0.25], corners)
     >>> int(np.count_nonzero(fewer)), fewer @ corners
@@ -169,7 +169,7 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
 
     Examples
     --------
-    >>> from assay.solvers import hull_membership
+    >>> from assay.optimize import hull_membership
     >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
     >>> found = hull_membership([0.5, 0.25], square)
     >>> found.inside, found.certificates.holds
@@ -227,7 +227,7 @@ def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) ->
 
     Examples
     --------
-    >>> from assay.solvers import separating_hyperplane
+    >>> from assay.optimize import separating_hyperplane
     >>> found = separating_hyperplane([[2.0, 0.0], [3.0, 1.0]], [[0.0, 0.0], [-1.0, 5.0]])
     >>> found.separated, found.normal, found.offset, found.margin
     (True, array([1., 0.]), 1.0, 2.0)
@@ -276,7 +276,7 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
 
     Examples
     --------
-    >>> from assay.solvers import linear_minimum
+    >>> from assay.optimize import linear_minimum
     >>> linear_minimum([[0.0, 0.0], [2.0, 1.0], [1.0, 3.0]], [-1.0, 0.5]).point
     array([2., 1.])
 

@@ -72,7 +72,7 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
 
     Examples
     --------
-    >>> from assay.solvers import linear_program
+    >>> from assay.optimize import linear_program
     >>> found = linear_program([1.0, 2.0, 0.0], [[1.0, 1.0, -1.0]], [2.0])
     >>> found.status, found.point, found.multipliers, found.value
     ('optimal', array([2., 0., 0.]), array([1.]), 2.0)

@@ -55,7 +55,7 @@ class ConvexProgram:
 
     >>> import numpy as np
     >>> from assay.penalties import Quadratic
-    >>> from assay.solvers import ConvexProgram
+    >>> from assay.optimize import ConvexProgram
     >>> problem = ConvexProgram(
     ...     Quadratic(2 * np.eye(2), [-4.0, 0.0], 4.0), [Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)],
     ...     start=[0.0, 0.0])
