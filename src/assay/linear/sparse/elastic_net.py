@@ -19,7 +19,7 @@ from assay.linear.sparse.certificates import sparse_evidence
 from assay.linear.sparse.path import trace_of_smoother
 from assay.models.selection import Table
 from assay.parameters import Domain
-from assay.penalties._l1 import l1_residual
+from assay.penalties.separable import l1_residual
 from assay.rows import Rows
 from assay.solvers import elastic_net_profile
 from assay.solvers.sparse.subproblem import Profile

@@ -13,7 +13,7 @@ from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.parameters import Domain
-from assay.penalties._l1 import l1_residual, soft_threshold
+from assay.penalties.separable import l1_residual, soft_threshold
 from assay.solvers.sparse.groups import GroupProfile, group_profile
 
 GROUPS = Domain(

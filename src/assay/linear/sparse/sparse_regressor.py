@@ -14,7 +14,7 @@ from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import SparseModel
 from assay.linear.sparse.certificates import FLOAT32, SparseEvidence, critical_certificate
 from assay.parameters import Domain
-from assay.penalties._l1 import l1_residual
+from assay.penalties.separable import l1_residual
 from assay.rows import Block, Rows
 from assay.solvers import elastic_net_profile
 from assay.solvers.sparse.loops import CLIPPED, MINIMAX_CONCAVE

@@ -1,17 +1,142 @@
-"""The sparse group lasso penalty."""
+"""Penalties of groups of features and of rows of a matrix; the nuclear norm."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._group_l2 import group_shrinkage
-from assay.penalties._groups import Partition, checked, group_weights, partition
-from assay.penalties._l1 import l1_residual, soft_threshold
-from assay.penalties._penalty import bounds, euclidean, floating, non_negative, product, ratio, rounding
+from assay.parameters import refusal
+from assay.penalties.penalty import (
+    BlockNorms,
+    bounds,
+    euclidean,
+    floating,
+    non_negative,
+    product,
+    ratio,
+    rounding,
+    shrinkage,
+)
+from assay.penalties.separable import l1_residual, soft_threshold
+
+
+class Partition(NamedTuple):
+    """Groups of features as plain arrays; the members of group g are order[starts[g]:starts[g + 1]]."""
+
+    labels: NDArray[np.intp]
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+    def norms(self, coef: NDArray) -> NDArray:
+        """Euclidean norm of each group in each column: shape (n_groups,) or (n_groups, t)."""
+        return np.sqrt(self.sums(coef**2))
+
+    def sums(self, values: NDArray) -> NDArray:
+        """Sum over each group in each column."""
+        return np.add.reduceat(values[self.order], self.starts, axis=0)
+
+
+def partition(owner: str, groups: Any) -> Partition:
+    """Read the groups, given as one label per feature or as one list of indices per group."""
+    entries = list(groups) if hasattr(groups, "__iter__") and not isinstance(groups, str) else []
+    if not entries:
+        raise refusal(owner, "groups", "one label per feature or one list of indices per group", groups)
+    if isinstance(entries[0], (list, tuple, range)) or np.ndim(entries[0]) == 1:
+        labels = _labels_of_lists(owner, entries)
+    else:
+        labels = np.asarray(entries)
+        if labels.ndim != 1:
+            raise refusal(owner, "groups", "one label per feature or one list of indices per group", groups)
+    _, labels, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return Partition(labels, np.argsort(labels, kind="stable"), starts, sizes)
+
+
+def _labels_of_lists(owner: str, lists: list[Any]) -> NDArray:
+    must_be = "lists of indices that hold each feature exactly once"
+    try:
+        members = [np.asarray(indices, dtype=np.intp) for indices in lists]
+        indices = np.concatenate(members)
+    except (TypeError, ValueError):
+        raise refusal(owner, "groups", must_be, lists) from None
+    if min(map(len, members)) == 0 or not np.array_equal(np.sort(indices), np.arange(len(indices))):
+        raise refusal(owner, "groups", must_be, lists)
+    labels = np.empty(len(indices), dtype=np.intp)
+    labels[indices] = np.repeat(np.arange(len(members)), [len(member) for member in members])
+    return labels
+
+
+def group_weights(owner: str, weights: Any, groups: Partition) -> NDArray:
+    """One weight per group, √size unless given."""
+    if weights is None:
+        return np.sqrt(groups.sizes)
+    given = non_negative(owner, "weights", weights, ndim=(1,), infinite=True)
+    if len(given) != len(groups.sizes):
+        raise refusal(owner, "weights", f"of length {len(groups.sizes)}, one per group", weights)
+    return given
+
+
+def checked(owner: str, groups: Partition, coef: NDArray) -> NDArray:
+    """The coefficients, refused when the groups are those of another number of features."""
+    if len(groups.labels) != len(coef):
+        raise refusal(owner, "groups", f"a partition of {len(coef)} features", len(groups.labels))
+    return coef
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupL2(BlockNorms):
+    """Ω(w) = α Σ_g ω_g ‖w_g‖₂ over a partition of the features, column by column.
+
+    The columns of a (d, t) array are problems of their own; to tie the columns of a row together, use
+    `RowSparse`.
+
+    Parameters
+    ----------
+    strength : float
+        α, at least 0.
+    groups : array of d labels, or list of lists of indices
+        The partition; labels are numbered in sorted order.
+    weights : array of shape (n_groups,), default=None
+        ω, at least 0; 0 leaves the group unpenalised, ∞ keeps it at zero. None means √size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import GroupL2
+    >>> penalty = GroupL2(1.0, groups=[[0, 1], [2]], weights=[1.0, 1.0])
+    >>> penalty.proximal(np.array([3.0, 4.0, 0.5]), step=1.0)
+    array([2.4, 3.2, 0. ])
+
+    References
+    ----------
+    Yuan & Lin (2006).
+    """
+
+    strength: float
+    groups: Any
+    weights: Any = None
+    _partition: Partition = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _read_groups(self)
+
+    def _sums(self, values: NDArray) -> NDArray:
+        return self._partition.sums(checked("GroupL2", self._partition, values))
+
+    def _spread(self, factors: NDArray, coef: NDArray) -> NDArray:
+        return coef * factors[self._partition.labels]
+
+
+def _read_groups(penalty: GroupL2 | SparseGroup) -> None:
+    owner = type(penalty).__name__
+    non_negative(owner, "strength", penalty.strength, ndim=(0,))
+    groups = partition(owner, penalty.groups)
+    object.__setattr__(penalty, "_partition", groups)
+    object.__setattr__(penalty, "weights", group_weights(owner, penalty.weights, groups))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +178,8 @@ class SparseGroup:
     _partition: Partition = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        non_negative("SparseGroup", "strength", self.strength, ndim=(0,))
+        _read_groups(self)
         object.__setattr__(self, "l1_ratio", ratio("SparseGroup", "l1_ratio", self.l1_ratio))
-        object.__setattr__(self, "_partition", partition("SparseGroup", self.groups))
-        object.__setattr__(self, "weights", group_weights("SparseGroup", self.weights, self._partition))
 
     def value(self, coef: NDArray) -> NDArray:
         """Penalty of each column."""
@@ -69,7 +192,7 @@ class SparseGroup:
         """Soft thresholding of the entries, then of the groups."""
         shrunk = soft_threshold(self._checked(coef), step * self.strength * self.l1_ratio)
         norms = self._partition.norms(shrunk)
-        return shrunk * group_shrinkage(norms, step * self._radius(norms))[self._partition.labels]
+        return shrunk * shrinkage(norms, step * self._radius(norms))[self._partition.labels]
 
     def conjugate(self, dual: NDArray) -> NDArray:
         """0 where every ‖S(u_g, αρ)‖ ≤ α(1 − ρ) ω_g, S the soft threshold (within rounding); ∞ elsewhere."""
@@ -150,3 +273,40 @@ def group_root(magnitudes: NDArray, l1_ratio: float, weight: float, unpenalised:
     slope = l1_ratio * sums[k]
     discriminant = slope**2 - squares[k] * (counts[k] * l1_ratio**2 - radius**2)
     return float(squares[k] / (slope + np.sqrt(max(discriminant, 0.0))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSparse(BlockNorms):
+    """Ω(B) = α ‖B‖_{1,2} = α Σ_i ω_i ‖B_i‖₂, B_i the rows of B.
+
+    A matrix penalty: a row of a (d, t) array is zero in all columns or in none, and every method returns one
+    number for the whole matrix. A (d,) array is a matrix of one column.
+
+    Parameters
+    ----------
+    strength : float
+        α, at least 0.
+    weights : array of shape (d,), default=None
+        ω, at least 0; 0 leaves the row unpenalised, ∞ keeps it at zero. None means ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.penalties import RowSparse
+    >>> RowSparse(1.0).proximal(np.array([[3.0, 4.0], [0.3, 0.4]]), step=1.0)
+    array([[2.4, 3.2],
+           [0. , 0. ]])
+
+    References
+    ----------
+    Wei §1.2.1.
+    """
+
+    strength: float
+    weights: Any = None
+
+    def _sums(self, values: NDArray) -> NDArray:
+        return np.sum(values.reshape(len(values), -1), axis=1)
+
+    def _spread(self, factors: NDArray, coef: NDArray) -> NDArray:
+        return coef * factors.reshape((-1,) + (1,) * (coef.ndim - 1))

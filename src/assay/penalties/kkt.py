@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._penalty import numbers
+from assay.penalties.penalty import numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ def kkt_residuals(
         ("equality_multipliers", equality_multipliers, equalities),
     ):
         if len(values) != len(constraints):
-            raise refusal("kkt_residuals", name, f"of length {len(constraints)}, one a constraint", values)
+            raise refusal("kkt_residuals", name, f"of length {len(constraints)}, one per constraint", values)
     gradient = np.array(objective.gradient(point), dtype=np.float64)
     for weight, constraint in zip(
         [*multipliers, *equality_multipliers], [*inequalities, *equalities], strict=True

@@ -9,28 +9,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties._l1 import l1_residual, soft_threshold
-from assay.penalties._penalty import euclidean, floating, non_negative, numbers
-
-
-def _check_step(owner: str, step: Any, limit: float, formula: str) -> None:
-    if not np.all(np.asarray(step) < limit):
-        must_be = f"below {formula} = {limit:g}, where the proximal problem is strictly convex"
-        raise refusal(f"{owner}.proximal", "step", must_be, step)
-
-
-def _check_gamma(owner: str, gamma: Any, above: float) -> None:
-    if not numbers(owner, "gamma", gamma, ndim=(0,)) > above:
-        raise refusal(owner, "gamma", f"above {above:g}", gamma)
+from assay.penalties.penalty import euclidean, floating, non_negative, numbers
+from assay.penalties.separable import l1_residual, soft_threshold
 
 
 class _Concave:
-    """What the two share: one profile an entry, bounded, with slope α at 0⁺ and 0 far away."""
+    """What the two share: one profile per entry, bounded, with slope α at 0⁺ and 0 far away."""
 
     __slots__ = ()
 
     convex: ClassVar[bool] = False
+    smallest_gamma: ClassVar[float]
     strength: float
+    gamma: float
+
+    def __post_init__(self) -> None:
+        owner, above = type(self).__name__, self.smallest_gamma
+        non_negative(owner, "strength", self.strength, ndim=(0,))
+        if not numbers(owner, "gamma", self.gamma, ndim=(0,)) > above:
+            raise refusal(owner, "gamma", f"above {above:g}", self.gamma)
+
+    @property
+    def weak_convexity(self) -> float:
+        """The smallest c for which Ω + (c/2)‖·‖² is convex: 1/γ for MCP, 1/(γ − 1) for SCAD."""
+        return 1 / self._longest_step
+
+    @property
+    def _longest_step(self) -> float:
+        return self.gamma + 1 - self.smallest_gamma
+
+    def _check_step(self, step: Any) -> None:
+        if not np.all(np.asarray(step) < self._longest_step):
+            formula = "gamma" if self.smallest_gamma == 1 else "gamma - 1"
+            must_be = (
+                f"below {formula} = {self._longest_step:g}, where the proximal problem is strictly convex"
+            )
+            raise refusal(f"{type(self).__name__}.proximal", "step", must_be, step)
 
     def _slope(self, magnitude: NDArray) -> NDArray:
         raise NotImplementedError
@@ -79,17 +93,10 @@ class MCP(_Concave):
     Zhang (2010).
     """
 
+    smallest_gamma: ClassVar[float] = 1.0
+
     strength: float
     gamma: float = 3.0
-
-    def __post_init__(self) -> None:
-        non_negative("MCP", "strength", self.strength, ndim=(0,))
-        _check_gamma("MCP", self.gamma, above=1)
-
-    @property
-    def weak_convexity(self) -> float:
-        """1/γ: the smallest c for which Ω + (c/2)‖·‖² is convex."""
-        return 1 / self.gamma
 
     def value(self, coef: NDArray) -> NDArray:
         """Penalty of each column."""
@@ -98,7 +105,7 @@ class MCP(_Concave):
 
     def proximal(self, coef: NDArray, step: Any) -> NDArray:
         """Soft thresholding at step · α, stretched by 1/(1 − step/γ), up to γα; the identity beyond."""
-        _check_step("MCP", step, self.gamma, "gamma")
+        self._check_step(step)
         coef = floating(coef)
         stretched = soft_threshold(coef, step * self.strength) / (1 - step / self.gamma)
         return np.where(np.abs(coef) <= self.gamma * self.strength, stretched, coef)
@@ -137,17 +144,10 @@ class SCAD(_Concave):
     Fan & Li (2001).
     """
 
+    smallest_gamma: ClassVar[float] = 2.0
+
     strength: float
     gamma: float = 3.7
-
-    def __post_init__(self) -> None:
-        non_negative("SCAD", "strength", self.strength, ndim=(0,))
-        _check_gamma("SCAD", self.gamma, above=2)
-
-    @property
-    def weak_convexity(self) -> float:
-        """1/(γ − 1): the smallest c for which Ω + (c/2)‖·‖² is convex."""
-        return 1 / (self.gamma - 1)
 
     def value(self, coef: NDArray) -> NDArray:
         """Penalty of each column."""
@@ -158,7 +158,7 @@ class SCAD(_Concave):
 
     def proximal(self, coef: NDArray, step: Any) -> NDArray:
         """Soft thresholding near zero, a stretched one in the middle, the identity beyond γα."""
-        _check_step("SCAD", step, self.gamma - 1, "gamma - 1")
+        self._check_step(step)
         coef, a, g = floating(coef), self.strength, self.gamma
         x = np.abs(coef)
         middle = ((g - 1) * coef - np.sign(coef) * step * g * a) / (g - 1 - step)
