@@ -95,7 +95,7 @@ def covariance_stack(owner: str, name: str, value: ArrayLike, size: int, n_featu
 
 
 def rows_of(owner: str, X: ArrayLike, n_features: int) -> Array:
-    """Give the points where a law is asked for its truth, one a row."""
+    """Give the points where a law is asked for its truth, one per row."""
     array = np.asarray(X, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] != n_features:
         refuse(owner, "X", f"an array with 2 axes and {n_features} columns", f"shape {array.shape}")
