@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from assay.certificates import Certificate, at_most
 from assay.losses import Exponential, Hinge, Logistic, MarginLoss, ZeroOne
 from assay.parameters import refusal
+from assay.theory.least_squares import Array
 
-Array = NDArray[np.float64]
 _ETA = np.concatenate([np.linspace(0.05, 0.45, 9), np.linspace(0.55, 0.95, 9)])
 _THREE = (Exponential(), Logistic(base=2), Hinge())
 _REACH = 30.0  # raw predictions searched for minimisers: σ(30) is 1 up to 1e-13
@@ -84,13 +84,13 @@ def minimise_conditional_risk(
         risks = conditional_risk(loss, share, grid)
         best = np.argmin(risks, axis=1)[:, None]
         width = (right - left) / 100
-        found, smallest = np.take_along_axis(grid, best, 1), np.take_along_axis(risks, best, 1)
-        left, right = np.maximum(found - width, left), np.minimum(found + width, right)
-    return NumericalMinimum(found[:, 0], smallest[:, 0])
+        lowest, smallest = np.take_along_axis(grid, best, 1), np.take_along_axis(risks, best, 1)
+        left, right = np.maximum(lowest - width, left), np.minimum(lowest + width, right)
+    return NumericalMinimum(lowest[:, 0], smallest[:, 0])
 
 
 class PopulationMinimisers(NamedTuple):
-    """Result of `population_minimisers`: one row a loss, one column a probability.
+    """Result of `population_minimisers`: one row per loss, one column per probability.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def check_classification_loss(
     bends = np.diff(values, 2)
     step = 1e-6
     before, centre, after = phi(np.array([-step, 0.0, step]))
-    found = minimise_conditional_risk(phi, share)
+    minimum = minimise_conditional_risk(phi, share)
     positive = share > 0.5
     wrong = np.where(
         positive,
@@ -257,9 +257,9 @@ def check_classification_loss(
         float((after - centre) / step),
         bool(np.all(values >= (grid <= 0))),
         share,
-        found.minimisers,
-        found.minimal_risks,
-        wrong - found.minimal_risks,
+        minimum.minimisers,
+        minimum.minimal_risks,
+        wrong - minimum.minimal_risks,
     )
 
 

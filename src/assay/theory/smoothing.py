@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+
+from assay.theory.least_squares import refined_minimum
 
 
 class LinearSmootherRisk(NamedTuple):
@@ -152,36 +153,23 @@ def kernel_ridge_risk(
     values, vectors = np.linalg.eigh(K)
     values = values.clip(min=0.0)
     signal = np.asarray(f_star, dtype=float) if beta_star is None else K @ np.asarray(beta_star, dtype=float)
-    power = np.square(vectors.T @ signal)
-
-    def curves(alpha: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        gain = values / (values + alpha[:, None])
-        left = alpha[:, None] / (values + alpha[:, None])
-        n_samples = len(values)
-        variance = noise_std**2 * np.square(gain).sum(axis=1) / n_samples
-        return np.square(left) @ power / n_samples, variance, gain.sum(axis=1)
-
+    curves = partial(_curves, values, np.square(vectors.T @ signal), noise_std)
     squared_bias, variance, df = curves(grid)
     risk = squared_bias + variance
-
-    def risk_at(alpha: float) -> float:
-        one_bias, one_variance, _ = curves(np.array([alpha]))
-        return float(one_bias[0] + one_variance[0])
-
-    oracle_alpha, oracle_risk = _smallest(risk_at, grid, risk)
+    _, refined = refined_minimum(curves, np.log(np.sort(grid)))
+    at_refined = float(np.sum(curves(np.array([refined]))[:2]))
+    oracle = refined if at_refined < risk.min() else float(grid[np.argmin(risk)])
+    least = min(at_refined, float(risk.min()))
     return KernelRidgeRisk(
-        grid, squared_bias, variance, risk, df, oracle_alpha, oracle_risk, values, vectors, float(noise_std)
+        grid, squared_bias, variance, risk, df, oracle, least, values, vectors, float(noise_std)
     )
 
 
-def _smallest(risk_at: Callable[[float], float], grid: NDArray, risk: NDArray) -> tuple[float, float]:
-    """Refine the best point of a grid between its neighbours, on the logarithmic scale."""
-    order = np.argsort(grid)
-    ordered, best = np.log(grid[order]), int(np.argmin(risk[order]))
-    low, high = ordered[max(best - 1, 0)], ordered[min(best + 1, len(ordered) - 1)]
-    alpha, value = float(grid[order][best]), float(risk[order][best])
-    if high > low:
-        found = minimize_scalar(lambda t: risk_at(float(np.exp(t))), bounds=(low, high), method="bounded")
-        if found.fun < value:
-            alpha, value = float(np.exp(found.x)), float(found.fun)
-    return alpha, value
+def _curves(
+    values: NDArray, power: NDArray, noise_std: float, alpha: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Squared bias and variance, means over the rows, and degrees of freedom at every penalty."""
+    total, n_samples = values + alpha[:, None], len(values)
+    gain, left = values / total, alpha[:, None] / total
+    variance = noise_std**2 * np.square(gain).sum(axis=1) / n_samples
+    return np.square(left) @ power / n_samples, variance, gain.sum(axis=1)

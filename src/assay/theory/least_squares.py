@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
-from assay.parameters import refusal
+from assay.parameters import real, refusal
 from assay.randomness import RandomState, generator
 
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ def bias_variance(
     ----------
     Rudi & Şimşekli, Proposition 1.2.
     """
-    table, truth, sigma = _model("bias_variance", X, true_coef, noise_std)
+    table, truth, sigma = fixed_design("bias_variance", X, true_coef, noise_std)
     matrix = estimator_matrix(estimator, table)
     mean = matrix @ (table @ truth)
     n = table.shape[0]
@@ -105,7 +105,7 @@ def simulated_bias_variance(
     n_draws : int, default=2000
     random_state : int, Generator, SeedSequence, RandomState or None
     """
-    table, truth, sigma = _model("simulated_bias_variance", X, true_coef, noise_std)
+    table, truth, sigma = fixed_design("simulated_bias_variance", X, true_coef, noise_std)
     n = table.shape[0]
     targets = (table @ truth)[:, None] + sigma * generator(random_state).standard_normal((n, n_draws))
     coefs = estimator(targets) if callable(estimator) else np.asarray(estimator, dtype=float) @ targets
@@ -163,7 +163,7 @@ def least_squares_moments(X: ArrayLike, true_coef: ArrayLike, noise_std: float) 
     ----------
     Rudi & Şimşekli, Proposition 1.3; Douc & Le Corff, Proposition 6.4.
     """
-    table, truth, sigma = _model("least_squares_moments", X, true_coef, noise_std)
+    table, truth, sigma = fixed_design("least_squares_moments", X, true_coef, noise_std)
     inverse = _pseudo_inverse("least_squares_moments", table)
     return CoefficientMoments(truth.copy(), sigma**2 * inverse @ inverse.T)
 
@@ -204,8 +204,7 @@ def least_squares_risk(n_samples: int, n_features: int, noise_std: float) -> Lea
     """
     if not 1 <= n_features <= n_samples:
         raise refusal("least_squares_risk", "n_features", f"from 1 to n_samples ({n_samples})", n_features)
-    _check_noise("least_squares_risk", noise_std)
-    optimal = float(noise_std) ** 2
+    optimal = noise_deviation("least_squares_risk", noise_std) ** 2
     excess = optimal * n_features / n_samples
     return LeastSquaresRisk(optimal, excess, optimal - excess, -excess)
 
@@ -249,15 +248,15 @@ def least_squares_rate(
     """
     rng = generator(random_state)
     sizes = np.asarray(n_samples, dtype=int)
-    found = []
+    curve = []
     for n in sizes:
         X = rng.standard_normal((int(n), n_features))
         q, _ = np.linalg.qr(X)
         # ŷ − Xθ* is the projection of the noise; the truth cancels.
         risks = np.sum((q.T @ (noise_std * rng.standard_normal((int(n), n_draws)))) ** 2, axis=0) / n
         exact = least_squares_risk(int(n), n_features, noise_std).excess
-        found.append((risks.mean(), risks.std(ddof=1) / np.sqrt(n_draws), exact))
-    simulated, error, exact_curve = np.array(found).T
+        curve.append((risks.mean(), risks.std(ddof=1) / np.sqrt(n_draws), exact))
+    simulated, error, exact_curve = np.array(curve).T
     slope = float(np.polyfit(np.log(sizes), np.log(simulated), 1)[0]) if len(sizes) > 1 else np.nan
     return RiskRate(sizes, simulated, error, exact_curve, slope)
 
@@ -303,7 +302,7 @@ def gauss_markov(estimator: LinearEstimator, X: ArrayLike, noise_std: float = 1.
     Rudi & Şimşekli §1.4.1 (Gauss–Markov).
     """
     table = np.asarray(X, dtype=float)
-    _check_noise("gauss_markov", noise_std)
+    sigma = noise_deviation("gauss_markov", noise_std)
     best = _pseudo_inverse("gauss_markov", table)
     matrix = estimator_matrix(estimator, table)
     defect = float(np.abs(matrix @ table - np.eye(table.shape[1])).max())
@@ -312,129 +311,8 @@ def gauss_markov(estimator: LinearEstimator, X: ArrayLike, noise_std: float = 1.
             f"The 'estimator' of gauss_markov must be unbiased, AX = I. Got a defect of {defect:.2g}; "
             "bias_variance serves biased ones."
         )
-    difference = noise_std**2 * (matrix @ matrix.T - best @ best.T)
+    difference = sigma**2 * (matrix @ matrix.T - best @ best.T)
     return GaussMarkov(difference, float(np.linalg.eigvalsh(difference)[0]), defect)
-
-
-def ridge_moments(X: ArrayLike, true_coef: ArrayLike, noise_std: float, alpha: float) -> CoefficientMoments:
-    """Mean and covariance of ridge θ̂ = (XᵀX + αI)⁻¹XᵀY, α on the scale of the sum of squares.
-
-    The bias E θ̂ − θ* is −α(XᵀX + αI)⁻¹θ*, the covariance σ²(XᵀX + αI)⁻²XᵀX.
-
-    Examples
-    --------
-    >>> from assay.theory import ridge_moments
-    >>> ridge_moments([[1.0], [1.0]], [3.0], noise_std=2.0, alpha=1.0)
-    CoefficientMoments(mean=array([2.]), covariance=array([[0.88888889]]))
-
-    References
-    ----------
-    Douc & Le Corff, Proposition 6.8.
-    """
-    table, truth, sigma = _model("ridge_moments", X, true_coef, noise_std)
-    if not alpha >= 0:
-        raise refusal("ridge_moments", "alpha", "at least 0", alpha)
-    values, vectors = _spectrum("ridge_moments", table, alpha)
-    bias = -alpha * vectors @ ((vectors.T @ truth) / (values + alpha))
-    return CoefficientMoments(
-        truth + bias, sigma**2 * (vectors * (values / (values + alpha) ** 2)) @ vectors.T
-    )
-
-
-class RidgeError(NamedTuple):
-    """Mean squared error of ridge in the norm of the coefficients, along a grid of penalties.
-
-    Attributes
-    ----------
-    alphas : array of shape (k,)
-    bias : array of shape (k,)
-        ‖E θ̂ − θ*‖², grows with α.
-    variance : array of shape (k,)
-        E‖θ̂ − E θ̂‖², falls with α.
-    best_alpha : float
-        Minimiser of the sum over α ≥ 0.
-    """
-
-    alphas: Array
-    bias: Array
-    variance: Array
-    best_alpha: float
-
-    @property
-    def mean_squared_error(self) -> Array:
-        """E‖θ̂ − θ*‖²."""
-        return self.bias + self.variance
-
-
-def ridge_error(X: ArrayLike, true_coef: ArrayLike, noise_std: float, alphas: ArrayLike) -> RidgeError:
-    """Mean squared error of ridge in the norm of the coefficients, exactly.
-
-    With (γ_j, v_j) the eigenpairs of XᵀX,
-
-        E‖θ̂_α − θ*‖² = σ² Σ_j γ_j/(γ_j + α)² + α² Σ_j ⟨θ*, v_j⟩²/(γ_j + α)².
-
-    `ridge_risk` is the same for predictions, in the norm of Σ = XᵀX/n.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    true_coef : array-like of shape (d,)
-        θ*; give a fitted coefficient (and an estimated σ) for the plug-in version.
-    noise_std : float
-    alphas : array-like of non-negative numbers
-        On the scale of the sum of squares; 0 needs X of full column rank.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from assay.theory import ridge_error
-    >>> curve = ridge_error(np.eye(3), [1.0, 1.0, 1.0], 1.0, [0.0, 1.0])
-    >>> curve.mean_squared_error, round(curve.best_alpha, 6)
-    (array([3. , 1.5]), 1.0)
-
-    References
-    ----------
-    Douc & Le Corff §6.3.1.
-    """
-    table, truth, sigma = _model("ridge_error", X, true_coef, noise_std)
-    grid = np.asarray(alphas, dtype=float)
-    if grid.ndim != 1 or not grid.size or not np.all(grid >= 0):
-        raise refusal("ridge_error", "alphas", "a list of numbers at least 0", alphas)
-    values, vectors = _spectrum("ridge_error", table, float(grid.min()))
-    signal = (vectors.T @ truth) ** 2
-
-    def parts(alpha: Array) -> tuple[Array, Array]:
-        total = (values + alpha[:, None]) ** 2
-        return alpha**2 * np.sum(signal / total, axis=1), sigma**2 * np.sum(values / total, axis=1)
-
-    bias, variance = parts(grid)
-    return RidgeError(grid, bias, variance, _best_alpha(parts, signal[values > 0], sigma))
-
-
-def _best_alpha(parts: Callable[[Array], tuple[Array, Array]], signal: Array, sigma: float) -> float:
-    """Minimiser of bias plus variance over α ≥ 0, by a grid on log α and a refinement.
-
-    `signal` holds ⟨θ*, v_j⟩² of the directions that X determines; in the others the error is constant.
-    """
-    if sigma == 0:
-        return 0.0
-    if not signal.any():
-        return np.inf
-
-    def error(log_alpha: float) -> float:
-        bias, variance = parts(np.array([np.exp(log_alpha)]))
-        return float(bias[0] + variance[0])
-
-    # The derivative is 2 Σ_j γ_j (α⟨θ*, v_j⟩² − σ²)/(γ_j + α)³: it changes sign between these two.
-    low, high = np.log(sigma**2 / signal.max()), np.log(sigma**2 / signal[signal > 0].min())
-    if high - low < 1e-12:
-        return float(np.exp(low))
-    grid = np.linspace(low, high, 400)
-    start = int(np.argmin([error(point) for point in grid]))
-    bounds = (grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)])
-    return float(
-        np.exp(optimize.minimize_scalar(error, bounds=bounds, method="bounded", options={"xatol": 1e-12}).x)
-    )
 
 
 class Coverage(NamedTuple):
@@ -456,7 +334,7 @@ def coverage(inside: Any) -> Coverage:
     Parameters
     ----------
     inside : array-like of bool
-        One entry a draw, e.g. `(low <= truth) & (truth <= high)`.
+        One entry per draw, e.g. `(low <= truth) & (truth <= high)`.
 
     Examples
     --------
@@ -469,28 +347,10 @@ def coverage(inside: Any) -> Coverage:
     draws = np.asarray(inside)
     if draws.dtype != bool or draws.ndim != 1 or not draws.size:
         raise ValueError(
-            f"coverage needs one True or False a draw. Got {draws.dtype} of shape {draws.shape}."
+            f"coverage needs one True or False per draw. Got {draws.dtype} of shape {draws.shape}."
         )
     share = float(draws.mean())
     return Coverage(share, float(np.sqrt(share * (1 - share) / draws.size)), draws.size)
-
-
-def _model(owner: str, X: ArrayLike, true_coef: ArrayLike, noise_std: float) -> tuple[Array, Array, float]:
-    table, truth = np.asarray(X, dtype=float), np.asarray(true_coef, dtype=float)
-    if table.ndim != 2:
-        raise ValueError(f"The 'X' parameter of {owner} must have two dimensions. Got {table.ndim} instead.")
-    if truth.shape != table.shape[1:]:
-        raise ValueError(
-            f"The 'true_coef' parameter of {owner} must have one entry a column of X ({table.shape[1]}). "
-            f"Got shape {truth.shape} instead."
-        )
-    _check_noise(owner, noise_std)
-    return table, truth, float(noise_std)
-
-
-def _check_noise(owner: str, noise_std: float) -> None:
-    if not noise_std >= 0:
-        raise refusal(owner, "noise_std", "at least 0", noise_std)
 
 
 def _pseudo_inverse(owner: str, table: Array) -> Array:
@@ -500,15 +360,38 @@ def _pseudo_inverse(owner: str, table: Array) -> Array:
     return np.asarray(np.linalg.pinv(table), dtype=np.float64)
 
 
-def _spectrum(owner: str, table: Array, alpha: float) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of XᵀX, from a decomposition of X itself."""
-    d = table.shape[1]
-    _, singular, vt = np.linalg.svd(table, full_matrices=True)
-    values = np.zeros(d)
-    rounding = singular[:1].sum() * max(table.shape) * np.finfo(float).eps
-    values[: len(singular)] = np.where(singular > rounding, singular**2, 0.0)
-    if alpha == 0 and not values.all():
-        raise ValueError(
-            f"The 'X' parameter of {owner} must have linearly independent columns for alpha = 0."
-        )
-    return values, vt.T
+def fixed_design(
+    owner: str, X: ArrayLike, true_coef: ArrayLike, noise_std: float
+) -> tuple[Array, Array, float]:
+    """The design, the true coefficients and σ, checked."""
+    table, truth = np.asarray(X, dtype=float), np.asarray(true_coef, dtype=float)
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise refusal(owner, "X", "a matrix of finite numbers", X)
+    if truth.shape != table.shape[1:] or not np.isfinite(truth).all():
+        raise refusal(owner, "true_coef", f"{table.shape[1]} finite numbers, one per column of X", true_coef)
+    return table, truth, noise_deviation(owner, noise_std)
+
+
+def noise_deviation(owner: str, noise_std: float) -> float:
+    """σ, checked."""
+    if not real(at_least=0).contains(noise_std):
+        raise refusal(owner, "noise_std", "a finite number at least 0", noise_std)
+    return float(noise_std)
+
+
+def refined_minimum(parts: Callable[[Array], tuple[Array, ...]], log_grid: Array) -> tuple[int, float]:
+    """Index of the best penalty of a grid, and the penalty of least risk between its neighbours.
+
+    `parts` gives bias and variance, whose sum is the risk, at penalties.
+    """
+
+    def risk(log_penalty: ArrayLike) -> Array:
+        bias, variance, *_ = parts(np.exp(np.atleast_1d(log_penalty)))
+        return bias + variance
+
+    best = int(np.argmin(risk(log_grid)))
+    low, high = float(log_grid[max(best - 1, 0)]), float(log_grid[min(best + 1, len(log_grid) - 1)])
+    refined = optimize.minimize_scalar(
+        lambda t: float(risk(t)[0]), bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+    )
+    return best, float(np.exp(refined.x))

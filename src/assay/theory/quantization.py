@@ -188,8 +188,8 @@ def plus_plus_ratio(
     --------
     >>> from assay.theory import optimal_partition, plus_plus_ratio
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
-    >>> found = plus_plus_ratio(X, 2, optimal_partition(X, 2).inertia, random_state=0)
-    >>> found.mean < found.bound
+    >>> draws = plus_plus_ratio(X, 2, optimal_partition(X, 2).inertia, random_state=0)
+    >>> draws.mean < draws.bound
     True
     """
     rows, random = _matrix(X), generator(random_state)
@@ -207,7 +207,7 @@ def plus_plus_ratio(
 
 
 def stuck_rectangle(width: float = 10.0) -> LloydTrap:
-    """Four corners of a rectangle of height 1, split across: a fixed point that is `width`² times too dear.
+    """Four corners of a rectangle of height 1, split across: a fixed point `width`² times too high.
 
     Examples
     --------
