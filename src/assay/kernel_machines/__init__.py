@@ -3,8 +3,7 @@
 from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
 from assay.kernel_machines.kernel_ridge.results import KernelRidgePath, Smoothing
-from assay.kernel_machines.kernel_ridge.selection import KernelSelection
 
-__all__ = ["KernelRidge", "KernelRidgePath", "KernelSelection", "Smoothing"]
+__all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
 
 publish(globals())

@@ -11,21 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from assay.models.selection import (
-    Family,
-    Fitted,
+    Candidates,
+    FoldTable,
     Selection,
-    Table,
     checked_alphas,
-    select_penalty,
+    select_parameter,
     squared_row_loss,
 )
-from assay.parameters import refusal
 
 Array = NDArray[np.float64]
 GRID = np.geomspace(10.0, 1e-5, 25)
 """Penalties on the scale of the mean when none are given."""
-
-RULES = ("min", "one_se")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +92,7 @@ class HasPenaltyPath:
             models,
         )
 
-    def _along(self, table: Table, grid: Array) -> Callable[[Any], Array]:
+    def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
         """Predictions of the models of a path, for the choice among them."""
         return self.path(table.X, table.y, grid, table.weight).predict
 
@@ -132,34 +128,25 @@ class HasPenaltyPath:
         -------
         selection : Selection
         """
-        owner = f"{type(self).__name__}.select"
-        if rule not in RULES:
-            raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", rule)
         target = np.unique(np.asarray(y), return_inverse=True)[1] if is_classifier(self) else y
 
-        def predictor(table: Table, grid: Array, share: float) -> Callable[[Any], Array]:
+        def predictor(table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
             return self._along(table, grid)
 
-        def nothing(*arguments: Any) -> Fitted:
-            raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", rule)
+        def refit(alpha: float) -> Any:
+            return self._at(alpha).fit(X, y, sample_weight)
 
-        family = Family(
-            lambda table: GRID,
-            predictor,
-            self._validation_loss,
-            nothing,
-            nothing,  # type: ignore[arg-type]
+        candidates = Candidates(
+            lambda table: GRID, predictor, self._validation_loss, refit, parameter=self._penalty_name
         )
-        return select_penalty(
+        return select_parameter(
             self,
             X,
             target,
-            family,
+            candidates,
             rule=rule,
-            alphas=alphas,
+            values=alphas,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            noise_std=None,
-            refit=lambda alpha: self._at(alpha).fit(X, y, sample_weight),
         )

@@ -23,13 +23,13 @@ from assay.kernel_machines.kernel_ridge.results import KernelRidgePath, kernel_r
 from assay.kernel_machines.kernel_ridge.selection import (
     STRENGTHS,
     WIDTHS,
-    KernelSelection,
     leave_one_out_table,
 )
 from assay.kernel_machines.kernel_ridge.smoother import KernelSmoother
 from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge
 from assay.kernel_machines.kernel_ridge.spectrum import spectrum
 from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import Block, alone
@@ -376,7 +376,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         gammas: Any = None,
         max_rows: int = 1000,
         random_state: RandomState = None,
-    ) -> KernelSelection:
+    ) -> Selection:
         """Choose the penalty and the width of least leave-one-out error, and fit at the choice.
 
         Every width costs one eigendecomposition of its Gram matrix; all penalties come with it.
@@ -398,7 +398,17 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
 
         Returns
         -------
-        selection : KernelSelection
+        selection : Selection
+            With a dict of gamma (NaN where no width is searched) and penalty_strength for each pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from assay.kernel_machines import KernelRidge
+        >>> X = np.linspace(-2, 2, 60)[:, None]
+        >>> chosen = KernelRidge(kernel="rbf", fit_intercept=True).select(X, np.sin(3 * X[:, 0]))
+        >>> chosen.model.certificates_.holds
+        True
         """
         strengths = _positive(
             "penalty_strengths", STRENGTHS if penalty_strengths is None else penalty_strengths
@@ -414,10 +424,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             shown = generator(random_state).choice(shown.size, max_rows, replace=False)
         # Many small eigenproblems: a second BLAS thread costs more than it brings.
         errors = alone(leave_one_out_table, machines, opened[shown], target[shown], strengths)
-        width, strength = np.unravel_index(int(np.argmin(errors)), errors.shape)
-        best = float(strengths[strength])
-        model = machines[width]._with(penalty_strength=best).fit(X, y)
-        return KernelSelection(strengths, widths, errors, best, float(widths[width]), model)
+        curve = errors.reshape(-1)
+        index = int(np.argmin(curve))
+        pairs = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
+        machine = machines[index // strengths.size]
+        model = machine._with(penalty_strength=pairs[index]["penalty_strength"]).fit(X, y)
+        return Selection(
+            "gamma, penalty_strength", pairs, "leave-one-out error", curve, None, index, "min", pairs[index],
+            model,
+        )  # fmt: skip
 
     def _with(self, **changed: Any) -> KernelRidge:
         return type(self)(**{**self.get_params(deep=False), **changed})

@@ -15,7 +15,7 @@ from assay.linear.least_squares.certificates import duality_gap, orthogonality, 
 from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.least_squares.ridge_path import RidgePath, RidgeSolutions, ridge_path, ridge_solutions
 from assay.linear.predictor import LinearModel
-from assay.models.selection import Family, Fitted, Selection, Table, select_penalty
+from assay.models.selection import Candidates, FoldTable, PathFit, Selection, select_parameter
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution
@@ -24,17 +24,17 @@ from assay.suitability import Suitability
 # How ridge is selected: its grid, its degrees of freedom, the oracle of its risk bound.
 
 
-def ridge_family(model: Any, noise_std: float | None, coef_norm: float | None) -> Family:
+def ridge_candidates(model: Any, refit: Any, noise_std: float | None, coef_norm: float | None) -> Candidates:
     """The functions by which `Ridge` is selected."""
 
-    def solutions(table: Table, alphas: Array | None) -> RidgeSolutions:
+    def solutions(table: FoldTable, alphas: Array | None) -> RidgeSolutions:
         data = model._path_rows(table.X, table.y, table.weight)
         return ridge_solutions(data, alphas, fit_intercept=model.fit_intercept)
 
-    def grid(table: Table) -> Array:
+    def grid(table: FoldTable) -> Array:
         return solutions(table, None).alphas[::-1].copy()
 
-    def predictor(train: Table, alphas: Array, share: float) -> Any:
+    def predictor(train: FoldTable, alphas: Array, share: float) -> Any:
         found = solutions(train, alphas * share)
         n_alphas, n_targets, d = found.coef.shape
         coef = found.coef[::-1].reshape(-1, d).T
@@ -46,14 +46,14 @@ def ridge_family(model: Any, noise_std: float | None, coef_norm: float | None) -
 
         return predict
 
-    def fitted(table: Table, alphas: Array) -> Fitted:
+    def fitted(table: FoldTable, alphas: Array) -> PathFit:
         path = model.path(table.X, table.y, alphas, sample_weight=table.weight)
-        return Fitted(path.training_error[::-1], path.effective_degrees_of_freedom[::-1])
+        return PathFit(path.training_error[::-1], path.effective_degrees_of_freedom[::-1])
 
-    def oracle(table: Table, best: float) -> float:
+    def oracle(table: FoldTable, best: float) -> float:
         return ridge_oracle(model, table, best, noise_std, coef_norm)
 
-    return Family(grid, predictor, _mean_squared_row_loss, fitted, oracle)
+    return Candidates(grid, predictor, _mean_squared_row_loss, refit, fitted, oracle, noise_std)
 
 
 def _mean_squared_row_loss(y: NDArray, predictions: Array) -> Array:
@@ -62,7 +62,7 @@ def _mean_squared_row_loss(y: NDArray, predictions: Array) -> Array:
 
 
 def ridge_oracle(
-    model: Any, table: Table, best: float, noise_std: float | None, coef_norm: float | None
+    model: Any, table: FoldTable, best: float, noise_std: float | None, coef_norm: float | None
 ) -> float:
     """The penalty n λ* with λ* = σ √(tr Σ)/(‖θ*‖ √n); what is not given is that of the best model so far."""
     n = table.total_weight
@@ -310,18 +310,16 @@ class Ridge(LinearModel):
             given = {**self.get_params(), "alpha": alpha, "penalty_strength": None}
             return type(self)(**given).fit(X, y, sample_weight=sample_weight)
 
-        return select_penalty(
+        return select_parameter(
             self,
             X,
             y,
-            ridge_family(probe, noise_std, coef_norm),
+            ridge_candidates(probe, refit, noise_std, coef_norm),
             rule=rule,
-            alphas=alphas,
+            values=alphas,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            noise_std=noise_std,
-            refit=refit,
         )
 
     def _single_alpha(self) -> float:

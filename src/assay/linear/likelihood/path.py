@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.sparse.path import penalty_grid
-from assay.models.selection import Family, Fitted, Selection, Table, checked_alphas, select_penalty
+from assay.models.selection import (
+    Candidates,
+    FoldTable,
+    PathFit,
+    checked_alphas,
+)
 from assay.parameters import refusal
 from assay.solvers import Measured, RowRisk, row_duality_gap
 
 Array = NDArray[np.float64]
 LEAST_L1 = 1e-3
 """The share of an l1 norm that a squared norm is taken for, to begin its grid."""
-
-RULES = ("min", "one_se", "aic", "bic")
 
 
 @dataclass(frozen=True)
@@ -140,52 +143,27 @@ def _degrees_of_freedom(risk: RowRisk, point: Array, coef: Array, l1_ratio: floa
 def likelihood_family(
     path: Callable[..., LikelihoodPath],
     row_loss: Callable[[NDArray, Array], Array],
-    owner: str,
-) -> Family:
-    """What `select_penalty` asks of a likelihood: paths, losses of rows, twice the mean loss, and df.
+    refit: Callable[[float], Any],
+    parameter: str,
+) -> Candidates:
+    """What `select_parameter` asks of a likelihood: paths, losses of rows, twice the mean loss, and df.
 
     `path(table, strengths, evidence=...)` fits to a table.
     """
 
-    def predictor(table: Table, strengths: Array, share: float) -> Callable[[Any], Array]:
+    def predictor(table: FoldTable, strengths: Array, share: float) -> Callable[[Any], Array]:
         return path(table, strengths, evidence=False).scores
 
-    def fitted(table: Table, strengths: Array) -> Fitted:
+    def fitted(table: FoldTable, strengths: Array) -> PathFit:
         found = path(table, strengths)
-        return Fitted(2 * found.risk, found.degrees_of_freedom)
+        return PathFit(2 * found.risk, found.degrees_of_freedom)
 
-    def oracle(table: Table, best: float) -> float:
-        raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", "oracle")
-
-    return Family(
-        lambda table: path(table, None, evidence=False).penalty_strengths, predictor, row_loss, fitted, oracle
-    )
-
-
-def select_likelihood(
-    model: Any,
-    X: Any,
-    y: Any,
-    family: Family,
-    *,
-    rule: str,
-    strengths: Any,
-    cv: Any,
-    sample_weight: Any,
-    random_state: Any,
-    refit: Callable[[float], Any],
-) -> Selection:
-    """Choose a strength; information criteria are −2 log-likelihood + c·df."""
-    return select_penalty(
-        model,
-        X,
-        y,
-        family,
-        rule=rule,
-        alphas=strengths,
-        cv=cv,
-        sample_weight=sample_weight,
-        random_state=random_state,
-        noise_std=1.0 if rule in ("aic", "bic") else None,
-        refit=refit,
+    return Candidates(
+        lambda table: path(table, None, evidence=False).penalty_strengths,
+        predictor,
+        row_loss,
+        refit,
+        fitted,
+        noise_std=1.0,
+        parameter=parameter,
     )

@@ -20,9 +20,10 @@ from assay.linear.least_squares.certificates import FLOAT32
 from assay.linear.least_squares.engine import Array
 from assay.linear.least_squares.multivariate import covariance_root, residual_products
 from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
-from assay.linear.low_rank.selection import RankPath, RankSelection, rank_path, select_rank
+from assay.linear.low_rank.selection import RankPath, rank_path, select_rank
 from assay.linear.low_rank.solver import LowRank, Problem, by_proximal_gradient, by_rank, by_splitting
 from assay.linear.predictor import LinearRegressor, target_dimension
+from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.rows import Rows, alone
 from assay.solvers import minimum_norm
@@ -316,7 +317,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         return rank_path(probe._problem(known), known, self.method, alphas, self.tol, self.max_iter)
 
-    def select(self, X: Any, y: Any, *, cv: Any = 5, alphas: Any = None, rule: str = "min") -> RankSelection:
+    def select(self, X: Any, y: Any, *, cv: Any = 5, alphas: Any = None, rule: str = "min") -> Selection:
         """Choose the rank, or the penalty of the convex methods, by cross-validation.
 
         Parameters
@@ -331,7 +332,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
 
         Returns
         -------
-        selection : RankSelection
+        selection : Selection
             With the model refitted at the choice.
         """
         return select_rank(self, X, y, cv=cv, alphas=alphas, rule=rule)

@@ -24,8 +24,8 @@ from assay.linear.sparse.certificates import (
     relative_gap,
     sparse_evidence,
 )
-from assay.linear.sparse.path import SparsePath, sparse_family, sparse_model_path
-from assay.models.selection import Selection, Table, select_penalty
+from assay.linear.sparse.path import SparsePath, sparse_candidates, sparse_model_path
+from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers import SparseProblem, SparseSolutions, moments
@@ -272,18 +272,20 @@ class SparseModel(LinearRegressor):
         -------
         selection : Selection
         """
-        return select_penalty(
+
+        def refit(alpha: float) -> Any:
+            return self._at(alpha).fit(X, y, sample_weight=sample_weight)
+
+        return select_parameter(
             self,
             X,
             y,
-            sparse_family(type(self)(**self.get_params()), noise_std),
+            sparse_candidates(type(self)(**self.get_params()), refit, noise_std),
             rule=rule,
-            alphas=alphas,
+            values=alphas,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            noise_std=noise_std,
-            refit=lambda alpha: self._at(alpha).fit(X, y, sample_weight=sample_weight),
         )
 
     def _at(self, alpha: float) -> Any:
@@ -291,7 +293,7 @@ class SparseModel(LinearRegressor):
         other = {"alpha": alpha, "penalty_strength": None, "total_penalty_strength": None}
         return type(self)(**{**self.get_params(), **other})
 
-    def _degrees_of_freedom(self, table: Table, coef: Array, alpha: float) -> float:
+    def _degrees_of_freedom(self, table: FoldTable, coef: Array, alpha: float) -> float:
         """Number of non-zero coefficients: an unbiased estimate for the lasso."""
         return float(np.count_nonzero(coef))
 

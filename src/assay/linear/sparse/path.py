@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.least_squares.engine import Array
-from assay.models.selection import Family, Fitted, Table, checked_alphas, squared_row_loss
+from assay.models.selection import Candidates, FoldTable, PathFit, checked_alphas, squared_row_loss
 from assay.parameters import refusal
 from assay.rows import MemoryRows, Rows
 
@@ -100,34 +100,34 @@ def sparse_model_path(model: Any, data: Rows, alphas: Any, n_alphas: int, eps: f
 SCALED_ROUNDS = 50
 
 
-def sparse_family(model: Any, noise_std: float | None) -> Family:
+def sparse_candidates(model: Any, refit: Any, noise_std: float | None) -> Candidates:
     """The functions by which `Lasso` and its kin are selected."""
 
-    def grid(table: Table) -> Array:
+    def grid(table: FoldTable) -> Array:
         data = MemoryRows(table.X, table.y.reshape(-1), table.weight)
         critical = model._problem(data, model._unit(table.X.shape[1])).critical_strength()
         # Beside a squared norm, the penalty must come further down before it shrinks nothing.
         reach = 1e-4 if getattr(model, "l1_ratio", 1.0) < 1 else 1e-3
         return penalty_grid(critical, 100, reach, f"{type(model).__name__}.select")
 
-    def predictor(train: Table, alphas: Array, share: float) -> Any:
+    def predictor(train: FoldTable, alphas: Array, share: float) -> Any:
         return model.path(train.X, train.y, alphas, sample_weight=train.weight).predict
 
-    def fitted(table: Table, alphas: Array) -> Fitted:
+    def fitted(table: FoldTable, alphas: Array) -> PathFit:
         path = model.path(table.X, table.y, alphas, sample_weight=table.weight)
         coef = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
         freedom = [
             model._degrees_of_freedom(table, row, alpha) for row, alpha in zip(coef, alphas, strict=True)
         ]
-        return Fitted(path.training_error, np.array(freedom) + model.fit_intercept)
+        return PathFit(path.training_error, np.array(freedom) + model.fit_intercept)
 
-    def oracle(table: Table, best: float) -> float:
+    def oracle(table: FoldTable, best: float) -> float:
         return universal_penalty(model, table, noise_std)
 
-    return Family(grid, predictor, squared_row_loss, fitted, oracle)
+    return Candidates(grid, predictor, squared_row_loss, refit, fitted, oracle, noise_std)
 
 
-def universal_penalty(model: Any, table: Table, noise_std: float | None) -> float:
+def universal_penalty(model: Any, table: FoldTable, noise_std: float | None) -> float:
     """σ √(2 log d / n) times the largest root mean square of a column over the slope of its penalty.
 
     With Gaussian noise of deviation σ the correlations of the columns with the noise stay below it with
@@ -153,7 +153,7 @@ def universal_penalty(model: Any, table: Table, noise_std: float | None) -> floa
     return max(noise, np.finfo(np.float64).eps) * scale
 
 
-def trace_of_smoother(table: Table, coef: Array, bend: float, *, center: bool) -> float:
+def trace_of_smoother(table: FoldTable, coef: Array, bend: float, *, center: bool) -> float:
     """The trace of X_A (X_AᵀX_A + bend I)⁻¹ X_Aᵀ on the support A, weighted and centred."""
     support = np.flatnonzero(coef)
     if not support.size or bend == 0:
