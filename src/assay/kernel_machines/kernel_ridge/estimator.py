@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
-from assay import parameters, rows
+from assay import parameters
 from assay.certificates import Certificates
 from assay.kernel_machines.kernel_ridge.certificates import (
     Fitted,
@@ -28,7 +28,9 @@ from assay.kernel_machines.kernel_ridge.selection import (
 from assay.kernel_machines.kernel_ridge.smoother import KernelSmoother
 from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge
 from assay.kernel_machines.kernel_ridge.spectrum import spectrum
-from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.kernels import KERNEL_NAMES, Kernel, kernel
+from assay.models.pairwise import PairwiseModel
+from assay.models.regressor import Regressor
 from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
@@ -44,11 +46,13 @@ _KERNEL = Domain(
 
 _NON_NEGATIVE = parameters.real(at_least=0.0)
 
+INSTEAD = "fit a sample of them, or a linear model on Nyström or random features"
+
 SMALL = 512
 """Rows up to which one BLAS thread is as fast as two."""
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
+class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
     """Least squares in a reproducing kernel Hilbert space with a squared-norm penalty.
 
     Minimises over h in the RKHS of the kernel, and over b when `fit_intercept`,
@@ -127,6 +131,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
     Wei §6.2.4; Peyré; Douc & Le Corff §8.13; Sangnier §1.5.
     """
 
+    _comparison: ClassVar[str] = "kernel"
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=5, max_rows=5000, select={}, settings={"kernel": "rbf", "fit_intercept": True}
     )
@@ -165,16 +170,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        return tags
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit the model.
 
@@ -192,7 +187,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         """
         X, y, weight = self._open_training(X, y, sample_weight)
         targets = as_columns(y)
-        kept = KeptRows(X, weight, precomputed=self._is_precomputed())
+        kept = KeptRows(X, weight, precomputed=self._is_precomputed)
         alphas = self._alphas(targets.shape[1], kept.total_weight)
         # A small fit is over before BLAS threads have woken up.
         solve = self._solve if len(targets) > SMALL else partial(alone, self._solve)
@@ -232,8 +227,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         self.rkhs_norm_ = norms[0] if single else norms
 
     def _open_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray | None]:
-        self._require_memory(X)
-        data: Any = self._open_rows(X, y, sample_weight, with_target=True)
+        data = self._open_pairs(X, sample_weight, instead=INSTEAD, y=y, with_target=True)
         chosen = kernel(
             self.kernel,
             gamma=self.gamma,
@@ -242,14 +236,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             function_parameters=self.kernel_params,
         )
         self.kernel_ = chosen.for_features(data.shape[1])
+        assert data.y is not None
         return data.X, data.y, data.weight
-
-    def _require_memory(self, X: Any) -> None:
-        if rows.is_external(X):
-            raise ValueError(
-                f"{type(self).__name__} needs all pairs of rows and does not fit on rows outside memory: "
-                "fit a sample of them, or a linear model on Nyström or random features."
-            )
 
     def _alphas(self, n_targets: int, n_rows: float) -> NDArray:
         """α of every target."""
@@ -298,13 +286,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         certificates : Certificates
             Computed from the fitted attributes and the data alone; costs an eigendecomposition.
         """
-        self._require_memory(X)
-        data: Any = self._open_new_rows(X, y, sample_weight, with_target=True)
+        data = self._open_new_pairs(X, sample_weight, y=y, with_target=True)
         if data.y is None or data.y.shape != self.dual_coef_.shape:
             raise ValueError(
                 f"certify needs the rows and the target of the fit: y of shape {self.dual_coef_.shape}."
             )
-        kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed())
+        kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed)
         coef = kept.take(as_columns(self.dual_coef_))
         gram = training_gram(self.kernel_, kept.X)
         fitted = Fitted(
@@ -347,7 +334,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             raise parameters.refusal("KernelRidge.path", "alphas", given.words, alphas)
         model = type(self)(**self.get_params(deep=False))
         X, targets, weight = model._open_training(X, y, sample_weight)
-        kept = KeptRows(X, weight, precomputed=self._is_precomputed())
+        kept = KeptRows(X, weight, precomputed=self._is_precomputed)
         gram = training_gram(model.kernel_, kept.X)
         if not model.kernel_.positive_definite:
             require_psd(GramSystem(gram), model.kernel_)
@@ -420,7 +407,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             widths = _positive("gammas", WIDTHS / opened.shape[1] if gammas is None else gammas)
         machines = [self._with(gamma=float(width)) if scaled else self for width in widths]
         shown = np.arange(opened.shape[0])
-        if shown.size > max_rows and not self._is_precomputed():
+        if shown.size > max_rows and not self._is_precomputed:
             shown = generator(random_state).choice(shown.size, max_rows, replace=False)
         # Many small eigenproblems: a second BLAS thread costs more than it brings.
         errors = alone(leave_one_out_table, machines, opened[shown], target[shown], strengths)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
-from assay.linear.predictor import LinearRegressor, vector_target
+from assay.linear.predictor import LinearRegressor
 from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
@@ -25,6 +23,7 @@ from assay.linear.sparse.certificates import (
     sparse_evidence,
 )
 from assay.linear.sparse.path import SparsePath, sparse_candidates, sparse_model_path
+from assay.models import convergence
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
@@ -94,10 +93,6 @@ class SparseModel(LinearRegressor):
         """The coefficients as a CSR array of one row."""
         return sparse.csr_array(self.coef_[None])
 
-    def _open_table(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Validate data of a fit; the target becomes a vector."""
-        return vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
-
     def _alpha(self, total_weight: float) -> float:
         """The penalty in scikit-learn's parametrisation, whichever was given."""
         if self.penalty_strength is not None:
@@ -161,11 +156,9 @@ class SparseModel(LinearRegressor):
         if self.history:
             self.history_ = found.history
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} cycles before reaching tol; its "
-                "certificates say how far it is. Increase max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "certificates say how far it is. Increase max_iter."
             )
 
     def _evidence_of(
@@ -234,7 +227,7 @@ class SparseModel(LinearRegressor):
         path : SparsePath
         """
         probe = type(self)(**self.get_params())
-        data = probe._open_table(X, y, sample_weight)
+        data = probe._open_vector(X, y, sample_weight)
         return sparse_model_path(probe, data, alphas, n_alphas, eps)
 
     def select(

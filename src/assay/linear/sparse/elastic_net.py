@@ -193,7 +193,7 @@ class ElasticNet(SparseModel):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row stands there twice.
         """
-        data = self._open_table(X, y, sample_weight)
+        data = self._open_vector(X, y, sample_weight)
         unit = self._unit(data.shape[1])
         weight = data.total_weight
         alpha = self._alpha(weight)
