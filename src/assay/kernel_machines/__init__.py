@@ -2,7 +2,8 @@
 
 from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
-from assay.kernel_machines.kernel_ridge.results import KernelRidgePath, Smoothing
+from assay.kernel_machines.kernel_ridge.path import KernelRidgePath
+from assay.kernel_machines.kernel_ridge.smoother import Smoothing
 
 __all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
 

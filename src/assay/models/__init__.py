@@ -5,7 +5,7 @@ from assay.models.classes import Classifier
 from assay.models.clusterer import Clusterer, PairwiseClusterer
 from assay.models.density import Density
 from assay.models.pairwise import PairwiseModel
-from assay.models.path import PenaltyPath
+from assay.models.path import FittedPath, PenaltyPath
 from assay.models.regressor import Regressor
 from assay.models.selection import Selection
 from assay.models.transformer import Transformer
@@ -14,6 +14,7 @@ __all__ = [
     "Classifier",
     "Clusterer",
     "Density",
+    "FittedPath",
     "PairwiseClusterer",
     "PairwiseModel",
     "PenaltyPath",

@@ -13,27 +13,22 @@ from sklearn.base import MultiOutputMixin
 from assay import parameters
 from assay.certificates import Certificates
 from assay.kernel_machines.kernel_ridge.certificates import (
-    Fitted,
+    FittedKernelRidge,
     kernel_ridge_certificates,
     spectral_certificates,
 )
-from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, require_psd, training_gram
-from assay.kernel_machines.kernel_ridge.kept_rows import KeptRows, as_columns
-from assay.kernel_machines.kernel_ridge.results import KernelRidgePath, kernel_ridge_path
-from assay.kernel_machines.kernel_ridge.selection import (
-    STRENGTHS,
-    WIDTHS,
-    leave_one_out_table,
+from assay.kernel_machines.kernel_ridge.gram_system import (
+    GramSystem,
+    KeptRows,
+    as_columns,
+    require_psd,
+    training_gram,
 )
-from assay.kernel_machines.kernel_ridge.smoother import KernelSmoother
-from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge
-from assay.kernel_machines.kernel_ridge.spectrum import spectrum
+from assay.kernel_machines.kernel_ridge.path import HasKernelPath
+from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge, spectrum
 from assay.kernels import KERNEL_NAMES, Kernel, kernel
-from assay.models.pairwise import PairwiseModel
 from assay.models.regressor import Regressor
-from assay.models.selection import Selection
 from assay.parameters import Domain
-from assay.randomness import RandomState, generator
 from assay.rows import Block, alone
 from assay.suitability import Suitability
 
@@ -52,7 +47,7 @@ SMALL = 512
 """Rows up to which one BLAS thread is as fast as two."""
 
 
-class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
+class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
     """Least squares in a reproducing kernel Hilbert space with a squared-norm penalty.
 
     Minimises over h in the RKHS of the kernel, and over b when `fit_intercept`,
@@ -138,7 +133,7 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
     _domains: ClassVar[Mapping[str, Domain]] = {
         "alpha": _NON_NEGATIVE
         | parameters.array(
-            "an array of them, one a target", lambda values: values.size > 0 and bool((values >= 0).all())
+            "an array of them, one per target", lambda values: values.size > 0 and bool((values >= 0).all())
         ),
         "penalty_strength": parameters.nothing | _NON_NEGATIVE,
         "kernel": _KERNEL,
@@ -179,7 +174,7 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
             Training rows in memory; the Gram matrix when the kernel is precomputed.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
-            A weight of 2 means the row stands there twice; a weight of 0 that it does not.
+            A weight of 2 means the row counts twice; a weight of 0 that it is absent.
 
         Returns
         -------
@@ -206,7 +201,7 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
             require_psd(system, self.kernel_)
         solution = solve_kernel_ridge(system, targets, alphas, kept.weight, intercept)
         coef, level, product, solver = solution
-        fitted = Fitted(targets, coef, level, alphas, kept.weight, intercept, solver)
+        fitted = FittedKernelRidge(targets, coef, level, alphas, kept.weight, intercept, solver)
         return solution, Certificates(kernel_ridge_certificates(fitted, system.product, product))
 
     def _store(self, y: NDArray, kept: KeptRows, alphas: NDArray, solution: KernelRidgeSolution) -> None:
@@ -245,7 +240,7 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
             return np.full(n_targets, self.penalty_strength * n_rows, dtype=np.float64)
         given = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if given.shape not in ((1,), (n_targets,)):
-            raise self._refuse("alpha", f"a number or an array of one number a target ({n_targets})")
+            raise self._refuse("alpha", f"a number or an array of one number per target ({n_targets})")
         return np.broadcast_to(given, (n_targets,)).copy()
 
     def predict(self, X: Any) -> Any:
@@ -274,7 +269,7 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
         )
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, dear ones included.
+        """Measure every certificate afresh on the data of the fit, expensive ones included.
 
         Parameters
         ----------
@@ -294,7 +289,7 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
         kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed)
         coef = kept.take(as_columns(self.dual_coef_))
         gram = training_gram(self.kernel_, kept.X)
-        fitted = Fitted(
+        fitted = FittedKernelRidge(
             kept.take(as_columns(data.y)),
             coef,
             np.atleast_1d(self.intercept_),
@@ -304,135 +299,11 @@ class KernelRidge(MultiOutputMixin, KernelSmoother, PairwiseModel, Regressor):
             self.solver_,
         )
         product = gram @ coef
-        found = kernel_ridge_certificates(fitted, lambda columns: gram @ columns, product)
+        cheap = kernel_ridge_certificates(fitted, lambda columns: gram @ columns, product)
         values = np.linalg.eigvalsh(gram)
         decomposition = spectrum(gram, kept.weight, bool(self.fit_intercept))
         extremes = float(values[0]), float(values[-1])
-        return Certificates([*found, *spectral_certificates(fitted, product, decomposition, extremes)])
-
-    def path(self, X: Any, y: Any, alphas: Any, sample_weight: Any = None) -> KernelRidgePath:
-        """Fit every penalty from one eigendecomposition; the model itself is not fitted.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        alphas : array of shape (n_alphas,)
-            Penalties on the sum of squares; `alpha` and `penalty_strength` are not used.
-
-        Returns
-        -------
-        path : KernelRidgePath
-            Coefficients, norms, degrees of freedom, leave-one-out errors and generalised cross-validation for
-            each, and `best_alpha`.
-        """
-        given = parameters.array(
-            "a list of finite numbers at least 0",
-            lambda values: values.ndim == 1 and values.size > 0 and bool((values >= 0).all()),
-        )
-        if not given.contains(alphas):
-            raise parameters.refusal("KernelRidge.path", "alphas", given.words, alphas)
-        model = type(self)(**self.get_params(deep=False))
-        X, targets, weight = model._open_training(X, y, sample_weight)
-        kept = KeptRows(X, weight, precomputed=self._is_precomputed)
-        gram = training_gram(model.kernel_, kept.X)
-        if not model.kernel_.positive_definite:
-            require_psd(GramSystem(gram), model.kernel_)
-        found = kernel_ridge_path(
-            gram,
-            kept.take(as_columns(targets)),
-            np.asarray(alphas, dtype=np.float64),
-            kept.weight,
-            bool(self.fit_intercept),
-        )
-        coefs = np.stack([kept.put_back(coef) for coef in found.dual_coefs])
-        if targets.ndim == 1:
-            return found._replace(
-                dual_coefs=coefs[:, :, 0],
-                intercepts=found.intercepts[:, 0],
-                rkhs_norms=found.rkhs_norms[:, 0],
-            )
-        return found._replace(dual_coefs=coefs)
-
-    def select(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        penalty_strengths: Any = None,
-        gammas: Any = None,
-        max_rows: int = 1000,
-        random_state: RandomState = None,
-    ) -> Selection:
-        """Choose the penalty and the width of least leave-one-out error, and fit at the choice.
-
-        Every width costs one eigendecomposition of its Gram matrix; all penalties come with it.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        penalty_strengths : array-like of positive numbers, optional
-            λ on the mean of squares, which carries over from a sample to all rows; 27 from 10⁻⁶ to 3 by
-            default.
-        gammas : array-like of positive numbers, optional
-            Scales of a named kernel; 0.01 to 1 over the number of features by default. The linear kernel, a
-            precomputed one and `Kernel` objects keep theirs.
-        max_rows : int, default=1000
-            Beyond so many rows the choice is made on a sample of them.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Draws the sample.
-
-        Returns
-        -------
-        selection : Selection
-            With a dict of gamma (NaN where no width is searched) and penalty_strength for each pair.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from assay.kernel_machines import KernelRidge
-        >>> X = np.linspace(-2, 2, 60)[:, None]
-        >>> chosen = KernelRidge(kernel="rbf", fit_intercept=True).select(X, np.sin(3 * X[:, 0]))
-        >>> chosen.model.certificates_.holds
-        True
-        """
-        strengths = _positive(
-            "penalty_strengths", STRENGTHS if penalty_strengths is None else penalty_strengths
-        )
-        opened, target, _ = type(self)(**self.get_params(deep=False))._open_training(X, y, None)
-        scaled = isinstance(self.kernel, str) and self.kernel not in ("linear", "precomputed")
-        widths = np.array([np.nan])
-        if scaled:
-            widths = _positive("gammas", WIDTHS / opened.shape[1] if gammas is None else gammas)
-        machines = [self._with(gamma=float(width)) if scaled else self for width in widths]
-        shown = np.arange(opened.shape[0])
-        if shown.size > max_rows and not self._is_precomputed:
-            shown = generator(random_state).choice(shown.size, max_rows, replace=False)
-        # Many small eigenproblems: a second BLAS thread costs more than it brings.
-        errors = alone(leave_one_out_table, machines, opened[shown], target[shown], strengths)
-        curve = errors.reshape(-1)
-        index = int(np.argmin(curve))
-        pairs = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
-        machine = machines[index // strengths.size]
-        model = machine._with(penalty_strength=pairs[index]["penalty_strength"]).fit(X, y)
-        return Selection(
-            "gamma, penalty_strength", pairs, "leave-one-out error", curve, None, index, "min", pairs[index],
-            model,
-        )  # fmt: skip
-
-    def _with(self, **changed: Any) -> KernelRidge:
-        return type(self)(**{**self.get_params(deep=False), **changed})
-
-
-def _positive(name: str, values: Any) -> NDArray:
-    given = parameters.array(
-        "a list of finite numbers above 0",
-        lambda values: values.ndim == 1 and values.size > 0 and bool((values > 0).all()),
-    )
-    if not given.contains(values):
-        raise parameters.refusal("KernelRidge.select", name, given.words, values)
-    return np.asarray(values, dtype=np.float64)
+        return Certificates([*cheap, *spectral_certificates(fitted, product, decomposition, extremes)])
 
 
 def predict_block(block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: Any) -> NDArray:

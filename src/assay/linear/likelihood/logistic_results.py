@@ -143,9 +143,9 @@ class LogisticResults(LinearClassifier):
         freedom = np.count_nonzero(coef, axis=1) + float(self.fit_intercept)
         return LikelihoodPath(
             grid,
-            1 / (grid * risk.weight),
             coef[:, None, :],
             np.asarray(found.intercept)[:, None],
+            1 / (grid * risk.weight),
             found.loss,
             found.relative_gap,
             freedom,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.sparse.path import penalty_grid
+from assay.models.path import PenaltyPath
 from assay.models.selection import (
     Candidates,
     FoldTable,
@@ -24,18 +25,18 @@ LEAST_L1 = 1e-3
 """The share of an l1 norm that a squared norm is taken for, to begin its grid."""
 
 
-@dataclass(frozen=True)
-class LikelihoodPath:
+@dataclass(frozen=True, eq=False)
+class LikelihoodPath(PenaltyPath):
     """Penalised fits along a grid of strengths.
 
     Attributes
     ----------
-    penalty_strengths : array of shape (n_strengths,)
-        λ, on the scale of the mean, decreasing.
-    C : array of shape (n_strengths,)
-        1/(λ n).
+    alphas : array of shape (n_strengths,)
+        λ, on the scale of the mean, decreasing; also as `penalty_strengths`.
     coef : array of shape (n_strengths, n_scores, n_features)
     intercept : array of shape (n_strengths, n_scores)
+    C : array of shape (n_strengths,)
+        1/(λ n).
     risk : array of shape (n_strengths,)
         Mean loss, without the penalty.
     dual_gap : array of shape (n_strengths,)
@@ -45,10 +46,7 @@ class LikelihoodPath:
     n_iter, converged : arrays of shape (n_strengths,)
     """
 
-    penalty_strengths: Array
     C: Array
-    coef: Array
-    intercept: Array
     risk: Array
     dual_gap: Array
     degrees_of_freedom: Array
@@ -56,15 +54,13 @@ class LikelihoodPath:
     converged: NDArray
 
     @property
-    def n_nonzero(self) -> NDArray:
-        """Features with a coefficient that is not zero, for each strength."""
-        return np.count_nonzero(np.any(self.coef != 0, axis=1), axis=1)
+    def penalty_strengths(self) -> Array:
+        """λ, on the scale of the mean."""
+        return np.asarray(self.alphas)
 
     def scores(self, X: Any) -> Array:
         """Scores of every model, shape (n_samples, n_strengths, n_scores)."""
-        n_strengths, n_scores, d = self.coef.shape
-        flat = np.asarray(X @ self.coef.reshape(-1, d).T)
-        return flat.reshape(-1, n_strengths, n_scores) + self.intercept
+        return self.predict(X)
 
 
 FOLD_TOL = 1e-6
@@ -110,7 +106,7 @@ def likelihood_path(
             freedom = _degrees_of_freedom(here, point, coef, l1_ratio)
         rows.append((coef.T, intercept, found.risk, gap, freedom, n_iter, converged))
     coef, intercept, *rest = (np.array(column) for column in zip(*rows, strict=True))
-    return LikelihoodPath(grid, 1 / (grid * risk.weight), coef, intercept, *rest)
+    return LikelihoodPath(grid, coef, intercept, 1 / (grid * risk.weight), *rest)
 
 
 def strength_grid(

@@ -13,6 +13,7 @@ from assay import parameters
 from assay.linear.least_squares.centred_triangle import CentredTriangle
 from assay.linear.least_squares.engine import Array
 from assay.linear.low_rank.solver import Problem, by_proximal_gradient, by_rank, by_splitting
+from assay.models.path import PenaltyPath
 from assay.models.selection import (
     Candidates,
     FoldTable,
@@ -28,34 +29,26 @@ POSITIVE = parameters.array(
 
 
 @dataclass(frozen=True, eq=False)
-class RankPath:
+class RankPath(PenaltyPath):
     """Reduced-rank fits from simple to rich.
 
     Attributes
     ----------
     alphas : array of shape (k,) or None
         Penalties, decreasing; None for method="rank".
-    ranks : array of int of shape (k,)
-        Rank of each matrix: 1, 2, … for method="rank".
     coef : array of shape (k, n_targets, n_features)
     intercept : array of shape (k, n_targets)
+    ranks : array of int of shape (k,)
+        Rank of each matrix: 1, 2, … for method="rank".
     training_error : array of shape (k,)
         Σ s ‖Γ^½ (y − ŷ)‖²/Σ s.
     n_selected : array of int of shape (k,)
         Rows (of the axis) that are not zero.
     """
 
-    alphas: Array | None
     ranks: NDArray[np.int64]
-    coef: Array
-    intercept: Array
     training_error: Array
     n_selected: NDArray[np.int64]
-
-    def predict(self, X: Any) -> Array:
-        """Predictions of every fit, shape (n_samples, k, n_targets)."""
-        k, n_targets, d = self.coef.shape
-        return np.asarray(X @ self.coef.reshape(-1, d).T).reshape(-1, k, n_targets) + self.intercept
 
 
 def rank_path(
@@ -82,9 +75,9 @@ def rank_path(
     stacked = np.stack(coefs)
     return RankPath(
         grid,
-        np.array([np.linalg.matrix_rank(coef) for coef in coefs]),
         stacked.transpose(0, 2, 1),
         known.mean_y - np.einsum("d,kdt->kt", known.mean_x, stacked),
+        np.array([np.linalg.matrix_rank(coef) for coef in coefs]),
         np.array([np.sum(problem.residual(coef) ** 2) for coef in coefs]) / known.weight,
         np.array([np.count_nonzero(np.any(problem.rows(coef) != 0, axis=1)) for coef in coefs]),
     )

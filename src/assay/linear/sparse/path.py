@@ -9,48 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.least_squares.engine import Array
+from assay.models.path import PenaltyPath
 from assay.models.selection import Candidates, FoldTable, PathFit, checked_alphas, squared_row_loss
 from assay.parameters import refusal
 from assay.rows import MemoryRows, Rows
 
 
-@dataclass(frozen=True)
-class SparsePath:
+@dataclass(frozen=True, eq=False)
+class SparsePath(PenaltyPath):
     """Solutions along a grid of penalties.
 
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
         Penalties in scikit-learn's parametrisation, decreasing.
-    penalty_strengths : array of shape (n_alphas,)
-        The same on the scale of the mean of squares, 2α.
     coef : array or CSR array of shape (n_alphas, n_features)
         CSR where an array would be large.
     intercept : array of shape (n_alphas,)
     dual_gap : array of shape (n_alphas,)
         Relative duality gap (distance to stationarity where the penalty is not convex).
-    n_iter : array of shape (n_alphas,)
-    n_nonzero : array of shape (n_alphas,)
-        Number of non-zero coefficients: for the lasso the degrees of freedom.
     training_error : array of shape (n_alphas,)
         Mean squared residual.
-    converged : array of shape (n_alphas,)
+    n_iter, converged : arrays of shape (n_alphas,)
     """
 
-    alphas: Array
-    penalty_strengths: Array
-    coef: Any
-    intercept: Array
     dual_gap: Array
-    n_iter: NDArray
-    n_nonzero: NDArray
     training_error: Array
+    n_iter: NDArray
     converged: NDArray
 
-    def predict(self, X: Any) -> Array:
-        """Predictions of every model of the path, of shape (n_samples, n_alphas)."""
-        coef = self.coef if isinstance(self.coef, np.ndarray) else self.coef.toarray()
-        return np.asarray(X @ coef.T) + self.intercept
+    @property
+    def penalty_strengths(self) -> Array:
+        """The penalties on the scale of the mean of squares, 2α."""
+        return 2 * np.asarray(self.alphas)
 
 
 def penalty_grid(critical: float, n_alphas: int, eps: float, owner: str) -> Array:
@@ -76,20 +67,13 @@ def sparse_model_path(model: Any, data: Rows, alphas: Any, n_alphas: int, eps: f
     else:
         grid = checked_alphas(alphas, owner)
     found = problem.solve(grid, tol=model.tol, max_iter=model.max_iter)
-    coef = found.coef
-    if isinstance(coef, np.ndarray):
-        n_nonzero = np.count_nonzero(coef, axis=1)
-    else:
-        n_nonzero = np.diff(coef.indptr)
     return SparsePath(
         grid,
-        2 * grid,
-        coef.astype(data.dtype, copy=False),
+        found.coef.astype(data.dtype, copy=False),
         found.intercept if model.fit_intercept else np.zeros(grid.size),
         found.relative_gap,
-        found.n_iter,
-        n_nonzero,
         2 * found.loss,
+        found.n_iter,
         found.converged,
     )
 
