@@ -10,7 +10,6 @@ from assay.linear.features.spline_regression import SplineRegression
 from assay.linear.features.splines import SplineMap
 from assay.linear.features.wavelets import WaveletMap
 from assay.linear.least_squares.column_dropping import ColumnDroppingRegression
-from assay.linear.least_squares.confidence import ConfidenceRegion, WaldTest
 from assay.linear.least_squares.constrained import ConstrainedRegression
 from assay.linear.least_squares.inference import Inference
 from assay.linear.least_squares.influence import Influence
@@ -36,6 +35,7 @@ from assay.linear.sparse.path import SparsePath
 from assay.linear.sparse.sparse_regressor import SparseRegressor
 from assay.linear.stochastic.classifier import SGDClassifier
 from assay.linear.stochastic.regressor import SGDRegressor
+from assay.models.inference import ConfidenceRegion, WaldTest
 
 __all__ = [
     "ColumnDroppingRegression",

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.families import FAMILIES
-from assay.linear.least_squares.confidence import check_level
 from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
 from assay.linear.likelihood.inference import LikelihoodInference, likelihood_inference
 from assay.linear.likelihood.path import (
@@ -21,6 +20,7 @@ from assay.linear.likelihood.path import (
     likelihood_path,
 )
 from assay.linear.predictor import LinearPredictor, affine
+from assay.models.inference import check_level
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import Measured, RowRisk, shifted_columns
