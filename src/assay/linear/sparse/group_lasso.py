@@ -140,7 +140,7 @@ class GroupLasso(SparseModel):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row stands there twice.
         """
-        data = self._open_table(X, y, sample_weight)
+        data = self._open_vector(X, y, sample_weight)
         weight = data.total_weight
         alpha = self._alpha(weight)
         problem = self._problem(data, self._unit(data.shape[1]))

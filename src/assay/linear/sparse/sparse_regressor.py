@@ -152,7 +152,7 @@ class SparseRegressor(SparseModel):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row stands there twice.
         """
-        data = self._open_table(X, y, sample_weight)
+        data = self._open_vector(X, y, sample_weight)
         d, weight = data.shape[1], data.total_weight
         unit = self._unit(d)
         alpha = self._alpha(weight)
