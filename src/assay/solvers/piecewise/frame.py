@@ -1,48 +1,57 @@
-"""Losses with one slope above the target and another below: hinge, ε-insensitive and pinball alike.
-
-With the residual r = target − prediction of a row that weighs s,
-
-    ℓ(r) = s [upper (r − ε)₊ᵖ + lower (−r − ε)₊ᵖ],        p = 1 or 2.
-
-Pinball: upper = q, lower = 1 − q. ε-insensitive: upper = lower = C. Hinge of the label t = ±1: max(0, 1 − tf)
-is (t − f)₊ for t = 1 and (f − t)₊ for t = −1, so that a row has one side only. The conjugate in the slope ν
-of a row is ε|ν| for p = 1, −s lower ≤ ν ≤ s upper, and ε|ν| + ν²/(4 s upper) (lower for ν < 0) for p = 2.
-"""
+"""Linear scores of rows and the loss they are charged: coordinates of a solver, targets and weights."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.losses import Loss, SidedLoss
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
 
+LossType = TypeVar("LossType", bound=Loss, covariant=True)
 
-class Tilt(NamedTuple):
-    """A loss of residuals with two sides.
+
+class MachineLoss(NamedTuple, Generic[LossType]):
+    """The loss that one machine charges for its scores.
 
     Attributes
     ----------
-    upper, lower : float
-        Slopes above and below.
-    epsilon : float
-        Errors that cost nothing.
-    squared : bool
-        Whether p = 2.
+    loss : Loss
+    factor : float
+        Factor of the weights of all rows.
     positive : int or None
         Class number whose label is +1, the others being −1; None when the target is a number.
     class_weight : array of shape (n_classes,) or None
         Factor of the weight of each class.
     """
 
-    upper: float
-    lower: float
-    epsilon: float = 0.0
-    squared: bool = False
+    loss: LossType
+    factor: float = 1.0
     positive: int | None = None
     class_weight: Array | None = None
+
+    def target(self, y: NDArray) -> Array:
+        """The target as the loss wants it: a number, or +1 for one class and −1 for the others."""
+        y = y.reshape(-1)
+        return y.astype(np.float64) if self.positive is None else np.where(y == self.positive, 1.0, -1.0)
+
+    def read(self, block: Block) -> tuple[Array, Array]:
+        """Target of each row and what it weighs."""
+        assert block.y is not None
+        weight = block.weights
+        if self.class_weight is not None:
+            weight = weight * self.class_weight[block.y.reshape(-1).astype(np.intp)]
+        return self.target(block.y), self.factor * weight
+
+
+def sides(block: Block, machine: MachineLoss[SidedLoss]) -> tuple[Array, Array, Array]:
+    """Target of each row and its factors above and below, weights included."""
+    target, weight = machine.read(block)
+    upper, lower = machine.loss.sides(target)
+    return target, weight * upper, weight * lower
 
 
 class Frame(NamedTuple):
@@ -79,8 +88,8 @@ def frame_of(data: Rows, *, intercept: bool, shift: bool) -> Frame:
 def column_sums(block: Block) -> tuple[float, Array, Array]:
     """Σ s, Σ s x and Σ s x² of one block."""
     weight = block.weights
-    squares = block.X.power(2) if block.is_sparse else None
-    if squares is not None:
+    if block.is_sparse:
+        squares = block.X.power(2)
         return float(weight.sum()), np.asarray(block.X.T @ weight), np.asarray(squares.T @ weight)
     X = block.X.astype(np.float64, copy=False)
     return float(weight.sum()), weight @ X, np.einsum("i,ij,ij->j", weight, X, X)
@@ -89,25 +98,11 @@ def column_sums(block: Block) -> tuple[float, Array, Array]:
 def centred_squares(block: Block, mean: Array) -> Array:
     """Σ s (x − mean)² of one block of dense rows."""
     X = block.X - mean
-    weight = block.weights
-    return np.einsum("i,ij,ij->j", weight, X, X)
-
-
-def sides(block: Block, tilt: Tilt) -> tuple[Array, Array, Array]:
-    """Target of each row and its slopes above and below, weights included."""
-    assert block.y is not None
-    y = block.y.reshape(block.X.shape[0]).astype(np.float64)
-    weight = block.weights
-    if tilt.class_weight is not None:
-        weight = weight * tilt.class_weight[y.astype(np.intp)]
-    if tilt.positive is None:
-        return y, tilt.upper * weight, tilt.lower * weight
-    up = y == tilt.positive
-    return np.where(up, 1.0, -1.0), tilt.upper * weight * up, tilt.lower * weight * ~up
+    return np.einsum("i,ij,ij->j", block.weights, X, X)
 
 
 def design(block: Block, frame: Frame, root: Array | None = None, kept: NDArray | None = None) -> Array:
-    """(Some of) the rows of one block less the shift, not yet scaled, times a factor a row."""
+    """(Some of) the rows of one block less the shift, not yet scaled, times a factor per row."""
     X = block.X if kept is None else block.X[kept]
     X = X.toarray() if block.is_sparse else X
     rows = np.empty((X.shape[0], X.shape[1] + frame.intercept))
@@ -144,24 +139,18 @@ def pulled(block: Block, frame: Frame, values: Array) -> Array:
     return np.append(body, total) if frame.intercept else body
 
 
-def losses(residual: Array, upper: Array, lower: Array, tilt: Tilt) -> Array:
-    """Loss of each row."""
-    above = np.maximum(residual - tilt.epsilon, 0)
-    under = np.maximum(-residual - tilt.epsilon, 0)
-    if tilt.squared:
-        return upper * above**2 + lower * under**2
-    return upper * above + lower * under
+def row_targets(block: Block) -> Array:
+    """Targets of the rows of one block."""
+    assert block.y is not None
+    return block.y.reshape(block.X.shape[0]).astype(np.float64)
 
 
-def slopes(residual: Array, upper: Array, lower: Array, tilt: Tilt) -> Array:
-    """ν = ℓ'(r), with 0 in the corners of p = 1."""
-    above, under = residual - tilt.epsilon, -residual - tilt.epsilon
-    if tilt.squared:
-        return 2 * (upper * np.maximum(above, 0) - lower * np.maximum(under, 0))
-    return upper * (above > 0) - lower * (under > 0)
+def target_sums(block: Block) -> tuple[float, float, float]:
+    """Σ s, Σ s y and Σ s y² of one block."""
+    weight, y = block.weights, row_targets(block)
+    return float(weight.sum()), float(weight @ y), float(weight @ y**2)
 
 
-def row_slopes(block: Block, tilt: Tilt, coef: Array, intercept: float) -> NDArray:
-    """ν of the rows of one block at given coefficients."""
-    target, upper, lower = sides(block, tilt)
-    return slopes(target - np.asarray(block.X @ coef) - intercept, upper, lower, tilt)
+def target_squares(block: Block, center: float) -> float:
+    """Σ s (y − center)² of one block."""
+    return float(block.weights @ (row_targets(block) - center) ** 2)

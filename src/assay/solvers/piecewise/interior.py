@@ -15,18 +15,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from assay.losses import SidedLoss
+from assay.parameters import refusal
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.face import State, begin_rows, gap_of, objective_of, onto_face, pull_step, slacks
+from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, pulled, scores
 from assay.solvers.piecewise.gap import PERFECT
-from assay.solvers.piecewise.tilted import Frame, Tilt, design, gram, pulled, scores
 
 SINGULAR = 1e-12
 """Eigenvalues below this share of the largest are taken for zero."""
 
 
 class Interior(NamedTuple):
-    """Result of `tilted_interior`: θ, one ν a row, and how the iteration ended."""
+    """Result of `interior_point`: θ, one ν per row, and how the iteration ended."""
 
     point: Array
     dual: Array
@@ -35,9 +37,9 @@ class Interior(NamedTuple):
     gaps: list[float]
 
 
-def tilted_interior(
+def interior_point(
     data: Rows,
-    tilt: Tilt,
+    machine: MachineLoss[SidedLoss],
     frame: Frame,
     penalty: Array,
     l1: Array | None = None,
@@ -46,13 +48,13 @@ def tilted_interior(
     max_iter: int,
     report: Callable[[Array], bool] = lambda point: False,
 ) -> Interior:
-    """Minimise a tilted loss (p = 1) with a diagonal quadratic and an l1 penalty.
+    """Minimise a sided loss with corners, a diagonal quadratic and an l1 penalty.
 
     Parameters
     ----------
     data : Rows
         In this process (`local`): a few numbers are kept for each row.
-    tilt, frame : Tilt, Frame
+    machine, frame : MachineLoss, Frame
         The loss, and the coordinates of θ.
     penalty, l1 : arrays of shape (k,)
         Diagonal of P and the λ_j, in the coordinates of the frame.
@@ -62,27 +64,14 @@ def tilted_interior(
     report : callable
         Told θ after each iteration; true asks to stop.
     """
-    n, k, m = data.shape[0], len(penalty), 1 if tilt.epsilon == 0 else 2
-    rows = State(*(np.zeros((n, m)) for _ in State._fields))
-    weight, total = data.reduce(begin_rows, tilt, rowwise=(rows.upper, rows.lower, rows.residual))
-    point = np.zeros(k)
-    if frame.intercept:
-        point[-1] = total / weight if weight > 0 else 0.0
-        rows.residual[:] -= point[-1]
-    spread = float(np.sum((rows.upper + rows.lower) * np.abs(rows.residual)))
-    spread = max(spread / max(float((rows.upper + rows.lower).sum()), 1e-300), 1e-300)
-    _begin(rows, spread)
-    edges = None
-    if l1 is not None and np.any(l1 > 0):
-        edges = State(*(np.zeros((k, 1)) for _ in State._fields))
-        edges.upper[:, 0] = edges.lower[:, 0] = l1
-        _begin(edges, spread)
-    states = [rows] if edges is None else [rows, edges]
-    pull = data.reduce(pull_step, frame, rowwise=(rows.nu,))
+    if not isinstance(machine.loss, SidedLoss) or not machine.loss.cornered:
+        raise refusal("interior_point", "loss", "a sided loss with corners", machine.loss)
+    states, point, spread = _start(data, machine, frame, np.zeros(len(penalty)) if l1 is None else l1)
+    pull = data.reduce(pull_step, frame, rowwise=(states[0].nu,))
     started = max(objective_of(states, penalty, point), 1e-300)
     gaps: list[float] = []
-    converged = False
-    iteration = 0
+    converged, iteration = False, 0
+    # Every iterate is strictly inside: p, q > 0 and −l < ν < u, so that all slacks may be divided by.
     while iteration < max_iter:
         iteration += 1
         direction, after = _newton(data, frame, states, penalty, point, pull)
@@ -103,6 +92,27 @@ def tilted_interior(
             break
     point, nu = onto_face(data, frame, states, penalty, point, spread)
     return Interior(point, nu.sum(axis=1), iteration, converged, gaps)
+
+
+def _start(
+    data: Rows, machine: MachineLoss[SidedLoss], frame: Frame, l1: Array
+) -> tuple[list[State], Array, float]:
+    """The states of the rows and of the l1 penalty, θ, and the size of residuals."""
+    m, point = 1 if machine.loss.row_form.epsilon == 0 else 2, np.zeros(len(l1))
+    rows = State(*(np.zeros((data.shape[0], m)) for _ in State._fields))
+    weight, total = data.reduce(begin_rows, machine, rowwise=(rows.upper, rows.lower, rows.residual))
+    if frame.intercept:
+        point[-1] = total / weight if weight > 0 else 0.0
+        rows.residual[:] -= point[-1]
+    spread = float(np.sum((rows.upper + rows.lower) * np.abs(rows.residual)))
+    spread = max(spread / max(float((rows.upper + rows.lower).sum()), 1e-300), 1e-300)
+    _begin(rows, spread)
+    if not np.any(l1 > 0):
+        return [rows], point, spread
+    edges = State(*(np.zeros((len(l1), 1)) for _ in State._fields))
+    edges.upper[:, 0] = edges.lower[:, 0] = l1
+    _begin(edges, spread)
+    return [rows, edges], point, spread
 
 
 def _begin(state: State, spread: float) -> None:
@@ -129,7 +139,7 @@ def predict_step(block: Block, frame: Frame, direction: Array, *arrays: Array) -
 
 
 def _predict(state: State, move: Array) -> tuple[Array, Array]:
-    """Write the affine moves and their products; right sides a row."""
+    """Write the affine moves and their products; right sides per row."""
     above, under, beta, inverse = slacks(state)
     state.d_nu[:] = inverse * (state.residual - move)
     dead = beta == 0
