@@ -113,8 +113,14 @@ from assay.optimize.descent.stochastic import (
     unbiased_step,
 )
 from assay.optimize.descent.trace import Bound, Trace, in_expectation
-from assay.optimize.programs.dual_ascent import DualSolution, duality_counterexample, solve_dual
-from assay.optimize.programs.dual_value import DualValue, dual_value, duality_gap
+from assay.optimize.programs.dual import (
+    DualSolution,
+    DualValue,
+    dual_value,
+    duality_counterexample,
+    duality_gap,
+    solve_dual,
+)
 from assay.optimize.programs.duality import (
     ProgramSolution,
     Slater,

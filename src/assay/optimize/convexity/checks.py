@@ -21,14 +21,14 @@ Value = Callable[[Array], float]
 
 
 class Check(NamedTuple):
-    """What a tester found: its certificate, and the points that refute the claim when it fails."""
+    """What a tester saw: its certificate, and the points that refute the claim when it fails."""
 
     certificate: Certificate
     counterexample: tuple[Array, ...] | None
 
     @property
     def holds(self) -> bool:
-        """Whether no counterexample was found."""
+        """Whether there is no counterexample."""
         return self.certificate.holds
 
 
@@ -223,7 +223,7 @@ def jensen_gap(value: Callable[[Any], float], points: Any, weights: Any = None) 
     x = np.asarray(points, dtype=float)
     w = np.full(len(x), 1 / max(len(x), 1)) if weights is None else np.asarray(weights, dtype=float)
     if len(x) == 0 or w.shape != x.shape[:1] or np.any(w < 0) or not np.isclose(w.sum(), 1):
-        raise refusal("jensen_gap", "weights", "a non-negative number a point, of sum 1", weights)
+        raise refusal("jensen_gap", "weights", "a non-negative number per point, of sum 1", weights)
     return float(w @ np.array([float(value(point)) for point in x]) - value(np.tensordot(w, x, axes=1)))
 
 
@@ -281,7 +281,7 @@ def _verdict(
 
 def _points(owner: str, points: Any) -> Array:
     if not array("", lambda values: values.ndim == 2 and len(values) >= 1).contains(points):
-        raise refusal(owner, "points", "a matrix of finite numbers, one point a row", points)
+        raise refusal(owner, "points", "a matrix of finite numbers, one point per row", points)
     return np.asarray(points, dtype=float)
 
 

@@ -73,7 +73,7 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
     room = tol * max(1.0, first)
     settled = falls is not None and falls.max() <= 1e-9 * far and not _runs(begin, point)
     if falls is None or (slope <= room and settled):
-        # A function that rises in the only way out found is taken to be attained; the gradient decides.
+        # A function that rises in the only way out is taken to be attained; the gradient decides.
         return _attained(objective, point, slope, room)
     dying = bool(falls[-1] <= 1e-9 * far or falls[-1] <= 0.75**10 * falls[-11])
     proof = Certificate(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.parameters import array, refusal
+from assay.parameters import array, matrix, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
@@ -101,9 +101,8 @@ def gather(shares: Array, indices: list[int], length: int) -> Array:
 
 
 def cloud_of(owner: str, name: str, points: Any) -> Array:
-    """Points as a matrix, one a row."""
-    if not array("", lambda values: values.ndim == 2 and values.size > 0).contains(points):
-        raise refusal(owner, name, "a matrix of finite numbers, one point a row", points)
+    """Points as a matrix, one per row."""
+    require(owner, matrix, **{name: points})
     return np.asarray(points, dtype=float)
 
 
@@ -171,8 +170,8 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     --------
     >>> from assay.optimize import hull_membership
     >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-    >>> found = hull_membership([0.5, 0.25], square)
-    >>> found.inside, found.certificates.holds
+    >>> within = hull_membership([0.5, 0.25], square)
+    >>> within.inside, within.certificates.holds
     (True, True)
     >>> outside = hull_membership([3.0, 0.5], square)
     >>> outside.inside, outside.distance, outside.normal.round(12) + 0.0
@@ -183,9 +182,7 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     Rudi & Şimşekli §2.2.2; Wolfe (1976).
     """
     cloud = cloud_of("hull_membership", "points", points)
-    d = cloud.shape[1]
-    if not array("", lambda values: values.shape == (d,)).contains(point):
-        raise refusal("hull_membership", "point", f"a vector of {d} finite numbers", point)
+    require("hull_membership", vector(cloud.shape[1]), point=point)
     x = np.asarray(point, dtype=float)
     shifted = cloud - x
     size = float(np.abs(shifted).max()) or 1.0
@@ -228,8 +225,8 @@ def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) ->
     Examples
     --------
     >>> from assay.optimize import separating_hyperplane
-    >>> found = separating_hyperplane([[2.0, 0.0], [3.0, 1.0]], [[0.0, 0.0], [-1.0, 5.0]])
-    >>> found.separated, found.normal, found.offset, found.margin
+    >>> plane = separating_hyperplane([[2.0, 0.0], [3.0, 1.0]], [[0.0, 0.0], [-1.0, 5.0]])
+    >>> plane.separated, plane.normal, plane.offset, plane.margin
     (True, array([1., 0.]), 1.0, 2.0)
 
     References
@@ -240,10 +237,8 @@ def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) ->
         raise refusal("separating_hyperplane", "second", "a set of the same kind as the first", second)
     if isinstance(first, ConvexSet):
         return _between_sets(first, second, max_iter)
-    a, b = (
-        cloud_of("separating_hyperplane", "first", first),
-        cloud_of("separating_hyperplane", "second", second),
-    )
+    a = cloud_of("separating_hyperplane", "first", first)
+    b = cloud_of("separating_hyperplane", "second", second)
     if a.shape[1] != b.shape[1]:
         raise refusal("separating_hyperplane", "second", f"points of {a.shape[1]} coordinates", b.shape)
     # A hyperplane does not change when all points are moved: near the origin less is lost to rounding.
@@ -285,9 +280,7 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
     Rudi & Şimşekli §3.1.
     """
     cloud = cloud_of("linear_minimum", "points", points)
-    d = cloud.shape[1]
-    if not array("", lambda values: values.shape == (d,)).contains(direction):
-        raise refusal("linear_minimum", "direction", f"a vector of {d} finite numbers", direction)
+    require("linear_minimum", vector(cloud.shape[1]), direction=direction)
     heights = cloud @ np.asarray(direction, dtype=float)
     index = int(np.argmin(heights))
     # ⟨a, Σ wᵢ pᵢ⟩ = Σ wᵢ ⟨a, pᵢ⟩ is a mean of the heights: none is below the least of them.
@@ -329,9 +322,9 @@ def _between_sets(first: ConvexSet, second: ConvexSet, max_iter: int) -> Separat
 
 
 def _origin(first: ConvexSet, second: ConvexSet) -> Array:
-    for found in (first, second):
+    for one in (first, second):
         for name in ("normal", "points", "matrix", "lower", "center"):
-            known = getattr(found, name, None)
+            known = getattr(one, name, None)
             if known is not None and np.ndim(known) > 0:
                 return np.zeros(np.shape(known)[-1])
     words = "one whose dimension can be read from its normal, points, matrix, bounds or centre"

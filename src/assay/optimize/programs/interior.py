@@ -61,14 +61,14 @@ def interior_point(
     free = linalg.null_space(matrix) if len(matrix) else np.eye(len(x))
     n_iter = 0
     while True:
-        found = _centre(objective, inequalities, free, x, weight, max_iter, enough)
-        x, n_iter = found.point, n_iter + found.n_iter
+        centred = _centre(objective, inequalities, free, x, weight, max_iter, enough)
+        x, n_iter = centred.point, n_iter + centred.n_iter
         values = _values(inequalities, x)
         mu, nu = _multipliers(objective, inequalities, matrix, x, -1 / (weight * values))
         if enough(x):
             return Interior(x, mu, nu, n_iter, True)
-        if m <= weight * tol * max(1.0, abs(float(objective.value(x)))) or not found.converged:
-            return Interior(x, mu, nu, n_iter, found.converged)
+        if m <= weight * tol * max(1.0, abs(float(objective.value(x)))) or not centred.converged:
+            return Interior(x, mu, nu, n_iter, centred.converged)
         weight *= GROWTH
 
 
@@ -175,9 +175,9 @@ def _multipliers(
     for free in (tight, np.zeros(len(mu), dtype=bool)):
         system = np.vstack([jacobian[free], matrix]).T
         side = -(slope + jacobian[~free].T @ mu[~free])
-        found = np.linalg.lstsq(system, side, rcond=None)[0] if system.size else np.zeros(0)
-        refined, nu = mu.copy(), found[int(free.sum()) :]
-        refined[free] = found[: int(free.sum())]
+        solution = np.linalg.lstsq(system, side, rcond=None)[0] if system.size else np.zeros(0)
+        refined, nu = mu.copy(), solution[int(free.sum()) :]
+        refined[free] = solution[: int(free.sum())]
         if np.all(np.abs(refined - mu) <= 1e-2 * mu):
             break
     return refined, nu

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.parameters import array, refusal
+from assay.parameters import array, refusal, require, vector
 from assay.solvers.least_squares.direct import Array
 
 SOURCE = "Rudi & Şimşekli 3.1.3"
@@ -39,15 +39,10 @@ class LinearProgram(NamedTuple):
             return Certificates(_farkas(matrix, target, _given(self.ray)))
         point = _given(self.point)
         if self.status == "unbounded":
-            return Certificates(
-                [_feasible(matrix, target, point), *_recession(cost, matrix, _given(self.ray))]
-            )
-        return Certificates(
-            [
-                _feasible(matrix, target, point),
-                *_optimal(cost, matrix, target, point, _given(self.multipliers)),
-            ]
-        )
+            proofs = _recession(cost, matrix, _given(self.ray))
+        else:
+            proofs = _optimal(cost, matrix, target, point, _given(self.multipliers))
+        return Certificates([_feasible(matrix, target, point), *proofs])
 
 
 def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
@@ -62,7 +57,7 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
     c : array-like of shape (n,)
         Costs.
     A : array-like of shape (m, n)
-        One equality a row.
+        One equality per row.
     b : array-like of shape (m,)
         Right-hand sides.
 
@@ -73,10 +68,10 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
     Examples
     --------
     >>> from assay.optimize import linear_program
-    >>> found = linear_program([1.0, 2.0, 0.0], [[1.0, 1.0, -1.0]], [2.0])
-    >>> found.status, found.point, found.multipliers, found.value
+    >>> answer = linear_program([1.0, 2.0, 0.0], [[1.0, 1.0, -1.0]], [2.0])
+    >>> answer.status, answer.point, answer.multipliers, answer.value
     ('optimal', array([2., 0., 0.]), array([1.]), 2.0)
-    >>> found.certificates.holds
+    >>> answer.certificates.holds
     True
     >>> linear_program([1.0], [[1.0]], [-1.0]).status
     'infeasible'
@@ -87,10 +82,10 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
     """
     cost, matrix, target = _read(c, A, b)
     scaled = _Scaled.of(cost, matrix, target)
-    found: Any = optimize.linprog(scaled.cost, A_eq=scaled.matrix, b_eq=scaled.target, method="highs")
-    if found.status == 0:
-        point = np.maximum(found.x, 0.0) * scaled.length
-        multipliers = found.eqlin.marginals * scaled.rows * scaled.price
+    vertex: Any = optimize.linprog(scaled.cost, A_eq=scaled.matrix, b_eq=scaled.target, method="highs")
+    if vertex.status == 0:
+        point = np.maximum(vertex.x, 0.0) * scaled.length
+        multipliers = vertex.eqlin.marginals * scaled.rows * scaled.price
         value, dual_value = float(cost @ point), float(target @ multipliers)
         answer = LinearProgram("optimal", point, multipliers, value, dual_value, None, Certificates())
     else:
@@ -236,14 +231,11 @@ def _given(values: Array | None) -> Array:
 
 
 def _read(c: Any, A: Any, b: Any) -> tuple[Array, Array, Array]:
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(c):
-        raise refusal("linear_program", "c", "a vector of finite numbers", c)
+    require("linear_program", vector(), c=c)
     cost = np.asarray(c, dtype=float)
     n = len(cost)
     if not array("", lambda values: values.ndim == 2 and values.shape[1] == n).contains(A):
         raise refusal("linear_program", "A", f"a matrix of finite numbers with {n} columns, as c asks", A)
     matrix = np.asarray(A, dtype=float)
-    m = len(matrix)
-    if not array("", lambda values: values.shape == (m,)).contains(b):
-        raise refusal("linear_program", "b", f"a vector of {m} finite numbers, one a row of A", b)
+    require("linear_program", vector(len(matrix)), b=b)
     return cost, matrix, np.asarray(b, dtype=float)
