@@ -39,6 +39,7 @@ __all__ = ["ModelFileError", "about", "load", "save"]
 FORMAT = 3
 SCHEMA, MANIFEST = "schema.json", "manifest.json"
 CHECKSUM = b"sha256 of the bytes before: "
+EARLIER_CHECKSUM = b"assay seal, sha256 of what stands before: "
 DIGITS = 64
 MAX_TEXT = 2**30
 """Bytes that the compressed entries of a file, its texts, may unpack to."""
@@ -170,22 +171,21 @@ def load(path: str | os.PathLike[str]) -> Any:
     skops_io = _skops()
     name = repr(str(path))
     manifest, payload = _read(Path(path))
-    owner = str(manifest["class"])
+    owner = current_home(str(manifest["class"]))
     if owner.startswith("assay.") and not is_own_class(owner):
         raise ModelFileError(
             f"{name} holds a {owner}, which assay {assay.__version__} does not know; it was saved by assay "
             f"{manifest['assay']}."
         )
     try:
+        payload = _with_current_homes(payload)
         strangers = untrusted_types(skops_io, payload)
+        if not strangers:
+            model = skops_io.loads(payload, trusted=skops_io.get_untrusted_types(data=payload))
     except Exception as error:
         raise ModelFileError(f"{name} cannot be read: {_sentence(error)}") from error
     if strangers:
         raise ModelFileError(f"{name} holds {_listed(strangers)}, which is not known to be safe to load.")
-    try:
-        model = skops_io.loads(payload, trusted=skops_io.get_untrusted_types(data=payload))
-    except Exception as error:
-        raise ModelFileError(f"{name} cannot be read: {_sentence(error)}") from error
     held = f"{type(model).__module__}.{type(model).__qualname__}"
     if held != owner:
         raise ModelFileError(f"{name} was changed after it was saved: it holds a {held} and says {owner}.")
@@ -240,7 +240,7 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
         raise ModelFileError(f"{refused} it was not written by assay.save.")
     if _is_cut_short(content):
         raise ModelFileError(f"{refused} it is truncated.")
-    if not content[:-DIGITS].endswith(CHECKSUM):
+    if not content[:-DIGITS].endswith((CHECKSUM, EARLIER_CHECKSUM)):
         raise ModelFileError(f"{refused} it was not written by assay.save, or packed anew since.")
     if content[-DIGITS:] != _digest(content[:-DIGITS]):
         raise ModelFileError(f"{name} was changed after it was saved: it does not match its checksum.")
@@ -331,6 +331,41 @@ def is_own_class(name: str) -> bool:
     return is_dataclass(kind) or issubclass(
         kind, (BaseEstimator, tuple, Certificates, np.random.SeedSequence)
     )
+
+
+def current_home(name: str) -> str:
+    """The public name of a class of assay that was saved under the name of a file it lived in; else the name.
+
+    Examples
+    --------
+    >>> from assay.persistence import current_home
+    >>> current_home("assay.linear._ridge.Ridge"), current_home("pathlib.Path")
+    ('assay.linear.Ridge', 'pathlib.Path')
+    """
+    module, _, kind = name.rpartition(".")
+    while module.startswith("assay."):
+        if is_own_class(f"{module}.{kind}"):
+            return f"{module}.{kind}"
+        module = module.rpartition(".")[0]
+    return name
+
+
+def _with_current_homes(payload: bytes) -> bytes:
+    """A payload in which every class of assay is named by its public home: files move, models stay."""
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    before = entries[SCHEMA].decode()
+
+    def moved(node: dict[str, Any]) -> dict[str, Any]:
+        module, kind = node.get("__module__"), node.get("__class__")
+        if isinstance(module, str) and isinstance(kind, str) and module.startswith("assay."):
+            node["__module__"] = current_home(f"{module}.{kind}").removesuffix(f".{kind}")
+        return node
+
+    schema = json.loads(before, object_hook=moved)
+    if schema == json.loads(before):
+        return payload
+    return _packed({**entries, SCHEMA: json.dumps(schema).encode()})
 
 
 def _own_estimators(value: Any) -> Iterator[BaseEstimator]:
