@@ -56,7 +56,6 @@ from assay.optimize.descent.adaptive import (
     plain,
     rmsprop,
 )
-from assay.optimize.descent.coordinate_descent import CoordinateDescent, coordinate_descent
 from assay.optimize.descent.frank_wolfe import (
     FrankWolfe,
     frank_wolfe,
@@ -79,7 +78,13 @@ from assay.optimize.descent.objective import (
     logistic_objective,
     quadratic,
 )
-from assay.optimize.descent.proximal import Composite, proximal_gradient, proximal_newton
+from assay.optimize.descent.proximal import (
+    Composite,
+    CoordinateDescent,
+    coordinate_descent,
+    proximal_gradient,
+    proximal_newton,
+)
 from assay.optimize.descent.rates import (
     Plan,
     accelerated_rate,
