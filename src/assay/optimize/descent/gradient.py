@@ -235,16 +235,7 @@ def _result(objective: Smooth, run: Run, tol: float, *, monotone: bool) -> Desce
         proofs = [stationary(objective, run.point, tol)]
         if monotone:
             proofs.append(never_rises(run.trace))
-    return Descent(
-        run.point,
-        run.value,
-        run.residual,
-        run.n_iter,
-        run.converged,
-        run.diverged,
-        run.trace,
-        Certificates(proofs),
-    )
+    return Descent(*run[:7], Certificates(proofs))
 
 
 def _distance(project: Project, point: Array) -> float:

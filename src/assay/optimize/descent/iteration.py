@@ -37,11 +37,11 @@ class Run(NamedTuple):
     point: Array
     value: float
     residual: float
-    left: float
     n_iter: int
     converged: bool
     diverged: bool
     trace: Trace
+    left: float
 
 
 def follow(
@@ -70,7 +70,7 @@ def follow(
                 break
     kept = np.array(points) if keep_points else None
     trace = Trace(np.array(values), np.array(residuals), np.array(steps), kept)
-    return Run(state.point, values[-1], residuals[-1], left, len(steps), left <= tol, diverged, trace)
+    return Run(state.point, values[-1], residuals[-1], len(steps), left <= tol, diverged, trace, left)
 
 
 def seen(objective: Smooth, point: Array) -> tuple[float, Array, float]:

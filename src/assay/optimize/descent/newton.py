@@ -64,16 +64,7 @@ def newton(
     # H is the curvature at the answer: ‖∇f‖² ≤ λ_max(H) λ², whatever the size of the problem.
     curvature = float(np.linalg.eigvalsh(objective.hessian(run.point))[-1])
     proof = stationary(objective, run.point, float(np.sqrt(2 * tol * max(curvature, 0.0))))
-    return Newton(
-        run.point,
-        run.value,
-        run.residual,
-        2 * run.left,
-        run.n_iter,
-        run.converged,
-        run.trace,
-        Certificates([proof]),
-    )
+    return Newton(*run[:3], 2 * run.left, run.n_iter, run.converged, run.trace, Certificates([proof]))
 
 
 def _damped(objective: Smooth, point: Array) -> Iterator[State]:

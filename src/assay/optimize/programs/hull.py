@@ -12,8 +12,6 @@ from assay.parameters import array, matrix, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
-# Convex combinations: the one of least norm, and one of as few points as the dimension allows.
-
 
 def caratheodory(weights: Any, points: Any) -> Array:
     """Convex weights of the same mean with at most d + 1 of them positive.
@@ -30,10 +28,10 @@ def caratheodory(weights: Any, points: Any) -> Array:
     cloud = cloud_of("caratheodory", "points", points)
     m = len(cloud)
     convex = array(
-        "", lambda values: values.shape == (m,) and bool(np.all(values >= 0)) and bool(values.sum() > 0)
+        f"{m} numbers at least 0, not all of them zero",
+        lambda values: values.shape == (m,) and bool(np.all(values >= 0)) and bool(values.sum() > 0),
     )
-    if not convex.contains(weights):
-        raise refusal("caratheodory", "weights", f"{m} numbers at least 0, not all of them zero", weights)
+    require("caratheodory", convex, weights=weights)
     share = np.array(weights, dtype=float)
     share /= share.sum()
     size = float(np.abs(cloud).max()) or 1.0
@@ -198,13 +196,9 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     normal = -gap / distance
     reach = float(np.max(cloud @ normal))
     beyond = float(x @ normal) - reach
-    proof = at_least(
-        "The point is strictly beyond a hyperplane that has the whole hull behind it.",
-        "distance of the point beyond the hyperplane, over the distance to the hull",
-        beyond / distance,
-        1 - 1e-6,
-        source=SOURCE,
-    )
+    claim = "The point is strictly beyond a hyperplane that has the whole hull behind it."
+    quantity = "distance of the point beyond the hyperplane, over the distance to the hull"
+    proof = at_least(claim, quantity, beyond / distance, 1 - 1e-6, SOURCE)
     return HullMembership(False, weights, x + gap, distance, normal, reach, Certificates([proof]))
 
 
@@ -284,15 +278,10 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
     heights = cloud @ np.asarray(direction, dtype=float)
     index = int(np.argmin(heights))
     # ⟨a, Σ wᵢ pᵢ⟩ = Σ wᵢ ⟨a, pᵢ⟩ is a mean of the heights: none is below the least of them.
-    point = cloud[index].copy()
-    proof = at_most(
-        "No point is lower, hence no convex combination of points.",
-        "height of the answer above the lowest point",
-        float(point @ np.asarray(direction, dtype=float)) - float(np.min(heights)),
-        0.0,
-        source="Rudi & Şimşekli 3.1",
-        tolerance=1e-12 * float(np.abs(heights).max()),
-    )
+    point, room = cloud[index].copy(), 1e-12 * float(np.abs(heights).max())
+    above = float(point @ np.asarray(direction, dtype=float)) - float(np.min(heights))
+    claim, quantity = "No point is lower, hence no convex combination.", "height above the lowest point"
+    proof = at_most(claim, quantity, above, 0.0, "Rudi & Şimşekli 3.1", tolerance=room)
     return LinearMinimum(point, float(heights[index]), index, Certificates([proof]))
 
 
@@ -332,29 +321,16 @@ def _origin(first: ConvexSet, second: ConvexSet) -> Array:
 
 
 def _strict(share: float) -> Certificate:
-    return at_least(
-        "The sets lie strictly on the two sides of the hyperplane, as far from it as sets can.",
-        "width of the gap between the sets, over their distance",
-        share,
-        1 - 1e-6,
-        source="Rudi & Şimşekli 2.2.2, proposition 2.3",
-    )
+    claim = "The sets lie strictly on the two sides of the hyperplane, as far from it as sets can."
+    quantity = "width of the gap between the sets, over their distance"
+    return at_least(claim, quantity, share, 1 - 1e-6, "Rudi & Şimşekli 2.2.2, proposition 2.3")
 
 
 def _combination(weights: Array, cloud: Array, target: Array, size: float) -> list[Certificate]:
+    mean, convex = "The point is the combination of the points with these weights.", "The weights are convex."
+    away = float(np.linalg.norm(weights @ cloud - target)) / size
+    off = max(-float(np.min(weights)), abs(float(np.sum(weights)) - 1))
     return [
-        at_most(
-            "The point is the combination of the points with these weights.",
-            "relative distance from the combination",
-            float(np.linalg.norm(weights @ cloud - target)) / size,
-            2 * TOUCHING,
-            source=SOURCE,
-        ),
-        at_most(
-            "The weights are convex.",
-            "largest of −min w and |Σw − 1|",
-            max(-float(np.min(weights)), abs(float(np.sum(weights)) - 1)),
-            1e-12,
-            source=SOURCE,
-        ),
+        at_most(mean, "relative distance from the combination", away, 2 * TOUCHING, SOURCE),
+        at_most(convex, "largest of −min w and |Σw − 1|", off, 1e-12, SOURCE),
     ]
