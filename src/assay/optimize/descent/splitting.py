@@ -53,19 +53,16 @@ def admm(
     Parameters
     ----------
     first, second : Smooth, Penalty, ConvexSet or callable
-        f and g. A Smooth needs a Hessian; penalties and sets need a matrix of one times plus or minus the
-        identity; a callable (v, ρ) ↦ argmin f(x) + (ρ/2)‖Ax − v‖² serves any matrix.
+        f and g. A Smooth needs a Hessian; penalties and sets need a multiple of the identity as matrix; a
+        callable (v, ρ) ↦ argmin f(x) + (ρ/2)‖Ax − v‖² serves any.
     start : array-like
         z₀.
     constraint : tuple (A, B, c) of array-likes or None
         None stands for the identity, for minus the identity and for zero, so that x = z by default.
-    penalty : float, default=1.0
-        ρ > 0.
-    relaxation : float, default=1.0
-        Between 0 and 2; 1.5 to 1.8 is often faster.
+    penalty, relaxation : float, default=1.0
+        ρ > 0, and a number between 0 and 2 of which 1.5 to 1.8 is often faster.
     adaptive : bool, default=False
-        Whether ρ is doubled or halved when one residual is ten times the other, in the first half of the
-        iterations only.
+        Whether ρ is doubled or halved, in the first half of the iterations, when residuals are 10 : 1.
     tol : float, default=1e-8
         Stops when both residuals are at most tol · (√dimension + the size of what they compare).
     max_iter : int, default=10000
@@ -82,16 +79,15 @@ def admm(
     ----------
     Boyd, Parikh, Chu, Peleato & Eckstein (2011), §3.
     """
-    z = read_start("admm", start, max_iter=max_iter)
-    left, right, offset = _read(z, *constraint)
     require("admm", real(above=0), penalty=penalty, tol=tol)
     require("admm", boolean, adaptive=adaptive)
     require("admm", BELOW_TWO, relaxation=relaxation)
+    z, left, right, offset = _read(start, *constraint, max_iter)
     update_x, update_z = _update("first", first, left), _update("second", second, right)
     rho, scaled = float(penalty), np.zeros(len(offset))
     residuals: list[tuple[float, float]] = []
     image, converged = right @ z, False
-    # `scaled` is the multipliers over ρ: what the constraint has been missed by so far.
+    # Invariant: `scaled` is the multipliers over ρ, what Ax + Bz = c has been missed by so far.
     while len(residuals) < max_iter and not converged:
         x = np.asarray(update_x(offset - image - scaled, rho), dtype=float)
         # Over-relaxation mixes the new Ax with the value that the last z asks for.
@@ -191,11 +187,12 @@ def _newton_update(name: str, function: Smooth, linear: Array) -> Update:
     return update
 
 
-def _read(z: Array, A: Any, B: Any, c: Any) -> tuple[Array, Array, Array]:
+def _read(start: Any, A: Any, B: Any, c: Any, max_iter: int) -> tuple[Array, Array, Array, Array]:
+    z = read_start("admm", start, max_iter=max_iter)
     require("admm", nothing | matrix, A=A, B=B)
     right = -np.eye(len(z)) if B is None else np.asarray(B, dtype=float)
     left = np.eye(len(right)) if A is None else np.asarray(A, dtype=float)
     if right.shape[1] != len(z) or len(left) != len(right):
         raise refusal("admm", "B", f"a matrix of {len(left)} rows and {len(z)} columns", right.shape)
     require("admm", nothing | vector(len(right)), c=c)
-    return left, right, np.zeros(len(right)) if c is None else np.asarray(c, dtype=float)
+    return z, left, right, np.zeros(len(right)) if c is None else np.asarray(c, dtype=float)

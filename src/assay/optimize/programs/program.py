@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.optimize.descent.objective import Smooth, weighted_sum
+from assay.optimize.descent.objective import Smooth, quadratic, weighted_sum
 from assay.parameters import array, boolean, function, nothing, refusal, require, vector
-from assay.penalties import KKTResiduals, Quadratic
+from assay.penalties import KKTResiduals, Quadratic, kkt_residuals
 from assay.solvers.least_squares.direct import Array
 
 ClosedForm: TypeAlias = "Callable[[Array, Array], float]"
@@ -135,16 +135,13 @@ class ConvexProgram:
         a μᵢ; complementarity, the largest |μᵢ gᵢ(x)|.
         """
         mu, nu = self.read_multipliers(multipliers, equality_multipliers, signed=True)
-        point = _vector(self, x)
-        gradient = np.array(self.objective.gradient(point), dtype=float)
-        for weight, constraint in zip([*mu, *nu], [*self.inequalities, *self.equalities], strict=True):
-            gradient = gradient + weight * constraint.gradient(point)
-        g, _ = self.constraint_values(point)
-        return KKTResiduals(
-            float(np.linalg.norm(gradient)),
-            self.violation(point),
-            max(0.0, -float(np.min(mu, initial=0.0))),
-            float(np.max(np.abs(mu * g), initial=0.0)),
+        return kkt_residuals(
+            self.objective,
+            _vector(self, x),
+            inequalities=self.inequalities,
+            multipliers=mu.tolist(),
+            equalities=self.equalities,
+            equality_multipliers=nu.tolist(),
         )
 
     def equality_system(self) -> tuple[Array, Array]:
@@ -192,12 +189,9 @@ def _smooth(name: str, given: Any, d: int) -> Smooth:
         raise refusal("ConvexProgram", name, "a Smooth or a Quadratic function", given)
     if len(given.linear) != d:
         raise refusal("ConvexProgram", name, f"a function of {d} variables, as the start asks", given)
-    matrix = np.zeros((d, d)) if given.matrix is None else given.matrix
-    spectrum = np.linalg.eigvalsh(matrix)
-    largest = float(np.abs(spectrum).max())
-    lowest = float(spectrum[0])
-    modulus = None if lowest < -1e-12 * largest else lowest if lowest > 1e-12 * largest else 0.0
-    return Smooth(given.value, given.gradient, lambda x: matrix, largest, modulus)
+    return quadratic(
+        np.zeros((d, d)) if given.matrix is None else given.matrix, -given.linear, given.constant
+    )
 
 
 def _values(functions: Sequence[Smooth], x: Array) -> Array:
