@@ -84,7 +84,7 @@ class Differentiable(Protocol):
 
     @property
     def value(self) -> Callable[[NDArray], float]:
-        """Q."""
+        """The function q."""
 
     @property
     def gradient(self) -> Callable[[NDArray], NDArray]:

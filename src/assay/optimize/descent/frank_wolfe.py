@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import State, follow, read_start
+from assay.optimize.descent.iteration import DescentState, follow, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.steps import exact_step
 from assay.optimize.descent.trace import Bound, Trace
@@ -130,13 +130,15 @@ class _Mixture:
         self.weights = self.weights[kept] / self.weights[kept].sum()
 
 
-def _conditional_steps(objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str) -> Iterator[State]:
+def _conditional_steps(
+    objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str
+) -> Iterator[DescentState]:
     point, size = mixture.point, np.nan
     for t in count(2):
         gradient = objective.gradient(point)
         corner = np.asarray(domain.linear_minimiser(gradient), dtype=float)
         gap = float(gradient @ (point - corner))
-        yield State(point, float(objective.value(point)), gap, size)
+        yield DescentState(point, float(objective.value(point)), gap, size)
         worst = mixture.worst(gradient, gap) if rule == "away" else None
         if worst is not None:
             # Farther than this the weight of the atom would turn negative.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.certificates import Certificates, at_most
 from assay.loops import compiled
-from assay.optimize.descent.iteration import Run, State, follow, never_rises, read_start
+from assay.optimize.descent.iteration import DescentRun, DescentState, follow, never_rises, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import boolean, one_of, real, refusal, require
@@ -55,13 +55,13 @@ class Simple:
         moved = self.penalty.project(x) if self.is_set else self.penalty.proximal(x, step)
         return np.asarray(moved, dtype=float)
 
-    def state(self, objective: Smooth, x: Array, scale: float, step: float) -> State:
+    def state(self, objective: Smooth, x: Array, scale: float, step: float) -> DescentState:
         """The point with f + Ω and its residual."""
         residual = self.residual(x, objective.gradient(x), scale)
-        return State(x, self.total(objective, x), residual, step)
+        return DescentState(x, self.total(objective, x), residual, step)
 
     def total(self, objective: Smooth, x: Array) -> float:
-        """F + Ω."""
+        """The sum f + Ω."""
         return float(objective.value(x)) + self.value(x)
 
     def residual(self, x: Array, gradient: Array, scale: float) -> float:
@@ -144,7 +144,7 @@ class _Momentum(NamedTuple):
 
 def _forward_backward_steps(
     objective: Smooth, simple: Simple, point: Array, size: float, searched: bool, momentum: _Momentum
-) -> Iterator[State]:
+) -> Iterator[DescentState]:
     state = simple.state(objective, point, 1 / size, np.nan)
     ahead, weight = point, 1.0
     while True:
@@ -188,7 +188,7 @@ def proximal_newton(
     )
 
 
-def _model_steps(objective: Smooth, simple: Simple, point: Array) -> Iterator[State]:
+def _model_steps(objective: Smooth, simple: Simple, point: Array) -> Iterator[DescentState]:
     """Steps to the minimiser of the model, halved until they give a quarter of what its slope promises."""
     assert objective.hessian is not None
     size = np.nan
@@ -243,7 +243,7 @@ def _forward_backward(
 
 
 def _result(
-    objective: Smooth, simple: Simple, run: Run, size: float, tol: float, *, falls: bool
+    objective: Smooth, simple: Simple, run: DescentRun, size: float, tol: float, *, falls: bool
 ) -> Composite:
     residual = simple.residual(run.point, objective.gradient(run.point), 1 / size)
     zero = at_most(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import State, follow
+from assay.optimize.descent.iteration import DescentState, follow
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.programs.program import ConvexProgram
@@ -165,12 +165,12 @@ def solve_dual(program: ConvexProgram, *, tol: float = 1e-7, max_iter: int = 100
         raise refusal("solve_dual", "program", words, program)
     x = first.minimiser
 
-    def states() -> Iterator[State]:
+    def states() -> Iterator[DescentState]:
         nonlocal point, x
         value, step = first.value, 1.0
         while True:
             slope = np.concatenate(program.constraint_values(x))
-            yield State(point, value, float(np.linalg.norm(_project(point + slope, m) - point)), step)
+            yield DescentState(point, value, float(np.linalg.norm(_project(point + slope, m) - point)), step)
             # D lies above its quadratic model for steps that are short enough.
             while step > 1e-18:
                 moved = _project(point + step * slope, m)

@@ -20,7 +20,7 @@ FARTHEST = 1e12
 """A point with a larger coordinate is on its way to infinity."""
 
 
-class Interior(NamedTuple):
+class InteriorSolution(NamedTuple):
     """Result of `interior_point`."""
 
     point: Array
@@ -39,7 +39,7 @@ def interior_point(
     tol: float,
     max_iter: int,
     enough: Callable[[Array], bool] = lambda x: False,
-) -> Interior:
+) -> InteriorSolution:
     """Minimise t f − Σ log(−gᵢ) on Ax = b by Newton's method for rising t; the multipliers are −1/(t gᵢ).
 
     The start is strictly inside the inequalities and on Ax = b. At the minimiser for a weight t the point and
@@ -60,7 +60,7 @@ def interior_point(
         mu, nu = _multipliers(objective, inequalities, matrix, x, -1 / (weight * barrier.constraints(x)))
         finished = m <= weight * tol * max(1.0, abs(float(objective.value(x))))
         if enough(x) or finished or not centred:
-            return Interior(x, mu, nu, n_iter, bool(enough(x)) or centred)
+            return InteriorSolution(x, mu, nu, n_iter, bool(enough(x)) or centred)
         weight *= GROWTH
 
 
