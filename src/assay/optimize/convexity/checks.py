@@ -122,14 +122,8 @@ def check_slopes(value: Callable[[float], float], grid: Any) -> Check:
         if falls[k] > worst:
             worst, triple = float(falls[k]), (i, int(others[k]), int(others[k + 1]))
     room = 1e-10 * float(np.abs(heights).max()) / float(np.diff(x).min())
-    proof = at_most(
-        "Slopes from a point never fall.",
-        "largest fall of a slope",
-        worst,
-        0.0,
-        source="Douc 5.1",
-        tolerance=room,
-    )
+    claim = "Slopes from a point never fall."
+    proof = at_most(claim, "largest fall of a slope", worst, 0.0, "Douc 5.1", tolerance=room)
     return Check(proof, None if proof.holds else tuple(x[[k]] for k in triple))
 
 
@@ -256,14 +250,8 @@ def check_projection(project: Callable[[Array], Array], points: Any, members: An
     angle = np.einsum("id,ijd->ij", x - image, c[None, :, :] - image[:, None, :])
     i, j = np.unravel_index(int(np.argmax(angle)), angle.shape)
     room = 1e-10 * float((1 + np.abs(x).max() + np.abs(c).max()) ** 2) * x.shape[1]
-    proof = at_most(
-        "The map is the projection on the set, as far as the members tell.",
-        "largest ⟨x − Πx, c − Πx⟩",
-        angle[i, j],
-        0.0,
-        source="Douc 5.3",
-        tolerance=room,
-    )
+    claim = "The map is the projection on the set, as far as the members tell."
+    proof = at_most(claim, "largest ⟨x − Πx, c − Πx⟩", angle[i, j], 0.0, "Douc 5.3", tolerance=room)
     return Check(proof, None if proof.holds else (x[i], c[j]))
 
 

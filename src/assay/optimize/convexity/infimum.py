@@ -156,12 +156,6 @@ def _runs(begin: Array, point: Array) -> bool:
 
 
 def _attained(objective: Smooth, point: Array, slope: float, bound: float) -> InfimumStatus:
-    proof = at_most(
-        "The gradient is zero at the point, so the infimum is attained there.",
-        "gradient norm",
-        slope,
-        bound,
-        source=SOURCE,
-        assumptions=("f is convex",),
-    )
+    claim = "The gradient is zero at the point, so the infimum is attained there."
+    proof = at_most(claim, "gradient norm", slope, bound, SOURCE, assumptions=("f is convex",))
     return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))
