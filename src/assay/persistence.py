@@ -330,18 +330,20 @@ def current_home(name: str) -> str:
 
 def _with_current_homes(payload: bytes) -> bytes:
     """A payload in which every class of assay is named by its public home: files move, models stay."""
-    entries = _entries(payload)
-    before = entries[SCHEMA].decode()
+    moves: list[str] = []
 
     def moved(node: dict[str, Any]) -> dict[str, Any]:
         module, kind = node.get("__module__"), node.get("__class__")
         if isinstance(module, str) and isinstance(kind, str) and module.startswith("assay."):
-            node["__module__"] = current_home(f"{module}.{kind}").removesuffix(f".{kind}")
+            home = current_home(f"{module}.{kind}").removesuffix(f".{kind}")
+            if home != module:
+                node["__module__"] = home
+                moves.append(home)
         return node
 
-    schema = json.loads(before, object_hook=moved)
-    same = schema == json.loads(before)
-    return payload if same else _packed({**entries, SCHEMA: json.dumps(schema).encode()})
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        schema = json.loads(archive.read(SCHEMA), object_hook=moved)
+    return _packed({**_entries(payload), SCHEMA: json.dumps(schema).encode()}) if moves else payload
 
 
 def _own_estimators(value: Any) -> Iterator[BaseEstimator]:
