@@ -11,8 +11,9 @@ import html
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, overload
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypedDict, Unpack, overload
 
 if TYPE_CHECKING:
     import pandas
@@ -102,26 +103,24 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields and the verdict, ready for JSON (non-finite numbers as strings)."""
-        return {
-            "claim": self.claim,
-            "quantity": self.quantity,
-            "value": _json_number(self.value),
-            "relation": self.relation,
-            "bound": _json_number(self.bound),
-            "tolerance": self.tolerance,
-            "holds": self.holds,
-            "slack": _json_number(self.slack),
-            "trivial": None if self.trivial is None else _json_number(self.trivial),
-            "vacuous": self.vacuous,
-            "assumptions": list(self.assumptions),
-            "source": self.source,
-        }
+        verdict = {"holds": self.holds, "slack": self.slack, "vacuous": self.vacuous}
+        return {name: _json_value(value) for name, value in (asdict(self) | verdict).items()}
+
+    @property
+    def compared(self) -> tuple[str, str, str]:
+        """Value, symbol and bound as they are printed."""
+        return f"{self.value:.3g}", SYMBOLS[self.relation], f"{self.bound:.3g}"
 
     def __str__(self) -> str:
-        return (
-            f"{self.verdict}: {self.quantity} = {self.value:.3g} {SYMBOLS[self.relation]} {self.bound:.3g}"
-            f"  ({self.claim})"
-        )
+        return f"{self.verdict}: {self.quantity} = {' '.join(self.compared)}  ({self.claim})"
+
+
+class Details(TypedDict, total=False):
+    """What the short constructors take beside claim, numbers and source; see `Certificate`."""
+
+    assumptions: tuple[str, ...]
+    trivial: float | None
+    tolerance: float
 
 
 def at_most(
@@ -130,10 +129,7 @@ def at_most(
     value: SupportsFloat,
     bound: SupportsFloat,
     source: str = "",
-    *,
-    assumptions: tuple[str, ...] = (),
-    trivial: float | None = None,
-    tolerance: float = 0.0,
+    **details: Unpack[Details],
 ) -> Certificate:
     """The certificate that a value is at most a bound.
 
@@ -143,9 +139,7 @@ def at_most(
     >>> at_most("The trace never rises.", "largest rise", 0.0, 1e-12).holds
     True
     """
-    return Certificate(
-        claim, quantity, float(value), "<=", float(bound), assumptions, source, trivial, tolerance
-    )
+    return Certificate(claim, quantity, float(value), "<=", float(bound), source=source, **details)
 
 
 def at_least(
@@ -154,15 +148,10 @@ def at_least(
     value: SupportsFloat,
     bound: SupportsFloat,
     source: str = "",
-    *,
-    assumptions: tuple[str, ...] = (),
-    trivial: float | None = None,
-    tolerance: float = 0.0,
+    **details: Unpack[Details],
 ) -> Certificate:
     """The certificate that a value is at least a bound; see `at_most`."""
-    return Certificate(
-        claim, quantity, float(value), ">=", float(bound), assumptions, source, trivial, tolerance
-    )
+    return Certificate(claim, quantity, float(value), ">=", float(bound), source=source, **details)
 
 
 def equal(
@@ -171,14 +160,10 @@ def equal(
     value: SupportsFloat,
     bound: SupportsFloat,
     source: str = "",
-    *,
-    assumptions: tuple[str, ...] = (),
-    tolerance: float = 0.0,
+    **details: Unpack[Details],
 ) -> Certificate:
     """The certificate that a value is a bound, up to an absolute tolerance; see `at_most`."""
-    return Certificate(
-        claim, quantity, float(value), "==", float(bound), assumptions, source, None, tolerance
-    )
+    return Certificate(claim, quantity, float(value), "==", float(bound), source=source, **details)
 
 
 class Certificates(Sequence[Certificate]):
@@ -272,15 +257,15 @@ class Certificates(Sequence[Certificate]):
         """Read back what `to_json` wrote."""
         return cls(
             Certificate(
-                claim=item["claim"],
-                quantity=item["quantity"],
-                value=float(item["value"]),
-                relation=item["relation"],
-                bound=float(item["bound"]),
-                assumptions=tuple(item["assumptions"]),
-                source=item["source"],
-                tolerance=float(item["tolerance"]),
-                trivial=None if item["trivial"] is None else float(item["trivial"]),
+                item["claim"],
+                item["quantity"],
+                float(item["value"]),
+                item["relation"],
+                float(item["bound"]),
+                tuple(item["assumptions"]),
+                item["source"],
+                None if item["trivial"] is None else float(item["trivial"]),
+                float(item["tolerance"]),
             )
             for item in json.loads(text)
         )
@@ -293,17 +278,7 @@ class Certificates(Sequence[Certificate]):
 
     def __str__(self) -> str:
         header = ("verdict", "quantity", "value", "", "bound", "claim")
-        rows = [
-            (
-                item.verdict,
-                item.quantity,
-                f"{item.value:.3g}",
-                SYMBOLS[item.relation],
-                f"{item.bound:.3g}",
-                item.claim,
-            )
-            for item in self._items
-        ]
+        rows = [(item.verdict, item.quantity, *item.compared, item.claim) for item in self._items]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
         right = (False, False, True, False, True, False)
         return "\n".join(
@@ -380,17 +355,16 @@ def _badge(verdict: str, words: str) -> str:
 
 
 def _html_row(item: Certificate) -> str:
-    measured = f"{item.value:.3g} {SYMBOLS[item.relation]} {item.bound:.3g}"
-    cells = (
-        _badge(item.verdict, item.verdict),
-        html.escape(item.quantity),
-        f'<span style="white-space:nowrap">{measured}</span>',
-        html.escape(item.claim),
-        html.escape("; ".join(item.assumptions)),
-        html.escape(item.source),
-    )
+    measured = f'<span style="white-space:nowrap">{" ".join(item.compared)}</span>'
+    words = (item.claim, "; ".join(item.assumptions), item.source)
+    badge = _badge(item.verdict, item.verdict)
+    cells = (badge, html.escape(item.quantity), measured, *map(html.escape, words))
     return "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>"
 
 
-def _json_number(value: float) -> float | str:
+def _json_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return value
     return float(value) if math.isfinite(value) else str(float(value))

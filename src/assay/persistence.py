@@ -24,7 +24,6 @@ import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
-from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ __all__ = ["ModelFileError", "about", "load", "save"]
 FORMAT = 3
 SCHEMA, MANIFEST = "schema.json", "manifest.json"
 CHECKSUM = b"sha256 of the bytes before: "
+EARLIER_CHECKSUM = b"assay seal, sha256 of what stands before: "
 DIGITS = 64
 MAX_TEXT = 2**30
 """Bytes that the compressed entries of a file, its texts, may unpack to."""
@@ -54,15 +54,9 @@ class Seed(np.random.SeedSequence):
     """A `SeedSequence` that can be written to a model file."""
 
     def __init__(
-        self,
-        entropy: Any = None,
-        spawn_key: tuple[int, ...] = (),
-        pool_size: int = 4,
-        n_children_spawned: int = 0,
+        self, entropy: Any = None, spawn_key: Any = (), pool_size: int = 4, n_spawned: int = 0
     ) -> None:
-        super().__init__(
-            entropy, spawn_key=spawn_key, pool_size=pool_size, n_children_spawned=n_children_spawned
-        )
+        super().__init__(entropy, spawn_key=spawn_key, pool_size=pool_size, n_children_spawned=n_spawned)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Seed, (self.entropy, tuple(self.spawn_key), self.pool_size, self.n_children_spawned)
@@ -110,18 +104,15 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
         raise ModelFileError(f"The model cannot be saved: {_sentence(error)}") from error
     strangers = untrusted_types(skops_io, payload)
     if strangers:
-        raise ModelFileError(
-            f"The model holds {_listed(strangers)}, which could not be loaded again; only estimators, arrays "
-            "and plain values can be saved."
-        )
+        words = "which could not be loaded again; only estimators, arrays and plain values can be saved."
+        raise ModelFileError(f"The model holds {_listed(strangers)}, {words}")
     manifest = {
         "format": FORMAT,
         "assay": assay.__version__,
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
         "about": dict(about or {}),
     }
-    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
+    entries = _entries(payload)
     # skops indents its schema, which doubles it.
     entries[SCHEMA] = json.dumps(json.loads(entries[SCHEMA]), separators=(",", ":")).encode()
     write_archive(target, {MANIFEST: json.dumps(manifest, indent=1).encode(), **entries})
@@ -164,28 +155,24 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is missing, not a model file, damaged, of a newer format, or holds types that are not
-        known to be safe.
+        If the file is missing, damaged, of a newer format, or holds types that are not known to be safe.
     """
     skops_io = _skops()
     name = repr(str(path))
     manifest, payload = _read(Path(path))
-    owner = str(manifest["class"])
+    owner = current_home(str(manifest["class"]))
     if owner.startswith("assay.") and not is_own_class(owner):
-        raise ModelFileError(
-            f"{name} holds a {owner}, which assay {assay.__version__} does not know; it was saved by assay "
-            f"{manifest['assay']}."
-        )
+        unknown = f"which assay {assay.__version__} does not know"
+        raise ModelFileError(f"{name} holds a {owner}, {unknown}; it was saved by assay {manifest['assay']}.")
     try:
+        payload = _with_current_homes(payload)
         strangers = untrusted_types(skops_io, payload)
+        if not strangers:
+            model = skops_io.loads(payload, trusted=skops_io.get_untrusted_types(data=payload))
     except Exception as error:
         raise ModelFileError(f"{name} cannot be read: {_sentence(error)}") from error
     if strangers:
         raise ModelFileError(f"{name} holds {_listed(strangers)}, which is not known to be safe to load.")
-    try:
-        model = skops_io.loads(payload, trusted=skops_io.get_untrusted_types(data=payload))
-    except Exception as error:
-        raise ModelFileError(f"{name} cannot be read: {_sentence(error)}") from error
     held = f"{type(model).__module__}.{type(model).__qualname__}"
     if held != owner:
         raise ModelFileError(f"{name} was changed after it was saved: it holds a {held} and says {owner}.")
@@ -205,15 +192,14 @@ def _skops() -> Any:
 
 
 def _check_place(target: Path) -> None:
+    folder, name = repr(str(target.parent)), repr(str(target))
     try:
         if not target.parent.is_dir():
-            raise ModelFileError(
-                f"The folder {str(target.parent)!r} does not exist; make it before saving there."
-            )
+            raise ModelFileError(f"The folder {folder} does not exist; make it before saving there.")
         if target.is_dir():
-            raise ModelFileError(f"{str(target)!r} is a folder; give the name of a file.")
+            raise ModelFileError(f"{name} is a folder; give the name of a file.")
     except OSError as error:  # links that lead in a circle, names too long
-        raise ModelFileError(f"{str(target)!r} cannot be written to: {_sentence(error)}") from error
+        raise ModelFileError(f"{name} cannot be written to: {_sentence(error)}") from error
 
 
 def write_archive(target: Path, entries: Mapping[str, bytes]) -> None:
@@ -238,9 +224,11 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     refused = f"{name} is not a model file:"
     if not content.startswith(b"PK\x03\x04"):
         raise ModelFileError(f"{refused} it was not written by assay.save.")
-    if _is_cut_short(content):
+    # A zip ends in a record that announces the length of the comment after it.
+    end = content.rfind(b"PK\x05\x06")
+    if end < 0 or len(content) < end + 22 + int.from_bytes(content[end + 20 : end + 22], "little"):
         raise ModelFileError(f"{refused} it is truncated.")
-    if not content[:-DIGITS].endswith(CHECKSUM):
+    if not content[:-DIGITS].endswith((CHECKSUM, EARLIER_CHECKSUM)):
         raise ModelFileError(f"{refused} it was not written by assay.save, or packed anew since.")
     if content[-DIGITS:] != _digest(content[:-DIGITS]):
         raise ModelFileError(f"{name} was changed after it was saved: it does not match its checksum.")
@@ -249,16 +237,16 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if sum(item.file_size for item in archive.infolist()) > len(content) + MAX_TEXT:
                 raise ModelFileError(f"{refused} its entries would unpack to more than a model file holds.")
-            has_model = SCHEMA in archive.namelist()
+            missing = "it holds no model." if SCHEMA not in archive.namelist() else ""
             manifest = json.loads(archive.read(MANIFEST))
     except ModelFileError:
         raise
     except Exception as error:  # zipfile, zlib and json each have their own
         raise ModelFileError(f"{name} is damaged: {_sentence(error)}") from error
     if not isinstance(manifest, dict) or not {"format", "assay", "class"} <= set(manifest):
-        raise ModelFileError(f"{name} is damaged: its manifest is incomplete.")
-    if not has_model:
-        raise ModelFileError(f"{name} is damaged: it holds no model.")
+        missing = "its manifest is incomplete."
+    if missing:
+        raise ModelFileError(f"{name} is damaged: {missing}")
     if not isinstance(manifest["format"], int) or manifest["format"] > FORMAT:
         raise ModelFileError(
             f"{name} has format {manifest['format']}, newer than the format {FORMAT} that assay "
@@ -279,25 +267,24 @@ def _packed(entries: Mapping[str, bytes]) -> bytes:
     return content + _digest(content)
 
 
+def _entries(payload: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
 
 
-def _is_cut_short(content: bytes) -> bool:
-    """Whether a zip lacks its last record, or part of the comment that this record announces."""
-    end = content.rfind(b"PK\x05\x06")
-    return end < 0 or len(content) < end + 22 + int.from_bytes(content[end + 20 : end + 22], "little")
-
-
 def _content(path: Path, name: str) -> bytes:
     try:
-        if not path.is_file():
-            raise ModelFileError(f"There is no model file {name}.")
-        return path.read_bytes()
+        if path.is_file():
+            return path.read_bytes()
     except OSError as error:  # no permission, links that lead in a circle, a disk that fails
-        if error.errno == errno.ENOENT:
-            raise ModelFileError(f"There is no model file {name}.") from error
-        raise ModelFileError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+        if error.errno != errno.ENOENT:
+            words = (error.strerror or str(error)).lower()
+            raise ModelFileError(f"{name} cannot be read: {words}.") from error
+    raise ModelFileError(f"There is no model file {name}.")
 
 
 def untrusted_types(skops_io: Any, payload: bytes) -> list[str]:
@@ -328,9 +315,35 @@ def is_own_class(name: str) -> bool:
         return False
     if not isinstance(kind, type) or kind.__module__ != module_name:
         return False
-    return is_dataclass(kind) or issubclass(
-        kind, (BaseEstimator, tuple, Certificates, np.random.SeedSequence)
-    )
+    return is_dataclass(kind) or issubclass(kind, (BaseEstimator, tuple, Certificates, Seed))
+
+
+def current_home(name: str) -> str:
+    """The public name of a class of assay that was saved under the file it lived in; of others, the name."""
+    module, _, kind = name.rpartition(".")
+    while module.startswith("assay."):
+        if is_own_class(f"{module}.{kind}"):
+            return f"{module}.{kind}"
+        module = module.rpartition(".")[0]
+    return name
+
+
+def _with_current_homes(payload: bytes) -> bytes:
+    """A payload in which every class of assay is named by its public home: files move, models stay."""
+    moves: list[str] = []
+
+    def moved(node: dict[str, Any]) -> dict[str, Any]:
+        module, kind = node.get("__module__"), node.get("__class__")
+        if isinstance(module, str) and isinstance(kind, str) and module.startswith("assay."):
+            home = current_home(f"{module}.{kind}").removesuffix(f".{kind}")
+            if home != module:
+                node["__module__"] = home
+                moves.append(home)
+        return node
+
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        schema = json.loads(archive.read(SCHEMA), object_hook=moved)
+    return _packed({**_entries(payload), SCHEMA: json.dumps(schema).encode()}) if moves else payload
 
 
 def _own_estimators(value: Any) -> Iterator[BaseEstimator]:
@@ -351,10 +364,9 @@ def _check_attributes(model: BaseEstimator, name: str, saved_by: str) -> None:
         return
     known = inspect.signature(type(model)).parameters
     public = {key for key in vars(model) if not key.startswith("_") and not key.endswith("_")}
-    unknown = sorted(public - set(known))
-    if unknown:
+    for key in sorted(public - set(known)):
         raise ModelFileError(
-            f"{name} holds a {type(model).__name__} with the parameter {unknown[0]!r}, which assay "
+            f"{name} holds a {type(model).__name__} with the parameter {key!r}, which assay "
             f"{assay.__version__} does not know; it was saved by assay {saved_by}."
         )
     for key, parameter in known.items():
@@ -367,17 +379,12 @@ def _portable(value: Any) -> Any:
     if isinstance(value, np.random.SeedSequence):
         return Seed(value.entropy, tuple(value.spawn_key), value.pool_size, value.n_children_spawned)
     if type(value) in (list, tuple):
-        changed = [_portable(item) for item in value]
-        return value if all(map(is_, changed, value)) else type(value)(changed)
+        return type(value)(map(_portable, value))
     if type(value) is dict:
-        replaced = {key: _portable(item) for key, item in value.items()}
-        return value if all(map(is_, replaced.values(), value.values())) else replaced
+        return {key: _portable(item) for key, item in value.items()}
     if isinstance(value, BaseEstimator):
-        attributes = {key: _portable(item) for key, item in vars(value).items()}
-        if all(map(is_, attributes.values(), vars(value).values())):
-            return value
         twin = copy.copy(value)
-        vars(twin).update(attributes)
+        vars(twin).update({key: _portable(item) for key, item in vars(value).items()})
         return twin
     return value
 

@@ -58,7 +58,6 @@ class Law(ABC):
 
     n_features: int = field(init=False, repr=False)
 
-    @abstractmethod
     def sample(self, n_samples: int, random_state: RandomState = None) -> Sample:
         """Draw independent rows.
 
@@ -74,6 +73,39 @@ class Law(ABC):
         Sample
             X of shape (n_samples, n_features) and y of shape (n_samples,).
         """
+        n_samples = integer_between(self._name, "n_samples", n_samples, 1)
+        return self._draw_rows(n_samples, generator(random_state))
+
+    def risk(self, rule: Rule, n_samples: int = 100_000, random_state: RandomState = None) -> Estimate:
+        """Estimate the risk of any rule: a classifier's probability of error, a predictor's E(Y − f(X))².
+
+        Given X the risk is known, so that only the rows of X are random: 1 − P(Y = rule(X) | X), or
+        (f(X) − f*(X))² + Var(ε). A label that the law does not have is always an error.
+
+        Parameters
+        ----------
+        rule : callable or fitted model
+            A function of X or an object with a `predict` method.
+        n_samples : int, default=100_000
+            Number of rows drawn, at least 2.
+        random_state : None, int, Generator, SeedSequence or RandomState, default=None
+            Where the randomness comes from.
+        """
+        n_samples = integer_between(self._name, "n_samples", n_samples, 2)
+        X = self._draw_features(n_samples, generator(random_state))
+        return monte_carlo(self._losses(answers(rule, X), X))
+
+    @abstractmethod
+    def _draw_rows(self, n_samples: int, rng: np.random.Generator) -> Sample:
+        """Draw independent rows."""
+
+    @abstractmethod
+    def _draw_features(self, n_samples: int, rng: np.random.Generator) -> Array:
+        """Draw rows of X."""
+
+    @abstractmethod
+    def _losses(self, given: Labels, X: Array) -> Array:
+        """Expected loss of these answers given X, one per row."""
 
     def _set(self, **values: object) -> None:
         """Fill the fields of a frozen law, from its constructor only."""
@@ -105,7 +137,7 @@ def monte_carlo(losses: Array) -> Estimate:
 
 @dataclass(frozen=True, eq=False, init=False)
 class RegressionLaw(Law):
-    """A law Y = f*(X) + ε with ε independent of X, centred, of known variance."""
+    """A law Y = f*(X) + ε with ε Gaussian, independent of X, centred, of known variance."""
 
     @abstractmethod
     def regression_function(self, X: ArrayLike) -> Array:
@@ -116,47 +148,17 @@ class RegressionLaw(Law):
     def noise_variance(self) -> float:
         """Var(Y | X), the same everywhere."""
 
-    @abstractmethod
-    def _draw_features(self, n_samples: int, rng: np.random.Generator) -> Array:
-        """Draw rows of X."""
-
-    def sample(self, n_samples: int, random_state: RandomState = None) -> Sample:
-        """Draw independent rows (X, Y); the noise is Gaussian.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Where the randomness comes from.
-        """
-        n_samples = integer_between(self._name, "n_samples", n_samples, 1)
-        rng = generator(random_state)
+    def _draw_rows(self, n_samples: int, rng: np.random.Generator) -> Sample:
         X = self._draw_features(n_samples, rng)
         noise = np.sqrt(self.noise_variance) * rng.standard_normal(n_samples)
         return Sample(X, self.regression_function(X) + noise)
 
+    def _losses(self, given: Labels, X: Array) -> Array:
+        return (given - self.regression_function(X)) ** 2 + self.noise_variance
+
     def bayes_risk(self) -> Estimate:
         """Give the smallest squared risk, that of f*: the variance of the noise."""
         return Estimate(self.noise_variance, 0.0, True)
-
-    def risk(self, predict: Rule, n_samples: int = 100_000, random_state: RandomState = None) -> Estimate:
-        """Estimate the squared risk E[(Y − f(X))²] = E[(f(X) − f*(X))²] + Var(ε) of any predictor f.
-
-        The noise is integrated out, so that only the rows of X are drawn.
-
-        Parameters
-        ----------
-        predict : callable or fitted model
-            The predictor f, a function of X or an object with a `predict` method.
-        n_samples : int, default=100_000
-            Number of rows drawn, at least 2.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Where the randomness comes from.
-        """
-        n_samples = integer_between(self._name, "n_samples", n_samples, 2)
-        X = self._draw_features(n_samples, generator(random_state))
-        return monte_carlo((answers(predict, X) - self.regression_function(X)) ** 2 + self.noise_variance)
 
 
 # Nodes per axis of a quadrature over a line and over the plane.
@@ -195,20 +197,16 @@ class ClassificationLaw(Law):
         """Bayes risk in closed form, None when there is none."""
         return None
 
-    def sample(self, n_samples: int, random_state: RandomState = None) -> Sample:
-        """Draw independent rows (X, Y): the class first, then X given the class.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Where the randomness comes from.
-        """
-        n_samples = integer_between(self._name, "n_samples", n_samples, 1)
-        rng = generator(random_state)
+    def _draw_rows(self, n_samples: int, rng: np.random.Generator) -> Sample:
+        """The class first, then X given the class."""
         components = rng.choice(len(self.priors), size=n_samples, p=self.priors)
         return Sample(self._draw(components, rng), self.classes[components])
+
+    def _draw_features(self, n_samples: int, rng: np.random.Generator) -> Array:
+        return self._draw_rows(n_samples, rng).X
+
+    def _losses(self, given: Labels, X: Array) -> Array:
+        return 1.0 - np.sum(self.posterior(X) * (given[:, np.newaxis] == self.classes), axis=1)
 
     def posterior(self, X: ArrayLike) -> Array:
         """Give P(Y = k | X = x), one row per point and one column per class, in the order of `classes`."""
@@ -251,26 +249,6 @@ class ClassificationLaw(Law):
         if method in ("closed_form", "quadrature"):
             refuse(self._name, "method", "'auto', or a method that this law has", repr(method))
         return self.risk(self.bayes_rule, n_samples, random_state)
-
-    def risk(self, rule: Rule, n_samples: int = 100_000, random_state: RandomState = None) -> Estimate:
-        """Estimate the probability of error P(rule(X) ≠ Y) of any classifier.
-
-        Given X the probability of error is known, 1 − P(Y = rule(X) | X), so that only X is drawn.
-
-        Parameters
-        ----------
-        rule : callable or fitted model
-            The classifier, a function of X or an object with a `predict` method; a label that the law does
-            not have is always an error.
-        n_samples : int, default=100_000
-            Number of rows drawn, at least 2.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Where the randomness comes from.
-        """
-        n_samples = integer_between(self._name, "n_samples", n_samples, 2)
-        X, _ = self.sample(n_samples, random_state)
-        chosen = answers(rule, X)[:, np.newaxis] == self.classes
-        return monte_carlo(1.0 - np.sum(self.posterior(X) * chosen, axis=1))
 
     def _quadrature_bayes_risk(self, coarser: int) -> float | None:
         blocks = self._quadrature(coarser)

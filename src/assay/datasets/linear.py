@@ -200,22 +200,11 @@ class LinearGaussian(LinearLaw):
             refuse(self._name, "n_samples", "given when the design is random", n_samples)
         return super().sample(n_samples, random_state)
 
-    def risk(self, predict: Rule, n_samples: int = 100_000, random_state: RandomState = None) -> Estimate:
-        """Squared risk of any predictor: a mean over the fixed rows (exact), or over new rows (Monte Carlo).
-
-        Parameters
-        ----------
-        predict : callable or fitted model
-            The predictor, a function of X or an object with a `predict` method.
-        n_samples : int, default=100_000
-            Number of rows drawn when the design is random.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Where the randomness comes from.
-        """
+    def risk(self, rule: Rule, n_samples: int = 100_000, random_state: RandomState = None) -> Estimate:
+        """Squared risk of any predictor, see `Law.risk`; with a fixed design the exact mean over its rows."""
         if self.design is None:
-            return super().risk(predict, n_samples, random_state)
-        errors = answers(predict, self.design) - self.regression_function(self.design)
-        return Estimate(float(np.mean(errors**2)) + self.noise_variance, 0.0, True)
+            return super().risk(rule, n_samples, random_state)
+        return Estimate(float(np.mean(self._losses(answers(rule, self.design), self.design))), 0.0, True)
 
     def _draw_features(self, n_samples: int, rng: np.random.Generator) -> Array:
         if self.design is not None:

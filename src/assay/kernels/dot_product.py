@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay import parameters
-from assay.kernels.kernel import Kernel, ScaledKernel, is_psd, require
+from assay.kernels.kernel import Kernel, ScaledKernel, is_psd
 from assay.kernels.tiles import Fill, Matrix, as_matrix, inner, is_sparse, scaled_exponential, squared_norms
+from assay.parameters import integer, real, require
 
 
 class DotProduct(Kernel):
@@ -88,9 +88,9 @@ class Polynomial(DotProduct, ScaledKernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        require(self, "degree", parameters.integer(at_least=1))
+        require("Polynomial", integer(at_least=1), degree=self.degree)
         super().__post_init__()
-        require(self, "coef0", parameters.real(at_least=0.0))
+        require("Polynomial", real(at_least=0.0), coef0=self.coef0)
 
     def _turn(self, values: NDArray) -> None:
         """Turn inner products into kernel values in place, by products (a general power is far slower)."""
@@ -186,7 +186,7 @@ class Sigmoid(DotProduct, ScaledKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self, "coef0", parameters.real())
+        require("Sigmoid", real(), coef0=self.coef0)
 
     def _turn(self, values: NDArray) -> None:
         values *= values.dtype.type(self.gamma)
@@ -292,9 +292,7 @@ def series_features(X: Any, coefficients: list[float]) -> NDArray:
 
 def exponential_features(X: Any, scale: float, order: int) -> NDArray:
     """Features of Σ_{k ≤ order} (scale ⟨x, z⟩)^k / k!, the Taylor series of exp(scale ⟨x, z⟩)."""
-    at_least_zero = parameters.integer(at_least=0)
-    if not at_least_zero.contains(order):
-        raise parameters.refusal("the Taylor expansion", "order", at_least_zero.words, order)
+    require("the Taylor expansion", integer(at_least=0), order=order)
     return series_features(X, [scale**k / math.factorial(k) for k in range(order + 1)])
 
 

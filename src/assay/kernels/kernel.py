@@ -9,22 +9,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay import parameters
 from assay.kernels.tiles import Fill, Matrix, as_matrix, asymmetry, fill_cross, fill_gram, fill_product
-from assay.parameters import Domain
+from assay.parameters import Domain, nothing, real, require
 
-POSITIVE = parameters.real(above=0.0)
-POSITIVE_OR_DEFAULT = Domain(
-    "None (one over the number of features) or a finite number above 0",
-    lambda value: value is None or POSITIVE.contains(value),
-)
-
-
-def require(owner: object, name: str, domain: Domain) -> None:
-    """Raise one sentence if a field of a kernel is outside its domain."""
-    value: Any = getattr(owner, name)
-    if not domain.contains(value):
-        raise parameters.refusal(type(owner).__name__, name, domain.words, value)
+POSITIVE = real(above=0.0)
+POSITIVE_OR_DEFAULT = Domain("None (one over the number of features)", nothing.contains) | POSITIVE
 
 
 class Kernel(ABC):
@@ -103,7 +92,7 @@ class ScaledKernel(Kernel):
     gamma: float | None
 
     def __post_init__(self) -> None:
-        require(self, "gamma", POSITIVE_OR_DEFAULT)
+        require(type(self).__name__, POSITIVE_OR_DEFAULT, gamma=self.gamma)
 
     def for_features(self, n_features: int) -> Self:
         """See `Kernel.for_features`."""

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay import parameters
 from assay.kernels.dot_product import exponential_features
 from assay.kernels.kernel import POSITIVE, ScaledKernel
 from assay.kernels.tiles import Fill, Matrix, as_matrix, distance_tiles, scaled_exponential, squared_norms
+from assay.parameters import require
 
 
 class Stationary(ScaledKernel):
@@ -130,6 +130,5 @@ class Laplacian(Stationary):
 
 def _width(owner: str, sigma: float) -> float:
     """Check a width σ > 0."""
-    if not POSITIVE.contains(sigma):
-        raise parameters.refusal(owner, "sigma", POSITIVE.words, sigma)
+    require(owner, POSITIVE, sigma=sigma)
     return float(sigma)

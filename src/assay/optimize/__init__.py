@@ -56,7 +56,6 @@ from assay.optimize.descent.adaptive import (
     plain,
     rmsprop,
 )
-from assay.optimize.descent.coordinate_descent import CoordinateDescent, coordinate_descent
 from assay.optimize.descent.frank_wolfe import (
     FrankWolfe,
     frank_wolfe,
@@ -79,7 +78,13 @@ from assay.optimize.descent.objective import (
     logistic_objective,
     quadratic,
 )
-from assay.optimize.descent.proximal import Composite, proximal_gradient, proximal_newton
+from assay.optimize.descent.proximal import (
+    Composite,
+    CoordinateDescent,
+    coordinate_descent,
+    proximal_gradient,
+    proximal_newton,
+)
 from assay.optimize.descent.rates import (
     Plan,
     accelerated_rate,
@@ -113,8 +118,14 @@ from assay.optimize.descent.stochastic import (
     unbiased_step,
 )
 from assay.optimize.descent.trace import Bound, Trace, in_expectation
-from assay.optimize.programs.dual_ascent import DualSolution, duality_counterexample, solve_dual
-from assay.optimize.programs.dual_value import DualValue, dual_value, duality_gap
+from assay.optimize.programs.dual import (
+    DualSolution,
+    DualValue,
+    dual_value,
+    duality_counterexample,
+    duality_gap,
+    solve_dual,
+)
 from assay.optimize.programs.duality import (
     ProgramSolution,
     Slater,

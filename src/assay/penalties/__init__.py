@@ -23,13 +23,7 @@ from assay.penalties.norms import (
     norm_inequalities,
 )
 from assay.penalties.penalty import Penalty
-from assay.penalties.polytopes import (
-    ConvexHull,
-    NonNegative,
-    Polytope,
-    PositiveSemidefinite,
-    SecondOrderCone,
-)
+from assay.penalties.polytopes import ConvexHull, NonNegative, Polytope, PositiveSemidefinite, SecondOrderCone
 from assay.penalties.separable import L1, ElasticNet, SquaredNorm, soft_threshold
 from assay.penalties.sets import ConvexSet, Homothetic, Intersection
 

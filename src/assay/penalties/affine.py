@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from assay.parameters import refusal
 from assay.penalties.penalty import floating, numbers
-from assay.penalties.sets import ConvexSet
+from assay.penalties.sets import UnboundedSet
 
 _PARALLEL = 1e-12
 
 
-class _Linear(ConvexSet):
+class _Linear(UnboundedSet):
     """What hyperplanes and half-spaces share."""
 
     __slots__ = ()
@@ -44,6 +44,9 @@ class _Linear(ConvexSet):
         scale = float(a @ self.normal / (self.normal @ self.normal))
         parallel = np.linalg.norm(a - scale * self.normal) <= _PARALLEL * np.linalg.norm(a)
         return scale if parallel else None
+
+    def _nearest_to_zero(self, a: NDArray) -> NDArray:
+        return self._foot(np.zeros_like(a))
 
     def _foot(self, x: NDArray) -> NDArray:
         return x - (self.excess(x) / float(self.normal @ self.normal)) * self.normal.astype(x.dtype)
@@ -88,13 +91,6 @@ class Hyperplane(_Linear):
         """The ν that maximises the dual ν (⟨a, x⟩ − b) − ν² ‖a‖²/2 of min_y ½‖y − x‖² on the hyperplane."""
         return self.excess(x) / float(self.normal @ self.normal)
 
-    def linear_minimiser(self, a: NDArray) -> NDArray:
-        """The point nearest to zero, when a is parallel to the normal; elsewhere there is no minimum."""
-        a = floating(a)
-        if self._along(a) is None:
-            self._no_minimiser(a)
-        return self._foot(np.zeros_like(a))
-
     def support(self, a: NDArray) -> float:
         """The value s · offset where a = s · normal, ∞ elsewhere."""
         scale = self._along(floating(a))
@@ -136,13 +132,6 @@ class HalfSpace(_Linear):
         x = floating(x)
         return self._foot(x) if self.excess(x) < 0 else x.copy()
 
-    def linear_minimiser(self, a: NDArray) -> NDArray:
-        """The boundary point nearest to zero, when a is a non-negative multiple of the normal."""
-        a = floating(a)
-        if self.support(-a) == np.inf:
-            self._no_minimiser(a)
-        return self._foot(np.zeros_like(a))
-
     def support(self, a: NDArray) -> float:
         """The value s · offset where a = s · normal with s ≤ 0, ∞ elsewhere."""
         scale = self._along(floating(a))
@@ -150,7 +139,7 @@ class HalfSpace(_Linear):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AffineSubspace(ConvexSet):
+class AffineSubspace(UnboundedSet):
     """{x : A x = b}; the rows of A may depend on one another as long as the system has a solution.
 
     Parameters
@@ -209,10 +198,7 @@ class AffineSubspace(ConvexSet):
         x = floating(x)
         return x - (self._directions.T @ (self._directions @ (x - self._foot))).astype(x.dtype)
 
-    def linear_minimiser(self, a: NDArray) -> NDArray:
-        """The point nearest to zero, when a is in the row space of A; elsewhere there is no minimum."""
-        if self.support(a) == np.inf:
-            self._no_minimiser(a)
+    def _nearest_to_zero(self, a: NDArray) -> NDArray:
         return self._foot.copy()
 
     def support(self, a: NDArray) -> float:
@@ -224,7 +210,7 @@ class AffineSubspace(ConvexSet):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnSpace(ConvexSet):
+class ColumnSpace(UnboundedSet):
     """{Xβ}, the span of the columns of X, of any rank.
 
     The projection is X(XᵀX)⁻¹Xᵀy where the columns are independent, and X X⁺ y always; it is computed from
@@ -271,12 +257,6 @@ class ColumnSpace(ConvexSet):
         """The nearest point of the span, for one vector (n,) or for each column of (n, t)."""
         x = floating(x)
         return (self.basis @ (self.basis.T @ x)).astype(x.dtype)
-
-    def linear_minimiser(self, a: NDArray) -> NDArray:
-        """Zero, when a is orthogonal to the span; elsewhere there is no minimum."""
-        if self.support(a) == np.inf:
-            self._no_minimiser(a)
-        return np.zeros_like(floating(a))
 
     def support(self, a: NDArray) -> float:
         """0 when a is orthogonal to the span, ∞ elsewhere."""

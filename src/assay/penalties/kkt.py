@@ -1,10 +1,10 @@
-"""Optimality conditions of a quadratic problem under quadratic constraints."""
+"""Optimality conditions of a problem under constraints, and the quadratic functions it may be made of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +79,25 @@ class KKTResiduals(NamedTuple):
         return max(self)
 
 
+class Differentiable(Protocol):
+    """A function with a gradient, such as a `Quadratic`."""
+
+    @property
+    def value(self) -> Callable[[NDArray], float]:
+        """The function q."""
+
+    @property
+    def gradient(self) -> Callable[[NDArray], NDArray]:
+        """∇q."""
+
+
 def kkt_residuals(
-    objective: Quadratic,
+    objective: Differentiable,
     point: NDArray,
     *,
-    inequalities: Sequence[Quadratic] = (),
+    inequalities: Sequence[Differentiable] = (),
     multipliers: Sequence[float] = (),
-    equalities: Sequence[Quadratic] = (),
+    equalities: Sequence[Differentiable] = (),
     equality_multipliers: Sequence[float] = (),
 ) -> KKTResiduals:
     """Residuals of the Karush–Kuhn–Tucker conditions of min q₀ subject to q_i ≤ 0 and h_j = 0.
@@ -120,8 +132,8 @@ def kkt_residuals(
         [*multipliers, *equality_multipliers], [*inequalities, *equalities], strict=True
     ):
         gradient += weight * constraint.gradient(point)
-    slack = [constraint.value(point) for constraint in inequalities]
-    violations = [max(value, 0.0) for value in slack] + [abs(h.value(point)) for h in equalities]
+    slack = [float(constraint.value(point)) for constraint in inequalities]
+    violations = [max(value, 0.0) for value in slack] + [abs(float(h.value(point))) for h in equalities]
     return KKTResiduals(
         stationarity=float(np.linalg.norm(gradient)),
         primal=max(violations, default=0.0),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
 from assay.parameters import refusal
-from assay.penalties.penalty import euclidean, floating, non_negative, rounding
+from assay.penalties.penalty import BlockNorms, euclidean, floating, rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +169,11 @@ def norm_inequalities(x: NDArray) -> Certificates:
 
 
 @dataclass(frozen=True, slots=True)
-class Nuclear:
+class Nuclear(BlockNorms):
     """Ω(B) = α ‖B‖_* = α Σ_i σ_i(B), the sum of the singular values.
 
     A matrix penalty: every method returns one number for the whole (d, t) array. A (d,) array is a matrix of
-    one column.
+    one column. The dual norm is the spectral norm.
 
     Parameters
     ----------
@@ -193,16 +193,12 @@ class Nuclear:
     Wei §1.2.1.
     """
 
-    convex: ClassVar[bool] = True
+    weights: ClassVar[None] = None  # type: ignore[misc]
 
     strength: float
 
-    def __post_init__(self) -> None:
-        non_negative("Nuclear", "strength", self.strength, ndim=(0,))
-
-    def value(self, coef: NDArray) -> NDArray:
-        """Penalty of the matrix."""
-        return self.strength * np.sum(singular_values(coef))
+    def _norms(self, coef: NDArray) -> NDArray:
+        return singular_values(coef)
 
     def proximal(self, coef: NDArray, step: Any) -> NDArray:
         """Soft thresholding of the singular values at step · α."""
@@ -210,11 +206,6 @@ class Nuclear:
         left, values, right = np.linalg.svd(_matrix(coef), full_matrices=False)
         kept = np.maximum(values - step * self.strength, 0).astype(coef.dtype)
         return ((left * kept) @ right).reshape(coef.shape)
-
-    def conjugate(self, dual: NDArray) -> NDArray:
-        """0 when the spectral norm of U is at most α (within rounding), ∞ otherwise."""
-        norm = self.dual_norm(dual)
-        return np.where(norm <= self.strength * (1 + rounding(norm)), 0.0, np.inf)[()]
 
     def fenchel_young_gap(self, coef: NDArray, dual: NDArray) -> NDArray:
         """α ‖B‖_* − ⟨B, U⟩ when U is feasible, ∞ otherwise; never negative."""
@@ -236,14 +227,6 @@ class Nuclear:
         inside = dual - outside - self.strength * (left @ right)
         excess = np.maximum(singular_values(outside) - self.strength, 0)
         return np.sqrt(np.sum(inside**2) + np.sum(excess**2))
-
-    def dual_norm(self, dual: NDArray) -> NDArray:
-        """The spectral norm, dual to the nuclear norm."""
-        return np.max(singular_values(dual))
-
-    def critical_strength(self, gradient_at_zero: NDArray) -> NDArray:
-        """The spectral norm of the gradient."""
-        return self.dual_norm(gradient_at_zero)
 
 
 def singular_values(coef: NDArray) -> NDArray:

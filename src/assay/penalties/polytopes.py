@@ -236,10 +236,6 @@ class PositiveSemidefinite(Cone):
         kept = vectors * np.maximum(values, 0) @ vectors.T
         return (kept + kept.T) / 2
 
-    def linear_minimiser(self, a: NDArray) -> NDArray:
-        """Zero, when the symmetric part of a is in the cone: ⟨a, x⟩ sees nothing else."""
-        return super(PositiveSemidefinite, self).linear_minimiser(_symmetric(a))
-
     def support(self, a: NDArray) -> float:
         """0 when the symmetric part of −a is in the cone, ∞ otherwise."""
         return super(PositiveSemidefinite, self).support(_symmetric(a))

@@ -77,16 +77,26 @@ class ConvexSet(ABC):
         raise refusal(owner, "a", "a direction in which the set is bounded below, with a known minimiser", a)
 
 
-class Cone(ConvexSet):
-    """A closed convex cone that is its own dual: ⟨x, y⟩ ≥ 0 for every pair of its points."""
+class UnboundedSet(ConvexSet):
+    """A set on which a linear function has a minimum in few directions only."""
 
     __slots__ = ()
 
     def linear_minimiser(self, a: NDArray) -> NDArray:
-        """The apex, when a lies in the cone; elsewhere ⟨a, x⟩ has no minimum."""
-        if not self.contains(a):
+        """The point nearest to zero, where ⟨a, x⟩ has a minimum on the set; refused elsewhere."""
+        a = floating(a)
+        if self.support(-a) == np.inf:
             self._no_minimiser(a)
-        return np.zeros_like(floating(a))
+        return self._nearest_to_zero(a)
+
+    def _nearest_to_zero(self, a: NDArray) -> NDArray:
+        return np.zeros_like(a)
+
+
+class Cone(UnboundedSet):
+    """A closed convex cone that is its own dual: ⟨x, y⟩ ≥ 0 for every pair of its points."""
+
+    __slots__ = ()
 
     def support(self, a: NDArray) -> float:
         """0 when −a lies in the cone, ∞ otherwise."""

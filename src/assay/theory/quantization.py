@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assay.parameters import integer, require
 from assay.randomness import RandomState, generator
 
 MAX_ROWS_OF_BRUTE_FORCE = 12
@@ -138,11 +139,7 @@ def optimal_partition(X: ArrayLike, n_clusters: int) -> OptimalPartition:
     OptimalPartition(labels=array([0, 0, 1, 1]), inertia=1.0)
     """
     rows = _matrix(X)
-    if n_clusters < 1:
-        raise ValueError(
-            "The 'n_clusters' parameter of optimal_partition must be an int at least 1. "
-            f"Got {n_clusters!r} instead."
-        )
+    require("optimal_partition", integer(at_least=1), n_clusters=n_clusters)
     if rows.shape[1] == 1:
         return _optimal_intervals(rows[:, 0], n_clusters)
     if len(rows) > MAX_ROWS_OF_BRUTE_FORCE:

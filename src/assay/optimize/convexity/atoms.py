@@ -139,10 +139,10 @@ class Expression:
         return -self + other
 
     def _vector(self, x: Any) -> Array:
-        found = np.atleast_1d(np.asarray(x, dtype=float))
-        if found.shape != (self.dimension,):
+        point = np.atleast_1d(np.asarray(x, dtype=float))
+        if point.shape != (self.dimension,):
             raise refusal("Expression", "x", f"a vector of {self.dimension} numbers", x)
-        return found
+        return point
 
 
 def sum_curvature(first: Curvature, second: Curvature) -> Curvature:
@@ -192,7 +192,7 @@ def composition(outer: Expression, inner: Sequence[Expression] | Expression) -> 
     """
     parts = [inner] if isinstance(inner, Expression) else list(inner)
     if len(parts) != outer.dimension or not parts:
-        raise refusal("composition", "inner", f"{outer.dimension} expressions, one a variable of h", inner)
+        raise refusal("composition", "inner", f"{outer.dimension} expressions, one per variable of h", inner)
     dimension = parts[0].dimension
     if any(g.dimension != dimension for g in parts):
         raise refusal("composition", "inner", f"functions of {dimension} variables", inner)
@@ -231,14 +231,14 @@ def partial_infimum(joint: Expression, n_kept: int, start: Any = None) -> Expres
     minimise: Any = optimize.minimize
 
     def best(x: Array) -> Array:
-        found = minimise(
+        lowest = minimise(
             lambda y: joint.function(np.concatenate([x, y])),
             begin,
             jac=lambda y: joint.slope(np.concatenate([x, y]))[n_kept:],
             method="BFGS",
             tol=1e-10,
         )
-        return np.concatenate([x, found.x])
+        return np.concatenate([x, lowest.x])
 
     convex = joint.curvature in ("convex", "affine")
     return Expression(

@@ -21,14 +21,14 @@ Value = Callable[[Array], float]
 
 
 class Check(NamedTuple):
-    """What a tester found: its certificate, and the points that refute the claim when it fails."""
+    """What a tester saw: its certificate, and the points that refute the claim when it fails."""
 
     certificate: Certificate
     counterexample: tuple[Array, ...] | None
 
     @property
     def holds(self) -> bool:
-        """Whether no counterexample was found."""
+        """Whether there is no counterexample."""
         return self.certificate.holds
 
 
@@ -122,14 +122,8 @@ def check_slopes(value: Callable[[float], float], grid: Any) -> Check:
         if falls[k] > worst:
             worst, triple = float(falls[k]), (i, int(others[k]), int(others[k + 1]))
     room = 1e-10 * float(np.abs(heights).max()) / float(np.diff(x).min())
-    proof = at_most(
-        "Slopes from a point never fall.",
-        "largest fall of a slope",
-        worst,
-        0.0,
-        source="Douc 5.1",
-        tolerance=room,
-    )
+    claim = "Slopes from a point never fall."
+    proof = at_most(claim, "largest fall of a slope", worst, 0.0, "Douc 5.1", tolerance=room)
     return Check(proof, None if proof.holds else tuple(x[[k]] for k in triple))
 
 
@@ -223,7 +217,7 @@ def jensen_gap(value: Callable[[Any], float], points: Any, weights: Any = None) 
     x = np.asarray(points, dtype=float)
     w = np.full(len(x), 1 / max(len(x), 1)) if weights is None else np.asarray(weights, dtype=float)
     if len(x) == 0 or w.shape != x.shape[:1] or np.any(w < 0) or not np.isclose(w.sum(), 1):
-        raise refusal("jensen_gap", "weights", "a non-negative number a point, of sum 1", weights)
+        raise refusal("jensen_gap", "weights", "a non-negative number per point, of sum 1", weights)
     return float(w @ np.array([float(value(point)) for point in x]) - value(np.tensordot(w, x, axes=1)))
 
 
@@ -256,14 +250,8 @@ def check_projection(project: Callable[[Array], Array], points: Any, members: An
     angle = np.einsum("id,ijd->ij", x - image, c[None, :, :] - image[:, None, :])
     i, j = np.unravel_index(int(np.argmax(angle)), angle.shape)
     room = 1e-10 * float((1 + np.abs(x).max() + np.abs(c).max()) ** 2) * x.shape[1]
-    proof = at_most(
-        "The map is the projection on the set, as far as the members tell.",
-        "largest ⟨x − Πx, c − Πx⟩",
-        angle[i, j],
-        0.0,
-        source="Douc 5.3",
-        tolerance=room,
-    )
+    claim = "The map is the projection on the set, as far as the members tell."
+    proof = at_most(claim, "largest ⟨x − Πx, c − Πx⟩", angle[i, j], 0.0, "Douc 5.3", tolerance=room)
     return Check(proof, None if proof.holds else (x[i], c[j]))
 
 
@@ -281,7 +269,7 @@ def _verdict(
 
 def _points(owner: str, points: Any) -> Array:
     if not array("", lambda values: values.ndim == 2 and len(values) >= 1).contains(points):
-        raise refusal(owner, "points", "a matrix of finite numbers, one point a row", points)
+        raise refusal(owner, "points", "a matrix of finite numbers, one point per row", points)
     return np.asarray(points, dtype=float)
 
 

@@ -73,7 +73,7 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
     room = tol * max(1.0, first)
     settled = falls is not None and falls.max() <= 1e-9 * far and not _runs(begin, point)
     if falls is None or (slope <= room and settled):
-        # A function that rises in the only way out found is taken to be attained; the gradient decides.
+        # A function that rises in the only way out is taken to be attained; the gradient decides.
         return _attained(objective, point, slope, room)
     dying = bool(falls[-1] <= 1e-9 * far or falls[-1] <= 0.75**10 * falls[-11])
     proof = Certificate(
@@ -156,12 +156,6 @@ def _runs(begin: Array, point: Array) -> bool:
 
 
 def _attained(objective: Smooth, point: Array, slope: float, bound: float) -> InfimumStatus:
-    proof = at_most(
-        "The gradient is zero at the point, so the infimum is attained there.",
-        "gradient norm",
-        slope,
-        bound,
-        source=SOURCE,
-        assumptions=("f is convex",),
-    )
+    claim = "The gradient is zero at the point, so the infimum is attained there."
+    proof = at_most(claim, "gradient norm", slope, bound, SOURCE, assumptions=("f is convex",))
     return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import State, follow, read_start
+from assay.optimize.descent.iteration import DescentState, follow, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.steps import exact_step
 from assay.optimize.descent.trace import Bound, Trace
@@ -87,18 +87,9 @@ def frank_wolfe(
     mixture = _Mixture(np.asarray(domain.linear_minimiser(towards), dtype=float))
     states = _conditional_steps(objective, domain, mixture, step)
     run = follow(states, tol=tol, max_iter=max_iter, keep_points=keep_points)
-    return FrankWolfe(
-        run.point,
-        run.value,
-        run.residual,
-        run.n_iter,
-        run.converged,
-        np.array(mixture.atoms),
-        mixture.weights,
-        run.trace.gradient_norms,
-        run.trace,
-        frank_wolfe_certificates(objective, domain, run.point, tol),
-    )
+    proofs = frank_wolfe_certificates(objective, domain, run.point, tol)
+    atoms, gaps = np.array(mixture.atoms), run.trace.gradient_norms
+    return FrankWolfe(*run[:5], atoms, mixture.weights, gaps, run.trace, proofs)
 
 
 class _Mixture:
@@ -139,13 +130,15 @@ class _Mixture:
         self.weights = self.weights[kept] / self.weights[kept].sum()
 
 
-def _conditional_steps(objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str) -> Iterator[State]:
+def _conditional_steps(
+    objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str
+) -> Iterator[DescentState]:
     point, size = mixture.point, np.nan
     for t in count(2):
         gradient = objective.gradient(point)
         corner = np.asarray(domain.linear_minimiser(gradient), dtype=float)
         gap = float(gradient @ (point - corner))
-        yield State(point, float(objective.value(point)), gap, size)
+        yield DescentState(point, float(objective.value(point)), gap, size)
         worst = mixture.worst(gradient, gap) if rule == "away" else None
         if worst is not None:
             # Farther than this the weight of the atom would turn negative.
@@ -164,23 +157,13 @@ def frank_wolfe_certificates(objective: Smooth, domain: ConvexSet, point: Any, t
     x = np.asarray(point, dtype=float)
     gradient = objective.gradient(x)
     gap = float(gradient @ (x - domain.linear_minimiser(gradient)))
+    near, inside = "The objective is within the gap of its minimum over the set.", "The point is in the set."
+    assumed = (CONVEX, "the point is in the set")
+    room = 1e-8 * max(1.0, float(np.linalg.norm(x)))
     return Certificates(
         [
-            at_most(
-                "The objective is within the gap of its minimum over the set.",
-                "Frank-Wolfe gap",
-                gap,
-                tol,
-                source=SOURCE,
-                assumptions=(CONVEX, "the point is in the set"),
-            ),
-            at_most(
-                "The point is in the set.",
-                "distance from the set",
-                domain.distance(x),
-                1e-8 * max(1.0, float(np.linalg.norm(x))),
-                source=SOURCE,
-            ),
+            at_most(near, "Frank-Wolfe gap", gap, tol, source=SOURCE, assumptions=assumed),
+            at_most(inside, "distance from the set", domain.distance(x), room, source=SOURCE),
         ]
     )
 

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificates, at_least, at_most
-from assay.optimize.descent.iteration import Run, State, follow, never_rises, read_start, seen, stationary
+from assay.optimize.descent.iteration import (
+    DescentRun,
+    DescentState,
+    follow,
+    never_rises,
+    read_start,
+    seen,
+    stationary,
+)
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.steps import Search, StepRule, search
 from assay.optimize.descent.trace import Trace
@@ -151,11 +159,11 @@ def accelerated_gradient(
     first = read_start("accelerated_gradient", start, tol=tol, max_iter=max_iter)
     size_of = search("accelerated_gradient", objective, step)
 
-    def states() -> Iterator[State]:
+    def states() -> Iterator[DescentState]:
         point = ahead = first
         weight = 1.0
         value, _, norm = seen(objective, point)
-        yield State(point, value, norm)
+        yield DescentState(point, value, norm)
         for t in count(1):
             slope = objective.gradient(ahead)
             height = objective.value(ahead) if step == "backtracking" else np.nan  # the others do not look
@@ -167,7 +175,7 @@ def accelerated_gradient(
             ahead = moved + (weight - 1) / following * (moved - point)
             point, weight = moved, following
             value, _, norm = seen(objective, point)
-            yield State(point, value, norm, size)
+            yield DescentState(point, value, norm, size)
 
     run = follow(states(), tol=tol, max_iter=max_iter, keep_points=keep_points, watched=True)
     return _result(objective, run, tol, monotone=False)
@@ -194,12 +202,12 @@ def projected_gradient(
     size_of = search("projected_gradient", objective, step)
     total = np.zeros_like(first)
 
-    def states() -> Iterator[State]:
+    def states() -> Iterator[DescentState]:
         point, size = first, np.nan
         for t in count(1):
             value, gradient, norm = seen(objective, point)
             total[:] += point
-            yield State(point, value, norm, size)
+            yield DescentState(point, value, norm, size)
             size = size_of(t, point, value, gradient, gradient)
             point = np.asarray(project(point - size * gradient), dtype=float)
 
@@ -217,34 +225,25 @@ def projected_gradient(
     return Projected(answer, value, run.point, mean, n_iter, run.trace, Certificates([feasible]))
 
 
-def _steps(objective: Smooth, point: Array, size_of: Search, direction: Direction) -> Iterator[State]:
+def _steps(objective: Smooth, point: Array, size_of: Search, direction: Direction) -> Iterator[DescentState]:
     value, gradient, norm = seen(objective, point)
-    yield State(point, value, norm)
+    yield DescentState(point, value, norm)
     for t in count(1):
         along = direction(gradient)
         size = size_of(t, point, value, gradient, along)
         point = point - size * along
         value, gradient, norm = seen(objective, point)
-        yield State(point, value, norm, size)
+        yield DescentState(point, value, norm, size)
         if size == 0.0:  # the search sees no descent: nothing will change any more
             return
 
 
-def _result(objective: Smooth, run: Run, tol: float, *, monotone: bool) -> Descent:
+def _result(objective: Smooth, run: DescentRun, tol: float, *, monotone: bool) -> Descent:
     with np.errstate(invalid="ignore", over="ignore"):
         proofs = [stationary(objective, run.point, tol)]
         if monotone:
             proofs.append(never_rises(run.trace))
-    return Descent(
-        run.point,
-        run.value,
-        run.residual,
-        run.n_iter,
-        run.converged,
-        run.diverged,
-        run.trace,
-        Certificates(proofs),
-    )
+    return Descent(*run[:7], Certificates(proofs))
 
 
 def _distance(project: Project, point: Array) -> float:

@@ -17,7 +17,7 @@ BLOWN_UP = 1e8
 """A residual so many times its first size, above the first value, will not come back."""
 
 
-class State(NamedTuple):
+class DescentState(NamedTuple):
     """A point of a method, the value and the residual there, and the step that led to it.
 
     The residual goes to zero at a solution: a gradient norm, a gap. A method stops by it, or by `left` where
@@ -31,22 +31,27 @@ class State(NamedTuple):
     left: float | None = None
 
 
-class Run(NamedTuple):
+class DescentRun(NamedTuple):
     """Where a method arrived and what it saw."""
 
     point: Array
     value: float
     residual: float
-    left: float
     n_iter: int
     converged: bool
     diverged: bool
     trace: Trace
+    left: float
 
 
 def follow(
-    states: Iterator[State], *, tol: float, max_iter: int, keep_points: bool = False, watched: bool = False
-) -> Run:
+    states: Iterator[DescentState],
+    *,
+    tol: float,
+    max_iter: int,
+    keep_points: bool = False,
+    watched: bool = False,
+) -> DescentRun:
     """Take states until what is left is at most `tol`, the steps are used up, or the method stops by itself.
 
     A `watched` method is also stopped when its values rise past recovery.
@@ -70,7 +75,7 @@ def follow(
                 break
     kept = np.array(points) if keep_points else None
     trace = Trace(np.array(values), np.array(residuals), np.array(steps), kept)
-    return Run(state.point, values[-1], residuals[-1], left, len(steps), left <= tol, diverged, trace)
+    return DescentRun(state.point, values[-1], residuals[-1], len(steps), left <= tol, diverged, trace, left)
 
 
 def seen(objective: Smooth, point: Array) -> tuple[float, Array, float]:

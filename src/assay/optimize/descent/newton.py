@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import State, follow, read_start, seen, stationary
+from assay.optimize.descent.iteration import DescentState, follow, read_start, seen, stationary
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import refusal
@@ -64,26 +64,17 @@ def newton(
     # H is the curvature at the answer: ‖∇f‖² ≤ λ_max(H) λ², whatever the size of the problem.
     curvature = float(np.linalg.eigvalsh(objective.hessian(run.point))[-1])
     proof = stationary(objective, run.point, float(np.sqrt(2 * tol * max(curvature, 0.0))))
-    return Newton(
-        run.point,
-        run.value,
-        run.residual,
-        2 * run.left,
-        run.n_iter,
-        run.converged,
-        run.trace,
-        Certificates([proof]),
-    )
+    return Newton(*run[:3], 2 * run.left, run.n_iter, run.converged, run.trace, Certificates([proof]))
 
 
-def _damped(objective: Smooth, point: Array) -> Iterator[State]:
+def _damped(objective: Smooth, point: Array) -> Iterator[DescentState]:
     """Newton's points; what is left is half of the decrement."""
     assert objective.hessian is not None
     size = np.nan
     while True:
         value, gradient, norm = seen(objective, point)
         direction, promised = newton_direction(_curved(objective.hessian(point)), gradient)
-        yield State(point, value, norm, size, promised)
+        yield DescentState(point, value, norm, size, promised)
         size, room = 1.0, 4 * float(np.finfo(float).eps) * abs(value)
         while objective.value(point + size * direction) > value - size * promised / 2 + room:
             size /= 2

@@ -13,9 +13,9 @@ from assay.optimize.descent.frank_wolfe import frank_wolfe
 from assay.optimize.descent.gradient import accelerated_gradient, gradient_descent, projected_gradient
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth, squared_norm, sum_of_losses, weighted_sum
-from assay.optimize.descent.proximal import proximal_gradient, proximal_newton
+from assay.optimize.descent.proximal import Simple, proximal_gradient, proximal_newton
 from assay.optimize.descent.splitting import admm
-from assay.parameters import array, boolean, real, refusal
+from assay.parameters import array, boolean, matrix, real, refusal, require, vector
 from assay.penalties import L1, ConvexSet, SquaredNorm
 from assay.solvers.least_squares.direct import Array
 
@@ -30,28 +30,22 @@ class Solver(NamedTuple):
 
 
 class WithIntercept:
-    """A penalty on all coefficients but the last."""
+    """A penalty, or a set, of all coefficients but the last."""
 
     def __init__(self, penalty: Any) -> None:
-        self.penalty = penalty
-        self.is_set = isinstance(penalty, ConvexSet)
+        self.inner = Simple("PenalisedRisk", penalty)
 
     def value(self, w: Array) -> float:
         """Ω of all but the last."""
-        return 0.0 if self.is_set else float(np.sum(self.penalty.value(w[:-1])))
+        return self.inner.value(w[:-1])
 
     def proximal(self, w: Array, step: float) -> Array:
         """The last coefficient stays."""
-        inner = self.penalty.project(w[:-1]) if self.is_set else self.penalty.proximal(w[:-1], step)
-        return np.append(inner, w[-1])
+        return np.append(self.inner.proximal(w[:-1], step), w[-1])
 
     def subgradient_distance(self, w: Array, dual: Array) -> float:
         """The last entry of the dual must be zero."""
-        if self.is_set:
-            inner = w[:-1] - self.penalty.project(w[:-1] + dual[:-1])
-        else:
-            inner = self.penalty.subgradient_distance(w[:-1], dual[:-1])
-        return float(np.hypot(np.linalg.norm(inner), dual[-1]))
+        return float(np.hypot(self.inner.residual(w[:-1], -dual[:-1], 1.0), dual[-1]))
 
 
 def _subgradient(risk: Any, start: Array, *, n_iter: int = 2000, step: Any = None) -> Any:
@@ -73,50 +67,49 @@ def _subgradient(risk: Any, start: Array, *, n_iter: int = 2000, step: Any = Non
     return projected_gradient(whole, project, start, step=rule, n_iter=n_iter)
 
 
-def _rule(risk: Any) -> str:
-    return "1/L" if "loss with a Lipschitz gradient" in risk.traits else "backtracking"
+def _whole(risk: Any) -> tuple[Any, ...]:
+    return (risk.smooth(),)
 
+
+def _split(risk: Any) -> tuple[Any, ...]:
+    return risk.fit, risk.masked()
+
+
+def _solver(
+    method: Callable[..., Any], parts: Callable[[Any], tuple[Any, ...]], *requires: str, **usual: Any
+) -> Solver:
+    """A method on the whole risk or on its two parts; where it takes steps, the loss chooses their rule."""
+
+    def run(risk: Any, start: Array, **options: Any) -> Any:
+        if "max_iter" in usual:
+            options.setdefault("step", "1/L" if LIPSCHITZ in risk.traits else "backtracking")
+        return method(*parts(risk), start, **{**usual, **options})
+
+    return Solver(run, requires)
+
+
+ONCE_SMOOTH, TWICE_SMOOTH = "differentiable loss", "twice differentiable loss"
+LIPSCHITZ, CONVEXITY = "loss with a Lipschitz gradient", "convexity"
+SMOOTH_PENALTY, PROXIMAL = "differentiable penalty", "proximal map of the penalty"
+ORACLE, SUBGRADIENT = "set with a linear oracle", "known subgradient of the penalty"
 
 SOLVERS: Mapping[str, Solver] = {
-    "gradient_descent": Solver(
-        lambda risk, start, **options: gradient_descent(
-            risk.smooth(), start, **{"step": _rule(risk), "max_iter": 10_000, **options}
-        ),
-        ("differentiable loss", "differentiable penalty"),
+    "gradient_descent": _solver(gradient_descent, _whole, ONCE_SMOOTH, SMOOTH_PENALTY, max_iter=10_000),
+    "accelerated_gradient": _solver(
+        accelerated_gradient, _whole, ONCE_SMOOTH, SMOOTH_PENALTY, CONVEXITY, restart=True, max_iter=10_000
     ),
-    "accelerated_gradient": Solver(
-        lambda risk, start, **options: accelerated_gradient(
-            risk.smooth(), start, **{"step": _rule(risk), "restart": True, "max_iter": 10_000, **options}
-        ),
-        ("differentiable loss", "differentiable penalty", "convexity"),
-    ),
-    "newton": Solver(
-        lambda risk, start, **options: newton(risk.smooth(), start, **options),
-        ("twice differentiable loss", "differentiable penalty", "convexity"),
-    ),
-    "proximal_gradient": Solver(
-        lambda risk, start, **options: proximal_gradient(
-            risk.fit, risk.masked(), start, **{"step": _rule(risk), "max_iter": 10_000, **options}
-        ),
-        ("differentiable loss", "proximal map of the penalty"),
-    ),
-    "proximal_newton": Solver(
-        lambda risk, start, **options: proximal_newton(risk.fit, risk.masked(), start, **options),
-        ("twice differentiable loss", "proximal map of the penalty", "convexity"),
-    ),
-    "admm": Solver(
-        lambda risk, start, **options: admm(risk.fit, risk.masked(), start, **options),
-        ("twice differentiable loss", "proximal map of the penalty", "convexity"),
-    ),
+    "newton": _solver(newton, _whole, TWICE_SMOOTH, SMOOTH_PENALTY, CONVEXITY),
+    "proximal_gradient": _solver(proximal_gradient, _split, ONCE_SMOOTH, PROXIMAL, max_iter=10_000),
+    "proximal_newton": _solver(proximal_newton, _split, TWICE_SMOOTH, PROXIMAL, CONVEXITY),
+    "admm": _solver(admm, _split, TWICE_SMOOTH, PROXIMAL, CONVEXITY),
     "frank_wolfe": Solver(
         lambda risk, start, **options: frank_wolfe(
             risk.fit, risk.penalty, risk.fit.gradient(start), **options
         ),
-        ("differentiable loss", "set with a linear oracle", "convexity"),
+        (ONCE_SMOOTH, ORACLE, CONVEXITY),
     ),
-    "subgradient": Solver(_subgradient, ("convexity", "known subgradient of the penalty")),
+    "subgradient": Solver(_subgradient, (CONVEXITY, SUBGRADIENT)),
 }
-
 
 KINKED = (losses.Hinge, losses.Absolute, losses.Quantile, losses.EpsilonInsensitive, losses.ZeroOne)
 ONCE = (losses.SquaredHinge, losses.Huber, losses.SquaredEpsilonInsensitive)
@@ -147,7 +140,7 @@ class PenalisedRisk:
     @property
     def smoothness(self) -> float | None:
         """L of the whole objective where it has one."""
-        return self.smooth().smoothness if "differentiable penalty" in self.traits else None
+        return self.smooth().smoothness if SMOOTH_PENALTY in self.traits else None
 
     @property
     def strong_convexity(self) -> float:
@@ -167,12 +160,12 @@ class PenalisedRisk:
 
     def gradient(self, w: Any) -> Array:
         """∇R(w), where the penalty has a gradient."""
-        self._require("gradient", ("differentiable penalty",))
+        self._require("gradient", (SMOOTH_PENALTY,))
         return self.smooth().gradient(self._vector(w))
 
     def smooth(self) -> Smooth:
         """R as a differentiable function, when the penalty is one."""
-        self._require("smooth", ("differentiable penalty",))
+        self._require("smooth", (SMOOTH_PENALTY,))
         if self.penalty is None:
             return self.fit
         ridge = squared_norm(float(self.penalty.strength), self.n_features, self.size)
@@ -213,8 +206,7 @@ class PenalisedRisk:
             )
 
     def _vector(self, w: Any) -> Array:
-        if not array("", lambda values: values.shape == (self.size,)).contains(w):
-            raise refusal("PenalisedRisk", "w", f"a vector of {self.size} finite numbers", w)
+        require("PenalisedRisk", vector(self.size), w=w)
         return np.array(w, dtype=float)
 
 
@@ -244,7 +236,7 @@ def penalised_risk(
     feature_map : callable, optional
         φ, from X to a matrix of features; the identity by default.
     sample_weight : array-like of shape (n,), optional
-        A weight of two is a row that stands there twice.
+        A row of weight two counts twice.
     fit_intercept : bool, default=False
 
     Examples
@@ -268,49 +260,45 @@ def penalised_risk(
     chosen = losses.loss(loss)
     if isinstance(chosen, SEVERAL_SCORES):
         raise refusal(owner, "loss", "a loss of one score", loss)
-    if not boolean.contains(fit_intercept):
-        raise refusal(owner, "fit_intercept", boolean.words, fit_intercept)
-    features = X if feature_map is None else feature_map(X)
-    if not array("", lambda values: values.ndim == 2 and values.size > 0).contains(features):
-        raise refusal(owner, "X", "a matrix of finite numbers (after the feature map)", features)
-    design = np.asarray(features, dtype=float)
+    require(owner, boolean, fit_intercept=fit_intercept)
+    design, target, share = _table(owner, X if feature_map is None else feature_map(X), y, sample_weight)
     n, d = design.shape
-    if not array("", lambda values: values.shape == (n,)).contains(y):
-        raise refusal(owner, "y", f"a vector of {n} finite numbers", y)
-    weight = np.ones(n) if sample_weight is None else sample_weight
-    usable = array(
-        "", lambda values: values.shape == (n,) and bool(np.all(values >= 0)) and bool(values.sum() > 0)
-    )
-    if not usable.contains(weight):
-        raise refusal(owner, "sample_weight", f"{n} finite numbers at least 0, of positive sum", weight)
     if fit_intercept:
         design = np.column_stack([design, np.ones(n)])
     omega = _penalty(owner, penalty, strength)
-    share = np.asarray(weight, dtype=float)
-    fit = sum_of_losses(chosen, design, np.asarray(y, dtype=float), share / share.sum())
+    fit = sum_of_losses(chosen, design, target, share)
     return PenalisedRisk(chosen, fit, omega, d, bool(fit_intercept), _traits(chosen, omega, fit_intercept))
 
 
+def _table(owner: str, features: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array]:
+    """Features, targets and weights of sum one."""
+    require(owner, matrix, X=features)
+    design = np.asarray(features, dtype=float)
+    n = len(design)
+    require(owner, vector(n), y=y)
+    weight = np.ones(n) if sample_weight is None else sample_weight
+    usable = array(
+        f"{n} finite numbers at least 0, of positive sum",
+        lambda values: values.shape == (n,) and bool(np.all(values >= 0)) and bool(values.sum() > 0),
+    )
+    require(owner, usable, sample_weight=weight)
+    share = np.asarray(weight, dtype=float)
+    return design, np.asarray(y, dtype=float), share / share.sum()
+
+
 def _traits(loss: losses.Loss, penalty: Any, intercept: bool) -> frozenset[str]:
-    found = set()
-    kinked = isinstance(loss, KINKED)
-    if not kinked:
-        found.add("differentiable loss")
-    if not kinked and not isinstance(loss, ONCE):
-        found.add("twice differentiable loss")
-    if np.isfinite(loss.smoothness):
-        found.add("loss with a Lipschitz gradient")
-    if loss.convex and getattr(penalty, "convex", True):
-        found.add("convexity")
-    if penalty is None or isinstance(penalty, SquaredNorm):
-        found.add("differentiable penalty")
-    if penalty is None or isinstance(penalty, (SquaredNorm, L1, ConvexSet)):
-        found.add("known subgradient of the penalty")
-    if penalty is not None:
-        found.add("proximal map of the penalty")
-    if isinstance(penalty, ConvexSet) and not intercept:
-        found.add("set with a linear oracle")
-    return frozenset(found)
+    smooth = not isinstance(loss, KINKED)
+    known = {
+        ONCE_SMOOTH: smooth,
+        TWICE_SMOOTH: smooth and not isinstance(loss, ONCE),
+        LIPSCHITZ: bool(np.isfinite(loss.smoothness)),
+        CONVEXITY: loss.convex and getattr(penalty, "convex", True),
+        SMOOTH_PENALTY: penalty is None or isinstance(penalty, SquaredNorm),
+        SUBGRADIENT: penalty is None or isinstance(penalty, (SquaredNorm, L1, ConvexSet)),
+        PROXIMAL: penalty is not None,
+        ORACLE: isinstance(penalty, ConvexSet) and not intercept,
+    }
+    return frozenset(trait for trait, holds in known.items() if holds)
 
 
 def _penalty(owner: str, penalty: Any, strength: Any) -> Any:

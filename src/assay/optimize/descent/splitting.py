@@ -11,13 +11,14 @@ from assay.certificates import Certificates, at_most
 from assay.optimize.descent.iteration import read_start
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
-from assay.parameters import boolean, matrix, nothing, real, refusal, require, vector
+from assay.parameters import Domain, boolean, matrix, nothing, real, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
 Update: TypeAlias = "Callable[[Array, float], Array]"
 """(v, ρ) ↦ argmin_x f(x) + (ρ/2)‖Ax − v‖²."""
 
+BELOW_TWO = Domain("a number above 0 and below 2", lambda value: real(above=0).contains(value) and value < 2)
 SOURCE = "Boyd and others (2011)"
 
 
@@ -52,19 +53,16 @@ def admm(
     Parameters
     ----------
     first, second : Smooth, Penalty, ConvexSet or callable
-        f and g. A Smooth needs a Hessian; penalties and sets need a matrix of one times plus or minus the
-        identity; a callable (v, ρ) ↦ argmin f(x) + (ρ/2)‖Ax − v‖² serves any matrix.
+        f and g. A Smooth needs a Hessian; penalties and sets need a multiple of the identity as matrix; a
+        callable (v, ρ) ↦ argmin f(x) + (ρ/2)‖Ax − v‖² serves any.
     start : array-like
         z₀.
     constraint : tuple (A, B, c) of array-likes or None
         None stands for the identity, for minus the identity and for zero, so that x = z by default.
-    penalty : float, default=1.0
-        ρ > 0.
-    relaxation : float, default=1.0
-        Between 0 and 2; 1.5 to 1.8 is often faster.
+    penalty, relaxation : float, default=1.0
+        ρ > 0, and a number between 0 and 2 of which 1.5 to 1.8 is often faster.
     adaptive : bool, default=False
-        Whether ρ is doubled or halved when one residual is ten times the other, in the first half of the
-        iterations only.
+        Whether ρ is doubled or halved, in the first half of the iterations, when residuals are 10 : 1.
     tol : float, default=1e-8
         Stops when both residuals are at most tol · (√dimension + the size of what they compare).
     max_iter : int, default=10000
@@ -81,17 +79,15 @@ def admm(
     ----------
     Boyd, Parikh, Chu, Peleato & Eckstein (2011), §3.
     """
-    z = read_start("admm", start, max_iter=max_iter)
-    left, right, offset = _read(z, *constraint)
     require("admm", real(above=0), penalty=penalty, tol=tol)
     require("admm", boolean, adaptive=adaptive)
-    if not (real(above=0).contains(relaxation) and relaxation < 2):
-        raise refusal("admm", "relaxation", "a number above 0 and below 2", relaxation)
+    require("admm", BELOW_TWO, relaxation=relaxation)
+    z, left, right, offset = _read(start, *constraint, max_iter)
     update_x, update_z = _update("first", first, left), _update("second", second, right)
     rho, scaled = float(penalty), np.zeros(len(offset))
     residuals: list[tuple[float, float]] = []
     image, converged = right @ z, False
-    # `scaled` is the multipliers over ρ: what the constraint has been missed by so far.
+    # Invariant: `scaled` is the multipliers over ρ, what Ax + Bz = c has been missed by so far.
     while len(residuals) < max_iter and not converged:
         x = np.asarray(update_x(offset - image - scaled, rho), dtype=float)
         # Over-relaxation mixes the new Ax with the value that the last z asks for.
@@ -99,11 +95,9 @@ def admm(
         z = np.asarray(update_z(offset - mixed - scaled, rho), dtype=float)
         before, image = image, right @ z
         scaled = scaled + mixed + image - offset
-        primal = float(np.linalg.norm(left @ x + image - offset))
-        dual = float(np.linalg.norm(rho * (left.T @ (image - before))))
+        primal, dual = _norm(left @ x + image - offset), _norm(rho * (left.T @ (image - before)))
         residuals.append((primal, dual))
-        size = float(max(np.linalg.norm(v) for v in (left @ x, image, offset)))
-        slope = float(np.linalg.norm(rho * (left.T @ scaled)))
+        size, slope = max(map(_norm, (left @ x, image, offset))), _norm(rho * (left.T @ scaled))
         converged = primal <= tol * (len(offset) ** 0.5 + size) and dual <= tol * (len(x) ** 0.5 + slope)
         if adaptive and not converged and len(residuals) < max_iter // 2:
             factor = 2.0 if primal > 10 * dual else 0.5 if dual > 10 * primal else 1.0
@@ -113,14 +107,18 @@ def admm(
     return Splitting(x, z, rho * scaled, rho, len(residuals), converged, primals, duals, proofs)
 
 
+def _norm(values: Array) -> float:
+    return float(np.linalg.norm(values))
+
+
 def admm_certificates(
     first: Any, second: Any, x: Array, z: Array, multipliers: Array, A: Any, B: Any, c: Any, tol: float
 ) -> Certificates:
     """Feasibility, and stationarity of both points where the functions can tell their subdifferential."""
     left, right, offset = np.asarray(A, dtype=float), np.asarray(B, dtype=float), np.asarray(c, dtype=float)
-    size = 1 + max(float(np.linalg.norm(left @ x)), float(np.linalg.norm(right @ z)))
+    size = 1 + max(_norm(left @ x), _norm(right @ z))
     room = 100 * tol * len(offset) ** 0.5
-    gap = float(np.linalg.norm(left @ x + right @ z - offset))
+    gap = _norm(left @ x + right @ z - offset)
     claim = "The points satisfy Ax + Bz = c."
     proofs = [at_most(claim, "primal residual", gap, room * size, source=SOURCE)]
     for name, function, point, linear in (("x", first, x, left), ("z", second, z, right)):
@@ -133,7 +131,7 @@ def admm_certificates(
                 f"No change of {name} lowers the Lagrangian.",
                 f"stationarity in {name}",
                 distance,
-                room * (1 + float(np.linalg.norm(slope))),
+                room * (1 + _norm(slope)),
                 source=SOURCE,
                 assumptions=("f and g are convex",),
             )
@@ -144,11 +142,11 @@ def admm_certificates(
 def _stationarity(function: Any, point: Array, slope: Array) -> float | None:
     """Distance from zero to ∂f(x) + Aᵀy."""
     if isinstance(function, Smooth):
-        return float(np.linalg.norm(function.gradient(point) + slope))
+        return _norm(function.gradient(point) + slope)
     if isinstance(function, ConvexSet):
-        return float(np.linalg.norm(point - function.project(point - slope)))
+        return _norm(point - function.project(point - slope))
     if hasattr(function, "subgradient_distance"):
-        return float(np.linalg.norm(function.subgradient_distance(point, -slope)))
+        return _norm(function.subgradient_distance(point, -slope))
     return None
 
 
@@ -189,11 +187,12 @@ def _newton_update(name: str, function: Smooth, linear: Array) -> Update:
     return update
 
 
-def _read(z: Array, A: Any, B: Any, c: Any) -> tuple[Array, Array, Array]:
+def _read(start: Any, A: Any, B: Any, c: Any, max_iter: int) -> tuple[Array, Array, Array, Array]:
+    z = read_start("admm", start, max_iter=max_iter)
     require("admm", nothing | matrix, A=A, B=B)
     right = -np.eye(len(z)) if B is None else np.asarray(B, dtype=float)
     left = np.eye(len(right)) if A is None else np.asarray(A, dtype=float)
     if right.shape[1] != len(z) or len(left) != len(right):
         raise refusal("admm", "B", f"a matrix of {len(left)} rows and {len(z)} columns", right.shape)
     require("admm", nothing | vector(len(right)), c=c)
-    return left, right, np.zeros(len(right)) if c is None else np.asarray(c, dtype=float)
+    return z, left, right, np.zeros(len(right)) if c is None else np.asarray(c, dtype=float)

@@ -1,4 +1,4 @@
-"""Step sizes: fixed by a theorem, found by a search along the direction, or falling with time."""
+"""Step sizes: fixed by a theorem, given by a search along the direction, or falling with time."""
 
 from __future__ import annotations
 

@@ -9,16 +9,16 @@ import numpy as np
 from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.programs.dual_value import SOURCE, proved_bound
+from assay.optimize.programs.dual import SOURCE, proved_bound
 from assay.optimize.programs.interior import interior_point
 from assay.optimize.programs.program import ConvexProgram
-from assay.parameters import integer, real, refusal
+from assay.parameters import integer, real, refusal, require
 from assay.penalties import KKTResiduals
 from assay.solvers.least_squares.direct import Array
 
 
 class Slater(NamedTuple):
-    """Result of `slater_point`: the point deepest inside the inequalities, found or shown not to exist.
+    """Result of `slater_point`: the point deepest inside the inequalities, or the proof that there is none.
 
     `depth` is max_i gᵢ at `point`; below zero, Slater's condition holds. Otherwise the convex `multipliers`
     prove that no point goes below `lower_bound` ≥ 0 (up to the tolerance).
@@ -55,22 +55,20 @@ def slater_point(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 1
     ----------
     Rudi & Şimşekli §3.1.3; Sangnier §1.4.5, theorem 38; Wei §1.2.2.
     """
-    _limits("slater_point", tol, max_iter)
+    require("slater_point", real(above=0), tol=tol)
+    require("slater_point", integer(at_least=1), max_iter=max_iter)
     matrix, target = program.equality_system()
     start = program.start + np.linalg.lstsq(matrix, target - matrix @ program.start, rcond=None)[0]
     missing = float(np.max(np.abs(matrix @ start - target), initial=0.0))
     if missing > 1e-9 * max(1.0, float(np.abs(target).max(initial=0.0))):
         nu = target - matrix @ start  # orthogonal to the rows' range: Aᵀν = 0 and νᵀb > 0
-        proof = at_least(
-            "The equalities contradict each other.", "νᵀb with Aᵀν = 0", nu @ target, 1e-12, source=SOURCE
-        )
+        claim = "The equalities contradict each other."
+        proof = at_least(claim, "νᵀb with Aᵀν = 0", nu @ target, 1e-12, source=SOURCE)
         none = np.zeros(len(program.inequalities))
         return Slater(False, start, np.inf, np.inf, none, nu, Certificates([proof]))
     if not program.inequalities:
-        proof = _inside(-np.inf)
-        return Slater(
-            True, start, -np.inf, -np.inf, np.empty(0), np.zeros(len(target)), Certificates([proof])
-        )
+        proofs = Certificates([_inside(-np.inf)])
+        return Slater(True, start, -np.inf, -np.inf, np.empty(0), np.zeros(len(target)), proofs)
     lifted = [_lift(g) for g in program.inequalities]
     height = Smooth(
         lambda x: float(x[-1]),
@@ -80,16 +78,17 @@ def slater_point(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 1
     top = float(np.max(program.constraint_values(start)[0]))
     begin = np.append(start, top + max(1.0, abs(top)))
     wide = np.column_stack([matrix, np.zeros(len(target))])
-    found = interior_point(
+    deepest = interior_point(
         height, lifted, wide, begin, tol=tol, max_iter=max_iter, enough=lambda x: bool(x[-1] < -0.1)
     )
-    point = found.point[:-1]
+    mu, nu = deepest.multipliers, deepest.equality_multipliers
+    point = deepest.point[:-1]
     point = point + np.linalg.lstsq(matrix, target - matrix @ point, rcond=None)[0]
     depth = float(np.max(program.constraint_values(point)[0]))
     if depth < -tol:
         proofs = Certificates([_inside(depth)])
-        return Slater(True, point, depth, -np.inf, found.multipliers, found.equality_multipliers, proofs)
-    return _no_strict_point(program, point, depth, found.multipliers, found.equality_multipliers, tol)
+        return Slater(True, point, depth, -np.inf, mu, nu, proofs)
+    return _no_strict_point(program, point, depth, mu, nu, tol)
 
 
 def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 100) -> ProgramSolution:
@@ -105,8 +104,8 @@ def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 
     >>> from assay.optimize import ConvexProgram, solve_program
     >>> disk = Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)
     >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, 0.0], 4.0), [disk], start=[0.0, 0.0])
-    >>> found = solve_program(nearest)
-    >>> found.point.round(6), found.multipliers.round(6), found.certificates.holds
+    >>> solution = solve_program(nearest)
+    >>> solution.point.round(6), solution.multipliers.round(6), solution.certificates.holds
     (array([1., 0.]), array([1.]), True)
 
     References
@@ -126,21 +125,24 @@ def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 
             status, slater.point, *none, value, -np.inf, np.inf, residuals, 0, slater.certificates
         )
     matrix, _ = program.equality_system()
-    found = interior_point(
+    x, mu, nu, n_iter, converged = interior_point(
         program.objective, program.inequalities, matrix, slater.point, tol=tol, max_iter=max_iter
     )
-    mu, nu = found.multipliers, found.equality_multipliers
-    value = float(program.objective.value(found.point))
-    bound = proved_bound(program, mu, nu, found.point)
-    residuals = program.kkt_residuals(found.point, mu, nu)
-    proofs = program_certificates(program, found.point, mu, nu, tol)
-    status = "optimal" if found.converged and proofs.holds else "not converged"
+    value, bound = float(program.objective.value(x)), proved_bound(program, mu, nu, x)
+    residuals = program.kkt_residuals(x, mu, nu)
+    proofs = program_certificates(program, x, mu, nu, tol)
+    status = "optimal" if converged and proofs.holds else "not converged"
     if status != "optimal" and value < -1e8 * (1 + abs(float(program.objective.value(slater.point)))):
         status, bound = "unbounded", -np.inf
-        proofs = Certificates([_feasible(program, found.point), _bottomless(value)])
-    return ProgramSolution(
-        status, found.point, mu, nu, value, bound, value - bound, residuals, found.n_iter, proofs
-    )
+        room = 1e-6 * max(1.0, float(np.abs(x).max()))
+        feasible, bottomless = "Every constraint is satisfied.", "The objective has fallen below any scale."
+        proofs = Certificates(
+            [
+                at_most(feasible, "primal residual", program.violation(x), room, source=SOURCE),
+                at_most(bottomless, "objective", value, -1e8, source=SOURCE),
+            ]
+        )
+    return ProgramSolution(status, x, mu, nu, value, bound, value - bound, residuals, n_iter, proofs)
 
 
 def program_certificates(
@@ -163,14 +165,7 @@ def program_certificates(
     }
     convex = ("f and g are convex, h affine",)
     proofs = [
-        at_most(
-            claim,
-            f"{name} residual",
-            getattr(residuals, name),
-            room * size,
-            source=SOURCE,
-            assumptions=convex,
-        )
+        at_most(claim, f"{name} residual", getattr(residuals, name), room * size, SOURCE, assumptions=convex)
         for name, (claim, size) in claims.items()
     ]
     bound = proved_bound(program, np.maximum(mu, 0.0), nu, point)
@@ -193,13 +188,7 @@ def _no_strict_point(
 ) -> Slater:
     share = mu / max(float(mu.sum()), 1e-300)
     scaled = nu / max(float(mu.sum()), 1e-300)
-    flat = Smooth(
-        lambda x: 0.0,
-        lambda x: np.zeros_like(x),
-        lambda x: np.zeros((len(x), len(x))),
-        0.0,
-        0.0,
-    )
+    flat = Smooth(lambda x: 0.0, lambda x: np.zeros_like(x), lambda x: np.zeros((len(x), len(x))), 0.0, 0.0)
     mixture = ConvexProgram(flat, program.inequalities, program.equalities, start=point)
     inner = mixture.at_multipliers(share, scaled)
     # Convexity: no point within r of this one goes below the mixture minus r times its slope.
@@ -216,7 +205,7 @@ def _no_strict_point(
         bound,
         -100 * tol,
         source=SOURCE,
-        assumptions=("g is convex, h affine", f"points within {reach:.3g} of the one found"),
+        assumptions=("g is convex, h affine", f"points within {reach:.3g} of the one reached"),
     )
     return Slater(False, point, depth, bound, share, scaled, Certificates([proof]))
 
@@ -232,17 +221,6 @@ def _inside(depth: float) -> Certificate:
     )
 
 
-def _feasible(program: ConvexProgram, point: Array) -> Certificate:
-    room = 1e-6 * max(1.0, float(np.abs(point).max()))
-    claim = "Every constraint is satisfied."
-    return at_most(claim, "primal residual", program.violation(point), room, source=SOURCE)
-
-
-def _bottomless(value: float) -> Certificate:
-    claim = "The objective has fallen far below any other scale at a feasible point."
-    return at_most(claim, "objective", value, -1e8, source=SOURCE)
-
-
 def _lift(g: Smooth) -> Smooth:
     """g(x) − t as a function of (x, t)."""
     if g.hessian is None:
@@ -253,10 +231,3 @@ def _lift(g: Smooth) -> Smooth:
         lambda x: np.append(g.gradient(x[:-1]), -1.0),
         lambda x: np.pad(curvature(x[:-1]), (0, 1)),
     )
-
-
-def _limits(owner: str, tol: float, max_iter: int) -> None:
-    if not real(above=0).contains(tol):
-        raise refusal(owner, "tol", "a finite number above 0", tol)
-    if not integer(at_least=1).contains(max_iter):
-        raise refusal(owner, "max_iter", "an int at least 1", max_iter)

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.parameters import array, refusal
+from assay.parameters import array, matrix, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
-
-# Convex combinations: the one of least norm, and one of as few points as the dimension allows.
 
 
 def caratheodory(weights: Any, points: Any) -> Array:
@@ -30,10 +28,10 @@ def caratheodory(weights: Any, points: Any) -> Array:
     cloud = cloud_of("caratheodory", "points", points)
     m = len(cloud)
     convex = array(
-        "", lambda values: values.shape == (m,) and bool(np.all(values >= 0)) and bool(values.sum() > 0)
+        f"{m} numbers at least 0, not all of them zero",
+        lambda values: values.shape == (m,) and bool(np.all(values >= 0)) and bool(values.sum() > 0),
     )
-    if not convex.contains(weights):
-        raise refusal("caratheodory", "weights", f"{m} numbers at least 0, not all of them zero", weights)
+    require("caratheodory", convex, weights=weights)
     share = np.array(weights, dtype=float)
     share /= share.sum()
     size = float(np.abs(cloud).max()) or 1.0
@@ -101,9 +99,8 @@ def gather(shares: Array, indices: list[int], length: int) -> Array:
 
 
 def cloud_of(owner: str, name: str, points: Any) -> Array:
-    """Points as a matrix, one a row."""
-    if not array("", lambda values: values.ndim == 2 and values.size > 0).contains(points):
-        raise refusal(owner, name, "a matrix of finite numbers, one point a row", points)
+    """Points as a matrix, one per row."""
+    require(owner, matrix, **{name: points})
     return np.asarray(points, dtype=float)
 
 
@@ -171,8 +168,8 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     --------
     >>> from assay.optimize import hull_membership
     >>> square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
-    >>> found = hull_membership([0.5, 0.25], square)
-    >>> found.inside, found.certificates.holds
+    >>> within = hull_membership([0.5, 0.25], square)
+    >>> within.inside, within.certificates.holds
     (True, True)
     >>> outside = hull_membership([3.0, 0.5], square)
     >>> outside.inside, outside.distance, outside.normal.round(12) + 0.0
@@ -183,9 +180,7 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     Rudi & Şimşekli §2.2.2; Wolfe (1976).
     """
     cloud = cloud_of("hull_membership", "points", points)
-    d = cloud.shape[1]
-    if not array("", lambda values: values.shape == (d,)).contains(point):
-        raise refusal("hull_membership", "point", f"a vector of {d} finite numbers", point)
+    require("hull_membership", vector(cloud.shape[1]), point=point)
     x = np.asarray(point, dtype=float)
     shifted = cloud - x
     size = float(np.abs(shifted).max()) or 1.0
@@ -201,13 +196,9 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     normal = -gap / distance
     reach = float(np.max(cloud @ normal))
     beyond = float(x @ normal) - reach
-    proof = at_least(
-        "The point is strictly beyond a hyperplane that has the whole hull behind it.",
-        "distance of the point beyond the hyperplane, over the distance to the hull",
-        beyond / distance,
-        1 - 1e-6,
-        source=SOURCE,
-    )
+    claim = "The point is strictly beyond a hyperplane that has the whole hull behind it."
+    quantity = "distance of the point beyond the hyperplane, over the distance to the hull"
+    proof = at_least(claim, quantity, beyond / distance, 1 - 1e-6, SOURCE)
     return HullMembership(False, weights, x + gap, distance, normal, reach, Certificates([proof]))
 
 
@@ -228,8 +219,8 @@ def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) ->
     Examples
     --------
     >>> from assay.optimize import separating_hyperplane
-    >>> found = separating_hyperplane([[2.0, 0.0], [3.0, 1.0]], [[0.0, 0.0], [-1.0, 5.0]])
-    >>> found.separated, found.normal, found.offset, found.margin
+    >>> plane = separating_hyperplane([[2.0, 0.0], [3.0, 1.0]], [[0.0, 0.0], [-1.0, 5.0]])
+    >>> plane.separated, plane.normal, plane.offset, plane.margin
     (True, array([1., 0.]), 1.0, 2.0)
 
     References
@@ -240,10 +231,8 @@ def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) ->
         raise refusal("separating_hyperplane", "second", "a set of the same kind as the first", second)
     if isinstance(first, ConvexSet):
         return _between_sets(first, second, max_iter)
-    a, b = (
-        cloud_of("separating_hyperplane", "first", first),
-        cloud_of("separating_hyperplane", "second", second),
-    )
+    a = cloud_of("separating_hyperplane", "first", first)
+    b = cloud_of("separating_hyperplane", "second", second)
     if a.shape[1] != b.shape[1]:
         raise refusal("separating_hyperplane", "second", f"points of {a.shape[1]} coordinates", b.shape)
     # A hyperplane does not change when all points are moved: near the origin less is lost to rounding.
@@ -285,21 +274,14 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
     Rudi & Şimşekli §3.1.
     """
     cloud = cloud_of("linear_minimum", "points", points)
-    d = cloud.shape[1]
-    if not array("", lambda values: values.shape == (d,)).contains(direction):
-        raise refusal("linear_minimum", "direction", f"a vector of {d} finite numbers", direction)
+    require("linear_minimum", vector(cloud.shape[1]), direction=direction)
     heights = cloud @ np.asarray(direction, dtype=float)
     index = int(np.argmin(heights))
     # ⟨a, Σ wᵢ pᵢ⟩ = Σ wᵢ ⟨a, pᵢ⟩ is a mean of the heights: none is below the least of them.
-    point = cloud[index].copy()
-    proof = at_most(
-        "No point is lower, hence no convex combination of points.",
-        "height of the answer above the lowest point",
-        float(point @ np.asarray(direction, dtype=float)) - float(np.min(heights)),
-        0.0,
-        source="Rudi & Şimşekli 3.1",
-        tolerance=1e-12 * float(np.abs(heights).max()),
-    )
+    point, room = cloud[index].copy(), 1e-12 * float(np.abs(heights).max())
+    above = float(point @ np.asarray(direction, dtype=float)) - float(np.min(heights))
+    claim, quantity = "No point is lower, hence no convex combination.", "height above the lowest point"
+    proof = at_most(claim, quantity, above, 0.0, "Rudi & Şimşekli 3.1", tolerance=room)
     return LinearMinimum(point, float(heights[index]), index, Certificates([proof]))
 
 
@@ -329,9 +311,9 @@ def _between_sets(first: ConvexSet, second: ConvexSet, max_iter: int) -> Separat
 
 
 def _origin(first: ConvexSet, second: ConvexSet) -> Array:
-    for found in (first, second):
+    for one in (first, second):
         for name in ("normal", "points", "matrix", "lower", "center"):
-            known = getattr(found, name, None)
+            known = getattr(one, name, None)
             if known is not None and np.ndim(known) > 0:
                 return np.zeros(np.shape(known)[-1])
     words = "one whose dimension can be read from its normal, points, matrix, bounds or centre"
@@ -339,29 +321,16 @@ def _origin(first: ConvexSet, second: ConvexSet) -> Array:
 
 
 def _strict(share: float) -> Certificate:
-    return at_least(
-        "The sets lie strictly on the two sides of the hyperplane, as far from it as sets can.",
-        "width of the gap between the sets, over their distance",
-        share,
-        1 - 1e-6,
-        source="Rudi & Şimşekli 2.2.2, proposition 2.3",
-    )
+    claim = "The sets lie strictly on the two sides of the hyperplane, as far from it as sets can."
+    quantity = "width of the gap between the sets, over their distance"
+    return at_least(claim, quantity, share, 1 - 1e-6, "Rudi & Şimşekli 2.2.2, proposition 2.3")
 
 
 def _combination(weights: Array, cloud: Array, target: Array, size: float) -> list[Certificate]:
+    mean, convex = "The point is the combination of the points with these weights.", "The weights are convex."
+    away = float(np.linalg.norm(weights @ cloud - target)) / size
+    off = max(-float(np.min(weights)), abs(float(np.sum(weights)) - 1))
     return [
-        at_most(
-            "The point is the combination of the points with these weights.",
-            "relative distance from the combination",
-            float(np.linalg.norm(weights @ cloud - target)) / size,
-            2 * TOUCHING,
-            source=SOURCE,
-        ),
-        at_most(
-            "The weights are convex.",
-            "largest of −min w and |Σw − 1|",
-            max(-float(np.min(weights)), abs(float(np.sum(weights)) - 1)),
-            1e-12,
-            source=SOURCE,
-        ),
+        at_most(mean, "relative distance from the combination", away, 2 * TOUCHING, SOURCE),
+        at_most(convex, "largest of −min w and |Σw − 1|", off, 1e-12, SOURCE),
     ]

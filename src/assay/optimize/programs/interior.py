@@ -20,18 +20,12 @@ FARTHEST = 1e12
 """A point with a larger coordinate is on its way to infinity."""
 
 
-class Interior(NamedTuple):
+class InteriorSolution(NamedTuple):
     """Result of `interior_point`."""
 
     point: Array
     multipliers: Array
     equality_multipliers: Array
-    n_iter: int
-    converged: bool
-
-
-class _Centred(NamedTuple):
-    point: Array
     n_iter: int
     converged: bool
 
@@ -45,7 +39,7 @@ def interior_point(
     tol: float,
     max_iter: int,
     enough: Callable[[Array], bool] = lambda x: False,
-) -> Interior:
+) -> InteriorSolution:
     """Minimise t f − Σ log(−gᵢ) on Ax = b by Newton's method for rising t; the multipliers are −1/(t gᵢ).
 
     The start is strictly inside the inequalities and on Ax = b. At the minimiser for a weight t the point and
@@ -54,21 +48,19 @@ def interior_point(
     """
     if any(f.hessian is None for f in (objective, *inequalities)):
         raise refusal("interior_point", "objective", "a function with a hessian, as the constraints", None)
-    x = np.array(start, dtype=float)
-    m = len(inequalities)
+    x, m = np.array(start, dtype=float), len(inequalities)
     weight = m / max(1.0, abs(float(objective.value(x)))) if m else 1.0
     # Steps in the null space of A keep Ax = b to the last digit, and a repeated equality does no harm.
     free = linalg.null_space(matrix) if len(matrix) else np.eye(len(x))
     n_iter = 0
     while True:
-        found = _centre(objective, inequalities, free, x, weight, max_iter, enough)
-        x, n_iter = found.point, n_iter + found.n_iter
-        values = _values(inequalities, x)
-        mu, nu = _multipliers(objective, inequalities, matrix, x, -1 / (weight * values))
-        if enough(x):
-            return Interior(x, mu, nu, n_iter, True)
-        if m <= weight * tol * max(1.0, abs(float(objective.value(x)))) or not found.converged:
-            return Interior(x, mu, nu, n_iter, found.converged)
+        barrier = _Barrier(objective, inequalities, weight)
+        x, steps, centred = _centre(barrier, free, x, max_iter, enough)
+        n_iter += steps
+        mu, nu = _multipliers(objective, inequalities, matrix, x, -1 / (weight * barrier.constraints(x)))
+        finished = m <= weight * tol * max(1.0, abs(float(objective.value(x))))
+        if enough(x) or finished or not centred:
+            return InteriorSolution(x, mu, nu, n_iter, bool(enough(x)) or centred)
         weight *= GROWTH
 
 
@@ -92,65 +84,63 @@ def equality_quadratic(objective: Quadratic, A: Any, b: Any) -> tuple[Array, Arr
     return solution[:d], solution[d:]
 
 
+class _Barrier(NamedTuple):
+    """t f − Σ log(−gᵢ), infinite outside the inequalities."""
+
+    objective: Smooth
+    inequalities: Sequence[Smooth]
+    weight: float
+
+    def constraints(self, x: Array) -> Array:
+        return np.array([float(f.value(x)) for f in self.inequalities])
+
+    def value(self, x: Array) -> float:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            values, height = self.constraints(x), float(self.objective.value(x))
+        if not np.all(values < 0) or not np.isfinite(height):
+            return np.inf
+        return self.weight * height - float(np.sum(np.log(-values)))
+
+    def derivatives(self, x: Array) -> tuple[Array, Array]:
+        assert self.objective.hessian is not None
+        gradient = self.weight * np.asarray(self.objective.gradient(x), dtype=float)
+        curvature = self.weight * np.asarray(self.objective.hessian(x), dtype=float)
+        for f in self.inequalities:
+            assert f.hessian is not None
+            inverse, slope = -1 / float(f.value(x)), np.asarray(f.gradient(x), dtype=float)
+            gradient = gradient + inverse * slope
+            curvature = curvature + inverse * f.hessian(x) + np.outer(inverse * slope, inverse * slope)
+        return gradient, curvature
+
+
 def _centre(
-    objective: Smooth,
-    inequalities: Sequence[Smooth],
-    free: Array,
-    x: Array,
-    weight: float,
-    max_iter: int,
-    enough: Callable[[Array], bool],
-) -> _Centred:
+    barrier: _Barrier, free: Array, x: Array, max_iter: int, enough: Callable[[Array], bool]
+) -> tuple[Array, int, bool]:
+    """The minimiser of the barrier, the Newton steps taken, and whether it was reached."""
     if free.shape[1] == 0:
-        return _Centred(x, 0, True)
-    height = _barrier(objective, inequalities, x, weight)
+        return x, 0, True
+    height = barrier.value(x)
     for iteration in range(max_iter):
-        gradient, curvature = _derivatives(objective, inequalities, x, weight)
+        gradient, curvature = barrier.derivatives(x)
         direction = _newton_step(curvature, free, gradient)
         # A problem without a minimum sends the step to infinity, where every digit is lost.
         longest = 10 * (1 + float(np.linalg.norm(x)))
         direction = direction * min(1.0, longest / max(float(np.linalg.norm(direction)), 1e-300))
         decrement = -float(gradient @ direction)
         if decrement / 2 <= 1e-9 or enough(x):  # the last step squares what is left
-            last = np.isfinite(_barrier(objective, inequalities, x + direction, weight))
-            return _Centred(x + direction if last and not enough(x) else x, iteration + 1, True)
-        room = 1e-14 * max(abs(height), abs(weight * float(objective.value(x))))
+            last = np.isfinite(barrier.value(x + direction)) and not enough(x)
+            return x + direction if last else x, iteration + 1, True
+        room = 1e-14 * max(abs(height), abs(barrier.weight * float(barrier.objective.value(x))))
         share = 1.0
-        while share > 1e-16:
-            moved = x + share * direction
-            reached = _barrier(objective, inequalities, moved, weight)
-            if reached <= height - 0.1 * share * decrement + room:
-                break
+        while barrier.value(x + share * direction) > height - 0.1 * share * decrement + room:
             share /= 2
-        else:  # what is left to gain is below the rounding of the barrier
-            return _Centred(x, iteration, decrement <= 1e-4)
-        x, height = moved, reached
+            if share <= 1e-16:  # what is left to gain is below the rounding of the barrier
+                return x, iteration, decrement <= 1e-4
+        x = x + share * direction
+        height = barrier.value(x)
         if float(np.abs(x).max()) > FARTHEST:
-            return _Centred(x, iteration, False)
-    return _Centred(x, max_iter, False)
-
-
-def _barrier(objective: Smooth, inequalities: Sequence[Smooth], x: Array, weight: float) -> float:
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        values = _values(inequalities, x)
-        height = float(objective.value(x))
-    if not np.all(values < 0) or not np.isfinite(height):
-        return np.inf
-    return weight * height - float(np.sum(np.log(-values)))
-
-
-def _derivatives(
-    objective: Smooth, inequalities: Sequence[Smooth], x: Array, weight: float
-) -> tuple[Array, Array]:
-    assert objective.hessian is not None
-    gradient = weight * np.asarray(objective.gradient(x), dtype=float)
-    curvature = weight * np.asarray(objective.hessian(x), dtype=float)
-    for f in inequalities:
-        assert f.hessian is not None
-        inverse, slope = -1 / float(f.value(x)), np.asarray(f.gradient(x), dtype=float)
-        gradient = gradient + inverse * slope
-        curvature = curvature + inverse * f.hessian(x) + np.outer(inverse * slope, inverse * slope)
-    return gradient, curvature
+            return x, iteration, False
+    return x, max_iter, False
 
 
 def _newton_step(curvature: Array, free: Array, gradient: Array) -> Array:
@@ -175,13 +165,9 @@ def _multipliers(
     for free in (tight, np.zeros(len(mu), dtype=bool)):
         system = np.vstack([jacobian[free], matrix]).T
         side = -(slope + jacobian[~free].T @ mu[~free])
-        found = np.linalg.lstsq(system, side, rcond=None)[0] if system.size else np.zeros(0)
-        refined, nu = mu.copy(), found[int(free.sum()) :]
-        refined[free] = found[: int(free.sum())]
+        solution = np.linalg.lstsq(system, side, rcond=None)[0] if system.size else np.zeros(0)
+        refined, nu = mu.copy(), solution[int(free.sum()) :]
+        refined[free] = solution[: int(free.sum())]
         if np.all(np.abs(refined - mu) <= 1e-2 * mu):
             break
     return refined, nu
-
-
-def _values(functions: Sequence[Smooth], x: Array) -> Array:
-    return np.array([float(f.value(x)) for f in functions])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.parameters import array, refusal
+from assay.parameters import array, refusal, require, vector
 from assay.solvers.least_squares.direct import Array
 
 SOURCE = "Rudi & Şimşekli 3.1.3"
@@ -39,15 +39,10 @@ class LinearProgram(NamedTuple):
             return Certificates(_farkas(matrix, target, _given(self.ray)))
         point = _given(self.point)
         if self.status == "unbounded":
-            return Certificates(
-                [_feasible(matrix, target, point), *_recession(cost, matrix, _given(self.ray))]
-            )
-        return Certificates(
-            [
-                _feasible(matrix, target, point),
-                *_optimal(cost, matrix, target, point, _given(self.multipliers)),
-            ]
-        )
+            proofs = _recession(cost, matrix, _given(self.ray))
+        else:
+            proofs = _optimal(cost, matrix, target, point, _given(self.multipliers))
+        return Certificates([_feasible(matrix, target, point), *proofs])
 
 
 def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
@@ -62,7 +57,7 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
     c : array-like of shape (n,)
         Costs.
     A : array-like of shape (m, n)
-        One equality a row.
+        One equality per row.
     b : array-like of shape (m,)
         Right-hand sides.
 
@@ -73,10 +68,10 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
     Examples
     --------
     >>> from assay.optimize import linear_program
-    >>> found = linear_program([1.0, 2.0, 0.0], [[1.0, 1.0, -1.0]], [2.0])
-    >>> found.status, found.point, found.multipliers, found.value
+    >>> answer = linear_program([1.0, 2.0, 0.0], [[1.0, 1.0, -1.0]], [2.0])
+    >>> answer.status, answer.point, answer.multipliers, answer.value
     ('optimal', array([2., 0., 0.]), array([1.]), 2.0)
-    >>> found.certificates.holds
+    >>> answer.certificates.holds
     True
     >>> linear_program([1.0], [[1.0]], [-1.0]).status
     'infeasible'
@@ -87,10 +82,10 @@ def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
     """
     cost, matrix, target = _read(c, A, b)
     scaled = _Scaled.of(cost, matrix, target)
-    found: Any = optimize.linprog(scaled.cost, A_eq=scaled.matrix, b_eq=scaled.target, method="highs")
-    if found.status == 0:
-        point = np.maximum(found.x, 0.0) * scaled.length
-        multipliers = found.eqlin.marginals * scaled.rows * scaled.price
+    vertex: Any = optimize.linprog(scaled.cost, A_eq=scaled.matrix, b_eq=scaled.target, method="highs")
+    if vertex.status == 0:
+        point = np.maximum(vertex.x, 0.0) * scaled.length
+        multipliers = vertex.eqlin.marginals * scaled.rows * scaled.price
         value, dual_value = float(cost @ point), float(target @ multipliers)
         answer = LinearProgram("optimal", point, multipliers, value, dual_value, None, Certificates())
     else:
@@ -137,67 +132,37 @@ def _feasible(matrix: Array, target: Array, point: Array) -> Certificate:
     size = np.abs(matrix) @ np.abs(point) + np.abs(target)
     missing = np.abs(matrix @ point - target) / np.where(size > 0, size, 1.0)
     negative = max(0.0, -float(np.min(point))) / float(_size(point))
-    return at_most(
-        "The point satisfies Ax = b and x ≥ 0.",
-        "relative primal violation",
-        max(float(np.max(missing, initial=0.0)), negative),
-        TOLERANCE,
-        source=SOURCE,
-    )
+    worst = max(float(np.max(missing, initial=0.0)), negative)
+    claim = "The point satisfies Ax = b and x ≥ 0."
+    return at_most(claim, "relative primal violation", worst, TOLERANCE, source=SOURCE)
 
 
 def _optimal(cost: Array, matrix: Array, target: Array, x: Array, multipliers: Array) -> list[Certificate]:
     slack = cost - matrix.T @ multipliers
     size = float(_size(np.abs(cost) + np.abs(matrix.T) @ np.abs(multipliers)))
-    value, dual_value = float(cost @ x), float(target @ multipliers)
+    gap = abs(float(cost @ x) - float(target @ multipliers))
     worth = float(np.abs(cost) @ np.abs(x) + np.abs(target) @ np.abs(multipliers)) or 1.0
+    equal, both = (
+        "The primal and the dual value are equal, so both are optimal.",
+        ("both points are feasible",),
+    )
+    violation, tight = max(0.0, -float(np.min(slack))) / size, float(np.max(np.abs(x * slack))) / worth
+    dual, tied = "The multipliers satisfy Aᵀλ ≤ c.", "A positive coordinate has a tight dual constraint."
     return [
-        at_most(
-            "The multipliers satisfy Aᵀλ ≤ c.",
-            "relative dual violation",
-            max(0.0, -float(np.min(slack))) / size,
-            TOLERANCE,
-            source=SOURCE,
-        ),
-        at_most(
-            "The primal and the dual value are equal, so both are optimal.",
-            "relative duality gap",
-            abs(value - dual_value) / worth,
-            TOLERANCE,
-            source=SOURCE,
-            assumptions=("both points are feasible",),
-        ),
-        at_most(
-            "A positive coordinate has a tight dual constraint.",
-            "largest relative x (c − Aᵀλ)",
-            float(np.max(np.abs(x * slack))) / worth,
-            TOLERANCE,
-            source="Rudi & Şimşekli 3.1.4",
-        ),
+        at_most(dual, "relative dual violation", violation, TOLERANCE, SOURCE),
+        at_most(equal, "relative duality gap", gap / worth, TOLERANCE, SOURCE, assumptions=both),
+        at_most(tied, "largest relative x (c − Aᵀλ)", tight, TOLERANCE, "Rudi & Şimşekli 3.1.4"),
     ]
 
 
 def _farkas(matrix: Array, target: Array, ray: Array) -> list[Certificate]:
-    size = float(np.abs(target) @ np.abs(ray)) or 1.0
-    reach = float(_size(np.abs(matrix.T) @ np.abs(ray)))
-    assumption = ("the other inequality of Farkas' lemma",)
+    reach = float(np.max(matrix.T @ ray)) / float(_size(np.abs(matrix.T) @ np.abs(ray)))
+    share = float(target @ ray) / (float(np.abs(target) @ np.abs(ray)) or 1.0)
+    never, yet = "No x ≥ 0 makes λᵀAx positive.", "Yet λᵀb is positive, so Ax = b has no solution x ≥ 0."
+    other = ("the other inequality of Farkas' lemma",)
     return [
-        at_most(
-            "No x ≥ 0 makes λᵀAx positive.",
-            "largest relative (Aᵀλ)ⱼ",
-            float(np.max(matrix.T @ ray)) / reach,
-            TOLERANCE,
-            source=SOURCE,
-            assumptions=assumption,
-        ),
-        at_least(
-            "Yet λᵀb is positive, so Ax = b has no solution x ≥ 0.",
-            "relative λᵀb",
-            float(target @ ray) / size,
-            10 * TOLERANCE,
-            source=SOURCE,
-            assumptions=assumption,
-        ),
+        at_most(never, "largest relative (Aᵀλ)ⱼ", reach, TOLERANCE, SOURCE, assumptions=other),
+        at_least(yet, "relative λᵀb", share, 10 * TOLERANCE, SOURCE, assumptions=other),
     ]
 
 
@@ -205,21 +170,14 @@ def _recession(cost: Array, matrix: Array, ray: Array) -> list[Certificate]:
     size = np.abs(matrix) @ np.abs(ray)
     drift = np.abs(matrix @ ray) / np.where(size > 0, size, 1.0)
     away = max(float(np.max(drift, initial=0.0)), max(0.0, -float(np.min(ray))) / float(_size(ray)))
+    fall = float(cost @ ray) / (float(np.abs(cost) @ np.abs(ray)) or 1.0)
+    stays, falls = (
+        "Moving along the direction stays feasible.",
+        "The cost falls along the direction, without end.",
+    )
     return [
-        at_most(
-            "Moving along the direction stays feasible.",
-            "relative violation of Ad = 0, d ≥ 0",
-            away,
-            TOLERANCE,
-            source=SOURCE,
-        ),
-        at_most(
-            "The cost falls along the direction, without end.",
-            "relative cᵀd",
-            float(cost @ ray) / (float(np.abs(cost) @ np.abs(ray)) or 1.0),
-            -10 * TOLERANCE,
-            source=SOURCE,
-        ),
+        at_most(stays, "relative violation of Ad = 0, d ≥ 0", away, TOLERANCE, SOURCE),
+        at_most(falls, "relative cᵀd", fall, -10 * TOLERANCE, SOURCE),
     ]
 
 
@@ -236,14 +194,11 @@ def _given(values: Array | None) -> Array:
 
 
 def _read(c: Any, A: Any, b: Any) -> tuple[Array, Array, Array]:
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(c):
-        raise refusal("linear_program", "c", "a vector of finite numbers", c)
+    require("linear_program", vector(), c=c)
     cost = np.asarray(c, dtype=float)
     n = len(cost)
     if not array("", lambda values: values.ndim == 2 and values.shape[1] == n).contains(A):
         raise refusal("linear_program", "A", f"a matrix of finite numbers with {n} columns, as c asks", A)
     matrix = np.asarray(A, dtype=float)
-    m = len(matrix)
-    if not array("", lambda values: values.shape == (m,)).contains(b):
-        raise refusal("linear_program", "b", f"a vector of {m} finite numbers, one a row of A", b)
+    require("linear_program", vector(len(matrix)), b=b)
     return cost, matrix, np.asarray(b, dtype=float)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.optimize.descent.objective import Smooth, weighted_sum
-from assay.parameters import array, boolean, refusal
-from assay.penalties import KKTResiduals, Quadratic
+from assay.optimize.descent.objective import Smooth, quadratic, weighted_sum
+from assay.parameters import array, boolean, function, nothing, refusal, require, vector
+from assay.penalties import KKTResiduals, Quadratic, kkt_residuals
 from assay.solvers.least_squares.direct import Array
 
 ClosedForm: TypeAlias = "Callable[[Array, Array], float]"
@@ -77,12 +77,9 @@ class ConvexProgram:
     convex: bool = True
 
     def __post_init__(self) -> None:
-        if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(self.start):
-            raise refusal("ConvexProgram", "start", "a vector of finite numbers", self.start)
-        if not boolean.contains(self.convex):
-            raise refusal("ConvexProgram", "convex", boolean.words, self.convex)
-        if self.dual is not None and not callable(self.dual):
-            raise refusal("ConvexProgram", "dual", "None or a callable", self.dual)
+        require("ConvexProgram", vector(), start=self.start)
+        require("ConvexProgram", boolean, convex=self.convex)
+        require("ConvexProgram", nothing | function, dual=self.dual)
         start = np.array(self.start, dtype=float)
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "objective", _smooth("objective", self.objective, len(start)))
@@ -138,16 +135,13 @@ class ConvexProgram:
         a μᵢ; complementarity, the largest |μᵢ gᵢ(x)|.
         """
         mu, nu = self.read_multipliers(multipliers, equality_multipliers, signed=True)
-        point = _vector(self, x)
-        gradient = np.array(self.objective.gradient(point), dtype=float)
-        for weight, function in zip([*mu, *nu], [*self.inequalities, *self.equalities], strict=True):
-            gradient = gradient + weight * function.gradient(point)
-        g, _ = self.constraint_values(point)
-        return KKTResiduals(
-            float(np.linalg.norm(gradient)),
-            self.violation(point),
-            max(0.0, -float(np.min(mu, initial=0.0))),
-            float(np.max(np.abs(mu * g), initial=0.0)),
+        return kkt_residuals(
+            self.objective,
+            _vector(self, x),
+            inequalities=self.inequalities,
+            multipliers=mu.tolist(),
+            equalities=self.equalities,
+            equality_multipliers=nu.tolist(),
         )
 
     def equality_system(self) -> tuple[Array, Array]:
@@ -170,7 +164,7 @@ class ConvexProgram:
     def read_multipliers(
         self, multipliers: Any, equality_multipliers: Any, *, signed: bool = False
     ) -> tuple[Array, Array]:
-        """μ and ν as vectors, one number a constraint; a negative μ is refused unless `signed`."""
+        """μ and ν as vectors, one number per constraint; a negative μ is refused unless `signed`."""
         mu = _numbers("multipliers", multipliers, len(self.inequalities), signed)
         return mu, _numbers("equality_multipliers", equality_multipliers, len(self.equalities), True)
 
@@ -188,19 +182,16 @@ def kkt_report(problem: ConvexProgram, x: Any, mu: Any = (), lam: Any = ()) -> d
     return dict(problem.kkt_residuals(x, mu, lam)._asdict())
 
 
-def _smooth(name: str, function: Any, d: int) -> Smooth:
-    if isinstance(function, Smooth):
-        return function
-    if not isinstance(function, Quadratic):
-        raise refusal("ConvexProgram", name, "a Smooth or a Quadratic function", function)
-    if len(function.linear) != d:
-        raise refusal("ConvexProgram", name, f"a function of {d} variables, as the start asks", function)
-    matrix = np.zeros((d, d)) if function.matrix is None else function.matrix
-    spectrum = np.linalg.eigvalsh(matrix)
-    largest = float(np.abs(spectrum).max())
-    lowest = float(spectrum[0])
-    modulus = None if lowest < -1e-12 * largest else lowest if lowest > 1e-12 * largest else 0.0
-    return Smooth(function.value, function.gradient, lambda x: matrix, largest, modulus)
+def _smooth(name: str, given: Any, d: int) -> Smooth:
+    if isinstance(given, Smooth):
+        return given
+    if not isinstance(given, Quadratic):
+        raise refusal("ConvexProgram", name, "a Smooth or a Quadratic function", given)
+    if len(given.linear) != d:
+        raise refusal("ConvexProgram", name, f"a function of {d} variables, as the start asks", given)
+    return quadratic(
+        np.zeros((d, d)) if given.matrix is None else given.matrix, -given.linear, given.constant
+    )
 
 
 def _values(functions: Sequence[Smooth], x: Array) -> Array:
@@ -208,7 +199,7 @@ def _values(functions: Sequence[Smooth], x: Array) -> Array:
 
 
 def _numbers(name: str, values: Any, n: int, signed: bool) -> Array:
-    words = f"{n} finite numbers{'' if signed else ' at least 0'}, one a constraint"
+    words = f"{n} finite numbers{'' if signed else ' at least 0'}, one per constraint"
     allowed = array("", lambda seen: seen.shape == (n,) and (signed or bool(np.all(seen >= 0))))
     if not allowed.contains(values):
         raise refusal("ConvexProgram", name, words, values)
@@ -216,7 +207,5 @@ def _numbers(name: str, values: Any, n: int, signed: bool) -> Array:
 
 
 def _vector(program: ConvexProgram, x: Any) -> Array:
-    d = program.n_variables
-    if not array("", lambda values: values.shape == (d,)).contains(x):
-        raise refusal("ConvexProgram", "x", f"a vector of {d} finite numbers", x)
+    require("ConvexProgram", vector(program.n_variables), x=x)
     return np.asarray(x, dtype=float)
