@@ -67,8 +67,8 @@ def _cloglog_slope(score: NDArray) -> NDArray:
 
 
 LINKS: Mapping[str, Link] = {
-    found.name: found
-    for found in (
+    one.name: one
+    for one in (
         Link("identity", lambda mean: mean, lambda score: score, np.ones_like),
         Link("log", np.log, _exp, _exp),
         Link(

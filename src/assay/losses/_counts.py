@@ -1,18 +1,19 @@
-"""Losses of counts, with the logarithm as link."""
+"""Families of counts: with the logarithm as link they are losses of the score."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
 from assay.loops import EXP_MAX, exp
-from assay.losses._log_link import LogLinkLoss
+from assay.losses._family import LogLinkLoss
 from assay.losses._loss import negative_entropy, require
 from assay.losses._row_form import log1p_of_share, terms_of
 
@@ -50,6 +51,8 @@ def negative_binomial_terms(form, y, score):  # type: ignore[no-untyped-def]
 class Poisson(LogLinkLoss):
     """ℓ(y, f) = e^f − y f, the negative log-likelihood of a Poisson count of mean e^f, up to log y!.
 
+    As a family, V(μ) = μ: counts.
+
     Examples
     --------
     >>> import numpy as np
@@ -62,6 +65,12 @@ class Poisson(LogLinkLoss):
     smoothness: ClassVar[float] = math.inf
     strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = math.inf
+    name: ClassVar[str] = "poisson"
+    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
+    dispersed: ClassVar[bool] = False
+    target: ClassVar[str] = (
+        "a count: an integer at least 0 (rates and other fractions: family='quasi_poisson', or exposure)"
+    )
 
     @property
     def row_form(self) -> PoissonForm:
@@ -81,9 +90,43 @@ class Poisson(LogLinkLoss):
         """μ."""
         return mean
 
-    def negative_log_likelihood(self, y: NDArray, prediction: NDArray) -> NDArray:
+    def negative_log_likelihood(self, y: NDArray, prediction: NDArray, dispersion: float = 1.0) -> NDArray:
         """The loss plus log y!."""
         return self.value(y, prediction) + special.gammaln(y + 1)
+
+    @property
+    def canonical_loss(self) -> Poisson:
+        """The family itself."""
+        return self
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are counts."""
+        return are_counts(y)
+
+    def law(self, mean: NDArray, dispersion: float) -> Any:
+        """The Poisson law."""
+        return scipy.stats.poisson(mean)
+
+
+@dataclass(frozen=True, slots=True)
+class QuasiPoisson(Poisson):
+    """V(μ) = μ with a dispersion of its own: any target that is not negative."""
+
+    name: ClassVar[str] = "quasi_poisson"
+    dispersed: ClassVar[bool] = True
+    target: ClassVar[str] = "a number at least 0"
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether none is negative."""
+        return bool(np.all(y >= 0))
+
+    def law(self, mean: NDArray, dispersion: float) -> None:
+        """Two moments make no law."""
+
+
+def are_counts(y: NDArray) -> bool:
+    """Whether all are integers at least 0."""
+    return bool(np.all((y >= 0) & (y == np.floor(y))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +153,10 @@ class NegativeBinomial(LogLinkLoss):
     smoothness: ClassVar[float] = math.inf
     strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = math.inf
+    name: ClassVar[str] = "negative_binomial"
+    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
+    dispersed: ClassVar[bool] = False
+    target: ClassVar[str] = "a count: an integer at least 0"
 
     def __post_init__(self) -> None:
         require(self, "dispersion", parameters.real(above=0.0))
@@ -141,7 +188,15 @@ class NegativeBinomial(LogLinkLoss):
         """μ + αμ²."""
         return mean + self.dispersion * mean**2
 
-    def negative_log_likelihood(self, y: NDArray, prediction: NDArray) -> NDArray:
+    def negative_log_likelihood(self, y: NDArray, prediction: NDArray, dispersion: float = 1.0) -> NDArray:
         """The loss plus log Γ(1/α) + log y! − log Γ(y + 1/α)."""
         constant = special.gammaln(self._size) + special.gammaln(y + 1) - special.gammaln(y + self._size)
         return self.value(y, prediction) + constant
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are counts."""
+        return are_counts(y)
+
+    def law(self, mean: NDArray, dispersion: float) -> Any:
+        """The negative binomial law of size 1/α."""
+        return scipy.stats.nbinom(self._size, self._size / (self._size + mean))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from assay import parameters
 from assay.loops import exp
 from assay.losses._loss import Loss, negative_entropy, require, weighted_mean
 from assay.losses._margin import MarginLoss, logit
@@ -132,6 +133,11 @@ class Logistic(MarginLoss):
         return self.base != "e"
 
     @property
+    def wrong_slope(self) -> float:
+        """Half the Lipschitz constant: the slope at the margin 0."""
+        return self.lipschitz / 2
+
+    @property
     def row_form(self) -> LogisticForm:
         """See `Loss.row_form`."""
         return LogisticForm(self.lipschitz)
@@ -243,6 +249,12 @@ class CrossEntropy(Loss):
 
     With y ∈ {0, 1} it is the logistic loss of the labels 2y − 1.
 
+    Parameters
+    ----------
+    shares : bool, default=True
+        Whether targets may be shares between 0 and 1. If not they are classes, the losses of which have the
+        infimum 0.
+
     Examples
     --------
     >>> import numpy as np
@@ -255,10 +267,20 @@ class CrossEntropy(Loss):
     Rudi & Şimşekli §2.1.2.
     """
 
+    shares: bool = True
     convex: ClassVar[bool] = True
     smoothness: ClassVar[float] = 0.25
     strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = 1.0
+    wrong_slope: ClassVar[float] = 0.5
+
+    def __post_init__(self) -> None:
+        require(self, "shares", parameters.boolean)
+
+    @property
+    def reaches_zero(self) -> bool:
+        """For classes."""
+        return not self.shares
 
     @property
     def row_form(self) -> CrossEntropyForm:

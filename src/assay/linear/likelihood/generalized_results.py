@@ -13,7 +13,7 @@ from assay import parameters
 from assay.families import FAMILIES
 from assay.linear.least_squares.confidence import check_level
 from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
-from assay.linear.likelihood.inference import LikelihoodInference, likelihood_inference
+from assay.linear.likelihood.inference import LikelihoodFacts, LikelihoodInference, likelihood_inference
 from assay.linear.likelihood.path import (
     FOLD_TOL,
     LikelihoodPath,
@@ -24,7 +24,7 @@ from assay.linear.likelihood.path import (
 from assay.linear.predictor import LinearPredictor, affine
 from assay.models.selection import Selection, Table
 from assay.rows import Block, MemoryRows, Rows
-from assay.solvers import Measured, RowRisk, shifted_columns
+from assay.solvers import RowMeasure, RowRisk, shifted_columns
 
 # Intervals of a linear score from the information of a fit.
 
@@ -60,6 +60,7 @@ class GeneralizedResults(LinearPredictor):
     _owner: Any
     _problem: Any
     _fitted_problem: Any
+    predict: Any
     family: str
     alpha: Any
     fit_intercept: bool
@@ -108,11 +109,11 @@ class GeneralizedResults(LinearPredictor):
         risk = self._problem(data, law, False)
         mean = float(total / weight)
 
-        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> tuple[NDArray, Measured, int, bool]:
+        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> tuple[NDArray, RowMeasure, int, bool]:
             fit = fit_generalized(
                 risk, law, mean, start=start, solver=self.solver, tol=self.tol, max_iter=self.max_iter
             )
-            return fit.point, fit.found, fit.n_iter, fit.converged
+            return fit.point, fit.measured, fit.n_iter, fit.converged
 
         return likelihood_path(
             risk,
@@ -172,7 +173,7 @@ class GeneralizedResults(LinearPredictor):
 
         def losses(target: NDArray, scores: NDArray) -> NDArray:
             score = scores[:, :, 0]
-            return law.score_terms(np.broadcast_to(target[:, None], score.shape), score)[0]
+            return law.value(np.broadcast_to(target[:, None], score.shape), score)
 
         def refit(alpha: float) -> Any:
             return type(self)(**self.get_params()).set_params(alpha=alpha).fit(X, y, sample_weight)
@@ -217,20 +218,20 @@ class GeneralizedResults(LinearPredictor):
         check_is_fitted(self)
         self._require_plain()
         risk = None if X is None else self._fitted_problem(X, y, sample_weight, offset, exposure)
-        return likelihood_inference(
-            "GeneralizedLinear",
-            (self.coef_.astype(np.float64)[:, None], np.array([float(self.intercept_)]), self.center_),
+        facts = LikelihoodFacts(
+            self.coef_.astype(np.float64)[:, None],
+            np.array([float(self.intercept_)]),
+            self.center_,
             self.information_,
-            risk,
-            names=self._parameter_names(),
-            fit_intercept=self.fit_intercept,
-            weight=self.total_weight_,
-            dispersion=self.dispersion_,
-            estimated_dispersion=FAMILIES[self.family].dispersed,
-            log_likelihood=self.log_likelihood_,
-            null_log_likelihood=self.null_log_likelihood_,
-            covariance=covariance,
+            self._parameter_names(),
+            self.fit_intercept,
+            self.total_weight_,
+            self.log_likelihood_,
+            self.null_log_likelihood_,
+            self.dispersion_,
+            FAMILIES[self.family].dispersed,
         )
+        return likelihood_inference("GeneralizedLinear", facts, risk, covariance)
 
     def _require_plain(self) -> None:
         if np.any(np.asarray(self.alpha) > 0):
@@ -242,6 +243,29 @@ class GeneralizedResults(LinearPredictor):
         names = getattr(self, "feature_names_in_", None)
         features = [f"x{j}" for j in range(self.n_features_in_)] if names is None else map(str, names)
         return (*(("intercept",) if self.fit_intercept else ()), *features)
+
+    def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
+        """Residual of each row.
+
+        Parameters
+        ----------
+        X, y, offset
+            Data as in `fit`.
+        kind : {"deviance", "pearson", "response"}, default="deviance"
+            sign(y − μ)√d, (y − μ)/√V(μ), or y − μ.
+        """
+        y, mean = np.asarray(y, dtype=np.float64), np.asarray(self.predict(X, offset=offset), np.float64)
+        family = self._law().family
+        kinds = {
+            "deviance": lambda: np.sign(y - mean) * np.sqrt(np.maximum(family.unit_deviance(y, mean), 0)),
+            "pearson": lambda: (y - mean) / np.sqrt(family.variance(mean)),
+            "response": lambda: y - mean,
+        }
+        if kind not in kinds:
+            raise parameters.refusal(
+                "GeneralizedLinear.residuals", "kind", parameters.one_of(*kinds).words, kind
+            )
+        return np.asarray(kinds[kind]())
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, kind: str = "prediction", offset: Any = None

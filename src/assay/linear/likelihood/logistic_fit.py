@@ -11,18 +11,16 @@ from scipy import special
 
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.likelihood.overlap import constant_chances, require_overlap
+from assay.losses import CrossEntropy, Loss, Multinomial, ReferenceMultinomial
 from assay.rows import MemoryRows
 from assay.solvers import (
-    LogisticRows,
-    Measured,
-    RowLoss,
+    RowMeasure,
     RowRisk,
-    SoftmaxRows,
     SparseSolutions,
     Split,
     fit_smooth,
-    newton_direction,
     proximal_rows,
+    risk_step,
     row_duality_gap,
     sparse_path,
 )
@@ -37,7 +35,7 @@ class LogisticFit(NamedTuple):
     """A fitted logistic regression before it becomes attributes; `overlap` proves that a fit exists."""
 
     point: Array
-    found: Measured
+    measured: RowMeasure
     split: Split | None
     l1: Array
     n_iter: int
@@ -47,23 +45,19 @@ class LogisticFit(NamedTuple):
     overlap: Sequence[Certificate] = ()
 
 
-def row_loss(n_classes: int, reference: int | None) -> RowLoss:
+def loss_of_classes(n_classes: int, reference: int | None) -> Loss:
     """The loss of two classes, or of more."""
-    return LogisticRows() if n_classes == 2 else SoftmaxRows(n_classes, reference)
+    if n_classes == 2:
+        return CrossEntropy(shares=False)
+    return Multinomial(n_classes) if reference is None else ReferenceMultinomial(n_classes, reference)
 
 
 def null_scores(weights: Array, risk: RowRisk) -> Array:
     """The point of the best constant scores: log-odds of the classes."""
     start = np.zeros(risk.shape)
     if risk.fit_intercept:
-        level = np.log(weights / weights.sum())
-        if len(weights) == 2:
-            start[-1, 0] = level[1] - level[0]
-        else:
-            reference = getattr(risk.loss, "reference", None)
-            start[-1] = (
-                level - level.mean() if reference is None else np.delete(level - level[reference], reference)
-            )
+        level = risk.loss.constant_minimiser(np.arange(len(weights)), weights)
+        start[-1] = level - level.mean() if risk.loss.symmetric else level
     return start
 
 
@@ -89,14 +83,14 @@ def fit_logistic(
         return _fit_sparse(risk, l1, start, gap, first, max_iter, report)
     length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
     fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
-    found: Measured = fit.found
+    measured = fit.measured
     overlap: list[Certificate] = []
     if not risk.alpha.all():
-        if found.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
-            found = risk.measure(fit.point, hessian=True)
-        overlap = require_overlap(risk, found, null)
+        if measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
+            measured = risk.measure(fit.point, hessian=True)
+        overlap = require_overlap(risk, measured, null)
     return LogisticFit(
-        fit.point, found, fit.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver, overlap
+        fit.point, measured, fit.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver, overlap
     )
 
 
@@ -127,15 +121,15 @@ def _fit_sparse(
             max_iter=max_iter,
         )
         point = risk.join_point(dense(solved.coef).T, np.asarray(solved.intercept))
-        found = risk.measure(point, split=True)
+        measured = risk.measure(point, split=True)
         report(point)
         n_iter, converged = int(solved.n_iter[0]), bool(solved.converged[0])
         return LogisticFit(
-            point, found, found.split, l1, n_iter, converged, [found.value], "coordinate_descent"
+            point, measured, measured.split, l1, n_iter, converged, [measured.value], "coordinate_descent"
         )
     fit = proximal_rows(risk, start, l1, tol=tol * first, max_iter=max_iter, report=report)
     return LogisticFit(
-        fit.point, fit.found, fit.found.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver
+        fit.point, fit.measured, fit.measured.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver
     )
 
 
@@ -177,7 +171,7 @@ def by_coordinates(
 def logistic_certificates(
     risk: RowRisk,
     point: Array,
-    found: Measured,
+    measured: RowMeasure,
     split: Split | None,
     l1: Array,
     null_risk: float,
@@ -191,23 +185,22 @@ def logistic_certificates(
         first = at_most(
             "The objective is this close to its minimum.",
             "relative duality gap",
-            row_duality_gap(risk, point, found, split, l1=l1 if l1.any() else None) / scale,
+            row_duality_gap(risk, point, measured, split, l1=l1 if l1.any() else None) / scale,
             1e-4 if single else 1e-7,
             source="Rudi & Şimşekli §3.1.2; Sangnier §1.4.5",
         )
     else:
-        first = stationarity(risk, found, single)
-    return Certificates([first, majorant(found), *overlap])
+        first = stationarity(risk, measured, single)
+    return Certificates([first, majorant(measured), *overlap])
 
 
-def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
+def stationarity(risk: RowRisk, measured: RowMeasure, single: bool) -> Certificate:
     """How far the score equations are from holding, in standard errors of an estimate from these rows."""
-    if found.hessian is not None:
-        _, decrement, _ = newton_direction(risk, found)
-        value = decrement * np.sqrt(risk.weight)
+    if measured.hessian is not None:
+        value = risk_step(risk, measured.hessian, measured.gradient).decrement * np.sqrt(risk.weight)
         quantity = "distance to the maximum in standard errors"
     else:
-        value, quantity = float(np.abs(found.gradient).max()) * np.sqrt(risk.weight), "score norm"
+        value, quantity = float(np.abs(measured.gradient).max()) * np.sqrt(risk.weight), "score norm"
     return at_most(
         "The score vanishes: the likelihood is at its maximum.",
         quantity,
@@ -217,12 +210,12 @@ def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
     )
 
 
-def majorant(found: Measured) -> Certificate:
+def majorant(measured: RowMeasure) -> Certificate:
     """The 0-1 loss is below the logistic loss in base 2, row by row and so on average."""
     return at_most(
         "The training error is at most the logistic loss in base 2.",
         "training error",
-        found.mistakes,
-        found.risk / np.log(2),
+        measured.mistakes,
+        measured.risk / np.log(2),
         source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
     )

@@ -9,9 +9,11 @@ import numpy as np
 
 from assay.loops import compiled
 from assay.penalties import soft_threshold
+from assay.solvers.requirements import requires
 from assay.solvers.smooth.fit import mean_squares
 from assay.solvers.smooth.gap import row_duality_gap
-from assay.solvers.smooth.row_risk import Array, Measured, RowRisk
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_sums import Array
 
 # Coordinate descent on a quadratic model with an l1 penalty.
 
@@ -57,7 +59,7 @@ class ProximalFit(NamedTuple):
     """Result of `proximal_rows`; `gap` is the duality gap on the scale of the objective."""
 
     point: Array
-    found: Measured
+    measured: RowMeasure
     gap: float
     n_iter: int
     converged: bool
@@ -80,6 +82,7 @@ def proximal_rows(
     gradient steps in the metric of the mean squares of the columns, with a backtracking step size and a
     restart wherever the momentum points uphill, two walks each.
     """
+    requires("proximal_rows", risk.loss, smooth=True, convex=True)
     if risk.shape[0] * risk.shape[1] <= LARGEST_HESSIAN:
         return _newton(risk, start, l1, tol=tol, max_iter=max_iter, report=report)
     return _accelerated(risk, start, l1, tol=tol, max_iter=max_iter, report=report)
@@ -94,20 +97,20 @@ def _newton(
     risk = risk.with_alpha(risk.alpha)
     risk.free = risk.free & (column == 0)
 
-    def objective(found: Measured, point: Array) -> float:
-        return found.value + float(column @ np.abs(point).sum(axis=1))
+    def objective(measured: RowMeasure, point: Array) -> float:
+        return measured.value + float(column @ np.abs(point).sum(axis=1))
 
-    point, found = start, risk.measure(start, hessian=True, split=True)
-    value = objective(found, point)
+    point, measured = start, risk.measure(start, hessian=True, split=True)
+    value = objective(measured, point)
     values, n_iter = [value], 0
-    gap = row_duality_gap(risk, point, found, l1=l1)
+    gap = row_duality_gap(risk, point, measured, l1=l1)
     while gap > tol and n_iter < max_iter:
-        slope, moved = found.gradient.T.reshape(-1).copy(), np.zeros(p * k)
+        slope, moved = measured.gradient.T.reshape(-1).copy(), np.zeros(p * k)
         flat = np.ascontiguousarray(point.T).reshape(-1)
-        hessian = np.ascontiguousarray(found.hessian)
+        hessian = np.ascontiguousarray(measured.hessian)
         quadratic_l1_cycles(hessian, slope, threshold, flat, moved, min(tol, gap) * 1e-2, 10_000)
         direction = moved.reshape(k, p).T
-        promised = float(np.vdot(found.gradient, direction)) + float(
+        promised = float(np.vdot(measured.gradient, direction)) + float(
             column @ (np.abs(point + direction) - np.abs(point)).sum(axis=1)
         )
         size, room = 1.0, 8 * risk.rounding * abs(value)
@@ -120,12 +123,12 @@ def _newton(
             size /= 2
         n_iter += 1
         stuck = size < 1e-10 or not np.any(direction)
-        point, found, value = trial, there, new_value
+        point, measured, value = trial, there, new_value
         values.append(value)
-        gap = row_duality_gap(risk, point, found, l1=l1)
+        gap = row_duality_gap(risk, point, measured, l1=l1)
         if report(point) or stuck:
             break
-    return ProximalFit(point, found, gap, n_iter, gap <= tol, values, "proximal_newton")
+    return ProximalFit(point, measured, gap, n_iter, gap <= tol, values, "proximal_newton")
 
 
 def _accelerated(
@@ -139,9 +142,9 @@ def _accelerated(
         return float(np.sum(threshold * np.abs(point)))
 
     point = ahead = start
-    found = risk.measure(point, split=True)
-    value = found.value + penalty(point)
-    gap = row_duality_gap(risk, point, found, l1=l1)
+    measured = risk.measure(point, split=True)
+    value = measured.value + penalty(point)
+    gap = row_duality_gap(risk, point, measured, l1=l1)
     values, momentum, lipschitz, n_iter = [value], 1.0, 0.05, 0
     while gap > tol and n_iter < max_iter:
         here = risk.measure(ahead)
@@ -160,14 +163,14 @@ def _accelerated(
             momentum = 1.0
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / following * (new - point)
-        point, momentum, found = new, following, there
+        point, momentum, measured = new, following, there
         values.append(there.value + penalty(new))
         lipschitz *= 0.95
         if there.split is not None:
             gap = row_duality_gap(risk, point, there, l1=l1)
         if report(point):
             break
-    if found.split is None:
-        found = risk.measure(point, split=True)
-        gap = row_duality_gap(risk, point, found, l1=l1)
-    return ProximalFit(point, found, gap, n_iter, gap <= tol, values, "proximal_gradient")
+    if measured.split is None:
+        measured = risk.measure(point, split=True)
+        gap = row_duality_gap(risk, point, measured, l1=l1)
+    return ProximalFit(point, measured, gap, n_iter, gap <= tol, values, "proximal_gradient")
