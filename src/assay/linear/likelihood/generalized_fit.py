@@ -20,6 +20,7 @@ from assay.solvers import (
     SmoothFit,
     Split,
     fit_smooth,
+    risk_step,
     row_duality_gap,
     separability,
 )
@@ -85,7 +86,10 @@ def fit_generalized(
         )
     fit = fit_smooth(risk, start, solver=solver, tol=tol, max_iter=max_iter, report=report)
     if fit.measured.hessian is None and not risk.alpha.any() and risk.shape[0] <= 4096:
-        fit = fit._replace(measured=risk.measure(fit.point, hessian=True))
+        measured = risk.measure(fit.point, hessian=True)
+        assert measured.hessian is not None
+        rank = risk_step(risk, measured.hessian, measured.gradient).rank
+        fit = fit._replace(measured=measured, rank=rank)
     if law.family.name == "binomial" and not risk.alpha.any():
         refuse_separated(risk, fit, mean)
     return fit

@@ -21,7 +21,9 @@ LARGEST_HESSIAN = 1024
 LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
-MANY_ROWS = 100_000
+MANY_ROWS, MANY_COMPILED = 100_000, 8192
+"""Rows in memory from which "auto" walks with the gradient only; compiled losses fuse those walks."""
+
 SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
 
 COARSE = 1e-2
@@ -93,10 +95,10 @@ def fit_smooth(
     tol = max(tol, 10 * risk.rounding)
     p, k = risk.shape
     if solver == "auto":
-        long = isinstance(risk.data, MemoryRows) and risk.data.shape[0] >= max(
-            MANY_ROWS, 4 * ROWS_PER_COLUMN * p
-        )
-        solver = "quasi_newton" if p * k > LARGEST_HESSIAN or (long and k == 1) else "newton"
+        many = MANY_ROWS if risk.loss.row_form is None else MANY_COMPILED
+        long = k == 1 and risk.data.shape[0] >= max(many, 4 * ROWS_PER_COLUMN * p)
+        guided = p * k > LARGEST_HESSIAN or (long and isinstance(risk.data, MemoryRows))
+        solver = "quasi_newton" if guided else "newton"
     if solver == "gradient_descent":
         return descent_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
     if solver == "newton":
