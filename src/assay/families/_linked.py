@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,9 +30,6 @@ class LinkedFamily(Loss):
 
     family: Family
     link: Link
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
     n_groups: ClassVar[int] = 0
     reaches_zero: ClassVar[bool] = True
 

@@ -62,20 +62,13 @@ class Poisson(LogLinkLoss):
     """
 
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
+    row_form: ClassVar[PoissonForm] = PoissonForm()
     name: ClassVar[str] = "poisson"
     links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
     dispersed: ClassVar[bool] = False
     target: ClassVar[str] = (
         "a count: an integer at least 0 (rates and other fractions: family='quasi_poisson', or exposure)"
     )
-
-    @property
-    def row_form(self) -> PoissonForm:
-        """See `Loss.row_form`."""
-        return PoissonForm()
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = m log m − m at m = u + y ≥ 0."""
@@ -150,9 +143,6 @@ class NegativeBinomial(LogLinkLoss):
 
     dispersion: float = 1.0
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
     name: ClassVar[str] = "negative_binomial"
     links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
     dispersed: ClassVar[bool] = False

@@ -112,7 +112,6 @@ class Logistic(MarginLoss):
 
     base: Any = "e"
     convex: ClassVar[bool] = True
-    strong_convexity: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         require(self, "base", _BASE)
@@ -174,15 +173,8 @@ class Exponential(MarginLoss):
     """
 
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
+    row_form: ClassVar[ExponentialForm] = ExponentialForm()
     majorises_zero_one: ClassVar[bool] = True
-
-    @property
-    def row_form(self) -> ExponentialForm:
-        """See `Loss.row_form`."""
-        return ExponentialForm()
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """φ*(s) = t log t − t at t = −s ≥ 0."""
@@ -220,15 +212,10 @@ class Savage(MarginLoss):
     """
 
     convex: ClassVar[bool] = False
+    row_form: ClassVar[SavageForm] = SavageForm()
     smoothness: ClassVar[float] = 2 * _STEEPEST**2 * (1 - _STEEPEST) * (2 - 3 * _STEEPEST)
-    strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = 8 / 27
     majorises_zero_one: ClassVar[bool] = False
-
-    @property
-    def row_form(self) -> SavageForm:
-        """See `Loss.row_form`."""
-        return SavageForm()
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """0 at s = 0, inf elsewhere: a bounded loss has no other affine minorant."""
@@ -269,8 +256,8 @@ class CrossEntropy(Loss):
 
     shares: bool = True
     convex: ClassVar[bool] = True
+    row_form: ClassVar[CrossEntropyForm] = CrossEntropyForm()
     smoothness: ClassVar[float] = 0.25
-    strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = 1.0
     wrong_slope: ClassVar[float] = 0.5
 
@@ -281,11 +268,6 @@ class CrossEntropy(Loss):
     def reaches_zero(self) -> bool:
         """For classes."""
         return not self.shares
-
-    @property
-    def row_form(self) -> CrossEntropyForm:
-        """See `Loss.row_form`."""
-        return CrossEntropyForm()
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = p log p + (1 − p) log(1 − p) at p = u + y ∈ [0, 1]."""

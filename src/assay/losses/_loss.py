@@ -52,19 +52,19 @@ class Loss(ABC):
         """Whether f ↦ ℓ(y, f) is convex for every y."""
 
     @property
-    @abstractmethod
     def smoothness(self) -> float:
         """Lipschitz constant of the derivative in f, inf when there is none."""
+        return math.inf
 
     @property
-    @abstractmethod
     def strong_convexity(self) -> float:
         """Largest μ ≥ 0 such that ℓ(y, f) − μf²/2 is convex in f; 0 when ℓ is not convex itself."""
+        return 0.0
 
     @property
-    @abstractmethod
     def lipschitz(self) -> float:
         """Lipschitz constant in f, inf when there is none."""
+        return math.inf
 
     @property
     def row_form(self) -> tuple[Any, ...] | None:

@@ -86,7 +86,6 @@ class SoftmaxLoss(Loss):
     n_classes: int | None = None
     convex: ClassVar[bool] = True
     smoothness: ClassVar[float] = 0.5
-    strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = math.sqrt(2)
     reaches_zero: ClassVar[bool] = True
 

@@ -71,18 +71,11 @@ class Gamma(LogLinkLoss):
     """
 
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
+    row_form: ClassVar[GammaForm] = GammaForm()
     name: ClassVar[str] = "gamma"
     canonical: ClassVar[str] = "inverse"
     links: ClassVar[tuple[str, ...]] = ("log", "inverse", "identity")
     target: ClassVar[str] = "a number above 0"
-
-    @property
-    def row_form(self) -> GammaForm:
-        """See `Loss.row_form`."""
-        return GammaForm()
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = s log(s/y) − s at s = 1 − u ≥ 0."""
@@ -134,9 +127,6 @@ class Tweedie(LogLinkLoss):
     """
 
     power: float = 1.5
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
     name: ClassVar[str] = "tweedie"
     links: ClassVar[tuple[str, ...]] = ("log", "identity")
     target: ClassVar[str] = "a number at least 0"
