@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from assay.homes import publish
-from assay.losses._absolute import Absolute, Huber, Quantile
 from assay.losses._counts import NegativeBinomial, Poisson, QuasiPoisson
 from assay.losses._cumulative import CumulativeResponse, Probit
 from assay.losses._family import Family, LogLinkLoss
 from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
-from assay.losses._insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
 from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
 from assay.losses._loss import Loss, RowTerms, weighted_mean
 from assay.losses._margin import MarginLoss
 from assay.losses._multinomial import Multinomial, ReferenceMultinomial, logsumexp, softmax
 from assay.losses._named import LOSS_NAMES, loss
 from assay.losses._positive import Gamma, Tweedie
-from assay.losses._squared import Squared
+from assay.losses._residual import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
+from assay.losses._sided import SidedLoss
 
 __all__ = [
     "LOSS_NAMES",
@@ -41,6 +47,7 @@ __all__ = [
     "ReferenceMultinomial",
     "RowTerms",
     "Savage",
+    "SidedLoss",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",

@@ -24,10 +24,9 @@ from assay.linear.likelihood.path import (
     LikelihoodPath,
     likelihood_family,
     likelihood_path,
-    select_likelihood,
     strength_grid,
 )
-from assay.models.selection import Selection, Table
+from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import MemoryRows, Rows, split_columns
 from assay.solvers import RowMeasure, RowRisk
 
@@ -145,9 +144,9 @@ class LogisticResults(LinearClassifier):
         freedom = np.count_nonzero(coef, axis=1) + float(self.fit_intercept)
         return LikelihoodPath(
             grid,
-            1 / (grid * risk.weight),
             coef[:, None, :],
             np.asarray(path.intercept)[:, None],
+            1 / (grid * risk.weight),
             path.loss,
             path.relative_gap,
             freedom,
@@ -198,26 +197,28 @@ class LogisticResults(LinearClassifier):
         X, y, sample_weight = split_columns(X, y, sample_weight)
         probe = type(self)(**self.get_params())
         codes, weights = probe._code(np.asarray(y), None)
-        owner = "LogisticRegression.select"
-        return select_likelihood(
+
+        def refit(strength: float) -> Any:
+            model = type(self)(**self.get_params()).set_params(penalty_strength=strength)
+            return model.fit(X, y, sample_weight)
+
+        fits = probe._fold_path(len(weights))
+        return select_parameter(
             self,
             X,
             codes,
-            likelihood_family(probe._fold_path(len(weights)), probe._path_losses(), owner),
+            likelihood_family(fits, probe._path_losses(), refit, "penalty_strength"),
             rule=rule,
-            strengths=penalty_strengths,
+            values=penalty_strengths,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            refit=lambda strength: type(self)(**(self.get_params() | {"penalty_strength": strength})).fit(
-                X, y, sample_weight
-            ),
         )
 
     def _fold_path(self, n_classes: int) -> Callable[..., LikelihoodPath]:
         """Paths of models like this one on tables of coded classes; looser without evidence."""
 
-        def path(table: Table, strengths: Any, evidence: bool = True) -> LikelihoodPath:
+        def path(table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
             present = np.bincount(table.y.astype(np.intp), table.weight, minlength=n_classes)
             if not present.all():
                 raise ValueError("A fold has no row of some class; use fewer folds or a stratified splitter.")

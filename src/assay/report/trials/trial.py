@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.linear import Selection
+from assay.models import Selection
 from assay.report.trials.coverage import COVERAGE
 from assay.report.trials.resampling import FoldSplit
 from assay.report.trials.roster import Entry
@@ -72,7 +72,7 @@ def fit_entry(entry: Entry, features: NDArray, target: NDArray, seed: int) -> Fi
     if "cv" in accepted and len(target) > TUNING_ROWS:
         options["cv"] = "split"
     chosen = model.select(features, target, **options)
-    curve = replace(chosen, model=None) if isinstance(chosen, Selection) else None
+    curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
     return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
 
 
