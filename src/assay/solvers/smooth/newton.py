@@ -18,6 +18,8 @@ Along: TypeAlias = "Callable[[Array, Array, Array], Array]"
 
 STEPS: Array = np.float64(0.5) ** np.arange(1.0, 41.0)
 EPSILON = float(np.finfo(float).eps)
+LIFT = 1e-14
+"""Curvature that flat directions are taken to have, relative to the coordinates."""
 
 
 class NewtonStep(NamedTuple):
@@ -28,11 +30,13 @@ class NewtonStep(NamedTuple):
     rank: int
 
 
-def newton_step(hessian: Array, gradient: Array, noise: Array | float = 0.0) -> NewtonStep:
+def newton_step(
+    hessian: Array, gradient: Array, noise: Array | float = 0.0, *, lift: float = 0.0
+) -> NewtonStep:
     """The Newton step of a positive semi-definite Hessian, after scaling its diagonal to one.
 
-    Directions of no curvature (columns that repeat each other) are left alone, and so are coordinates whose
-    curvature is at most the square of their `noise` times the largest.
+    Directions of no curvature (columns that repeat each other) are left alone, or taken to have the curvature
+    `lift`. A coordinate whose curvature is at most the square of its `noise` times the largest stays too.
     """
     inverse = inverse_scale(hessian, noise)
     scaled = hessian * inverse[:, None] * inverse
@@ -42,7 +46,7 @@ def newton_step(hessian: Array, gradient: Array, noise: Array | float = 0.0) -> 
         if not inverse.all():
             raise linalg.LinAlgError
         factor = linalg.cholesky(scaled, lower=True, check_finite=False)
-        if np.diagonal(factor).min() ** 2 < size * 4 * EPSILON:
+        if not lift and np.diagonal(factor).min() ** 2 < size * 4 * EPSILON:
             raise linalg.LinAlgError
         half = linalg.solve_triangular(factor, flat, lower=True, check_finite=False)
         step = linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
@@ -51,6 +55,8 @@ def newton_step(hessian: Array, gradient: Array, noise: Array | float = 0.0) -> 
         values, vectors = np.linalg.eigh(scaled)
         kept = values > size * 4 * EPSILON * values[-1]
         rank = int(np.count_nonzero(kept))
+        if lift:
+            values, kept = np.maximum(values, lift), np.ones(size, dtype=bool)
         coordinates = vectors[:, kept].T @ flat
         step = vectors[:, kept] @ (coordinates / values[kept])
         decrement = float(np.sqrt(np.sum(coordinates**2 / values[kept])))
@@ -65,11 +71,11 @@ def inverse_scale(hessian: Array, noise: Array | float = 0.0) -> Array:
 
 
 def newton_direction(hessian: Array, gradient: Array) -> tuple[Array, float]:
-    """−H⁻¹g and ½gᵀH⁻¹g, what the quadratic model promises to gain; coordinates without curvature descend."""
+    """−H⁻¹g and ½gᵀH⁻¹g, what the quadratic model promises to gain; every direction has some curvature."""
     missing = np.diagonal(hessian) <= 0
     if missing.any():
         hessian = hessian + np.diag(missing.astype(np.float64))
-    step = newton_step(hessian, gradient)
+    step = newton_step(hessian, gradient, lift=LIFT)
     return step.direction, step.decrement**2 / 2
 
 
