@@ -18,7 +18,7 @@ from assay.solvers.separation import Separability, separability
 from assay.solvers.smooth.fit import SmoothFit, fit_smooth, risk_step
 from assay.solvers.smooth.gap import row_duality_gap
 from assay.solvers.smooth.newton import newton_direction, newton_step, row_newton
-from assay.solvers.smooth.proximal import ProximalFit, proximal_rows
+from assay.solvers.smooth.proximal import proximal_rows
 from assay.solvers.smooth.quasi_newton import QuasiNewton, quasi_newton
 from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
 from assay.solvers.smooth.row_sums import LinearScore, Split, block_terms, row_weights, shifted_columns
@@ -27,7 +27,6 @@ from assay.solvers.sparse.path import SparseProblem, SparseSolutions, elastic_ne
 __all__ = [
     "LinearScore",
     "Moments",
-    "ProximalFit",
     "QuasiNewton",
     "RowMeasure",
     "RowRisk",

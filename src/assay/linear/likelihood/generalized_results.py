@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters
 from assay.families import FAMILIES
 from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
-from assay.linear.likelihood.inference import LikelihoodFacts, LikelihoodInference, likelihood_inference
+from assay.linear.likelihood.inference import (
+    LikelihoodFacts,
+    LikelihoodInference,
+    likelihood_inference,
+    parameter_names,
+)
 from assay.linear.likelihood.path import (
     FOLD_TOL,
     LikelihoodPath,
@@ -23,7 +28,7 @@ from assay.linear.predictor import LinearPredictor, affine
 from assay.models.inference import check_level
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import Block, MemoryRows, Rows
-from assay.solvers import RowMeasure, RowRisk, shifted_columns
+from assay.solvers import RowRisk, SmoothFit, shifted_columns
 
 # Intervals of a linear score from the information of a fit.
 
@@ -108,11 +113,10 @@ class GeneralizedResults(LinearPredictor):
         risk = self._problem(data, law, False)
         mean = float(total / weight)
 
-        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> tuple[NDArray, RowMeasure, int, bool]:
-            fit = fit_generalized(
+        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> SmoothFit:
+            return fit_generalized(
                 risk, law, mean, start=start, solver=self.solver, tol=self.tol, max_iter=self.max_iter
             )
-            return fit.point, fit.measured, fit.n_iter, fit.converged
 
         return likelihood_path(
             risk,
@@ -221,7 +225,7 @@ class GeneralizedResults(LinearPredictor):
             np.array([float(self.intercept_)]),
             self.center_,
             self.information_,
-            self._parameter_names(),
+            parameter_names(self),
             self.fit_intercept,
             self.total_weight_,
             self.log_likelihood_,
@@ -236,11 +240,6 @@ class GeneralizedResults(LinearPredictor):
             raise ValueError("Standard errors are of an unpenalised fit; fit with alpha=0 first.")
         if self.information_ is None:
             raise ValueError("The solver of this fit formed no Hessian; fit with solver='newton'.")
-
-    def _parameter_names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        features = [f"x{j}" for j in range(self.n_features_in_)] if names is None else map(str, names)
-        return (*(("intercept",) if self.fit_intercept else ()), *features)
 
     def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
         """Residual of each row.

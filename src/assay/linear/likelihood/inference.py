@@ -182,6 +182,12 @@ class LikelihoodFacts(NamedTuple):
     estimated_dispersion: bool = False
 
 
+def parameter_names(model: Any) -> tuple[str, ...]:
+    """The intercept, if there is one, and the features."""
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    return (*(("intercept",) if model.fit_intercept else ()), *map(str, names))
+
+
 def likelihood_inference(
     owner: str, fitted: LikelihoodFacts, risk: RowRisk | None, covariance: str
 ) -> LikelihoodInference:

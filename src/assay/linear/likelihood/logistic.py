@@ -14,7 +14,6 @@ from assay import parameters
 from assay.certificates import Certificate, Certificates
 from assay.linear.classifier import LinearClassifier
 from assay.linear.likelihood.logistic_fit import (
-    LogisticFit,
     fit_logistic,
     logistic_certificates,
     loss_of_classes,
@@ -27,7 +26,7 @@ from assay.models import convergence
 from assay.models.classes import CLASS_WEIGHT, class_factors
 from assay.parameters import Domain
 from assay.rows import Block, Rows, class_weights, merge_weights
-from assay.solvers import RowRisk
+from assay.solvers import RowRisk, SmoothFit
 from assay.suitability import Suitability
 
 LABEL = Domain("a label of y", lambda value: isinstance(value, (str, bool, int, float, np.generic)))
@@ -199,10 +198,11 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         def report(point: NDArray) -> bool:
             return watch.iteration(lambda: self._attributes(risk, point))
 
+        l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
         with watch.run(self.solver):
-            fit = fit_logistic(
+            fit, overlap = fit_logistic(
                 risk,
-                l1=np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio),
+                l1=l1,
                 null=null_scores(self.class_weight_ * weights, risk),
                 solver=self.solver,
                 tol=self.tol,
@@ -211,6 +211,11 @@ class LogisticRegression(LogisticResults, LinearClassifier):
             )
         watch.finish()
         self._store(fit, risk, self.class_weight_ * weights)
+        self._certify_fit(
+            logistic_certificates(
+                risk, fit.point, fit.measured, fit.split, l1, self._null_risk(), overlap=overlap
+            )
+        )
         return self
 
     def _risk(self, data: Rows, weights: NDArray, *, has_offset: bool) -> RowRisk:
@@ -255,7 +260,7 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         dtype = risk.data.dtype
         return {"coef_": coef.T.astype(dtype), "intercept_": intercept.astype(dtype)}
 
-    def _store(self, fit: LogisticFit, risk: RowRisk, weights: NDArray) -> None:
+    def _store(self, fit: SmoothFit, risk: RowRisk, weights: NDArray) -> None:
         for name, value in self._attributes(risk, fit.point).items():
             setattr(self, name, value)
         shares = weights / weights.sum()
@@ -268,9 +273,9 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         self.n_iter_, self.converged_, self.solver_ = max(fit.n_iter, 1), fit.converged, fit.solver
         if self.history:
             self.history_ = np.array(fit.values)
-        self.certificates_ = logistic_certificates(
-            risk, fit.point, fit.measured, fit.split, fit.l1, self._null_risk(), overlap=fit.overlap
-        )
+
+    def _certify_fit(self, certificates: Certificates) -> None:
+        self.certificates_ = certificates
         self.optimality_ = self.certificates_[0].value
         self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else np.nan
         if not self.converged_:

@@ -16,6 +16,7 @@ from assay.rows import MemoryRows
 from assay.solvers import (
     RowMeasure,
     RowRisk,
+    SmoothFit,
     SparseSolutions,
     Split,
     fit_smooth,
@@ -32,16 +33,9 @@ LARGEST_INFORMATION = 4096
 
 
 class LogisticFit(NamedTuple):
-    """A fitted logistic regression before it becomes attributes; `overlap` proves that a fit exists."""
+    """A fit, and proofs of overlap where there is no penalty."""
 
-    point: Array
-    measured: RowMeasure
-    split: Split | None
-    l1: Array
-    n_iter: int
-    converged: bool
-    values: list[float]
-    solver: str
+    fit: SmoothFit
     overlap: Sequence[Certificate] = ()
 
 
@@ -74,24 +68,21 @@ def fit_logistic(
 ) -> LogisticFit:
     """Minimise risk + Σ l1 |w|; refuse an unpenalised fit of classes that a hyperplane separates.
 
-    `null` is the point of the best constant scores, where the steps start unless a `start` is given.
+    `null` is the point of the best constant scores, where the steps start unless a `start` is given. With the
+    fit come the proofs that it exists, where there is no penalty.
     """
     first = risk.measure(null).risk if risk.has_offset else _constant_risk(risk, null)
     start = null if start is None else start
     if l1.any():
         gap = max(tol**2 / 2, SMALLEST_GAP)
-        return _fit_sparse(risk, l1, start, gap, first, max_iter, report)
+        return LogisticFit(_fit_sparse(risk, l1, start, gap, first, max_iter, report))
     length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
     fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
-    measured = fit.measured
-    overlap: list[Certificate] = []
-    if not risk.alpha.all():
-        if measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
-            measured = risk.measure(fit.point, hessian=True)
-        overlap = require_overlap(risk, measured, null)
-    return LogisticFit(
-        fit.point, measured, fit.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver, overlap
-    )
+    if risk.alpha.all():
+        return LogisticFit(fit)
+    if fit.measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
+        fit = fit._replace(measured=risk.measure(fit.point, hessian=True))
+    return LogisticFit(fit, require_overlap(risk, fit.measured, null))
 
 
 def _constant_risk(risk: RowRisk, start: Array) -> float:
@@ -107,7 +98,7 @@ def _fit_sparse(
     first: float,
     max_iter: int,
     report: Callable[[Array], bool],
-) -> LogisticFit:
+) -> SmoothFit:
     data = risk.data
     if risk.shape[1] == 1 and isinstance(data, MemoryRows) and not risk.has_offset:
         strength = float(l1[0] + risk.alpha[0])
@@ -124,13 +115,9 @@ def _fit_sparse(
         measured = risk.measure(point, split=True)
         report(point)
         n_iter, converged = int(solved.n_iter[0]), bool(solved.converged[0])
-        return LogisticFit(
-            point, measured, measured.split, l1, n_iter, converged, [measured.value], "coordinate_descent"
-        )
-    fit = proximal_rows(risk, start, l1, tol=tol * first, max_iter=max_iter, report=report)
-    return LogisticFit(
-        fit.point, fit.measured, fit.measured.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver
-    )
+        ends = float(solved.relative_gap[0]), n_iter, converged, [measured.value], point.size
+        return SmoothFit(point, measured, measured.split, *ends, "coordinate_descent")
+    return proximal_rows(risk, start, l1, tol=tol * first, max_iter=max_iter, report=report)
 
 
 def dense(coef: Any) -> Array:

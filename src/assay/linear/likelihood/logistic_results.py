@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from assay.linear.classifier import LinearClassifier
-from assay.linear.likelihood.inference import LikelihoodFacts, LikelihoodInference, likelihood_inference
+from assay.linear.likelihood.inference import (
+    LikelihoodFacts,
+    LikelihoodInference,
+    likelihood_inference,
+    parameter_names,
+)
 from assay.linear.likelihood.logistic_fit import (
     SMALLEST_GAP,
     by_coordinates,
@@ -28,7 +33,7 @@ from assay.linear.likelihood.path import (
 )
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import MemoryRows, Rows, split_columns
-from assay.solvers import RowMeasure, RowRisk
+from assay.solvers import RowRisk, SmoothFit
 
 
 class LogisticResults(LinearClassifier):
@@ -101,17 +106,9 @@ class LogisticResults(LinearClassifier):
         if self.l1_ratio > 0 and len(weights) == 2 and isinstance(data, MemoryRows):
             return self._coordinate_path(risk, data, null, strengths, n_strengths, eps)
 
-        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> tuple[NDArray, RowMeasure, int, bool]:
-            fit = fit_logistic(
-                risk,
-                l1=l1,
-                null=null,
-                start=start,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            return fit.point, fit.measured, fit.n_iter, fit.converged
+        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> SmoothFit:
+            rule: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+            return fit_logistic(risk, l1=l1, null=null, start=start, **rule).fit
 
         return likelihood_path(
             risk,
@@ -303,11 +300,9 @@ class LogisticResults(LinearClassifier):
         return coef, intercept, self.center_
 
     def _parameter_names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        features = [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(n) for n in names]
-        each = (["intercept"] if self.fit_intercept else []) + features
+        each = parameter_names(self)
         reference = self._reference()
         if reference is None:
-            return tuple(each)
+            return each
         others = np.delete(self.classes_, reference).tolist()
         return tuple(f"{label}: {name}" for label in others for name in each)

@@ -18,7 +18,7 @@ from assay.models.selection import (
     checked_alphas,
 )
 from assay.parameters import refusal
-from assay.solvers import RowMeasure, RowRisk, row_duality_gap
+from assay.solvers import RowMeasure, RowRisk, SmoothFit, row_duality_gap
 
 Array = NDArray[np.float64]
 LEAST_L1 = 1e-3
@@ -66,7 +66,7 @@ class LikelihoodPath(PenaltyPath):
 FOLD_TOL = 1e-6
 """Tolerance of the fits of folds, which are compared by losses that differ by far more."""
 
-Solve = Callable[[RowRisk, Array, Array | None], tuple[Array, RowMeasure, int, bool]]
+Solve = Callable[[RowRisk, Array, Array | None], SmoothFit]
 
 
 def likelihood_path(
@@ -83,7 +83,6 @@ def likelihood_path(
 ) -> LikelihoodPath:
     """Fit at every strength of a grid, each from the solution of the one before.
 
-    `solve(risk, l1, start)` gives a point, its measure, the iterations, and whether they ended by `tol`.
     Without `evidence`, duality gaps and degrees of freedom are NaN: they cost as much as the fits of a fold.
     """
     d = risk.data.shape[1]
@@ -96,7 +95,8 @@ def likelihood_path(
     for strength in grid:
         here = risk.with_alpha(np.full(d, strength * (1 - l1_ratio)))
         l1 = np.full(d, strength * l1_ratio)
-        point, measured, n_iter, converged = solve(here, l1, point)
+        fit = solve(here, l1, point)
+        point, measured = fit.point, fit.measured
         gap = freedom = np.nan
         if evidence and here.loss.n_groups > 0:
             split = measured.split or here.measure(point, split=True).split
@@ -104,7 +104,7 @@ def likelihood_path(
         coef, intercept = here.split_point(point)
         if evidence:
             freedom = _degrees_of_freedom(here, point, coef, l1_ratio)
-        rows.append((coef.T, intercept, measured.risk, gap, freedom, n_iter, converged))
+        rows.append((coef.T, intercept, measured.risk, gap, freedom, fit.n_iter, fit.converged))
     coef, intercept, *rest = (np.array(column) for column in zip(*rows, strict=True))
     return LikelihoodPath(grid, coef, intercept, 1 / (grid * risk.weight), *rest)
 

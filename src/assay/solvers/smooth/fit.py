@@ -44,7 +44,7 @@ class SmoothFit(NamedTuple):
     split : Split or None
         Slopes by groups of rows, of some point on the way.
     decrement : float
-        √(gᵀH⁻¹g), with an approximation of H where there is none.
+        √(gᵀH⁻¹g), with an approximation of H where there is none; the duality gap of `proximal_rows`.
     n_iter : int
     converged : bool
     values : list of float

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from assay.loops import compiled
 from assay.penalties import soft_threshold
 from assay.solvers.requirements import requires
-from assay.solvers.smooth.fit import mean_squares
+from assay.solvers.smooth.fit import SmoothFit, mean_squares
 from assay.solvers.smooth.gap import row_duality_gap
 from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
 from assay.solvers.smooth.row_sums import Array
@@ -55,18 +54,6 @@ LARGEST_HESSIAN = 1024
 """Parameters up to which steps are Newton's, whose models are solved by coordinates."""
 
 
-class ProximalFit(NamedTuple):
-    """Result of `proximal_rows`; `gap` is the duality gap on the scale of the objective."""
-
-    point: Array
-    measured: RowMeasure
-    gap: float
-    n_iter: int
-    converged: bool
-    values: list[float]
-    solver: str
-
-
 def proximal_rows(
     risk: RowRisk,
     start: Array,
@@ -75,8 +62,8 @@ def proximal_rows(
     tol: float,
     max_iter: int,
     report: Callable[[Array], bool] = lambda point: False,
-) -> ProximalFit:
-    """Minimise risk + Σ_j l1_j |w_j| until the duality gap is at most `tol`.
+) -> SmoothFit:
+    """Minimise risk + Σ_j l1_j |w_j| until the duality gap, the `decrement` of the result, is at most `tol`.
 
     Proximal Newton steps, a walk each, where the Hessian is of moderate size; else accelerated proximal
     gradient steps in the metric of the mean squares of the columns, with a backtracking step size and a
@@ -90,7 +77,7 @@ def proximal_rows(
 
 def _newton(
     risk: RowRisk, start: Array, l1: Array, *, tol: float, max_iter: int, report: Callable[[Array], bool]
-) -> ProximalFit:
+) -> SmoothFit:
     p, k = risk.shape
     column = np.append(l1, np.zeros(int(risk.fit_intercept)))
     threshold = np.tile(column, k)
@@ -128,12 +115,13 @@ def _newton(
         gap = row_duality_gap(risk, point, measured, l1=l1)
         if report(point) or stuck:
             break
-    return ProximalFit(point, measured, gap, n_iter, gap <= tol, values, "proximal_newton")
+    ends = gap, n_iter, gap <= tol, values, point.size
+    return SmoothFit(point, measured, measured.split, *ends, "proximal_newton")
 
 
 def _accelerated(
     risk: RowRisk, start: Array, l1: Array, *, tol: float, max_iter: int, report: Callable[[Array], bool]
-) -> ProximalFit:
+) -> SmoothFit:
     metric = risk.data.reduce(mean_squares, risk.inner, risk.fit_intercept) / risk.data.shape[0]
     metric = np.maximum(metric, metric.max(initial=0.0) * 1e-12 + np.finfo(float).tiny)[:, None]
     threshold = np.append(l1, np.zeros(int(risk.fit_intercept)))[:, None]
@@ -173,4 +161,5 @@ def _accelerated(
     if measured.split is None:
         measured = risk.measure(point, split=True)
         gap = row_duality_gap(risk, point, measured, l1=l1)
-    return ProximalFit(point, measured, gap, n_iter, gap <= tol, values, "proximal_gradient")
+    ends = gap, n_iter, gap <= tol, values, point.size
+    return SmoothFit(point, measured, measured.split, *ends, "proximal_gradient")
