@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.loops import exp
 from assay.losses._loss import Loss, negative_entropy, require, weighted_mean
 from assay.losses._margin import MarginLoss, logit
-from assay.losses._row_form import log1p_of_share, terms_of, wide_exp
+from assay.losses._row_form import decay, log1p_of_share, terms_of, wide_exp
 from assay.parameters import Domain
 
 _BASE = Domain(
@@ -39,7 +38,7 @@ class LogisticForm(NamedTuple):
 def logistic_terms(form, y, score):  # type: ignore[no-untyped-def]
     """log(1 + e^{−u}), −y σ(−u), σ(u) σ(−u) at u = y f, times the scale."""
     margin = y * score
-    small = exp(-abs(margin))
+    small = decay(margin)
     inverse = 1.0 / (1.0 + small)
     against = small * inverse if margin >= 0.0 else inverse
     value = max(-margin, 0.0) + log1p_of_share(small)
@@ -53,7 +52,7 @@ class CrossEntropyForm(NamedTuple):
 @terms_of(CrossEntropyForm)
 def cross_entropy_terms(form, y, score):  # type: ignore[no-untyped-def]
     """log(1 + e^f) − y f, σ(f) − y, σ(f) σ(−f)."""
-    small = exp(-abs(score))
+    small = decay(score)
     inverse = 1.0 / (1.0 + small)
     chance = inverse if score >= 0.0 else small * inverse
     return max(score, 0.0) - y * score + log1p_of_share(small), chance - y, small * inverse * inverse
@@ -78,7 +77,7 @@ class SavageForm(NamedTuple):
 def savage_terms(form, y, score):  # type: ignore[no-untyped-def]
     """q², −2y q² p, 2 q² p (2p − q) at p = σ(u), q = σ(−u), u = y f; the last is negative for u < −log 2."""
     margin = y * score
-    small = exp(-abs(margin))
+    small = decay(margin)
     inverse = 1.0 / (1.0 + small)
     gain = inverse if margin >= 0.0 else small * inverse
     loss = small * inverse if margin >= 0.0 else inverse

@@ -209,11 +209,6 @@ def exponential(x: NDArray) -> NDArray:
         return np.exp(x)
 
 
-def softplus(x: NDArray) -> NDArray:
-    """log(1 + e^x)."""
-    return np.logaddexp(0, x)
-
-
 def negative_entropy(p: NDArray) -> NDArray:
     """Give p log p + (1 − p) log(1 − p) on [0, 1] (up to rounding of p), inf outside."""
     p = np.asarray(p)

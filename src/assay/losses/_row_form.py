@@ -94,6 +94,13 @@ def wide_exp(x):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def decay(x):  # type: ignore[no-untyped-def]
+    """e^{−|x|}, 0 beyond the smallest float."""
+    size = abs(x)
+    return exp(-size) if size <= -EXP_MIN else 0.0
+
+
+@inlined
 def log1p_of_share(x):  # type: ignore[no-untyped-def]
     """log(1 + x) for x ∈ [0, 1], to a relative error of 1e-12 however small x is."""
     return log(1.0 + x) if x > 1e-4 else x * (1.0 - x * (0.5 - x * (1.0 / 3.0)))

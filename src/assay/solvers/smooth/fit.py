@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, one_blas_thread
 from assay.solvers.requirements import requires
 from assay.solvers.smooth.newton import EPSILON, NewtonStep, inverse_scale, newton_step, row_newton
 from assay.solvers.smooth.quasi_newton import quasi_newton
@@ -99,11 +100,9 @@ def fit_smooth(
         long = k == 1 and risk.data.shape[0] >= max(many, 4 * ROWS_PER_COLUMN * p)
         guided = p * k > LARGEST_HESSIAN or (long and isinstance(risk.data, MemoryRows))
         solver = "quasi_newton" if guided else "newton"
-    if solver == "gradient_descent":
-        return descent_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
-    if solver == "newton":
-        return newton_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
-    return guided_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+    steps = {"gradient_descent": descent_steps, "newton": newton_steps, "quasi_newton": guided_steps}[solver]
+    with one_blas_thread() if p * k <= LARGEST_HESSIAN else nullcontext():
+        return steps(risk, start, tol=tol, max_iter=max_iter, report=report)
 
 
 def newton_steps(
