@@ -15,7 +15,7 @@ from assay.solvers.least_squares.iterative import by_conjugate_gradient, by_grad
 from assay.solvers.least_squares.moments import Moments, augmented_rows, moments
 from assay.solvers.requirements import requires
 from assay.solvers.separation import Separability, separability
-from assay.solvers.smooth.fit import SmoothFit, fit_smooth, risk_step
+from assay.solvers.smooth.fit import SmoothFit, calm_blas, fit_smooth, risk_step
 from assay.solvers.smooth.gap import row_duality_gap
 from assay.solvers.smooth.newton import newton_direction, newton_step, row_newton
 from assay.solvers.smooth.proximal import proximal_rows
@@ -43,6 +43,7 @@ __all__ = [
     "by_dual",
     "by_gradient_descent",
     "by_triangle",
+    "calm_blas",
     "elastic_net_profile",
     "fit_smooth",
     "minimum_norm",

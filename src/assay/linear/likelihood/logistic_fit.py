@@ -19,6 +19,7 @@ from assay.solvers import (
     SmoothFit,
     SparseSolutions,
     Split,
+    calm_blas,
     fit_smooth,
     proximal_rows,
     risk_step,
@@ -82,7 +83,8 @@ def fit_logistic(
         return LogisticFit(fit)
     if fit.measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
         fit = fit._replace(measured=risk.measure(fit.point, hessian=True))
-    return LogisticFit(fit, require_overlap(risk, fit.measured, null))
+    with calm_blas(risk):
+        return LogisticFit(fit, require_overlap(risk, fit.measured, null))
 
 
 def _constant_risk(risk: RowRisk, start: Array) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -101,8 +101,13 @@ def fit_smooth(
         guided = p * k > LARGEST_HESSIAN or (long and isinstance(risk.data, MemoryRows))
         solver = "quasi_newton" if guided else "newton"
     steps = {"gradient_descent": descent_steps, "newton": newton_steps, "quasi_newton": guided_steps}[solver]
-    with one_blas_thread() if p * k <= LARGEST_HESSIAN else nullcontext():
+    with calm_blas(risk):
         return steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+
+
+def calm_blas(risk: RowRisk) -> AbstractContextManager[None]:
+    """One BLAS thread for matrices so small that waking others costs more than they do."""
+    return one_blas_thread() if risk.shape[0] * risk.shape[1] <= LARGEST_HESSIAN else nullcontext()
 
 
 def newton_steps(
