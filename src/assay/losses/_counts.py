@@ -15,7 +15,7 @@ from assay import parameters
 from assay.loops import EXP_MAX, exp
 from assay.losses._family import LogLinkLoss
 from assay.losses._loss import negative_entropy, require
-from assay.losses._row_form import decay, log1p_of_share, terms_of
+from assay.losses._row_form import decay, terms_of
 
 
 class PoissonForm(NamedTuple):
@@ -40,10 +40,10 @@ class NegativeBinomialForm(NamedTuple):
 def negative_binomial_terms(form, y, score):  # type: ignore[no-untyped-def]
     """(y + 1/α) log(1 + e^t) − y t, (y + 1/α) σ(t) − y, (y + 1/α) σ(t) σ(−t) at t = f + log α."""
     shifted, total = score + form.shift, y + form.size
-    small = decay(shifted)
+    small, rest = decay(shifted)
     inverse = 1.0 / (1.0 + small)
     share = inverse if shifted >= 0.0 else small * inverse
-    value = total * (max(shifted, 0.0) + log1p_of_share(small)) - y * shifted
+    value = total * (max(shifted, 0.0) + rest) - y * shifted
     return value, total * share - y, total * small * inverse * inverse
 
 

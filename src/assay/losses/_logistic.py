@@ -13,7 +13,7 @@ from scipy import special
 from assay import parameters
 from assay.losses._loss import Loss, negative_entropy, require, weighted_mean
 from assay.losses._margin import MarginLoss, logit
-from assay.losses._row_form import decay, log1p_of_share, terms_of, wide_exp
+from assay.losses._row_form import decay, terms_of, wide_exp
 from assay.parameters import Domain
 
 _BASE = Domain(
@@ -38,10 +38,10 @@ class LogisticForm(NamedTuple):
 def logistic_terms(form, y, score):  # type: ignore[no-untyped-def]
     """log(1 + e^{−u}), −y σ(−u), σ(u) σ(−u) at u = y f, times the scale."""
     margin = y * score
-    small = decay(margin)
+    small, rest = decay(margin)
     inverse = 1.0 / (1.0 + small)
     against = small * inverse if margin >= 0.0 else inverse
-    value = max(-margin, 0.0) + log1p_of_share(small)
+    value = max(-margin, 0.0) + rest
     return form.scale * value, -form.scale * y * against, form.scale * small * inverse * inverse
 
 
@@ -52,10 +52,10 @@ class CrossEntropyForm(NamedTuple):
 @terms_of(CrossEntropyForm)
 def cross_entropy_terms(form, y, score):  # type: ignore[no-untyped-def]
     """log(1 + e^f) − y f, σ(f) − y, σ(f) σ(−f)."""
-    small = decay(score)
+    small, rest = decay(score)
     inverse = 1.0 / (1.0 + small)
     chance = inverse if score >= 0.0 else small * inverse
-    return max(score, 0.0) - y * score + log1p_of_share(small), chance - y, small * inverse * inverse
+    return max(score, 0.0) - y * score + rest, chance - y, small * inverse * inverse
 
 
 class ExponentialForm(NamedTuple):
@@ -77,7 +77,7 @@ class SavageForm(NamedTuple):
 def savage_terms(form, y, score):  # type: ignore[no-untyped-def]
     """q², −2y q² p, 2 q² p (2p − q) at p = σ(u), q = σ(−u), u = y f; the last is negative for u < −log 2."""
     margin = y * score
-    small = decay(margin)
+    small, _ = decay(margin)
     inverse = 1.0 / (1.0 + small)
     gain = inverse if margin >= 0.0 else small * inverse
     loss = small * inverse if margin >= 0.0 else inverse
