@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, optimize
 
+from assay import families, losses
 from assay.families import FAMILIES, LINKS, LinkedFamily, NegativeBinomial, Tweedie, link
+from assay.parameters import ParameterError
 
 PAIRS = [(name, other) for name, kind in FAMILIES.items() for other in kind.links]
 SCORES = np.array([0.3, 0.8, 1.4])
@@ -103,6 +105,33 @@ def test_the_parameters_of_the_families_count():
     )
     near_gamma = Tweedie(1.999999).unit_deviance(y, y / 2)
     assert_allclose(near_gamma, FAMILIES["gamma"]().unit_deviance(y, y / 2), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "other"), PAIRS)
+def test_a_family_with_a_link_is_a_loss_with_a_conjugate_where_it_is_convex(name, other):
+    law = LinkedFamily(FAMILIES[name](), link(other))
+    assert isinstance(law, losses.Loss)
+    y, scores = targets(name), scores_of(name, other)
+    value, slope, curvature = law.score_terms(y, scores)
+    assert_allclose(law.value(y, scores), value)
+    assert_allclose(law.gradient(y, scores), slope)
+    assert_allclose(law.curvature(y, scores), curvature)
+    assert_allclose(law.constant_minimiser(y), law.link.score(np.array([y.mean()]))[0])
+    if law.convex:  # Fenchel and Young: the conjugate at a slope is reached at its score
+        assert_allclose(law.conjugate(y, slope), slope * scores - value, rtol=1e-9, atol=1e-10)
+    else:
+        with pytest.raises(ParameterError, match="to have a conjugate"):
+            law.conjugate(y, slope)
+    same = law.compiled.value(y, scores) - law.compiled.smallest(y)
+    assert_allclose(same, value, rtol=1e-9, atol=1e-12)
+
+
+def test_a_family_and_its_loss_are_one_object():
+    for name in ("Family", "Poisson", "QuasiPoisson", "NegativeBinomial", "Gamma", "Tweedie"):
+        assert getattr(families, name) is getattr(losses, name)
+        assert getattr(families, name).__module__ == "assay.losses"
+    y, mean = np.array([0.0, 2.0, 5.0]), np.array([0.5, 1.5, 4.0])
+    assert_allclose(losses.Poisson().deviance(y, np.log(mean)), families.Poisson().unit_deviance(y, mean))
 
 
 def test_a_score_without_a_mean_has_an_infinite_loss():

@@ -11,11 +11,7 @@ from assay.families import Gamma, LinkedFamily, link
 from assay.losses import CrossEntropy, Multinomial, Poisson, ReferenceMultinomial
 from assay.rows import MemoryRows, threads
 from assay.solvers import (
-    LikelihoodRows,
-    LogisticRows,
-    PoissonRows,
     RowRisk,
-    SoftmaxRows,
     fit_smooth,
     proximal_rows,
     quasi_newton,
@@ -28,11 +24,11 @@ CLASSES = RNG.integers(0, 3, size=60).astype(float)
 BINARY = (CLASSES > 0).astype(float)
 COUNTS = RNG.poisson(1.5, size=60).astype(float)
 LOSSES = {
-    "logistic": (LogisticRows(), BINARY),
-    "poisson": (PoissonRows(), COUNTS),
-    "softmax": (SoftmaxRows(3), CLASSES),
-    "reference": (SoftmaxRows(3, reference=1), CLASSES),
-    "gamma": (LikelihoodRows(LinkedFamily(Gamma(), link("log"))), COUNTS + 0.5),
+    "logistic": (CrossEntropy(shares=False), BINARY),
+    "poisson": (Poisson(), COUNTS),
+    "softmax": (Multinomial(3), CLASSES),
+    "reference": (ReferenceMultinomial(3, reference=1), CLASSES),
+    "gamma": (LinkedFamily(Gamma(), link("log")), COUNTS + 0.5),
 }
 each_loss = pytest.mark.parametrize("name", LOSSES)
 
@@ -65,20 +61,20 @@ def test_the_terms_of_rows_are_those_of_the_losses(name):
     }.get(name)
     if peer is None:
         mean = np.exp(scores)
-        assert_allclose(terms.residual, (mean - y) / mean)
+        assert_allclose(terms.slope, (mean - y) / mean)
         return
     target = y
     if name == "reference":  # the twin has the reference last
         target = np.array([0.0, 2.0, 1.0])[y.astype(int)]
-    assert_allclose(terms.losses, peer.value(target, scores), rtol=1e-12, atol=1e-14)
-    assert_allclose(terms.residual, peer.gradient(target, scores), rtol=1e-11, atol=1e-14)
+    assert_allclose(terms.value, peer.value(target, scores), rtol=1e-12, atol=1e-14)
+    assert_allclose(terms.slope, peer.gradient(target, scores), rtol=1e-11, atol=1e-14)
     # The conjugate at the slope of a score, and at 0, as the duality gap takes them.
-    product = terms.residual * scores
+    product = terms.slope * scores
     reach = product if product.ndim == 1 else product.sum(axis=1)
-    assert_allclose(reach - terms.losses, peer.conjugate(target, terms.residual), atol=1e-9)
+    assert_allclose(reach - terms.value, peer.conjugate(target, terms.slope), atol=1e-9)
     smallest = loss.smallest(y)
-    at_zero = peer.conjugate(target, np.zeros_like(terms.residual))
-    assert_allclose(np.zeros(60) if smallest is None else -smallest, at_zero, atol=1e-12)
+    at_zero = peer.conjugate(target, np.zeros_like(terms.slope))
+    assert_allclose(-smallest, at_zero, atol=1e-12)
     if loss.n_scores == 1:
         assert_allclose(terms.curvature, peer.curvature(target, scores), rtol=1e-11, atol=1e-15)
 
@@ -96,14 +92,14 @@ def test_gradient_and_hessian_are_derivatives(name, fit_intercept, case):
     }[case]
     risk = problem(name, fit_intercept=fit_intercept, **options)
     point = 0.1 * np.random.default_rng(1).normal(size=risk.shape)
-    found = risk.measure(point, hessian=True)
+    measured = risk.measure(point, hessian=True)
 
     def value(flat):
         return risk.gradient(flat.reshape(risk.shape))[0]
 
     numeric = optimize.approx_fprime(point.ravel(), value, 1e-7).reshape(risk.shape)
-    assert_allclose(found.gradient, numeric, rtol=5e-6, atol=2e-6)
-    assert_allclose(risk.gradient(point)[1], found.gradient, rtol=1e-12)
+    assert_allclose(measured.gradient, numeric, rtol=5e-6, atol=2e-6)
+    assert_allclose(risk.gradient(point)[1], measured.gradient, rtol=1e-12)
     if name == "gamma":  # the expected curvature is not the observed one
         return
     change = np.array(
@@ -112,7 +108,7 @@ def test_gradient_and_hessian_are_derivatives(name, fit_intercept, case):
             for e in _units(risk.shape)
         ]
     )
-    hessian = found.hessian
+    hessian = measured.hessian
     if loss.symmetric:  # curvature along the common shift is added on purpose
         flat = np.array([e.T.ravel() for e in _units(risk.shape)])
         shift = np.array([np.kron(np.ones(3), row) for row in np.eye(risk.shape[0])])
@@ -144,7 +140,7 @@ def test_every_solver_reaches_the_minimum_that_scipy_finds(name):
     for solver in ("newton", "quasi_newton"):
         fit = fit_smooth(risk, start, solver=solver, tol=1e-8, max_iter=200)
         assert fit.converged
-        assert fit.found.value <= best.fun + 1e-12
+        assert fit.measured.value <= best.fun + 1e-12
         assert np.all(np.diff(fit.values) <= 1e-12)
 
 
@@ -169,36 +165,36 @@ def test_the_gap_is_above_what_is_to_gain_and_closes_at_the_minimum(name, fit_in
     gaps = []
     for size in (0.3, 0.03, 0.003):
         point = best.point + size * away
-        found = risk.measure(point, split=True)
-        gap = row_duality_gap(risk, point, found, l1=None if l1 is None else strengths)
+        measured = risk.measure(point, split=True)
+        gap = row_duality_gap(risk, point, measured, l1=None if l1 is None else strengths)
         assert gap >= objective(point) - minimum - 1e-12
         gaps.append(gap)
     assert gaps[0] > gaps[1] > gaps[2]
     # Slopes of another point repair the intercept as well.
     other = risk.measure(np.zeros(risk.shape), split=True).split
-    found = risk.measure(best.point)
-    found = found._replace(split=None)
-    repaired = row_duality_gap(risk, best.point, found, other, l1=None if l1 is None else strengths)
+    measured = risk.measure(best.point)
+    measured = measured._replace(split=None)
+    repaired = row_duality_gap(risk, best.point, measured, other, l1=None if l1 is None else strengths)
     assert repaired < 1e-6
 
 
 def test_there_is_no_gap_where_a_feature_is_not_penalised():
     risk = problem("logistic", alpha=0.0)
-    found = risk.measure(np.zeros(risk.shape), split=True)
-    assert row_duality_gap(risk, np.zeros(risk.shape), found) == np.inf
+    measured = risk.measure(np.zeros(risk.shape), split=True)
+    assert row_duality_gap(risk, np.zeros(risk.shape), measured) == np.inf
 
 
 def test_the_wide_problem_takes_gradient_steps():
     rng = np.random.default_rng(5)
     wide = rng.normal(size=(80, 400))
     y = rng.integers(0, 3, size=80).astype(float)
-    risk = RowRisk(MemoryRows(wide, y), SoftmaxRows(3), np.full(400, 0.05), fit_intercept=True)
+    risk = RowRisk(MemoryRows(wide, y), Multinomial(3), np.full(400, 0.05), fit_intercept=True)
     strengths = np.full(400, 0.01)
     fit = proximal_rows(risk, np.zeros(risk.shape), strengths, tol=1e-8, max_iter=2000)
     assert fit.solver == "proximal_gradient"
     assert fit.converged
     assert 0 < np.count_nonzero(fit.point[:-1]) < 1200
-    slope = fit.found.gradient[:-1]
+    slope = fit.measured.gradient[:-1]
     assert np.all(np.abs(slope[fit.point[:-1] == 0]) <= 0.01 + 1e-6)
 
 
@@ -231,7 +227,7 @@ def test_a_sample_guides_the_steps_to_the_minimum_of_all_rows():
     rng = np.random.default_rng(7)
     table = rng.normal(size=(30_000, 4))
     y = (rng.random(30_000) < 1 / (1 + np.exp(-table[:, 0]))).astype(float)
-    risk = RowRisk(MemoryRows(table, y), LogisticRows(), np.full(4, 1e-3), fit_intercept=True)
+    risk = RowRisk(MemoryRows(table, y), CrossEntropy(shares=False), np.full(4, 1e-3), fit_intercept=True)
     newton = fit_smooth(risk, np.zeros(risk.shape), solver="newton", tol=1e-10, max_iter=50)
     with threads(1):
         one = fit_smooth(risk, np.zeros(risk.shape), solver="quasi_newton", tol=1e-10, max_iter=50)

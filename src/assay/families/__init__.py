@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from assay.families._families import (
-    FAMILIES,
-    Binomial,
-    Family,
-    Gamma,
-    Gaussian,
-    InverseGaussian,
-    NegativeBinomial,
-    Poisson,
-    QuasiPoisson,
-    Tweedie,
-)
+from assay.families._families import FAMILIES, Binomial, Gaussian, InverseGaussian
 from assay.families._linked import LinkedFamily
 from assay.families._links import LINKS, Link, link
 from assay.homes import publish
+from assay.losses import Family, Gamma, NegativeBinomial, Poisson, QuasiPoisson, Tweedie
 
 __all__ = [
     "FAMILIES",
@@ -35,4 +25,5 @@ __all__ = [
     "link",
 ]
 
-publish(globals())
+_HERE = ["Binomial", "Gaussian", "InverseGaussian", "Link", "LinkedFamily", "link"]
+publish({**globals(), "__all__": _HERE})  # the others live in `assay.losses`

@@ -1,19 +1,23 @@
-"""A family with a link: the terms of a generalised linear model."""
+"""A family with a link is a loss of the score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.families._families import Family
+from assay import parameters
 from assay.families._links import Link
+from assay.losses import Family, LogLinkLoss, Loss, RowTerms, weighted_mean
 
 
 @dataclass(frozen=True)
-class LinkedFamily:
+class LinkedFamily(Loss):
     """The loss ½ d(y, g⁻¹(f)) of a score f: half the unit deviance, at dispersion 1.
+
+    Its curvature is the expected one, never negative. The loss is inf where the law has no such mean.
 
     Examples
     --------
@@ -26,6 +30,24 @@ class LinkedFamily:
 
     family: Family
     link: Link
+    n_groups: ClassVar[int] = 0
+    reaches_zero: ClassVar[bool] = True
+
+    @property
+    def convex(self) -> bool:
+        """With the canonical link, or as a convex loss of the logarithm of the mean; otherwise not known."""
+        return self._log_loss.convex if self._log_loss else self.link.name == self.family.canonical
+
+    @property
+    def _log_loss(self) -> LogLinkLoss | None:
+        """The family as a loss of the score, if the link is the logarithm."""
+        return self.family if self.link.name == "log" and isinstance(self.family, LogLinkLoss) else None
+
+    @property
+    def compiled(self) -> Loss:
+        """The same loss up to a function of y, in compiled terms where there are some for this link."""
+        loss = self.family.canonical_loss if self.link.name == self.family.canonical else None
+        return self if loss is None else loss
 
     def mean(self, scores: NDArray) -> NDArray:
         """The mean of each score, NaN outside the domain of the link."""
@@ -48,3 +70,38 @@ class LinkedFamily:
             curvature = np.where(bad, 0.0, slope_of_mean * ratio)
         dtype = scores.dtype
         return losses.astype(dtype), residual.astype(dtype), curvature.astype(dtype)
+
+    def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
+        """See `score_terms`."""
+        return RowTerms(*self.score_terms(y, scores))
+
+    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """Half the unit deviance of each row."""
+        return self.score_terms(y, prediction)[0]
+
+    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """(μ − y) μ'/V(μ)."""
+        return self.score_terms(y, prediction)[1]
+
+    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """The expected second derivative μ'²/V(μ)."""
+        return self.score_terms(y, prediction)[2]
+
+    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
+        """ℓ*(y, u) = u g(μ) − ½ d(y, μ) for the canonical link g, whose slopes are u = c(μ − y)."""
+        if self._log_loss is not None:
+            return self._log_loss.conjugate(y, slope) + self._log_loss.smallest(y)
+        if not self.convex:
+            words = (
+                f"{self.family.canonical!r} for the loss of family {self.family.name!r} to have a conjugate"
+            )
+            raise parameters.refusal(type(self).__name__, "link", words, self.link.name)
+        with np.errstate(all="ignore"):
+            middle = np.array([0.5])  # a mean of every family; c = μ'/V(μ) is the same at all of them
+            mean = y + slope * self.family.variance(middle) / self.link.slope(self.link.score(middle))
+            reached = slope * self.link.score(mean) - self.family.unit_deviance(y, mean) / 2
+            return np.where(self.family.inside(mean), reached, np.inf)
+
+    def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> float:
+        """The score of the weighted mean."""
+        return float(self.link.score(np.array([weighted_mean(y, sample_weight)]))[0])

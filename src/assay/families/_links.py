@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from assay.losses._responses import RESPONSES
+
 Function = Callable[[NDArray], NDArray]
 
 
@@ -54,40 +56,21 @@ def _exp(score: NDArray) -> NDArray:
     return np.exp(np.minimum(score, 700.0))
 
 
-def _normal_density(score: NDArray) -> NDArray:
-    return np.exp(-np.square(score) / 2) / math.sqrt(2 * math.pi)
-
-
-def _cloglog_mean(score: NDArray) -> NDArray:
-    return -np.expm1(-_exp(score))
-
-
-def _cloglog_slope(score: NDArray) -> NDArray:
-    return np.exp(np.minimum(score, 700.0) - _exp(score))
+def _of_law(name: str, law: str, density: Function) -> Link:
+    """The link F⁻¹ of a distribution function F that losses know."""
+    return Link(name, RESPONSES[law].quantile, RESPONSES[law].cdf, density)
 
 
 LINKS: Mapping[str, Link] = {
-    found.name: found
-    for found in (
+    one.name: one
+    for one in (
         Link("identity", lambda mean: mean, lambda score: score, np.ones_like),
         Link("log", np.log, _exp, _exp),
-        Link(
-            "logit", special.logit, special.expit, lambda score: special.expit(score) * special.expit(-score)
-        ),
-        Link("probit", special.ndtri, special.ndtr, _normal_density),
-        Link("cloglog", lambda mean: np.log(-np.log1p(-mean)), _cloglog_mean, _cloglog_slope),
-        Link(
-            "loglog",
-            lambda mean: -np.log(-np.log(mean)),
-            lambda score: np.exp(-_exp(-score)),
-            lambda score: np.exp(np.minimum(-score, 700.0) - _exp(-score)),
-        ),
-        Link(
-            "cauchit",
-            lambda mean: np.tan(math.pi * (mean - 0.5)),
-            lambda score: 0.5 + np.arctan(score) / math.pi,
-            lambda score: 1 / (math.pi * (1 + np.square(score))),
-        ),
+        _of_law("logit", "logistic", lambda score: special.expit(score) * special.expit(-score)),
+        _of_law("probit", "normal", lambda score: np.exp(-np.square(score) / 2) / math.sqrt(2 * math.pi)),
+        _of_law("cloglog", "gumbel_l", lambda score: np.exp(np.minimum(score, 700.0) - _exp(score))),
+        _of_law("loglog", "gumbel_r", lambda score: np.exp(np.minimum(-score, 700.0) - _exp(-score))),
+        _of_law("cauchit", "cauchy", lambda score: 1 / (math.pi * (1 + np.square(score)))),
         Link(
             "inverse",
             lambda mean: 1 / mean,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from assay.homes import publish
-from assay.losses._counts import NegativeBinomial, Poisson
+from assay.losses._counts import NegativeBinomial, Poisson, QuasiPoisson
 from assay.losses._cumulative import CumulativeResponse, Probit
+from assay.losses._family import Family, LogLinkLoss
 from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
-from assay.losses._log_link import LogLinkLoss
 from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
-from assay.losses._loss import Loss
+from assay.losses._loss import Loss, RowTerms, weighted_mean
 from assay.losses._margin import MarginLoss
 from assay.losses._multinomial import Multinomial, ReferenceMultinomial, logsumexp, softmax
 from assay.losses._named import LOSS_NAMES, loss
@@ -30,6 +30,7 @@ __all__ = [
     "CumulativeResponse",
     "EpsilonInsensitive",
     "Exponential",
+    "Family",
     "Gamma",
     "Hinge",
     "Huber",
@@ -42,7 +43,9 @@ __all__ = [
     "Poisson",
     "Probit",
     "Quantile",
+    "QuasiPoisson",
     "ReferenceMultinomial",
+    "RowTerms",
     "Savage",
     "SidedLoss",
     "Squared",
@@ -53,6 +56,7 @@ __all__ = [
     "logsumexp",
     "loss",
     "softmax",
+    "weighted_mean",
 ]
 
 publish(globals())

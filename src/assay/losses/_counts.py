@@ -1,20 +1,21 @@
-"""Losses of counts, with the logarithm as link."""
+"""Families of counts: with the logarithm as link they are losses of the score."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
 from assay.loops import EXP_MAX, exp
-from assay.losses._log_link import LogLinkLoss
+from assay.losses._family import LogLinkLoss
 from assay.losses._loss import negative_entropy, require
-from assay.losses._row_form import log1p_of_share, terms_of
+from assay.losses._row_form import decay, terms_of
 
 
 class PoissonForm(NamedTuple):
@@ -39,16 +40,18 @@ class NegativeBinomialForm(NamedTuple):
 def negative_binomial_terms(form, y, score):  # type: ignore[no-untyped-def]
     """(y + 1/α) log(1 + e^t) − y t, (y + 1/α) σ(t) − y, (y + 1/α) σ(t) σ(−t) at t = f + log α."""
     shifted, total = score + form.shift, y + form.size
-    small = exp(-abs(shifted))
+    small, rest = decay(shifted)
     inverse = 1.0 / (1.0 + small)
     share = inverse if shifted >= 0.0 else small * inverse
-    value = total * (max(shifted, 0.0) + log1p_of_share(small)) - y * shifted
+    value = total * (max(shifted, 0.0) + rest) - y * shifted
     return value, total * share - y, total * small * inverse * inverse
 
 
 @dataclass(frozen=True, slots=True)
 class Poisson(LogLinkLoss):
     """ℓ(y, f) = e^f − y f, the negative log-likelihood of a Poisson count of mean e^f, up to log y!.
+
+    As a family, V(μ) = μ: counts.
 
     Examples
     --------
@@ -59,14 +62,13 @@ class Poisson(LogLinkLoss):
     """
 
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
-
-    @property
-    def row_form(self) -> PoissonForm:
-        """See `Loss.row_form`."""
-        return PoissonForm()
+    row_form: ClassVar[PoissonForm] = PoissonForm()
+    name: ClassVar[str] = "poisson"
+    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
+    dispersed: ClassVar[bool] = False
+    target: ClassVar[str] = (
+        "a count: an integer at least 0 (rates and other fractions: family='quasi_poisson', or exposure)"
+    )
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = m log m − m at m = u + y ≥ 0."""
@@ -81,9 +83,43 @@ class Poisson(LogLinkLoss):
         """μ."""
         return mean
 
-    def negative_log_likelihood(self, y: NDArray, prediction: NDArray) -> NDArray:
+    def negative_log_likelihood(self, y: NDArray, prediction: NDArray, dispersion: float = 1.0) -> NDArray:
         """The loss plus log y!."""
         return self.value(y, prediction) + special.gammaln(y + 1)
+
+    @property
+    def canonical_loss(self) -> Poisson:
+        """The family itself."""
+        return self
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are counts."""
+        return are_counts(y)
+
+    def law(self, mean: NDArray, dispersion: float) -> Any:
+        """The Poisson law."""
+        return scipy.stats.poisson(mean)
+
+
+@dataclass(frozen=True, slots=True)
+class QuasiPoisson(Poisson):
+    """V(μ) = μ with a dispersion of its own: any target that is not negative."""
+
+    name: ClassVar[str] = "quasi_poisson"
+    dispersed: ClassVar[bool] = True
+    target: ClassVar[str] = "a number at least 0"
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether none is negative."""
+        return bool(np.all(y >= 0))
+
+    def law(self, mean: NDArray, dispersion: float) -> None:
+        """Two moments make no law."""
+
+
+def are_counts(y: NDArray) -> bool:
+    """Whether all are integers at least 0."""
+    return bool(np.all((y >= 0) & (y == np.floor(y))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +143,10 @@ class NegativeBinomial(LogLinkLoss):
 
     dispersion: float = 1.0
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
+    name: ClassVar[str] = "negative_binomial"
+    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
+    dispersed: ClassVar[bool] = False
+    target: ClassVar[str] = "a count: an integer at least 0"
 
     def __post_init__(self) -> None:
         require(self, "dispersion", parameters.real(above=0.0))
@@ -141,7 +178,15 @@ class NegativeBinomial(LogLinkLoss):
         """μ + αμ²."""
         return mean + self.dispersion * mean**2
 
-    def negative_log_likelihood(self, y: NDArray, prediction: NDArray) -> NDArray:
+    def negative_log_likelihood(self, y: NDArray, prediction: NDArray, dispersion: float = 1.0) -> NDArray:
         """The loss plus log Γ(1/α) + log y! − log Γ(y + 1/α)."""
         constant = special.gammaln(self._size) + special.gammaln(y + 1) - special.gammaln(y + self._size)
         return self.value(y, prediction) + constant
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are counts."""
+        return are_counts(y)
+
+    def law(self, mean: NDArray, dispersion: float) -> Any:
+        """The negative binomial law of size 1/α."""
+        return scipy.stats.nbinom(self._size, self._size / (self._size + mean))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,8 +40,6 @@ class Probit(MarginLoss):
 
     convex: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
     majorises_zero_one: ClassVar[bool] = False
 
     def margin_value(self, margin: NDArray) -> NDArray:
@@ -100,7 +97,6 @@ class CumulativeResponse(Loss):
     """
 
     distribution: Any = "normal"
-    strong_convexity: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         law = self.distribution

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.loops import exp
+from assay import parameters
 from assay.losses._loss import Loss, negative_entropy, require, weighted_mean
 from assay.losses._margin import MarginLoss, logit
-from assay.losses._row_form import log1p_of_share, terms_of, wide_exp
+from assay.losses._row_form import decay, terms_of, wide_exp
 from assay.parameters import Domain
 
 _BASE = Domain(
@@ -38,10 +38,10 @@ class LogisticForm(NamedTuple):
 def logistic_terms(form, y, score):  # type: ignore[no-untyped-def]
     """log(1 + e^{−u}), −y σ(−u), σ(u) σ(−u) at u = y f, times the scale."""
     margin = y * score
-    small = exp(-abs(margin))
+    small, rest = decay(margin)
     inverse = 1.0 / (1.0 + small)
     against = small * inverse if margin >= 0.0 else inverse
-    value = max(-margin, 0.0) + log1p_of_share(small)
+    value = max(-margin, 0.0) + rest
     return form.scale * value, -form.scale * y * against, form.scale * small * inverse * inverse
 
 
@@ -52,10 +52,10 @@ class CrossEntropyForm(NamedTuple):
 @terms_of(CrossEntropyForm)
 def cross_entropy_terms(form, y, score):  # type: ignore[no-untyped-def]
     """log(1 + e^f) − y f, σ(f) − y, σ(f) σ(−f)."""
-    small = exp(-abs(score))
+    small, rest = decay(score)
     inverse = 1.0 / (1.0 + small)
     chance = inverse if score >= 0.0 else small * inverse
-    return max(score, 0.0) - y * score + log1p_of_share(small), chance - y, small * inverse * inverse
+    return max(score, 0.0) - y * score + rest, chance - y, small * inverse * inverse
 
 
 class ExponentialForm(NamedTuple):
@@ -77,7 +77,7 @@ class SavageForm(NamedTuple):
 def savage_terms(form, y, score):  # type: ignore[no-untyped-def]
     """q², −2y q² p, 2 q² p (2p − q) at p = σ(u), q = σ(−u), u = y f; the last is negative for u < −log 2."""
     margin = y * score
-    small = exp(-abs(margin))
+    small, _ = decay(margin)
     inverse = 1.0 / (1.0 + small)
     gain = inverse if margin >= 0.0 else small * inverse
     loss = small * inverse if margin >= 0.0 else inverse
@@ -111,7 +111,6 @@ class Logistic(MarginLoss):
 
     base: Any = "e"
     convex: ClassVar[bool] = True
-    strong_convexity: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         require(self, "base", _BASE)
@@ -130,6 +129,11 @@ class Logistic(MarginLoss):
     def majorises_zero_one(self) -> bool:
         """In base 2 only."""
         return self.base != "e"
+
+    @property
+    def wrong_slope(self) -> float:
+        """Half the Lipschitz constant: the slope at the margin 0."""
+        return self.lipschitz / 2
 
     @property
     def row_form(self) -> LogisticForm:
@@ -168,15 +172,8 @@ class Exponential(MarginLoss):
     """
 
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
+    row_form: ClassVar[ExponentialForm] = ExponentialForm()
     majorises_zero_one: ClassVar[bool] = True
-
-    @property
-    def row_form(self) -> ExponentialForm:
-        """See `Loss.row_form`."""
-        return ExponentialForm()
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """φ*(s) = t log t − t at t = −s ≥ 0."""
@@ -214,15 +211,10 @@ class Savage(MarginLoss):
     """
 
     convex: ClassVar[bool] = False
+    row_form: ClassVar[SavageForm] = SavageForm()
     smoothness: ClassVar[float] = 2 * _STEEPEST**2 * (1 - _STEEPEST) * (2 - 3 * _STEEPEST)
-    strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = 8 / 27
     majorises_zero_one: ClassVar[bool] = False
-
-    @property
-    def row_form(self) -> SavageForm:
-        """See `Loss.row_form`."""
-        return SavageForm()
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """0 at s = 0, inf elsewhere: a bounded loss has no other affine minorant."""
@@ -243,6 +235,12 @@ class CrossEntropy(Loss):
 
     With y ∈ {0, 1} it is the logistic loss of the labels 2y − 1.
 
+    Parameters
+    ----------
+    shares : bool, default=True
+        Whether targets may be shares between 0 and 1. If not they are classes, the losses of which have the
+        infimum 0.
+
     Examples
     --------
     >>> import numpy as np
@@ -255,15 +253,20 @@ class CrossEntropy(Loss):
     Rudi & Şimşekli §2.1.2.
     """
 
+    shares: bool = True
     convex: ClassVar[bool] = True
+    row_form: ClassVar[CrossEntropyForm] = CrossEntropyForm()
     smoothness: ClassVar[float] = 0.25
-    strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = 1.0
+    wrong_slope: ClassVar[float] = 0.5
+
+    def __post_init__(self) -> None:
+        require(self, "shares", parameters.boolean)
 
     @property
-    def row_form(self) -> CrossEntropyForm:
-        """See `Loss.row_form`."""
-        return CrossEntropyForm()
+    def reaches_zero(self) -> bool:
+        """For classes."""
+        return not self.shares
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = p log p + (1 − p) log(1 − p) at p = u + y ∈ [0, 1]."""

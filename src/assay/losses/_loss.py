@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,7 +17,11 @@ from assay.parameters import Domain
 
 
 class RowTerms(NamedTuple):
-    """Loss of the rows of one block, its slope in each score, and its second derivative."""
+    """Loss of the rows of one block, its slope in each score, and its second derivative.
+
+    For several scores `curvature` has the probabilities p of shape (n, k) instead, of which the second
+    derivatives are diag(p) − p pᵀ.
+    """
 
     value: NDArray
     slope: NDArray
@@ -47,19 +52,19 @@ class Loss(ABC):
         """Whether f ↦ ℓ(y, f) is convex for every y."""
 
     @property
-    @abstractmethod
     def smoothness(self) -> float:
         """Lipschitz constant of the derivative in f, inf when there is none."""
+        return math.inf
 
     @property
-    @abstractmethod
     def strong_convexity(self) -> float:
         """Largest μ ≥ 0 such that ℓ(y, f) − μf²/2 is convex in f; 0 when ℓ is not convex itself."""
+        return 0.0
 
     @property
-    @abstractmethod
     def lipschitz(self) -> float:
         """Lipschitz constant in f, inf when there is none."""
+        return math.inf
 
     @property
     def row_form(self) -> tuple[Any, ...] | None:
@@ -86,6 +91,48 @@ class Loss(ABC):
         slope, curvature = np.empty_like(scores), np.empty_like(scores)
         fill_row_terms(form, y, scores, slope, curvature)
         return RowTerms(scores, slope, curvature)
+
+    @property
+    def cornered(self) -> bool:
+        """Whether the derivative jumps somewhere: the slopes are bounded, but their changes are not."""
+        return math.isinf(self.smoothness) and math.isfinite(self.lipschitz)
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores per row."""
+        return 1
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a common shift of all scores of a row changes nothing."""
+        return False
+
+    @property
+    def wrong_slope(self) -> float:
+        """Size of the slope above which a row is on the wrong side; inf for a loss that does not classify."""
+        return math.inf
+
+    def mistakes(self, y: NDArray, terms: RowTerms) -> NDArray | None:
+        """Which rows are on the wrong side; None for a loss that does not classify."""
+        return np.abs(terms.slope) > self.wrong_slope if self.wrong_slope < math.inf else None
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of rows whose slopes point in opposite directions; 0 for a loss without a dual problem."""
+        return 2 if self.convex else 0
+
+    def groups(self, y: NDArray, slope: NDArray) -> NDArray:
+        """Group of each row, an integer below `n_groups`: the sign of its slope."""
+        return (slope > 0).astype(np.intp)
+
+    @property
+    def reaches_zero(self) -> bool:
+        """Whether the infimum of the loss of every row is 0."""
+        return False
+
+    def smallest(self, y: NDArray) -> NDArray:
+        """Infimum of the loss of each row over its scores."""
+        return np.zeros(len(y)) if self.reaches_zero else -self.conjugate(y, np.zeros_like(y))
 
     @abstractmethod
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
@@ -160,11 +207,6 @@ def exponential(x: NDArray) -> NDArray:
     """e^x, inf without a warning beyond the largest float."""
     with np.errstate(over="ignore"):
         return np.exp(x)
-
-
-def softplus(x: NDArray) -> NDArray:
-    """log(1 + e^x)."""
-    return np.logaddexp(0, x)
 
 
 def negative_entropy(p: NDArray) -> NDArray:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from assay.losses._loss import Loss, weighted_mean
 
-
 POSITIVE = np.array(1, dtype=np.float32)
 """The label of which the prediction is the margin, in the lower precision."""
 
@@ -52,6 +51,11 @@ class MarginLoss(Loss):
     @abstractmethod
     def minimal_risk(self, eta: NDArray) -> NDArray:
         """min_u η φ(u) + (1 − η) φ(−u)."""
+
+    @property
+    def reaches_zero(self) -> bool:
+        """Always: far on the right side of the border."""
+        return True
 
     def conditional_risk(self, eta: NDArray, prediction: NDArray) -> NDArray:
         """E[φ(Y f) | X] = η φ(f) + (1 − η) φ(−f)."""

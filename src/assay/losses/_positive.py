@@ -1,4 +1,4 @@
-"""Losses of positive targets, with the logarithm as link."""
+"""Families of positive targets: with the logarithm as link they are losses of the score."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
 from assay.loops import EXP_MAX, exp, log
 from assay.losses._counts import Poisson
-from assay.losses._log_link import LogLinkLoss
+from assay.losses._family import LogLinkLoss
 from assay.losses._loss import exponential, increasing_root, require
 from assay.losses._row_form import terms_of
 from assay.parameters import Domain
@@ -59,6 +60,8 @@ def tweedie_terms(form, y, score):  # type: ignore[no-untyped-def]
 class Gamma(LogLinkLoss):
     """ℓ(y, f) = y e^{−f} + f, y > 0: the negative log-likelihood of a Gamma law of mean e^f at dispersion 1.
 
+    As a family, V(μ) = μ²: positive targets of constant relative spread. Its canonical link is the inverse.
+
     Examples
     --------
     >>> import numpy as np
@@ -68,14 +71,11 @@ class Gamma(LogLinkLoss):
     """
 
     convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
-
-    @property
-    def row_form(self) -> GammaForm:
-        """See `Loss.row_form`."""
-        return GammaForm()
+    row_form: ClassVar[GammaForm] = GammaForm()
+    name: ClassVar[str] = "gamma"
+    canonical: ClassVar[str] = "inverse"
+    links: ClassVar[tuple[str, ...]] = ("log", "inverse", "identity")
+    target: ClassVar[str] = "a number above 0"
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = s log(s/y) − s at s = 1 − u ≥ 0."""
@@ -96,13 +96,22 @@ class Gamma(LogLinkLoss):
         constant = math.lgamma(shape) - shape * math.log(shape)
         return shape * self.value(y, prediction) - (shape - 1) * np.log(y) + constant
 
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are above 0."""
+        return bool(np.all((y > 0) & np.isfinite(y)))
+
+    def law(self, mean: NDArray, dispersion: float) -> Any:
+        """The Gamma law of shape 1/φ."""
+        return scipy.stats.gamma(1 / dispersion, scale=mean * dispersion)
+
 
 @dataclass(frozen=True, slots=True)
 class Tweedie(LogLinkLoss):
     """ℓ(y, f) = e^{(2−p)f}/(2 − p) − y e^{(1−p)f}/(1 − p): half a deviance, variance μ^p.
 
     Terms free of f are left out. At p = 1 it is `Poisson`, at p = 2 `Gamma`, at p = 0 the squared loss of
-    e^f, at p = 3 the inverse Gaussian. Convex in f for 1 ≤ p ≤ 2 only.
+    e^f, at p = 3 the inverse Gaussian. Convex in f for 1 ≤ p ≤ 2 only. As a family, V(μ) = μ^p: for 1 < p < 2
+    a sum of a Poisson number of Gamma amounts, with a mass at 0.
 
     Parameters
     ----------
@@ -118,9 +127,9 @@ class Tweedie(LogLinkLoss):
     """
 
     power: float = 1.5
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
+    name: ClassVar[str] = "tweedie"
+    links: ClassVar[tuple[str, ...]] = ("log", "identity")
+    target: ClassVar[str] = "a number at least 0"
 
     def __post_init__(self) -> None:
         require(self, "power", _POWER)
@@ -175,3 +184,7 @@ class Tweedie(LogLinkLoss):
     def variance(self, mean: NDArray) -> NDArray:
         """μ^p."""
         return mean**self.power
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether none is negative, as the powers from 1 to 2 ask."""
+        return bool(np.all((y >= 0) & np.isfinite(y)))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.losses._loss import exponential, softplus
+from assay.losses._logistic import Logistic
+from assay.losses._loss import exponential
 from assay.losses._margin import logit
 
 Function = Callable[[NDArray], NDArray]
@@ -42,11 +43,8 @@ def mirrored(side: Side) -> Side:
     return Side(lambda f: side.value(-f), lambda f: -side.slope(-f), lambda f: side.curvature(-f))
 
 
-_LOGISTIC = Side(
-    lambda f: softplus(-f),
-    lambda f: -special.expit(-f),
-    lambda f: special.expit(f) * special.expit(-f),
-)
+_LOSS = Logistic()
+_LOGISTIC = Side(_LOSS.margin_value, _LOSS.margin_derivative, _LOSS.margin_curvature)
 
 
 def _mills(f: NDArray) -> NDArray:

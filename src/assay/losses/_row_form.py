@@ -43,8 +43,8 @@ def terms_of(form: type[Form]) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def register(terms: Callable[..., Any]) -> Any:
-        _TERMS[form] = inlined(terms)
-        return _TERMS[form]
+        _TERMS[form] = terms
+        return inlined(terms)
 
     return register
 
@@ -59,8 +59,7 @@ def row_terms(form: Any, y: float, score: float) -> tuple[float, float, float]:
     jit_options={"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"},
 )
 def _chosen_terms(form, y, score):  # type: ignore[no-untyped-def]
-    terms = _TERMS[form.instance_class]
-    return lambda form, y, score: terms(form, y, score)
+    return _TERMS[form.instance_class]
 
 
 def row_terms_of_arrays(form: Any, y: Any, prediction: Any) -> tuple[NDArray, NDArray, NDArray]:
@@ -94,7 +93,8 @@ def wide_exp(x):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def log1p_of_share(x):  # type: ignore[no-untyped-def]
-    """log(1 + x) for x ∈ [0, 1], to a relative error of 1e-12 however small x is."""
-    series = x * (1.0 - x * (0.5 - x * (1.0 / 3.0 - x * (0.25 - x * 0.2))))
-    return log(1.0 + x) if x > 1e-4 else series
+def decay(x):  # type: ignore[no-untyped-def]
+    """e^{−|x|}, 0 beyond the smallest float, and log(1 + e^{−|x|}) to a relative error of 1e-12."""
+    size = abs(x)
+    small = exp(-size) if size <= -EXP_MIN else 0.0
+    return small, (log(1.0 + small) if small > 1e-4 else small * (1.0 - small * (0.5 - small * (1.0 / 3.0))))

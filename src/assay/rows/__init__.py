@@ -14,7 +14,7 @@ from assay.rows._coded import class_weights, code, coded_rows, merge_weights
 from assay.rows._columns import beside, is_name, split_columns
 from assay.rows._mapped import MappedRows
 from assay.rows._memory import MemoryRows
-from assay.rows._threads import alone, n_threads, ordered_map, threads
+from assay.rows._threads import alone, n_threads, one_blas_thread, ordered_map, threads
 from assay.rows._weights import check_weights
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "is_name",
     "merge_weights",
     "n_threads",
+    "one_blas_thread",
     "open_external",
     "ordered_map",
     "rows",

@@ -140,6 +140,13 @@ def alone(function: Callable[..., Result], *arguments: Any) -> Result:
         return context.run(function, *arguments)
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS on one thread between walks too: for solvers whose own matrices are small."""
+    with _single_threaded_blas:
+        yield
+
+
 def _pool(count: int) -> ThreadPoolExecutor:
     with _lock:
         if count not in _pools:

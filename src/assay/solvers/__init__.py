@@ -13,55 +13,49 @@ from assay.solvers.least_squares.direct import (
 )
 from assay.solvers.least_squares.iterative import by_conjugate_gradient, by_gradient_descent
 from assay.solvers.least_squares.moments import Moments, augmented_rows, moments
+from assay.solvers.requirements import requires
 from assay.solvers.separation import Separability, separability
-from assay.solvers.smooth.fit import SmoothFit, fit_smooth, newton_direction
+from assay.solvers.smooth.fit import SmoothFit, calm_blas, fit_smooth, risk_step
 from assay.solvers.smooth.gap import row_duality_gap
-from assay.solvers.smooth.proximal import ProximalFit, proximal_rows
+from assay.solvers.smooth.newton import newton_direction, newton_step, row_newton
+from assay.solvers.smooth.proximal import proximal_rows
 from assay.solvers.smooth.quasi_newton import QuasiNewton, quasi_newton
-from assay.solvers.smooth.row_losses import (
-    LikelihoodRows,
-    LogisticRows,
-    PoissonRows,
-    RowLoss,
-    RowTerms,
-    SoftmaxRows,
-)
-from assay.solvers.smooth.row_risk import Measured, RowRisk, Split, row_terms, row_weights, shifted_columns
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_sums import LinearScore, Split, block_terms, row_weights, shifted_columns
 from assay.solvers.sparse.path import SparseProblem, SparseSolutions, elastic_net_profile, sparse_path
 
 __all__ = [
-    "LikelihoodRows",
-    "LogisticRows",
-    "Measured",
+    "LinearScore",
     "Moments",
-    "PoissonRows",
-    "ProximalFit",
     "QuasiNewton",
-    "RowLoss",
+    "RowMeasure",
     "RowRisk",
-    "RowTerms",
     "Separability",
     "SmoothFit",
-    "SoftmaxRows",
     "Solution",
     "SparseProblem",
     "SparseSolutions",
     "Split",
     "augmented_rows",
+    "block_terms",
     "by_cholesky",
     "by_conjugate_gradient",
     "by_dual",
     "by_gradient_descent",
     "by_triangle",
+    "calm_blas",
     "elastic_net_profile",
     "fit_smooth",
     "minimum_norm",
     "moments",
     "newton_direction",
+    "newton_step",
     "proximal_rows",
     "quasi_newton",
+    "requires",
+    "risk_step",
     "row_duality_gap",
-    "row_terms",
+    "row_newton",
     "row_weights",
     "separability",
     "shifted_columns",

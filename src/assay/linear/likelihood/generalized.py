@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
@@ -23,15 +21,15 @@ from assay.linear.likelihood.generalized_fit import (
     mean_rows,
     over_targets,
     pearson_statistic,
-    row_loss,
     target_summary,
     target_sums,
 )
 from assay.linear.likelihood.generalized_results import GeneralizedResults
 from assay.linear.predictor import vector_target
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.rows import Rows
-from assay.solvers import Measured, RowRisk, SmoothFit
+from assay.solvers import RowRisk, SmoothFit
 from assay.suitability import Suitability
 
 # Only the families that take any positive number are options: data made for a check are no counts.
@@ -42,7 +40,7 @@ FAMILY = Domain(
 )
 LINK = Domain(parameters.one_of(*LINKS).words, lambda value: isinstance(value, str) and value in LINKS)
 PENALTY = parameters.real(at_least=0) | parameters.array(
-    "an array of non-negative numbers, one a feature",
+    "an array of non-negative numbers, one per feature",
     lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
 )
 
@@ -212,7 +210,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
         y : array-like of shape (n_samples,) or column name
         sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
+            A weight of 2 means the row counts twice.
         offset : array-like of shape (n_samples,) or column name, optional
             Known part of the score.
         exposure : array-like of shape (n_samples,), optional
@@ -243,20 +241,18 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         for name, value in self._attributes(risk, fit.point).items():
             setattr(self, name, value)
         self.rank_, self.n_iter_, self.converged_ = fit.rank, max(fit.n_iter, 1), fit.converged
-        self.solver_, self.center_, self.information_ = fit.solver, risk.center, fit.found.hessian
+        self.solver_, self.center_, self.information_ = fit.solver, risk.center, fit.measured.hessian
         if self.history:
             self.history_ = np.array(fit.values)
         self._store_likelihood(risk, law, fit, float(mean / weight))
-        self.certificates_ = generalized_certificates(risk, fit.point, fit.found, fit.split)
+        self.certificates_ = generalized_certificates(risk, fit.point, fit.measured, fit.split)
         self.optimality_ = self.certificates_[0].value
         gap = "gap" in self.certificates_[0].quantity
         self.dual_gap_ = self.optimality_ if gap else np.nan
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations of {self.solver_} before "
-                "reaching tol; its certificates say how far it is. Increase max_iter, or add a penalty.",
-                ConvergenceWarning,
-                stacklevel=2,
+                "reaching tol; its certificates say how far it is. Increase max_iter, or add a penalty."
             )
         return self
 
@@ -301,19 +297,19 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         try:
             size = np.asarray(exposure, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError("exposure must hold numbers above 0, one a row.") from None
+            raise ValueError("exposure must hold numbers above 0, one per row.") from None
         if not np.all((size > 0) & np.isfinite(size)):
-            raise ValueError("exposure must hold finite numbers above 0, one a row.")
+            raise ValueError("exposure must hold finite numbers above 0, one per row.")
         return np.log(size) if offset is None else np.log(size) + np.asarray(offset, dtype=np.float64)
 
     def _problem(self, data: Rows, law: LinkedFamily, has_offset: bool) -> RowRisk:
         d = data.shape[1]
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim == 1 and alpha.shape[0] != d:
-            raise self._refuse("alpha", f"a number or an array of {d} numbers, one a feature")
+            raise self._refuse("alpha", f"a number or an array of {d} numbers, one per feature")
         return RowRisk(
             data,
-            row_loss(law),
+            law.compiled,
             np.broadcast_to(alpha, (d,)).copy(),
             fit_intercept=self.fit_intercept,
             has_offset=has_offset,
@@ -336,10 +332,10 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
             pearson = pearson_statistic(risk, law, fit.point)
             self.dispersion_ = scale = pearson / free if free > 0 else np.nan
             if self.family == "gaussian":  # the likelihood has a maximum in φ too
-                scale = 2 * fit.found.risk
+                scale = 2 * fit.measured.risk
         usable = scale > 0 and np.isfinite(scale)
         sums = target_sums(risk, law, mean, scale if usable else 1.0)
-        self.deviance_, self.null_deviance_ = deviance(risk, fit.found, sums), sums.null_deviance
+        self.deviance_, self.null_deviance_ = deviance(risk, fit.measured, sums), sums.null_deviance
         self.log_likelihood_ = self.null_log_likelihood_ = np.nan
         if usable and self.family != "quasi_poisson":
             self.log_likelihood_ = sums.saturated - self.deviance_ / (2 * scale)
@@ -361,29 +357,6 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         shift = self._with_exposure(offset, exposure) if exposure is not None else np.asarray(offset, float)
         return law.mean(self._scores(X) + shift)
 
-    def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
-        """Residual of each row.
-
-        Parameters
-        ----------
-        X, y, offset
-            Data as in `fit`.
-        kind : {"deviance", "pearson", "response"}, default="deviance"
-            sign(y − μ)√d, (y − μ)/√V(μ), or y − μ.
-        """
-        y, mean = np.asarray(y, dtype=np.float64), np.asarray(self.predict(X, offset=offset), np.float64)
-        family = self._law().family
-        found = {
-            "deviance": lambda: np.sign(y - mean) * np.sqrt(np.maximum(family.unit_deviance(y, mean), 0)),
-            "pearson": lambda: (y - mean) / np.sqrt(family.variance(mean)),
-            "response": lambda: y - mean,
-        }
-        if kind not in found:
-            raise parameters.refusal(
-                "GeneralizedLinear.residuals", "kind", parameters.one_of(*found).words, kind
-            )
-        return np.asarray(found[kind]())
-
     def certify(
         self,
         X: Any,
@@ -402,8 +375,8 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         """
         risk = self._fitted_problem(X, y, sample_weight, offset, exposure)
         point = self._point(risk)
-        found: Measured = risk.measure(point, hessian=True, split=True)
-        return generalized_certificates(risk, point, found, found.split)
+        measured = risk.measure(point, hessian=True, split=True)
+        return generalized_certificates(risk, point, measured, measured.split)
 
     def _fitted_problem(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> RowRisk:
         check_is_fitted(self)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from assay.certificates import Certificates, at_most
 from assay.families import Family, LinkedFamily
@@ -16,15 +15,12 @@ from assay.linear.likelihood.overlap import refusal_of
 from assay.linear.predictor import affine
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import (
-    LikelihoodRows,
-    LogisticRows,
-    Measured,
-    PoissonRows,
-    RowLoss,
+    RowMeasure,
     RowRisk,
     SmoothFit,
     Split,
     fit_smooth,
+    risk_step,
     row_duality_gap,
     separability,
 )
@@ -38,22 +34,12 @@ class TargetSums(NamedTuple):
     """Sums over rows of what needs the targets only.
 
     `null_deviance` is that of a constant score, `saturated` the log-likelihood of means equal to the targets,
-    `smallest` the infimum of the compiled loss.
+    `smallest` the infimum of the loss of the fit.
     """
 
     null_deviance: float
     saturated: float
     smallest: float
-
-
-def row_loss(law: LinkedFamily) -> RowLoss:
-    """A compiled loss where there is one: the value differs from half the deviance by a constant."""
-    pair = law.family.name, law.link.name
-    if pair in (("poisson", "log"), ("quasi_poisson", "log")):
-        return PoissonRows()
-    if pair == ("binomial", "logit"):
-        return LogisticRows(shares=True)
-    return LikelihoodRows(law)
 
 
 def over_targets(data: Rows, step: Callable[..., Any], *state: Any) -> Any:
@@ -99,8 +85,11 @@ def fit_generalized(
             "these offsets; use another link."
         )
     fit = fit_smooth(risk, start, solver=solver, tol=tol, max_iter=max_iter, report=report)
-    if fit.found.hessian is None and not risk.alpha.any() and risk.shape[0] <= 4096:
-        fit = fit._replace(found=risk.measure(fit.point, hessian=True))
+    if fit.measured.hessian is None and not risk.alpha.any() and risk.shape[0] <= 4096:
+        measured = risk.measure(fit.point, hessian=True)
+        assert measured.hessian is not None
+        rank = risk_step(risk, measured.hessian, measured.gradient).rank
+        fit = fit._replace(measured=measured, rank=rank)
     if law.family.name == "binomial" and not risk.alpha.any():
         refuse_separated(risk, fit, mean)
     return fit
@@ -131,21 +120,21 @@ def first_point(risk: RowRisk, law: LinkedFamily, mean: float) -> Array:
 
 
 def generalized_certificates(
-    risk: RowRisk, point: Array, found: Measured, split: Split | None
+    risk: RowRisk, point: Array, measured: RowMeasure, split: Split | None
 ) -> Certificates:
     """The duality gap where every feature is penalised and the loss has a dual; else the score equations."""
     single = risk.data.dtype == np.float32
     if risk.alpha.all() and risk.loss.n_groups > 0:
-        scale = max(abs(found.value), np.finfo(float).tiny)
+        scale = max(abs(measured.value), np.finfo(float).tiny)
         gap = at_most(
             "The objective is this close to its minimum.",
             "relative duality gap",
-            row_duality_gap(risk, point, found, split) / scale,
+            row_duality_gap(risk, point, measured, split) / scale,
             1e-4 if single else 1e-7,
             source="Rudi & Şimşekli §3.1.2",
         )
         return Certificates([gap])
-    return Certificates([stationarity(risk, found, single)])
+    return Certificates([stationarity(risk, measured, single)])
 
 
 def pearson_statistic(risk: RowRisk, law: LinkedFamily, point: Array) -> float:
@@ -154,10 +143,9 @@ def pearson_statistic(risk: RowRisk, law: LinkedFamily, point: Array) -> float:
     return float(risk.data.reduce(pearson_step, coef[:, 0], float(intercept[0]), law, risk.has_offset))
 
 
-def deviance(risk: RowRisk, found: Measured, sums: TargetSums) -> float:
-    """Σ s d at a point, from its mean loss, which the compiled losses give up to a sum over the targets."""
-    twice = 2 * risk.weight * found.risk
-    return max(twice, 0.0) if isinstance(risk.loss, LikelihoodRows) else max(twice - 2 * sums.smallest, 0.0)
+def deviance(risk: RowRisk, measured: RowMeasure, sums: TargetSums) -> float:
+    """Σ s d at a point, from its mean loss, which compiled losses give up to a sum over the targets."""
+    return max(2 * (risk.weight * measured.risk - sums.smallest), 0.0)
 
 
 def target_sums(risk: RowRisk, law: LinkedFamily, mean: float, dispersion: float) -> TargetSums:
@@ -204,20 +192,11 @@ def target_step(
         terms = (
             family.unit_deviance(y, constant),
             family.log_likelihood(y, y, dispersion),
-            smallest_loss(family, y),
+            law.compiled.smallest(y),
         )
     if weight is None:
         return tuple(float(np.sum(term)) for term in terms)  # type: ignore[return-value]
     return tuple(float(weight[weight > 0] @ term[weight > 0]) for term in terms)  # type: ignore[return-value]
-
-
-def smallest_loss(family: Family, y: Array) -> Array:
-    """Infimum over the score of the compiled loss of each target; 0 for the others."""
-    if family.name in ("poisson", "quasi_poisson"):
-        return y - special.xlogy(y, y)
-    if family.name == "binomial":
-        return special.entr(y) + special.entr(1 - y)
-    return np.zeros_like(y)
 
 
 def distinct(y: Array, weight: Array | None) -> tuple[Array, Array | None]:

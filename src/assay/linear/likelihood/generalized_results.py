@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters
 from assay.families import FAMILIES
 from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
-from assay.linear.likelihood.inference import LikelihoodInference, likelihood_inference
+from assay.linear.likelihood.inference import (
+    LikelihoodFacts,
+    LikelihoodInference,
+    likelihood_inference,
+    parameter_names,
+)
 from assay.linear.likelihood.path import (
     FOLD_TOL,
     LikelihoodPath,
@@ -23,7 +28,7 @@ from assay.linear.predictor import LinearPredictor, affine
 from assay.models.inference import check_level
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import Block, MemoryRows, Rows
-from assay.solvers import Measured, RowRisk, shifted_columns
+from assay.solvers import RowRisk, SmoothFit, shifted_columns
 
 # Intervals of a linear score from the information of a fit.
 
@@ -59,6 +64,7 @@ class GeneralizedResults(LinearPredictor):
     _owner: Any
     _problem: Any
     _fitted_problem: Any
+    predict: Any
     family: str
     alpha: Any
     fit_intercept: bool
@@ -107,11 +113,10 @@ class GeneralizedResults(LinearPredictor):
         risk = self._problem(data, law, False)
         mean = float(total / weight)
 
-        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> tuple[NDArray, Measured, int, bool]:
-            fit = fit_generalized(
+        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> SmoothFit:
+            return fit_generalized(
                 risk, law, mean, start=start, solver=self.solver, tol=self.tol, max_iter=self.max_iter
             )
-            return fit.point, fit.found, fit.n_iter, fit.converged
 
         return likelihood_path(
             risk,
@@ -171,7 +176,7 @@ class GeneralizedResults(LinearPredictor):
 
         def losses(target: NDArray, scores: NDArray) -> NDArray:
             score = scores[:, :, 0]
-            return law.score_terms(np.broadcast_to(target[:, None], score.shape), score)[0]
+            return law.value(np.broadcast_to(target[:, None], score.shape), score)
 
         def refit(alpha: float) -> Any:
             return type(self)(**self.get_params()).set_params(alpha=alpha).fit(X, y, sample_weight)
@@ -215,20 +220,20 @@ class GeneralizedResults(LinearPredictor):
         check_is_fitted(self)
         self._require_plain()
         risk = None if X is None else self._fitted_problem(X, y, sample_weight, offset, exposure)
-        return likelihood_inference(
-            "GeneralizedLinear",
-            (self.coef_.astype(np.float64)[:, None], np.array([float(self.intercept_)]), self.center_),
+        facts = LikelihoodFacts(
+            self.coef_.astype(np.float64)[:, None],
+            np.array([float(self.intercept_)]),
+            self.center_,
             self.information_,
-            risk,
-            names=self._parameter_names(),
-            fit_intercept=self.fit_intercept,
-            weight=self.total_weight_,
-            dispersion=self.dispersion_,
-            estimated_dispersion=FAMILIES[self.family].dispersed,
-            log_likelihood=self.log_likelihood_,
-            null_log_likelihood=self.null_log_likelihood_,
-            covariance=covariance,
+            parameter_names(self),
+            self.fit_intercept,
+            self.total_weight_,
+            self.log_likelihood_,
+            self.null_log_likelihood_,
+            self.dispersion_,
+            FAMILIES[self.family].dispersed,
         )
+        return likelihood_inference("GeneralizedLinear", facts, risk, covariance)
 
     def _require_plain(self) -> None:
         if np.any(np.asarray(self.alpha) > 0):
@@ -236,10 +241,28 @@ class GeneralizedResults(LinearPredictor):
         if self.information_ is None:
             raise ValueError("The solver of this fit formed no Hessian; fit with solver='newton'.")
 
-    def _parameter_names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        features = [f"x{j}" for j in range(self.n_features_in_)] if names is None else map(str, names)
-        return (*(("intercept",) if self.fit_intercept else ()), *features)
+    def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
+        """Residual of each row.
+
+        Parameters
+        ----------
+        X, y, offset
+            Data as in `fit`.
+        kind : {"deviance", "pearson", "response"}, default="deviance"
+            sign(y − μ)√d, (y − μ)/√V(μ), or y − μ.
+        """
+        y, mean = np.asarray(y, dtype=np.float64), np.asarray(self.predict(X, offset=offset), np.float64)
+        family = self._law().family
+        kinds = {
+            "deviance": lambda: np.sign(y - mean) * np.sqrt(np.maximum(family.unit_deviance(y, mean), 0)),
+            "pearson": lambda: (y - mean) / np.sqrt(family.variance(mean)),
+            "response": lambda: y - mean,
+        }
+        if kind not in kinds:
+            raise parameters.refusal(
+                "GeneralizedLinear.residuals", "kind", parameters.one_of(*kinds).words, kind
+            )
+        return np.asarray(kinds[kind]())
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, kind: str = "prediction", offset: Any = None

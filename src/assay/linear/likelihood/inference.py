@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from scipy import linalg, special
 from assay import parameters
 from assay.models.inference import ParameterInference, hypothesis, quadratic_form
 from assay.rows import Block
-from assay.solvers import RowLoss, RowRisk, row_terms, row_weights, shifted_columns
+from assay.solvers import LinearScore, RowRisk, block_terms, row_weights, shifted_columns
 
 Array = NDArray[np.float64]
 COVARIANCES = ("classical", "HC0", "HC1")
@@ -68,8 +68,8 @@ class LikelihoodInference(ParameterInference):
     >>> from assay.datasets import breast_cancer
     >>> from assay.linear import LogisticRegression
     >>> X, y = breast_cancer(return_X_y=True)
-    >>> found = LogisticRegression(C=float("inf")).fit(X[:, :2], y).inference()
-    >>> found.conf_int().round(2)[1]
+    >>> inference = LogisticRegression(C=float("inf")).fit(X[:, :2], y).inference()
+    >>> inference.conf_int().round(2)[1]
     array([-1.26, -0.86])
 
     References
@@ -166,22 +166,32 @@ class LikelihoodInference(ParameterInference):
         ]
 
 
+class LikelihoodFacts(NamedTuple):
+    """What a fit knows of itself: coefficients (d, k), intercepts (k,), the Hessian about a centre."""
+
+    coef: Array
+    intercept: Array
+    center: Array
+    information: Array | None
+    names: tuple[str, ...]
+    fit_intercept: bool
+    weight: float
+    log_likelihood: float
+    null_log_likelihood: float
+    dispersion: float = 1.0
+    estimated_dispersion: bool = False
+
+
+def parameter_names(model: Any) -> tuple[str, ...]:
+    """The intercept, if there is one, and the features."""
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    return (*(("intercept",) if model.fit_intercept else ()), *map(str, names))
+
+
 def likelihood_inference(
-    owner: str,
-    fitted: tuple[Array, Array, Array],
-    information: Array | None,
-    risk: RowRisk | None,
-    *,
-    names: tuple[str, ...],
-    fit_intercept: bool,
-    weight: float,
-    dispersion: float,
-    estimated_dispersion: bool,
-    log_likelihood: float,
-    null_log_likelihood: float,
-    covariance: str,
+    owner: str, fitted: LikelihoodFacts, risk: RowRisk | None, covariance: str
 ) -> LikelihoodInference:
-    """Inference from coefficients (d, k), intercepts (k,), and the Hessian about a centre."""
+    """Inference from the facts of a fit, and the rows themselves where they are given."""
     if covariance not in COVARIANCES:
         words = parameters.one_of(*COVARIANCES).words
         raise parameters.refusal(f"{owner}.inference", "covariance", words, covariance)
@@ -190,7 +200,8 @@ def likelihood_inference(
             f"The covariance {covariance!r} is made of the scores of the rows: give the data of the fit, "
             f"inference(X, y, covariance={covariance!r})."
         )
-    coef, intercept, center = fitted
+    coef, intercept, center, information = fitted[:4]
+    weight, fit_intercept = fitted.weight, fitted.fit_intercept
     if risk is not None:  # the information of the rows themselves, about their own centre
         center = risk.center
         point = risk.join_point(coef, intercept)
@@ -202,25 +213,25 @@ def likelihood_inference(
             "The solver of this fit formed no Hessian: give the data of the fit, inference(X, y)."
         )
     unit = _inverse(information)
-    inner = unit * dispersion / weight
+    inner = unit * fitted.dispersion / weight
     if covariance != "classical":
         assert risk is not None
         inner = unit @ score_covariance(risk, point) @ unit / weight**2
         if covariance == "HC1":
-            inner = inner * weight / (weight - len(names))
+            inner = inner * weight / (weight - len(fitted.names))
     k = point.shape[1]
     turn = np.kron(np.eye(k), _turn(center, fit_intercept))
     params = np.concatenate([_turn(center, fit_intercept) @ point[:, j] for j in range(k)])
     return LikelihoodInference(
         params,
-        names,
+        fitted.names,
         turn @ inner @ turn.T,
         covariance,
         weight,
-        dispersion,
-        estimated_dispersion,
-        log_likelihood,
-        null_log_likelihood,
+        fitted.dispersion,
+        fitted.estimated_dispersion,
+        fitted.log_likelihood,
+        fitted.null_log_likelihood,
         fit_intercept,
     )
 
@@ -250,26 +261,15 @@ def _inverse(information: Array) -> Array:
 
 def score_covariance(risk: RowRisk, point: Array) -> Array:
     """Σ s g gᵀ over the rows, g the gradient of the loss of one row (a weight of 2 is two rows)."""
-    coef, level = risk.walk_point(point)
-    state = (coef, level, risk.loss, risk.has_offset, risk.class_weight, risk.inner, risk.fit_intercept)
-    return np.asarray(risk.data.reduce(score_step, *state))
+    return np.asarray(risk.data.reduce(score_step, risk.at(point)))
 
 
-def score_step(
-    block: Block,
-    coef: Array,
-    intercept: Array,
-    loss: RowLoss,
-    has_offset: bool,
-    class_weight: Array | None,
-    center: Array,
-    fit_intercept: bool,
-) -> Array:
+def score_step(block: Block, model: LinearScore) -> Array:
     """Σ s g gᵀ of one block, score by score."""
-    terms, _ = row_terms(block, coef, intercept, loss, has_offset)
-    weight = row_weights(block, class_weight)
-    columns = shifted_columns(block, center, fit_intercept)
-    residual = terms.residual.reshape(len(columns), -1).astype(np.float64)
-    scores = np.concatenate([columns * residual[:, j : j + 1] for j in range(residual.shape[1])], axis=1)
+    terms, _ = block_terms(block, model)
+    weight = row_weights(block, model.class_weight)
+    columns = shifted_columns(block, model.center, model.fit_intercept)
+    slope = terms.slope.reshape(len(columns), -1).astype(np.float64)
+    scores = np.concatenate([columns * slope[:, j : j + 1] for j in range(slope.shape[1])], axis=1)
     weighted = scores if weight is None else scores * weight[:, None]
     return np.asarray(scores.T @ weighted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,25 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates
 from assay.linear.classifier import LinearClassifier
 from assay.linear.likelihood.logistic_fit import (
-    LogisticFit,
     fit_logistic,
     logistic_certificates,
+    loss_of_classes,
     null_scores,
-    row_loss,
 )
 from assay.linear.likelihood.logistic_results import LogisticResults
 from assay.linear.likelihood.overlap import overlap_proofs
 from assay.linear.predictor import affine
+from assay.models import convergence
 from assay.models.classes import CLASS_WEIGHT, class_factors
 from assay.parameters import Domain
 from assay.rows import Block, Rows, class_weights, merge_weights
-from assay.solvers import RowRisk
+from assay.solvers import RowRisk, SmoothFit
 from assay.suitability import Suitability
 
 LABEL = Domain("a label of y", lambda value: isinstance(value, (str, bool, int, float, np.generic)))
@@ -187,7 +185,7 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         y : array-like of shape (n_samples,) or column name
             Labels of any kind in memory, numbers elsewhere.
         sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
+            A weight of 2 means the row counts twice.
         offset : array-like of shape (n_samples,) or column name, optional
             Known part of the score, for two classes.
         """
@@ -200,10 +198,11 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         def report(point: NDArray) -> bool:
             return watch.iteration(lambda: self._attributes(risk, point))
 
+        l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
         with watch.run(self.solver):
-            fit = fit_logistic(
+            fit, overlap = fit_logistic(
                 risk,
-                l1=np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio),
+                l1=l1,
                 null=null_scores(self.class_weight_ * weights, risk),
                 solver=self.solver,
                 tol=self.tol,
@@ -212,6 +211,11 @@ class LogisticRegression(LogisticResults, LinearClassifier):
             )
         watch.finish()
         self._store(fit, risk, self.class_weight_ * weights)
+        self._certify_fit(
+            logistic_certificates(
+                risk, fit.point, fit.measured, fit.split, l1, self._null_risk(), overlap=overlap
+            )
+        )
         return self
 
     def _risk(self, data: Rows, weights: NDArray, *, has_offset: bool) -> RowRisk:
@@ -230,7 +234,7 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         plain = bool(np.all(self.class_weight_ == 1))
         return RowRisk(
             data,
-            row_loss(len(self.classes_), self._reference()),
+            loss_of_classes(len(self.classes_), self._reference()),
             alpha,
             fit_intercept=self.fit_intercept,
             has_offset=has_offset,
@@ -256,37 +260,35 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         dtype = risk.data.dtype
         return {"coef_": coef.T.astype(dtype), "intercept_": intercept.astype(dtype)}
 
-    def _store(self, fit: LogisticFit, risk: RowRisk, weights: NDArray) -> None:
+    def _store(self, fit: SmoothFit, risk: RowRisk, weights: NDArray) -> None:
         for name, value in self._attributes(risk, fit.point).items():
             setattr(self, name, value)
         shares = weights / weights.sum()
         self.null_log_likelihood_ = -self.total_weight_ * (
             float(special.entr(shares).sum()) if self.fit_intercept else np.log(len(shares))
         )
-        self.empirical_risk_, self.training_error_ = fit.found.risk, fit.found.mistakes
-        self.log_likelihood_ = -self.total_weight_ * fit.found.risk
-        self.information_, self.center_ = fit.found.hessian, risk.center
+        self.empirical_risk_, self.training_error_ = fit.measured.risk, fit.measured.mistakes
+        self.log_likelihood_ = -self.total_weight_ * fit.measured.risk
+        self.information_, self.center_ = fit.measured.hessian, risk.center
         self.n_iter_, self.converged_, self.solver_ = max(fit.n_iter, 1), fit.converged, fit.solver
         if self.history:
             self.history_ = np.array(fit.values)
-        self.certificates_ = logistic_certificates(
-            risk, fit.point, fit.found, fit.split, fit.l1, self._null_risk(), overlap=fit.overlap
-        )
+
+    def _certify_fit(self, certificates: Certificates) -> None:
+        self.certificates_ = certificates
         self.optimality_ = self.certificates_[0].value
         self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else np.nan
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {self.solver_} "
-                "before reaching tol; its certificates say how far it is. Increase max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "before reaching tol; its certificates say how far it is. Increase max_iter."
             )
 
     def _null_risk(self) -> float:
         return -self.null_log_likelihood_ / self.total_weight_
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Any:
-        """Scores: of the second of two classes, shape (n_samples,), else one a class."""
+        """Scores: of the second of two classes, shape (n_samples,), else one per class."""
         scores = super().decision_function(X)
         return scores if offset is None else scores + np.asarray(offset, dtype=scores.dtype)
 
@@ -323,16 +325,16 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         X, y, sample_weight, offset
             The data of the fit.
         """
-        risk, point, found = self._measure(X, y, sample_weight, offset)
+        risk, point, measured = self._measure(X, y, sample_weight, offset)
         l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
         overlap: list[Certificate] = []
         if self.penalty_strength_ == 0:
             held = risk.source.reduce(class_weights, combine=merge_weights)
             weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
             null = null_scores(self.class_weight_ * np.maximum(weights, np.finfo(float).tiny), risk)
-            overlap = overlap_proofs(risk, found, null)[0]
+            overlap = overlap_proofs(risk, measured, null)[0]
         null_risk = self._null_risk()
-        return logistic_certificates(risk, point, found, found.split, l1, null_risk, overlap=overlap)
+        return logistic_certificates(risk, point, measured, measured.split, l1, null_risk, overlap=overlap)
 
     def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
         data = self._open_new_classes(X, y, sample_weight, offset=offset)
@@ -348,10 +350,10 @@ class LogisticRegression(LogisticResults, LinearClassifier):
 
         With an l1 penalty, of its smooth part.
         """
-        risk, _, found = self._measure(X, y, sample_weight, None)
-        slope = found.gradient[: risk.data.shape[1]]
+        risk, _, measured = self._measure(X, y, sample_weight, None)
+        slope = measured.gradient[: risk.data.shape[1]]
         if self.fit_intercept:
-            slope = slope + np.outer(risk.center, found.gradient[-1])
+            slope = slope + np.outer(risk.center, measured.gradient[-1])
         reference = self._reference()
         return (slope if reference is None else np.insert(slope, reference, 0.0, axis=1)).T
 

@@ -11,18 +11,18 @@ from scipy import special
 
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.likelihood.overlap import constant_chances, require_overlap
+from assay.losses import CrossEntropy, Loss, Multinomial, ReferenceMultinomial
 from assay.rows import MemoryRows
 from assay.solvers import (
-    LogisticRows,
-    Measured,
-    RowLoss,
+    RowMeasure,
     RowRisk,
-    SoftmaxRows,
+    SmoothFit,
     SparseSolutions,
     Split,
+    calm_blas,
     fit_smooth,
-    newton_direction,
     proximal_rows,
+    risk_step,
     row_duality_gap,
     sparse_path,
 )
@@ -34,36 +34,25 @@ LARGEST_INFORMATION = 4096
 
 
 class LogisticFit(NamedTuple):
-    """A fitted logistic regression before it becomes attributes; `overlap` proves that a fit exists."""
+    """A fit, and proofs of overlap where there is no penalty."""
 
-    point: Array
-    found: Measured
-    split: Split | None
-    l1: Array
-    n_iter: int
-    converged: bool
-    values: list[float]
-    solver: str
+    fit: SmoothFit
     overlap: Sequence[Certificate] = ()
 
 
-def row_loss(n_classes: int, reference: int | None) -> RowLoss:
+def loss_of_classes(n_classes: int, reference: int | None) -> Loss:
     """The loss of two classes, or of more."""
-    return LogisticRows() if n_classes == 2 else SoftmaxRows(n_classes, reference)
+    if n_classes == 2:
+        return CrossEntropy(shares=False)
+    return Multinomial(n_classes) if reference is None else ReferenceMultinomial(n_classes, reference)
 
 
 def null_scores(weights: Array, risk: RowRisk) -> Array:
     """The point of the best constant scores: log-odds of the classes."""
     start = np.zeros(risk.shape)
     if risk.fit_intercept:
-        level = np.log(weights / weights.sum())
-        if len(weights) == 2:
-            start[-1, 0] = level[1] - level[0]
-        else:
-            reference = getattr(risk.loss, "reference", None)
-            start[-1] = (
-                level - level.mean() if reference is None else np.delete(level - level[reference], reference)
-            )
+        level = risk.loss.constant_minimiser(np.arange(len(weights)), weights)
+        start[-1] = level - level.mean() if risk.loss.symmetric else level
     return start
 
 
@@ -80,24 +69,22 @@ def fit_logistic(
 ) -> LogisticFit:
     """Minimise risk + Σ l1 |w|; refuse an unpenalised fit of classes that a hyperplane separates.
 
-    `null` is the point of the best constant scores, where the steps start unless a `start` is given.
+    `null` is the point of the best constant scores, where the steps start unless a `start` is given. With the
+    fit come the proofs that it exists, where there is no penalty.
     """
     first = risk.measure(null).risk if risk.has_offset else _constant_risk(risk, null)
     start = null if start is None else start
     if l1.any():
         gap = max(tol**2 / 2, SMALLEST_GAP)
-        return _fit_sparse(risk, l1, start, gap, first, max_iter, report)
+        return LogisticFit(_fit_sparse(risk, l1, start, gap, first, max_iter, report))
     length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
     fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
-    found: Measured = fit.found
-    overlap: list[Certificate] = []
-    if not risk.alpha.all():
-        if found.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
-            found = risk.measure(fit.point, hessian=True)
-        overlap = require_overlap(risk, found, null)
-    return LogisticFit(
-        fit.point, found, fit.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver, overlap
-    )
+    if risk.alpha.all():
+        return LogisticFit(fit)
+    if fit.measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
+        fit = fit._replace(measured=risk.measure(fit.point, hessian=True))
+    with calm_blas(risk):
+        return LogisticFit(fit, require_overlap(risk, fit.measured, null))
 
 
 def _constant_risk(risk: RowRisk, start: Array) -> float:
@@ -113,7 +100,7 @@ def _fit_sparse(
     first: float,
     max_iter: int,
     report: Callable[[Array], bool],
-) -> LogisticFit:
+) -> SmoothFit:
     data = risk.data
     if risk.shape[1] == 1 and isinstance(data, MemoryRows) and not risk.has_offset:
         strength = float(l1[0] + risk.alpha[0])
@@ -127,16 +114,12 @@ def _fit_sparse(
             max_iter=max_iter,
         )
         point = risk.join_point(dense(solved.coef).T, np.asarray(solved.intercept))
-        found = risk.measure(point, split=True)
+        measured = risk.measure(point, split=True)
         report(point)
         n_iter, converged = int(solved.n_iter[0]), bool(solved.converged[0])
-        return LogisticFit(
-            point, found, found.split, l1, n_iter, converged, [found.value], "coordinate_descent"
-        )
-    fit = proximal_rows(risk, start, l1, tol=tol * first, max_iter=max_iter, report=report)
-    return LogisticFit(
-        fit.point, fit.found, fit.found.split, l1, fit.n_iter, fit.converged, fit.values, fit.solver
-    )
+        ends = float(solved.relative_gap[0]), n_iter, converged, [measured.value], point.size
+        return SmoothFit(point, measured, measured.split, *ends, "coordinate_descent")
+    return proximal_rows(risk, start, l1, tol=tol * first, max_iter=max_iter, report=report)
 
 
 def dense(coef: Any) -> Array:
@@ -177,7 +160,7 @@ def by_coordinates(
 def logistic_certificates(
     risk: RowRisk,
     point: Array,
-    found: Measured,
+    measured: RowMeasure,
     split: Split | None,
     l1: Array,
     null_risk: float,
@@ -191,23 +174,22 @@ def logistic_certificates(
         first = at_most(
             "The objective is this close to its minimum.",
             "relative duality gap",
-            row_duality_gap(risk, point, found, split, l1=l1 if l1.any() else None) / scale,
+            row_duality_gap(risk, point, measured, split, l1=l1 if l1.any() else None) / scale,
             1e-4 if single else 1e-7,
             source="Rudi & Şimşekli §3.1.2; Sangnier §1.4.5",
         )
     else:
-        first = stationarity(risk, found, single)
-    return Certificates([first, majorant(found), *overlap])
+        first = stationarity(risk, measured, single)
+    return Certificates([first, majorant(measured), *overlap])
 
 
-def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
+def stationarity(risk: RowRisk, measured: RowMeasure, single: bool) -> Certificate:
     """How far the score equations are from holding, in standard errors of an estimate from these rows."""
-    if found.hessian is not None:
-        _, decrement, _ = newton_direction(risk, found)
-        value = decrement * np.sqrt(risk.weight)
+    if measured.hessian is not None:
+        value = risk_step(risk, measured.hessian, measured.gradient).decrement * np.sqrt(risk.weight)
         quantity = "distance to the maximum in standard errors"
     else:
-        value, quantity = float(np.abs(found.gradient).max()) * np.sqrt(risk.weight), "score norm"
+        value, quantity = float(np.abs(measured.gradient).max()) * np.sqrt(risk.weight), "score norm"
     return at_most(
         "The score vanishes: the likelihood is at its maximum.",
         quantity,
@@ -217,12 +199,12 @@ def stationarity(risk: RowRisk, found: Measured, single: bool) -> Certificate:
     )
 
 
-def majorant(found: Measured) -> Certificate:
+def majorant(measured: RowMeasure) -> Certificate:
     """The 0-1 loss is below the logistic loss in base 2, row by row and so on average."""
     return at_most(
         "The training error is at most the logistic loss in base 2.",
         "training error",
-        found.mistakes,
-        found.risk / np.log(2),
+        measured.mistakes,
+        measured.risk / np.log(2),
         source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
     )

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from assay.linear.classifier import LinearClassifier
-from assay.linear.likelihood.inference import LikelihoodInference, likelihood_inference
+from assay.linear.likelihood.inference import (
+    LikelihoodFacts,
+    LikelihoodInference,
+    likelihood_inference,
+    parameter_names,
+)
 from assay.linear.likelihood.logistic_fit import (
     SMALLEST_GAP,
     by_coordinates,
     dense,
     fit_logistic,
+    loss_of_classes,
     null_scores,
 )
 from assay.linear.likelihood.path import (
@@ -27,7 +33,7 @@ from assay.linear.likelihood.path import (
 )
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import MemoryRows, Rows, split_columns
-from assay.solvers import Measured, RowRisk
+from assay.solvers import RowRisk, SmoothFit
 
 
 class LogisticResults(LinearClassifier):
@@ -100,17 +106,9 @@ class LogisticResults(LinearClassifier):
         if self.l1_ratio > 0 and len(weights) == 2 and isinstance(data, MemoryRows):
             return self._coordinate_path(risk, data, null, strengths, n_strengths, eps)
 
-        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> tuple[NDArray, Measured, int, bool]:
-            fit = fit_logistic(
-                risk,
-                l1=l1,
-                null=null,
-                start=start,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            return fit.point, fit.found, fit.n_iter, fit.converged
+        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> SmoothFit:
+            rule: dict[str, Any] = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+            return fit_logistic(risk, l1=l1, null=null, start=start, **rule).fit
 
         return likelihood_path(
             risk,
@@ -138,19 +136,19 @@ class LogisticResults(LinearClassifier):
             owner="LogisticRegression.path",
         )
         gap = max(self.tol**2 / 2, SMALLEST_GAP)
-        found = by_coordinates(risk, data, grid, self.l1_ratio, tol=gap, max_iter=self.max_iter)
-        coef = dense(found.coef)
+        path = by_coordinates(risk, data, grid, self.l1_ratio, tol=gap, max_iter=self.max_iter)
+        coef = dense(path.coef)
         freedom = np.count_nonzero(coef, axis=1) + float(self.fit_intercept)
         return LikelihoodPath(
             grid,
             coef[:, None, :],
-            np.asarray(found.intercept)[:, None],
+            np.asarray(path.intercept)[:, None],
             1 / (grid * risk.weight),
-            found.loss,
-            found.relative_gap,
+            path.loss,
+            path.relative_gap,
             freedom,
-            found.n_iter,
-            found.converged,
+            path.n_iter,
+            path.converged,
         )
 
     def select(
@@ -188,35 +186,25 @@ class LogisticResults(LinearClassifier):
         >>> from assay.datasets import breast_cancer
         >>> from assay.linear import LogisticRegression
         >>> X, y = breast_cancer(return_X_y=True)
-        >>> found = LogisticRegression().select((X - X.mean(0)) / X.std(0), y, rule="one_se", random_state=0)
-        >>> found.model.certificates_.holds
+        >>> Z = (X - X.mean(0)) / X.std(0)
+        >>> choice = LogisticRegression().select(Z, y, rule="one_se", random_state=0)
+        >>> choice.model.certificates_.holds
         True
         """
         X, y, sample_weight = split_columns(X, y, sample_weight)
         probe = type(self)(**self.get_params())
         codes, weights = probe._code(np.asarray(y), None)
 
-        def path(table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
-            target = table.y.astype(np.intp)
-            present = np.bincount(target, table.weight, minlength=len(weights)).astype(np.float64)
-            if not present.all():
-                raise ValueError("A fold has no row of some class; use fewer folds or a stratified splitter.")
-            fold = type(probe)(**probe.get_params())
-            fold.classes_ = probe.classes_
-            if not evidence:
-                fold.tol = max(fold.tol, FOLD_TOL)
-            rows = MemoryRows(table.X, table.y, table.weight)
-            return fold._path(rows, present, strengths, 50, 1e-3, evidence=evidence)
-
         def refit(strength: float) -> Any:
             model = type(self)(**self.get_params()).set_params(penalty_strength=strength)
             return model.fit(X, y, sample_weight)
 
+        fits = probe._fold_path(len(weights))
         return select_parameter(
             self,
             X,
             codes,
-            likelihood_family(path, self._path_losses(probe), refit, "penalty_strength"),
+            likelihood_family(fits, probe._path_losses(), refit, "penalty_strength"),
             rule=rule,
             values=penalty_strengths,
             cv=cv,
@@ -224,17 +212,30 @@ class LogisticResults(LinearClassifier):
             random_state=random_state,
         )
 
-    def _path_losses(self, probe: Any) -> Any:
-        reference = probe._reference()
+    def _fold_path(self, n_classes: int) -> Callable[..., LikelihoodPath]:
+        """Paths of models like this one on tables of coded classes; looser without evidence."""
+
+        def path(table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
+            present = np.bincount(table.y.astype(np.intp), table.weight, minlength=n_classes)
+            if not present.all():
+                raise ValueError("A fold has no row of some class; use fewer folds or a stratified splitter.")
+            fold = type(self)(**self.get_params())
+            fold.classes_ = self.classes_
+            if not evidence:
+                fold.tol = max(fold.tol, FOLD_TOL)
+            rows = MemoryRows(table.X, table.y, table.weight)
+            return fold._path(rows, present.astype(np.float64), strengths, 50, 1e-3, evidence=evidence)
+
+        return path
+
+    def _path_losses(self) -> Callable[[NDArray, NDArray], NDArray]:
+        loss = loss_of_classes(len(self.classes_), self._reference())
 
         def losses(y: NDArray, scores: NDArray) -> NDArray:
             """Log-loss of each row under each model of a path."""
-            if scores.shape[2] == 1:
-                return np.logaddexp(0.0, scores[:, :, 0]) - y[:, None] * scores[:, :, 0]
-            if reference is not None:
-                scores = np.insert(scores, reference, 0.0, axis=2)
-            own = np.take_along_axis(scores, y.astype(np.intp)[:, None, None], axis=2)[:, :, 0]
-            return np.asarray(special.logsumexp(scores, axis=2) - own)
+            n, n_models, k = scores.shape
+            flat = scores[:, :, 0].ravel() if k == 1 else scores.reshape(-1, k)
+            return loss.value(np.repeat(y, n_models), flat).reshape(n, n_models)
 
         return losses
 
@@ -279,20 +280,16 @@ class LogisticResults(LinearClassifier):
             )
         data = None if X is None else self._open_new_classes(X, y, sample_weight, offset=offset)
         risk = None if data is None else self._problem(data, offset is not None)
-        return likelihood_inference(
-            type(self).__name__,
-            self._fitted_scores(),
+        facts = LikelihoodFacts(
+            *self._fitted_scores(),
             self.information_,
-            risk,
-            names=self._parameter_names(),
-            fit_intercept=self.fit_intercept,
-            weight=self.total_weight_,
-            dispersion=1.0,
-            estimated_dispersion=False,
-            log_likelihood=self.log_likelihood_,
-            null_log_likelihood=self.null_log_likelihood_,
-            covariance=covariance,
+            self._parameter_names(),
+            self.fit_intercept,
+            self.total_weight_,
+            self.log_likelihood_,
+            self.null_log_likelihood_,
         )
+        return likelihood_inference(type(self).__name__, facts, risk, covariance)
 
     def _fitted_scores(self) -> tuple[NDArray, NDArray, NDArray]:
         """Coefficients (d, k) and intercepts (k,) without those of the reference, and the centre."""
@@ -303,11 +300,9 @@ class LogisticResults(LinearClassifier):
         return coef, intercept, self.center_
 
     def _parameter_names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        features = [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(n) for n in names]
-        each = (["intercept"] if self.fit_intercept else []) + features
+        each = parameter_names(self)
         reference = self._reference()
         if reference is None:
-            return tuple(each)
+            return each
         others = np.delete(self.classes_, reference).tolist()
         return tuple(f"{label}: {name}" for label in others for name in each)

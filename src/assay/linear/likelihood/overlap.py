@@ -8,7 +8,7 @@ from scipy import linalg
 
 from assay.certificates import Certificate, at_most
 from assay.rows import Block, MemoryRows
-from assay.solvers import Measured, RowRisk, Separability, newton_direction, row_weights, separability
+from assay.solvers import RowMeasure, RowRisk, Separability, risk_step, row_weights, separability
 
 Array = NDArray[np.float64]
 LARGEST_CORRECTION = 0.5
@@ -18,12 +18,12 @@ FLAT = 1e-6
 SOURCE = "Sangnier §1.2.2, remark 1.2.6"
 
 
-def require_overlap(risk: RowRisk, found: Measured, null: Array) -> list[Certificate]:
+def require_overlap(risk: RowRisk, measured: RowMeasure, null: Array) -> list[Certificate]:
     """Prove that the unpenalised fit exists, or refuse it and say along which direction it runs away."""
-    proofs, answer = overlap_proofs(risk, found, null)
+    proofs, answer = overlap_proofs(risk, measured, null)
     if answer is not None and answer.status != "overlapping":
         raise ValueError(refusal_of(answer, "a finite C"))
-    if not proofs and found.hessian is not None and kept_curvature(risk, found, null) < FLAT:
+    if not proofs and measured.hessian is not None and kept_curvature(risk, measured, null) < FLAT:
         raise ValueError(
             "The likelihood runs away along some direction: the classes are (nearly) separated by a "
             "hyperplane and an unpenalised fit does not exist; use a finite C."
@@ -32,7 +32,7 @@ def require_overlap(risk: RowRisk, found: Measured, null: Array) -> list[Certifi
 
 
 def overlap_proofs(
-    risk: RowRisk, found: Measured, null: Array
+    risk: RowRisk, measured: RowMeasure, null: Array
 ) -> tuple[list[Certificate], Separability | None]:
     """Certificates of overlap from the slopes of a fit, or else from the rows in memory.
 
@@ -42,8 +42,8 @@ def overlap_proofs(
     Newton decrement, and zᵀH⁻¹z at most 1/share of its value at constant scores of chances p, which a
     leverage of at most 1 bounds by (1/p + 1/p') W/s.
     """
-    if found.hessian is not None and not risk.has_offset:
-        largest = _largest_correction(risk, found, null)
+    if measured.hessian is not None and not risk.has_offset:
+        largest = _largest_correction(risk, measured, null)
         if largest <= LARGEST_CORRECTION:
             return [_certificate(largest)], None
     data = risk.source
@@ -77,15 +77,16 @@ def _separated(answer: Separability) -> Certificate:
     )
 
 
-def _largest_correction(risk: RowRisk, found: Measured, null: Array) -> float:
-    share = kept_curvature(risk, found, null)
+def _largest_correction(risk: RowRisk, measured: RowMeasure, null: Array) -> float:
+    share = kept_curvature(risk, measured, null)
     if not share > 0:
         return np.inf
     least = np.sort(constant_chances(risk, null))[:2]
     lightest = 1.0
     if risk.data.has_weight or risk.class_weight is not None:
         lightest = float(risk.source.reduce(smallest_weight, risk.class_weight, combine=min))
-    _, decrement, _ = newton_direction(risk, found)
+    assert measured.hessian is not None
+    decrement = risk_step(risk, measured.hessian, measured.gradient).decrement
     return float(decrement * np.sqrt(np.sum(1 / least) * risk.weight / (lightest * share)))
 
 
@@ -97,23 +98,21 @@ def smallest_weight(block: Block, class_weight: Array | None) -> float:
 
 
 def constant_chances(risk: RowRisk, null: Array) -> Array:
-    """Probabilities of the classes at constant scores."""
+    """Probabilities of the classes at constant scores, of which their losses are minus the logarithms."""
     level = null[-1] if risk.fit_intercept else np.zeros(risk.shape[1])
+    n_classes = risk.loss.n_groups
     if risk.shape[1] == 1:
-        return np.array([1 / (1 + np.exp(level[0])), 1 / (1 + np.exp(-level[0]))])
-    reference = getattr(risk.loss, "reference", None)
-    level = level if reference is None else np.insert(level, reference, 0.0)
-    chance = np.exp(level - level.max())
-    return np.asarray(chance / chance.sum())
+        return np.exp(-risk.loss.value(np.arange(2.0), level))
+    return np.exp(-risk.loss.value(np.arange(n_classes), np.tile(level, (n_classes, 1))))
 
 
-def kept_curvature(risk: RowRisk, found: Measured, null: Array) -> float:
+def kept_curvature(risk: RowRisk, measured: RowMeasure, null: Array) -> float:
     """Smallest ratio of the curvature of the fit to that at constant scores, over the directions."""
-    assert found.hessian is not None
+    assert measured.hessian is not None
     first = risk.measure(null, hessian=True).hessian
     assert first is not None
     scale = np.sqrt(np.maximum(np.diagonal(first), np.finfo(float).tiny))
-    first, fitted = first / scale[:, None] / scale, found.hessian / scale[:, None] / scale
+    first, fitted = first / scale[:, None] / scale, measured.hessian / scale[:, None] / scale
     values, vectors = np.linalg.eigh(first)
     kept = values > len(values) * 1e-12 * values[-1]
     basis = vectors[:, kept] / np.sqrt(values[kept])

@@ -18,7 +18,7 @@ from assay.models.selection import (
     checked_alphas,
 )
 from assay.parameters import refusal
-from assay.solvers import Measured, RowRisk, row_duality_gap
+from assay.solvers import RowMeasure, RowRisk, SmoothFit, row_duality_gap
 
 Array = NDArray[np.float64]
 LEAST_L1 = 1e-3
@@ -66,7 +66,7 @@ class LikelihoodPath(PenaltyPath):
 FOLD_TOL = 1e-6
 """Tolerance of the fits of folds, which are compared by losses that differ by far more."""
 
-Solve = Callable[[RowRisk, Array, Array | None], tuple[Array, Measured, int, bool]]
+Solve = Callable[[RowRisk, Array, Array | None], SmoothFit]
 
 
 def likelihood_path(
@@ -83,7 +83,6 @@ def likelihood_path(
 ) -> LikelihoodPath:
     """Fit at every strength of a grid, each from the solution of the one before.
 
-    `solve(risk, l1, start)` gives a point, its measure, the iterations, and whether they ended by `tol`.
     Without `evidence`, duality gaps and degrees of freedom are NaN: they cost as much as the fits of a fold.
     """
     d = risk.data.shape[1]
@@ -96,21 +95,22 @@ def likelihood_path(
     for strength in grid:
         here = risk.with_alpha(np.full(d, strength * (1 - l1_ratio)))
         l1 = np.full(d, strength * l1_ratio)
-        point, found, n_iter, converged = solve(here, l1, point)
+        fit = solve(here, l1, point)
+        point, measured = fit.point, fit.measured
         gap = freedom = np.nan
         if evidence and here.loss.n_groups > 0:
-            split = found.split or here.measure(point, split=True).split
-            gap = row_duality_gap(here, point, found, split, l1=l1 if l1_ratio > 0 else None) / first.risk
+            split = measured.split or here.measure(point, split=True).split
+            gap = row_duality_gap(here, point, measured, split, l1=l1 if l1_ratio > 0 else None) / first.risk
         coef, intercept = here.split_point(point)
         if evidence:
             freedom = _degrees_of_freedom(here, point, coef, l1_ratio)
-        rows.append((coef.T, intercept, found.risk, gap, freedom, n_iter, converged))
+        rows.append((coef.T, intercept, measured.risk, gap, freedom, fit.n_iter, fit.converged))
     coef, intercept, *rest = (np.array(column) for column in zip(*rows, strict=True))
     return LikelihoodPath(grid, coef, intercept, 1 / (grid * risk.weight), *rest)
 
 
 def strength_grid(
-    first: Measured, strengths: Any, d: int, *, l1_ratio: float, n_strengths: int, eps: float, owner: str
+    first: RowMeasure, strengths: Any, d: int, *, l1_ratio: float, n_strengths: int, eps: float, owner: str
 ) -> Array:
     """Given strengths, or a grid down from the one beyond which the model `first` without features is best.
 
@@ -151,8 +151,8 @@ def likelihood_family(
         return path(table, strengths, evidence=False).scores
 
     def fitted(table: FoldTable, strengths: Array) -> PathFit:
-        found = path(table, strengths)
-        return PathFit(2 * found.risk, found.degrees_of_freedom)
+        fits = path(table, strengths)
+        return PathFit(2 * fits.risk, fits.degrees_of_freedom)
 
     return Candidates(
         lambda table: path(table, None, evidence=False).penalty_strengths,

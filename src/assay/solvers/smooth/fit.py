@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, one_blas_thread
+from assay.solvers.requirements import requires
+from assay.solvers.smooth.newton import EPSILON, NewtonStep, inverse_scale, newton_step, row_newton
 from assay.solvers.smooth.quasi_newton import quasi_newton
-from assay.solvers.smooth.row_risk import Array, Measured, RowRisk, Split, shifted_columns
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_sums import Array, Split, shifted_columns
 
 LARGEST_HESSIAN = 1024
 """Parameters up to which "auto" takes Newton steps."""
@@ -18,13 +22,13 @@ LARGEST_HESSIAN = 1024
 LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
-MANY_ROWS = 100_000
+MANY_ROWS, MANY_COMPILED = 100_000, 8192
+"""Rows in memory from which "auto" walks with the gradient only; compiled losses fuse those walks."""
+
 SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
 
 COARSE = 1e-2
 """Decrement at which a part of the rows has told what it knows of the minimum."""
-
-EPSILON = float(np.finfo(float).eps)
 
 Report = Callable[[Array], bool]
 Inverse = Callable[[Array], Array]
@@ -36,12 +40,12 @@ class SmoothFit(NamedTuple):
     Attributes
     ----------
     point : array of shape (p, k)
-    found : Measured
+    measured : RowMeasure
         At the point; with the Hessian where the solver formed it.
     split : Split or None
         Slopes by groups of rows, of some point on the way.
     decrement : float
-        √(gᵀH⁻¹g), with an approximation of H where there is none.
+        √(gᵀH⁻¹g), with an approximation of H where there is none; the duality gap of `proximal_rows`.
     n_iter : int
     converged : bool
     values : list of float
@@ -52,7 +56,7 @@ class SmoothFit(NamedTuple):
     """
 
     point: Array
-    found: Measured
+    measured: RowMeasure
     split: Split | None
     decrement: float
     n_iter: int
@@ -88,79 +92,77 @@ def fit_smooth(
     report : callable
         Told the point after each iteration; true asks to stop.
     """
+    requires("fit_smooth", risk.loss, smooth=True)
     tol = max(tol, 10 * risk.rounding)
     p, k = risk.shape
     if solver == "auto":
-        long = isinstance(risk.data, MemoryRows) and risk.data.shape[0] >= max(
-            MANY_ROWS, 4 * ROWS_PER_COLUMN * p
-        )
-        solver = "quasi_newton" if p * k > LARGEST_HESSIAN or (long and k == 1) else "newton"
-    if solver == "gradient_descent":
-        return descent_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
-    if solver == "newton":
-        return newton_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
-    return guided_steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+        many = MANY_ROWS if risk.loss.row_form is None else MANY_COMPILED
+        long = k == 1 and risk.data.shape[0] >= max(many, 4 * ROWS_PER_COLUMN * p)
+        guided = p * k > LARGEST_HESSIAN or (long and isinstance(risk.data, MemoryRows))
+        solver = "quasi_newton" if guided else "newton"
+    steps = {"gradient_descent": descent_steps, "newton": newton_steps, "quasi_newton": guided_steps}[solver]
+    with calm_blas(risk):
+        return steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+
+
+def calm_blas(risk: RowRisk) -> AbstractContextManager[None]:
+    """One BLAS thread for matrices so small that waking others costs more than they do."""
+    return one_blas_thread() if risk.shape[0] * risk.shape[1] <= LARGEST_HESSIAN else nullcontext()
 
 
 def newton_steps(
     risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report = lambda point: False
 ) -> SmoothFit:
     """Damped Newton steps, a walk each: the Hessian comes with the value that the line search asks for."""
-    point, split = start, bool(risk.alpha.all())
-    found = risk.measure(point, hessian=True, split=split)
-    direction, decrement, rank = newton_direction(risk, found)
-    values, n_iter, size = [found.value], 0, 1.0
-    while decrement > tol and n_iter < max_iter:
-        trial = point + size * direction
-        there = risk.measure(trial, hessian=True, split=split)
-        room = 8 * risk.rounding * abs(found.value)
-        if not there.value <= found.value - size * decrement**2 / 4 + room:
-            size /= 2
-            if size < 1e-12:
-                break
-            continue
-        before, point, found, size = decrement, trial, there, 1.0
-        direction, decrement, rank = newton_direction(risk, found)
-        values.append(found.value)
-        n_iter += 1
-        stalled = decrement > 0.5 * before and decrement**2 <= room
-        if report(point) or stalled:
-            break
-    # Where the next decrease is below the rounding of the value, there is nothing left to gain.
-    done = decrement <= tol or decrement**2 <= 32 * risk.rounding * abs(found.value)
-    return SmoothFit(point, found, found.split, decrement, n_iter, done, values, rank, "newton")
+    split, step = bool(risk.alpha.all()), NewtonStep(start, np.inf, start.size)
+
+    def direction_of(hessian: Array, gradient: Array) -> tuple[Array, float]:
+        nonlocal step
+        step = risk_step(risk, hessian, gradient)
+        return step.direction, step.decrement**2 / 2
+
+    steps = row_newton(
+        lambda point: risk.measure(point, hessian=True, split=split),  # type: ignore[arg-type, return-value]
+        None,
+        start,
+        tol=0.0,
+        max_iter=max_iter,
+        report=report,
+        direction_of=direction_of,
+        rounding=risk.rounding,
+        gain=tol**2 / 2,
+        finish=False,
+    )
+    last: RowMeasure = steps.last
+    return SmoothFit(
+        steps.point,
+        last,
+        last.split,
+        step.decrement,
+        steps.n_iter,
+        reached(risk, step.decrement, tol, last.value),
+        steps.values,
+        step.rank,
+        "newton",
+    )
 
 
-def newton_direction(risk: RowRisk, found: Measured) -> tuple[Array, float, int]:
-    """−H⁻¹g, √(gᵀH⁻¹g) and the rank of H, after scaling its diagonal to one.
+def reached(risk: RowRisk, decrement: float, tol: float, value: float) -> bool:
+    """Whether a decrement is within the tolerance, or promises less than the rounding of the value."""
+    return decrement <= tol or decrement**2 <= 32 * risk.rounding * abs(value)
 
-    Directions of no curvature (columns that repeat each other) are left alone.
-    """
-    hessian, gradient = found.hessian, found.gradient
-    assert hessian is not None
-    inverse = inverse_scale(risk, hessian)
-    scaled = hessian * inverse[:, None] * inverse
-    flat = gradient.T.reshape(-1) * inverse
-    size = flat.shape[0]
-    rank = size
-    try:
-        if not inverse.all():
-            raise linalg.LinAlgError
-        factor = linalg.cholesky(scaled, lower=True, check_finite=False)
-        if np.diagonal(factor).min() ** 2 < size * 4 * EPSILON:
-            raise linalg.LinAlgError
-        half = linalg.solve_triangular(factor, flat, lower=True, check_finite=False)
-        step = linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
-        decrement = float(np.linalg.norm(half))
-    except linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(scaled)
-        kept = values > size * 4 * EPSILON * values[-1]
-        rank = int(np.count_nonzero(kept))
-        coordinates = vectors[:, kept].T @ flat
-        step = vectors[:, kept] @ (coordinates / values[kept])
-        decrement = float(np.sqrt(np.sum(coordinates**2 / values[kept])))
+
+def risk_step(risk: RowRisk, hessian: Array, gradient: Array) -> NewtonStep:
+    """The Newton step of a risk; columns that are constant up to the rounding of their shift stay alone."""
     p, k = risk.shape
-    return -(step * inverse).reshape(k, p).T, decrement, rank
+    step = newton_step(hessian, gradient.T.reshape(-1), column_noise(risk))
+    return step._replace(direction=step.direction.reshape(k, p).T)
+
+
+def column_noise(risk: RowRisk) -> Array:
+    """Rounding of the shift of each column, for each score."""
+    noise = np.append(8 * EPSILON * np.abs(risk.center), np.zeros(int(risk.fit_intercept)))
+    return np.tile(noise, risk.shape[1])
 
 
 def descent_steps(
@@ -171,26 +173,26 @@ def descent_steps(
     Stops when the gradient norm is at most `tol` times its norm at the start.
     """
     point = start
-    found = risk.measure(point, split=True)
-    first = size = float(np.linalg.norm(found.gradient))
-    lipschitz, values, n_iter = 0.05, [found.value], 0
+    here = risk.measure(point, split=True)
+    first = size = float(np.linalg.norm(here.gradient))
+    lipschitz, values, n_iter = 0.05, [here.value], 0
     while size > tol * first and n_iter < max_iter:
-        trial = point - found.gradient / lipschitz
+        trial = point - here.gradient / lipschitz
         there = risk.measure(trial, split=True)
-        room = 8 * risk.rounding * abs(found.value)
-        if not there.value <= found.value - size**2 / (2 * lipschitz) + room:
+        room = 8 * risk.rounding * abs(here.value)
+        if not there.value <= here.value - size**2 / (2 * lipschitz) + room:
             if lipschitz > 1e300:
                 break
             lipschitz *= 2
             continue
-        point, found = trial, there
-        size = float(np.linalg.norm(found.gradient))
-        values.append(found.value)
+        point, here = trial, there
+        size = float(np.linalg.norm(here.gradient))
+        values.append(here.value)
         n_iter += 1
         if report(point):
             break
     done = size <= tol * first
-    return SmoothFit(point, found, found.split, size, n_iter, done, values, point.size, "gradient_descent")
+    return SmoothFit(point, here, here.split, size, n_iter, done, values, point.size, "gradient_descent")
 
 
 def guided_steps(
@@ -223,17 +225,10 @@ def guided_steps(
     point = steps.point
     if risk.loss.symmetric:  # the common shift of the scores, which no value depends on
         point[risk.free] -= point[risk.free].mean(axis=1, keepdims=True)
-    done = steps.converged or steps.decrement**2 <= 32 * risk.rounding * abs(steps.value)
+    done = reached(risk, steps.decrement, tol, steps.value)
+    rank = steps.point.size
     return SmoothFit(
-        point,
-        last,
-        split,
-        steps.decrement,
-        steps.n_iter,
-        done,
-        steps.values,
-        steps.point.size,
-        "quasi_newton",
+        point, last, split, steps.decrement, steps.n_iter, done, steps.values, rank, "quasi_newton"
     )
 
 
@@ -244,7 +239,7 @@ def repairing_slopes(risk: RowRisk, sample: RowRisk, point: Array) -> Split | No
     """
     if not risk.alpha.all() or risk.loss.n_groups == 0:
         return None
-    if risk.loss.rests_at_zero and risk.data.has_weight == sample.data.has_weight:
+    if risk.loss.reaches_zero and risk.data.has_weight == sample.data.has_weight:
         split = sample.measure(point, split=True).split
         if split is not None and np.all(np.abs(split.total).max(axis=1) > 0):
             return split
@@ -263,7 +258,7 @@ def guide(risk: RowRisk, sample: RowRisk, start: Array, *, max_iter: int) -> tup
     if k == 1 and p <= LARGEST_FACTOR:
         if in_memory:
             first = newton_steps(sample, start, tol=COARSE, max_iter=max_iter)
-            return first.point, inverse_of(risk, first.found.hessian)
+            return first.point, inverse_of(risk, first.measured.hessian)
         return start, inverse_of(risk, sample.measure(start, hessian=True).hessian)
     geometry = columns_geometry(sample)
     inverse = product_inverse(risk, geometry, sample.mean_curvature(start))
@@ -306,13 +301,10 @@ def whole_block(block: Block) -> Block:
 
 def columns_geometry(sample: RowRisk) -> tuple[Array, Array | None]:
     """Eigenvalues and eigenvectors of the mean of a aᵀ over the rows; its diagonal for very many columns."""
-    p = sample.shape[0]
+    n, p = sample.data.shape[0], sample.shape[0]
     if p > LARGEST_FACTOR:
-        return sample.data.reduce(mean_squares, sample.center, sample.fit_intercept) / sample.data.shape[
-            0
-        ], None
-    gram = sample.data.reduce(plain_gram, sample.center, sample.fit_intercept) / sample.data.shape[0]
-    return np.linalg.eigh(gram)
+        return sample.data.reduce(mean_squares, sample.center, sample.fit_intercept) / n, None
+    return np.linalg.eigh(sample.data.reduce(plain_gram, sample.center, sample.fit_intercept) / n)
 
 
 def plain_gram(block: Block, center: Array, fit_intercept: bool) -> Array:
@@ -341,18 +333,10 @@ def product_inverse(risk: RowRisk, geometry: tuple[Array, Array | None], curvatu
     return lambda gradient: vectors @ ((vectors.T @ gradient) * scale)
 
 
-def inverse_scale(risk: RowRisk, hessian: Array) -> Array:
-    """1/√H_jj, and 0 for a column that is constant up to the rounding of its shift."""
-    diagonal = np.maximum(np.diagonal(hessian), 0.0)
-    noise = np.append(8 * EPSILON * np.abs(risk.center), np.zeros(int(risk.fit_intercept)))
-    floor = np.tile(np.square(noise), risk.shape[1]) * diagonal.max(initial=0.0) + np.finfo(float).tiny * 1e8
-    return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > floor)
-
-
 def inverse_of(risk: RowRisk, hessian: Array | None) -> Inverse:
     """Solve with a positive definite matrix, whose diagonal is raised a little if it is singular."""
     assert hessian is not None
-    scale = inverse_scale(risk, hessian)[:, None]
+    scale = inverse_scale(hessian, column_noise(risk))[:, None]
     scaled = hessian * scale * scale.T
     scaled[np.diag_indices_from(scaled)] = 1.0
     lift = 0.0

@@ -15,11 +15,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize
 
-from assay.solvers.smooth.row_risk import Array, Measured, RowRisk, Split
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_sums import Array, Split
 
 
 def row_duality_gap(
-    risk: RowRisk, point: Array, found: Measured, split: Split | None = None, *, l1: Array | None = None
+    risk: RowRisk, point: Array, measured: RowMeasure, split: Split | None = None, *, l1: Array | None = None
 ) -> float:
     """Value at a point less a lower bound of the minimum; inf when there is no feasible dual point.
 
@@ -28,27 +29,27 @@ def row_duality_gap(
     risk : RowRisk
         Its `alpha` is the squared-norm part of the penalty.
     point : array of shape (p, k)
-    found : Measured
+    measured : RowMeasure
         At the point.
     split : Split, optional
-        Of this or any other point, from which the repairing slopes are taken; that of `found` by default.
+        Of this or any other point, from which the repairing slopes are taken; that of `measured` by default.
     l1 : array of shape (d,), optional
         Strengths of a further penalty Σ_j l1_j |w_j|, summed over scores.
     """
-    split = found.split if split is None else split
+    split = measured.split if split is None else split
     coef, _ = risk.split_point(point)
     d = coef.shape[0]
     weak = np.zeros(d) if l1 is None else l1
     if np.any((risk.alpha <= 0) & (weak <= 0)):
         return float("inf")
-    slope = found.gradient[:d] - risk.alpha[:, None] * coef  # c in the shifted columns
+    slope = measured.gradient[:d] - risk.alpha[:, None] * coef  # c in the shifted columns
     if not risk.fit_intercept:
         share = 1.0
-        conjugate = float(np.sum(slope * coef)) - found.risk
+        conjugate = float(np.sum(slope * coef)) - measured.risk
         rest = 0.0 if l1 is None else _rest(split, risk)
     else:
         assert split is not None
-        total = found.gradient[-1]
+        total = measured.gradient[-1]
         repair = _repair(split.total / risk.weight, total, symmetric=risk.loss.symmetric)
         if repair is None:
             return float("inf")
@@ -57,13 +58,13 @@ def row_duality_gap(
         rest = _rest(split, risk)
         # A part takes the slopes of one group and leaves the others at 0, where ℓ* is `rest`.
         alone = split.conjugate + (split.rest.sum() - split.rest)
-        conjugate = share * (float(np.sum(slope * coef) + total @ point[-1]) - found.risk)
+        conjugate = share * (float(np.sum(slope * coef) + total @ point[-1]) - measured.risk)
         conjugate += float(parts @ alone) / risk.weight
         slope = share * slope + np.tensordot(parts, moved, axes=1) / risk.weight
     penalty = 0.5 * float(np.sum(risk.alpha[:, None] * coef**2)) + float(weak @ np.abs(coef).sum(axis=1))
     scale = _scale(slope, risk.alpha, weak)
     dual = scale * conjugate + (1 - scale) * rest + _conjugate_penalty(scale * slope, risk.alpha, weak)
-    return max(found.risk + penalty + dual, 0.0)
+    return max(measured.risk + penalty + dual, 0.0)
 
 
 def _rest(split: Split | None, risk: RowRisk) -> float:
@@ -77,8 +78,8 @@ def _repair(totals: Array, total: Array, *, symmetric: bool) -> Array | None:
     size = float(np.abs(total).max())
     if size == 0.0:
         return np.zeros(len(totals))
-    found, residual = optimize.nnls(totals.T / size, -total / size)
-    return found if residual <= max(1e-9, 1e-14 / size) else None
+    weights, residual = optimize.nnls(totals.T / size, -total / size)
+    return weights if residual <= max(1e-9, 1e-14 / size) else None
 
 
 def _scale(slope: Array, alpha: Array, l1: Array) -> float:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from assay.loops import compiled
 from assay.penalties import soft_threshold
-from assay.solvers.smooth.fit import mean_squares
+from assay.solvers.requirements import requires
+from assay.solvers.smooth.fit import SmoothFit, mean_squares
 from assay.solvers.smooth.gap import row_duality_gap
-from assay.solvers.smooth.row_risk import Array, Measured, RowRisk
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_sums import Array
 
 # Coordinate descent on a quadratic model with an l1 penalty.
 
@@ -53,18 +54,6 @@ LARGEST_HESSIAN = 1024
 """Parameters up to which steps are Newton's, whose models are solved by coordinates."""
 
 
-class ProximalFit(NamedTuple):
-    """Result of `proximal_rows`; `gap` is the duality gap on the scale of the objective."""
-
-    point: Array
-    found: Measured
-    gap: float
-    n_iter: int
-    converged: bool
-    values: list[float]
-    solver: str
-
-
 def proximal_rows(
     risk: RowRisk,
     start: Array,
@@ -73,13 +62,14 @@ def proximal_rows(
     tol: float,
     max_iter: int,
     report: Callable[[Array], bool] = lambda point: False,
-) -> ProximalFit:
-    """Minimise risk + Σ_j l1_j |w_j| until the duality gap is at most `tol`.
+) -> SmoothFit:
+    """Minimise risk + Σ_j l1_j |w_j| until the duality gap, the `decrement` of the result, is at most `tol`.
 
     Proximal Newton steps, a walk each, where the Hessian is of moderate size; else accelerated proximal
     gradient steps in the metric of the mean squares of the columns, with a backtracking step size and a
     restart wherever the momentum points uphill, two walks each.
     """
+    requires("proximal_rows", risk.loss, smooth=True, convex=True)
     if risk.shape[0] * risk.shape[1] <= LARGEST_HESSIAN:
         return _newton(risk, start, l1, tol=tol, max_iter=max_iter, report=report)
     return _accelerated(risk, start, l1, tol=tol, max_iter=max_iter, report=report)
@@ -87,27 +77,27 @@ def proximal_rows(
 
 def _newton(
     risk: RowRisk, start: Array, l1: Array, *, tol: float, max_iter: int, report: Callable[[Array], bool]
-) -> ProximalFit:
+) -> SmoothFit:
     p, k = risk.shape
     column = np.append(l1, np.zeros(int(risk.fit_intercept)))
     threshold = np.tile(column, k)
     risk = risk.with_alpha(risk.alpha)
     risk.free = risk.free & (column == 0)
 
-    def objective(found: Measured, point: Array) -> float:
-        return found.value + float(column @ np.abs(point).sum(axis=1))
+    def objective(measured: RowMeasure, point: Array) -> float:
+        return measured.value + float(column @ np.abs(point).sum(axis=1))
 
-    point, found = start, risk.measure(start, hessian=True, split=True)
-    value = objective(found, point)
+    point, measured = start, risk.measure(start, hessian=True, split=True)
+    value = objective(measured, point)
     values, n_iter = [value], 0
-    gap = row_duality_gap(risk, point, found, l1=l1)
+    gap = row_duality_gap(risk, point, measured, l1=l1)
     while gap > tol and n_iter < max_iter:
-        slope, moved = found.gradient.T.reshape(-1).copy(), np.zeros(p * k)
+        slope, moved = measured.gradient.T.reshape(-1).copy(), np.zeros(p * k)
         flat = np.ascontiguousarray(point.T).reshape(-1)
-        hessian = np.ascontiguousarray(found.hessian)
+        hessian = np.ascontiguousarray(measured.hessian)
         quadratic_l1_cycles(hessian, slope, threshold, flat, moved, min(tol, gap) * 1e-2, 10_000)
         direction = moved.reshape(k, p).T
-        promised = float(np.vdot(found.gradient, direction)) + float(
+        promised = float(np.vdot(measured.gradient, direction)) + float(
             column @ (np.abs(point + direction) - np.abs(point)).sum(axis=1)
         )
         size, room = 1.0, 8 * risk.rounding * abs(value)
@@ -120,17 +110,18 @@ def _newton(
             size /= 2
         n_iter += 1
         stuck = size < 1e-10 or not np.any(direction)
-        point, found, value = trial, there, new_value
+        point, measured, value = trial, there, new_value
         values.append(value)
-        gap = row_duality_gap(risk, point, found, l1=l1)
+        gap = row_duality_gap(risk, point, measured, l1=l1)
         if report(point) or stuck:
             break
-    return ProximalFit(point, found, gap, n_iter, gap <= tol, values, "proximal_newton")
+    ends = gap, n_iter, gap <= tol, values, point.size
+    return SmoothFit(point, measured, measured.split, *ends, "proximal_newton")
 
 
 def _accelerated(
     risk: RowRisk, start: Array, l1: Array, *, tol: float, max_iter: int, report: Callable[[Array], bool]
-) -> ProximalFit:
+) -> SmoothFit:
     metric = risk.data.reduce(mean_squares, risk.inner, risk.fit_intercept) / risk.data.shape[0]
     metric = np.maximum(metric, metric.max(initial=0.0) * 1e-12 + np.finfo(float).tiny)[:, None]
     threshold = np.append(l1, np.zeros(int(risk.fit_intercept)))[:, None]
@@ -139,9 +130,9 @@ def _accelerated(
         return float(np.sum(threshold * np.abs(point)))
 
     point = ahead = start
-    found = risk.measure(point, split=True)
-    value = found.value + penalty(point)
-    gap = row_duality_gap(risk, point, found, l1=l1)
+    measured = risk.measure(point, split=True)
+    value = measured.value + penalty(point)
+    gap = row_duality_gap(risk, point, measured, l1=l1)
     values, momentum, lipschitz, n_iter = [value], 1.0, 0.05, 0
     while gap > tol and n_iter < max_iter:
         here = risk.measure(ahead)
@@ -160,14 +151,15 @@ def _accelerated(
             momentum = 1.0
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / following * (new - point)
-        point, momentum, found = new, following, there
+        point, momentum, measured = new, following, there
         values.append(there.value + penalty(new))
         lipschitz *= 0.95
         if there.split is not None:
             gap = row_duality_gap(risk, point, there, l1=l1)
         if report(point):
             break
-    if found.split is None:
-        found = risk.measure(point, split=True)
-        gap = row_duality_gap(risk, point, found, l1=l1)
-    return ProximalFit(point, found, gap, n_iter, gap <= tol, values, "proximal_gradient")
+    if measured.split is None:
+        measured = risk.measure(point, split=True)
+        gap = row_duality_gap(risk, point, measured, l1=l1)
+    ends = gap, n_iter, gap <= tol, values, point.size
+    return SmoothFit(point, measured, measured.split, *ends, "proximal_gradient")

@@ -14,6 +14,7 @@ Evaluate = Callable[[Array], tuple[float, Array]]
 MEMORY = 30
 ARMIJO = 1e-4
 SMALLEST_STEP = 1e-12
+NEAR, FLATTER = 100.0, 0.9
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -46,8 +47,9 @@ def quasi_newton(
 ) -> QuasiNewton:
     """Minimise a convex function by limited-memory BFGS steps on top of an approximate inverse Hessian.
 
-    Stops when the decrement √(gᵀBg) is at most `tol`, or when rounding ends the descent. A step starts at
-    length 1 and is cut by quadratic interpolation until it decreases the function enough.
+    Stops when the decrement √(gᵀBg) is at most `tol`, or when it no longer shrinks and promises less than the
+    rounding of the value. A step starts at length 1 and is cut by quadratic interpolation until it decreases
+    the function enough; where the values cannot tell, until it flattens the slope.
 
     Parameters
     ----------
@@ -69,8 +71,8 @@ def quasi_newton(
     --------
     >>> import numpy as np
     >>> from assay.solvers import quasi_newton
-    >>> found = quasi_newton(lambda x: (x @ x / 2, x), np.ones(3), lambda g: 0.9 * g, tol=1e-10, max_iter=20)
-    >>> found.converged, bool(np.abs(found.point).max() < 1e-9)
+    >>> fit = quasi_newton(lambda x: (x @ x / 2, x), np.ones(3), lambda g: 0.9 * g, tol=1e-10, max_iter=20)
+    >>> fit.converged, bool(np.abs(fit.point).max() < 1e-9)
     (True, True)
     """
     point = start
@@ -90,10 +92,11 @@ def quasi_newton(
         point, value, gradient = new_point, new_value, new_gradient
         values.append(value)
         n_iter += 1
-        direction = _direction(gradient, moves, inverse)
+        before, direction = decrement, _direction(gradient, moves, inverse)
         decrement = _decrement(gradient, direction)
         converged = decrement <= tol
-        if report(point):
+        stalled = decrement > 0.5 * before and decrement**2 <= 8 * rounding * abs(value)
+        if report(point) or stalled:
             break
     return QuasiNewton(point, value, gradient, decrement, n_iter, converged, values)
 
@@ -101,7 +104,11 @@ def quasi_newton(
 def _search(
     evaluate: Evaluate, point: Array, value: float, gradient: Array, direction: Array, rounding: float
 ) -> tuple[Array, float, Array] | None:
-    """A point along the direction that is enough lower; None when rounding leaves none."""
+    """A point along the direction that is enough lower; None when rounding leaves none.
+
+    Values that differ by less than their rounding say nothing of a step: there the slope along the direction,
+    which the gradients still tell, must have shrunk.
+    """
     slope = float(np.vdot(gradient, direction))
     room = 8 * rounding * abs(value)
     size = 1.0
@@ -109,6 +116,9 @@ def _search(
         trial = point + size * direction
         new_value, new_gradient = evaluate(trial)
         if new_value <= value + ARMIJO * size * slope + room:
+            return trial, new_value, new_gradient
+        near = -slope <= NEAR * room and new_value <= value + NEAR * room
+        if near and abs(float(np.vdot(new_gradient, direction))) <= FLATTER * -slope:
             return trial, new_value, new_gradient
         cut = 0.1
         if np.isfinite(new_value):

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, special
+from scipy import sparse
 
+from assay.losses import CrossEntropy, RowTerms
 from assay.rows import ordered_map
 from assay.solvers.sparse.design import Array, DenseDesign, Design
 from assay.solvers.sparse.loops import fenchel_young, penalty_value, quadratic_gap
@@ -26,15 +27,16 @@ ROWS_A_COLUMN = 20
 """A Hessian of m columns is estimated from this many rows a column, where the table is taller."""
 
 COLUMNS_A_BLOCK = 2**13
+LOSS = CrossEntropy(shares=False)
 SMALLEST_STEP = 2.0**-20
 MODEL_EPOCHS = 1000
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 class LogisticSubproblem(Subproblem):
-    """Mean of log(1 + e^f) − t f over the rows, t ∈ {0, 1}, on a working set of columns."""
+    """Mean of `LOSS` over the rows, labels 0 and 1, on a working set of columns."""
 
-    strong_concavity = 4.0
+    strong_concavity = 1 / LOSS.smoothness
     design: Any
 
     def __init__(self, design: Design, free: NDArray) -> None:
@@ -46,8 +48,9 @@ class LogisticSubproblem(Subproblem):
         self._level = 0.0
         super().__init__(design, free)
         if design.center:
-            self._level = float(special.logit(np.clip(design.mean_y, 1e-300, 1 - 1e-16)))
-        self.null = float(self._share @ self._losses(np.full(n, self._level)))
+            inside = np.clip(design.mean_y, 1e-300, 1 - 1e-16)
+            self._level = LOSS.constant_minimiser(np.array([inside]))
+        self.null = self._mean_loss(np.full(n, self._level))
 
     def _enter(self, new: NDArray) -> None:
         m, k = self.which.size, new.size
@@ -70,8 +73,11 @@ class LogisticSubproblem(Subproblem):
         table = self._rows(size)
         return products(pull[None], table)[0] if self._dense else np.asarray(table @ pull)
 
-    def _losses(self, prediction: Array) -> Array:
-        return np.logaddexp(0.0, prediction) - self._labels * prediction
+    def _terms(self, prediction: Array) -> RowTerms:
+        return LOSS.terms(self._labels, prediction.copy())
+
+    def _mean_loss(self, prediction: Array) -> float:
+        return float(self._share @ self._terms(prediction).value)
 
     def _predictions(self, coef: Array) -> Array:
         """Predictions without the intercept."""
@@ -89,12 +95,12 @@ class LogisticSubproblem(Subproblem):
             return 0.0
         low, high = -np.inf, np.inf
         for _ in range(200):
-            chance = special.expit(prediction + level)
-            slope = float(self._share @ (chance - self._labels))
+            terms = LOSS.terms(self._labels, prediction + level)
+            slope = float(self._share @ terms.slope)
             if abs(slope) <= 1e-15:
                 break
             low, high = (low, level) if slope > 0 else (level, high)
-            curvature = float(self._share @ (chance * (1 - chance)))
+            curvature = float(self._share @ terms.curvature)
             step = level - slope / curvature if curvature > 1e-300 else np.nan
             if not low < step < high:
                 step = (low + high) / 2 if np.isfinite(low + high) else level - np.sign(slope)
@@ -112,19 +118,18 @@ class LogisticSubproblem(Subproblem):
         level = self._intercepted(prediction, self._level)
         self._level = level
         prediction += level
-        chance = special.expit(prediction)
-        miss = self._labels - chance
+        terms = self._terms(prediction)
+        miss = -terms.slope
         if self.free.size:
             columns = self._rows(self.free.size)
             columns = columns if self._dense else columns.toarray()
             if self.design.center:
                 columns = np.vstack([np.ones(columns.shape[1]), columns])
-            metric = chance * (1 - chance)
+            metric = terms.curvature
             hessian = (columns * (metric * self._share)) @ columns.T
             step = np.linalg.pinv(hessian, hermitian=True) @ (columns @ (self._share * miss))
             miss = miss - metric * (step @ columns)
-        loss = float(self._share @ self._losses(prediction))
-        return Point(self.design.root * miss, loss, prediction)
+        return Point(self.design.root * miss, float(self._share @ terms.value), prediction)
 
     def gap(self, point: Point, coef: Array, corr: Array, profile: Profile) -> tuple[float, float]:
         """Mean Kullback–Leibler divergence of t − κ(t − p) from p, plus the penalty's Fenchel–Young terms."""
@@ -140,12 +145,12 @@ class LogisticSubproblem(Subproblem):
         return best
 
     def _divergence(self, point: Point, scale: float) -> float:
+        """Mean Fenchel–Young loss ℓ(f) + ℓ*(u) − u f of the slopes u, scaled, at the predictions f."""
         dual = self._labels - scale * point.residual / np.where(self.design.root > 0, self.design.root, 1.0)
         if np.any((dual < -1e-12) | (dual > 1 + 1e-12)):
             return np.inf
-        dual = np.clip(dual, 0.0, 1.0)
-        entropy = special.xlogy(dual, dual) + special.xlog1py(1 - dual, -dual)
-        terms = entropy + np.logaddexp(0.0, point.rows) - dual * point.rows
+        slope = np.clip(dual, 0.0, 1.0) - self._labels
+        terms = self._terms(point.rows).value + LOSS.conjugate(self._labels, slope) - slope * point.rows
         return float(self._share @ np.maximum(terms, 0.0))
 
     def intercept(self, coef: Array) -> float:
@@ -163,10 +168,9 @@ class LogisticSubproblem(Subproblem):
         value = self._value(prediction + level, coef, profile)
         for epoch in range(max_epochs):
             level = self._level = self._intercepted(prediction, level)
-            chance = special.expit(prediction + level)
-            pull = self._share * (self._labels - chance)
-            corr = self._correlations(coef.size, pull)
-            before, measure = measure, self._inner_gap(prediction + level, chance, coef, corr, profile)
+            terms = self._terms(prediction + level)
+            corr = self._correlations(coef.size, -self._share * terms.slope)
+            before, measure = measure, self._inner_gap(prediction + level, terms.slope, coef, corr, profile)
             if epoch < trace.size:
                 trace[epoch] = self._value(prediction + level, coef, profile)
             if measure <= target:
@@ -174,7 +178,7 @@ class LogisticSubproblem(Subproblem):
             if hessian is None or measure > 0.2 * before:
                 # A model of some rows that no longer makes headway is replaced by one of more rows.
                 stride = stride if hessian is None else max(1, stride // 4)
-                hessian = self._hessian(chance, coef.size, stride)
+                hessian = self._hessian(self._share * terms.curvature, coef.size, stride)
             trial = self._model_minimiser(hessian, coef, corr, profile, target)
             move = self._predictions(trial - coef)
             shift = -float(hessian[1] @ (trial - coef)) if self.design.center else 0.0
@@ -196,14 +200,13 @@ class LogisticSubproblem(Subproblem):
         return max_epochs, measure
 
     def _value(self, prediction: Array, coef: Array, profile: Profile) -> float:
-        loss = float(self._share @ self._losses(prediction))
-        return loss + float(penalty_value(coef, profile.slope, profile.curvature, 1.0, 0))
+        penalty = float(penalty_value(coef, profile.slope, profile.curvature, 1.0, 0))
+        return self._mean_loss(prediction) + penalty
 
     def _inner_gap(
-        self, prediction: Array, chance: Array, coef: Array, corr: Array, profile: Profile
+        self, prediction: Array, slope: Array, coef: Array, corr: Array, profile: Profile
     ) -> float:
-        residual = self.design.root * (self._labels - chance)
-        gap, _ = self.gap(Point(residual, 0.0, prediction), coef, corr, profile)
+        gap, _ = self.gap(Point(-self.design.root * slope, 0.0, prediction), coef, corr, profile)
         # Unpenalised columns have no Fenchel–Young term: their correlations must vanish.
         pull = np.abs(corr[: self.free.size])
         return gap + float(pull @ (np.abs(coef[: self.free.size]) + 1e-3))
@@ -212,9 +215,9 @@ class LogisticSubproblem(Subproblem):
         wanted = max(FEWEST_HESSIAN_ROWS, ROWS_A_COLUMN * size)
         return max(1, self.design.shape[0] // wanted) if self._dense else 1
 
-    def _hessian(self, chance: Array, size: int, stride: int) -> tuple[Array, Array, float]:
+    def _hessian(self, curvature: Array, size: int, stride: int) -> tuple[Array, Array, float]:
         """Weighted Gram matrix of the columns about their weighted means, those means, the total weight."""
-        metric = (self._share * chance * (1 - chance))[::stride]
+        metric = curvature[::stride]
         total = float(metric.sum())
         table = self._rows(size)
         if self._dense:
@@ -227,7 +230,7 @@ class LogisticSubproblem(Subproblem):
             mean = np.asarray(table @ metric) / total if total > 0 else np.zeros(size)
         factor = 1.0
         if stride > 1:
-            factor = float(self._share @ (chance * (1 - chance))) / total if total > 0 else 1.0
+            factor = float(curvature.sum()) / total if total > 0 else 1.0
         if self.design.center:
             gram -= total * np.outer(mean, mean)
         else:
