@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.registry import estimators
 from benchmarks.contest import Contest
 
 PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
@@ -20,15 +21,16 @@ from sklearn.datasets import load_iris
 from assay.{room} import {name}
 {name}().fit(*load_iris(return_X_y=True))
 """
-ESTIMATORS = {
-    "LinearRegression": "linear",
-    "Lasso": "linear",
-    "LogisticRegression": "linear",
-    "LinearSVC": "linear",
-    "KMeans": "cluster",
-    "DBSCAN": "cluster",
-    "AgglomerativeClustering": "cluster",
-}
+FIRST = (
+    "LinearRegression",
+    "Lasso",
+    "LogisticRegression",
+    "LinearSVC",
+    "KMeans",
+    "DBSCAN",
+    "AgglomerativeClustering",
+)
+ROOMS = {entry.name: entry.room for entry in estimators()}
 
 
 def run_fresh(code: str, cache: Path) -> int:
@@ -51,13 +53,13 @@ def test_import(contest: Contest, tmp_path: Path, module: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", FIRST)
 def test_first_fit(contest: Contest, tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     contest.run(
         f"first fit of {name}, compilation included",
         "iris, a new process",
         "assay",
-        lambda: run_fresh(FIT.format(room=ESTIMATORS[name], name=name), tmp_path_factory.mktemp("cache")),
+        lambda: run_fresh(FIT.format(room=ROOMS[name], name=name), tmp_path_factory.mktemp("cache")),
         lambda peak: None,
         rounds=1,
         child_peak=int,

@@ -1,5 +1,6 @@
 """Reports: which method serves a table, how sure one can be, and a page that shows it."""
 
+from assay.registry import Entry
 from assay.report.certification import certify_table
 from assay.report.errors import ReportError
 from assay.report.fitting import FittedTable, fit_table
@@ -13,7 +14,7 @@ from assay.report.tables.schema import Column, describe_columns
 from assay.report.trials.compare import compare
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of
 from assay.report.trials.engine import Event, Progress
-from assay.report.trials.roster import Entry, entries, roster
+from assay.report.trials.roster import entries, roster
 from assay.report.trials.wording import plus_minus, shown, shown_measure
 from assay.report.writing import check_folder, write
 

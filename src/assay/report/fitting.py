@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import warnings
@@ -123,14 +122,12 @@ def check_file(output: str | Path, *, force: bool = False) -> Path:
 def estimator(method: str) -> type:
     """The class of a method that answers a question about a table; a sentence for one that does not."""
     entry = find_method(method)
-    kind: type = getattr(importlib.import_module(f"assay.{entry.family}"), entry.name)
-    made = kind()
-    if not (is_regressor(made) or is_classifier(made) or entry.family == "cluster"):
+    if entry.task == "transformation" and entry.family != "cluster":
         raise ReportError(
             f"{entry.name} turns columns into features and answers no question by itself; "
             "use it in a scikit-learn Pipeline before a model."
         )
-    return kind
+    return entry.kind
 
 
 def task_of(kind: type, task: str = "auto") -> Task:

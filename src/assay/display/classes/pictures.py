@@ -17,7 +17,7 @@ from assay.display.classes.map import ClassMapDisplay
 from assay.display.classes.probability import ClassProbabilityDisplay
 from assay.display.columns import plain, shortened
 from assay.display.linear.coefficients import ClassCoefficientsDisplay
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import Default, Pictures, pictures
 from assay.display.style import PALETTE, colors
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
 from assay.linear.classifier import LinearClassifier
@@ -124,4 +124,4 @@ def pictures_of_linear_classifier(model: LinearClassifier) -> Pictures:
         "coefficients": ClassCoefficientsDisplay,
         "history": HistoryDisplay,
     }
-    return Pictures(displays, lambda model, X, y: "coefficients" if X is None else "map")
+    return Pictures(displays, Default("map", "coefficients"))

@@ -10,33 +10,15 @@ from numpy.typing import NDArray
 
 from assay.cluster import ConvexClustering
 from assay.display.base import Display
-from assay.display.cluster.center_table import CentersDisplay
 from assay.display.cluster.clusterers import title_of
-from assay.display.cluster.dendrogram import Tree
+from assay.display.cluster.hierarchy import Tree
 from assay.display.cluster.map import tints
-from assay.display.cluster.silhouette import SilhouetteDisplay
-from assay.display.cluster.traces import ConvergenceDisplay
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import limits_around, principal_plane, rgb
-from assay.display.registry import Pictures, pictures
 from assay.display.style import ACCENT, FAINT_INK, colors
 
 MAX_PATHS = 400
 """The path of at most this many rows is drawn."""
-
-
-@pictures.register(ConvexClustering)
-def pictures_of_convex_clustering(model: ConvexClustering) -> Pictures:
-    """Rows and centroids, or the centres."""
-    displays = {
-        "map": CentroidMapDisplay,
-        "centers": CentersDisplay,
-        "path": ClusterPathDisplay,
-        "dendrogram": FusionTreeDisplay,
-        "convergence": ConvergenceDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "centers" if X is None else "map")
 
 
 @title_of.register(ConvexClustering)

@@ -9,56 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import DBSCAN, HDBSCAN, OPTICS
+from assay.cluster import DBSCAN, HDBSCAN
 from assay.display.base import Display
 from assay.display.cluster.clusterers import Layout, layout_of, title_of
-from assay.display.cluster.density_curves import KDistanceDisplay, ReachabilityDisplay
-from assay.display.cluster.density_tree import CondensedTreeDisplay
 from assay.display.cluster.map import NOISE, number_clusters
-from assay.display.cluster.silhouette import SilhouetteDisplay
 from assay.display.columns import column_names
 from assay.display.flat_map import limits_around, n_rows, principal_plane, rgb, shown_rows
-from assay.display.registry import Pictures, pictures
 from assay.display.style import FAINT_INK, colors
 
 MAX_NAMED = 30
 TYPES = ("noise", "border", "core")
-
-
-@pictures.register(DBSCAN)
-def pictures_of_dbscan(model: DBSCAN) -> Pictures:
-    """The rows as core, border and noise, or the sizes of the clusters."""
-    displays = {
-        "map": DensityMapDisplay,
-        "k_distance": KDistanceDisplay,
-        "sizes": ClusterSizesDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "sizes" if X is None else "map")
-
-
-@pictures.register(OPTICS)
-def pictures_of_optics(model: OPTICS) -> Pictures:
-    """The clusters of rows, or the reachability plot."""
-    displays = {
-        "map": DensityMapDisplay,
-        "reachability": ReachabilityDisplay,
-        "sizes": ClusterSizesDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "reachability" if X is None else "map")
-
-
-@pictures.register(HDBSCAN)
-def pictures_of_hdbscan(model: HDBSCAN) -> Pictures:
-    """The clusters of rows, or the condensed tree."""
-    displays = {
-        "map": DensityMapDisplay,
-        "condensed_tree": CondensedTreeDisplay,
-        "sizes": ClusterSizesDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "condensed_tree" if X is None else "map")
 
 
 @dataclass

@@ -13,7 +13,7 @@ from assay.display.base import Display
 from assay.display.columns import column_names, dense, sampled, shortened
 from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.pictures import LINEAR
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import Default, declare
 from assay.display.style import FAINT_INK, PALETTE, colors
 from assay.linear.features.base import FeatureMap
 from assay.linear.features.regression import FeatureRegression
@@ -268,22 +268,23 @@ def _columns(values: Any) -> NDArray:
     return values.reshape(values.shape[0], -1)
 
 
-@pictures.register(FeatureMap)
-def pictures_of_feature_map(model: FeatureMap) -> Pictures:
-    """The features along one column."""
-    return Pictures({"functions": FeatureFunctionsDisplay}, lambda model, X, y: "functions")
-
-
-@pictures.register(FeatureRegression)
-def pictures_of_feature_regression(model: FeatureRegression) -> Pictures:
-    """The fitted curve of one column, the effects or the predictions of several, else coefficients."""
-    displays = {"curve": CurveDisplay, "effects": EffectsDisplay, **LINEAR}
-    return Pictures({**displays, "coefficients": FeatureCoefficientsDisplay}, _default)
-
-
 def _default(model: FeatureRegression, X: Any, y: Any) -> str:
+    """The fitted curve of one column, the effects or the predictions of several, else coefficients."""
     if X is None:
         return "coefficients"
     if model.n_features_in_ == 1:
         return "curve"
     return "effects" if y is None else "predictions"
+
+
+declare(FeatureMap, default=Default("functions", "functions"), functions=FeatureFunctionsDisplay)
+declare(
+    FeatureRegression,
+    default=_default,
+    **{
+        "curve": CurveDisplay,
+        "effects": EffectsDisplay,
+        **LINEAR,
+        "coefficients": FeatureCoefficientsDisplay,
+    },
+)

@@ -13,7 +13,7 @@ from assay.display.base import Display
 from assay.display.columns import column_names, shortened
 from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, FAINT_INK, PALETTE
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
@@ -166,7 +166,7 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
     )
 
 
-LINEAR = {
+LINEAR: dict[str, type[Display]] = {
     "predictions": PredictionsDisplay,
     "residuals": ResidualsDisplay,
     "coefficients": CoefficientsDisplay,
@@ -174,16 +174,11 @@ LINEAR = {
 """The pictures that every linear regression has."""
 
 
-@pictures.register(LinearPredictor)
-def pictures_of_linear_regression(model: LinearPredictor) -> Pictures:
-    """Predictions on data, else coefficients."""
-    return Pictures(LINEAR, lambda model, X, y: "coefficients" if X is None or y is None else "predictions")
-
-
-@pictures.register(Ridge)
-def pictures_of_ridge(model: Ridge) -> Pictures:
-    """The regularisation path on data, else coefficients."""
-    return Pictures(
-        {"path": PathDisplay, "leave_one_out": LeaveOneOutDisplay, **LINEAR},
-        lambda model, X, y: "coefficients" if X is None or y is None else "path",
-    )
+declare(LinearPredictor, default=Default("predictions", "coefficients", target=True), **LINEAR)
+declare(
+    Ridge,
+    default=Default("path", "coefficients", target=True),
+    path=PathDisplay,
+    leave_one_out=LeaveOneOutDisplay,
+    **LINEAR,
+)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.columns import column_names, shortened
 from assay.display.linear.pictures import LINEAR
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, PALETTE
 from assay.linear import ReducedRankRegression
 
@@ -96,10 +96,10 @@ class SingularValuesDisplay(Display):
         ax.set(xlabel="number", ylabel="singular value", title=title)
 
 
-@pictures.register(ReducedRankRegression)
-def pictures_of_reduced_rank(model: ReducedRankRegression) -> Pictures:
-    """Predictions on data, else the matrix of coefficients."""
-    return Pictures(
-        {"matrix": CoefficientMatrixDisplay, "singular_values": SingularValuesDisplay, **LINEAR},
-        lambda model, X, y: "matrix" if X is None or y is None else "predictions",
-    )
+declare(
+    ReducedRankRegression,
+    default=Default("predictions", "matrix", target=True),
+    matrix=CoefficientMatrixDisplay,
+    singular_values=SingularValuesDisplay,
+    **LINEAR,
+)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.columns import column_names
 from assay.display.linear.pictures import LINEAR, PathDisplay, mark_alpha
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, PALETTE
 from assay.linear.sparse.base import SparseModel
 
@@ -121,10 +121,10 @@ class SelectionDisplay(Display):
         )
 
 
-@pictures.register(SparseModel)
-def pictures_of_sparse_model(model: SparseModel) -> Pictures:
-    """The regularisation path on data, else coefficients."""
-    return Pictures(
-        {"path": SparsePathDisplay, "selection": SelectionDisplay, **LINEAR},
-        lambda model, X, y: "coefficients" if X is None or y is None else "path",
-    )
+declare(
+    SparseModel,
+    default=Default("path", "coefficients", target=True),
+    path=SparsePathDisplay,
+    selection=SelectionDisplay,
+    **LINEAR,
+)

@@ -22,10 +22,10 @@ from assay.cluster import (
     silhouette,
     within_inertia,
 )
+from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
 from assay.report.tables.encoder import ClusterEncoder
-from assay.report.trials.roster import Entry
 from assay.report.trials.trial import noted
 
 MAX_CLUSTERS = 8

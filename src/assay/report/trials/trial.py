@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear import Selection
+from assay.registry import Entry
 from assay.report.trials.coverage import COVERAGE
 from assay.report.trials.resampling import FoldSplit
-from assay.report.trials.roster import Entry
 
 TUNING_ROWS = 20_000
 """Beyond so many training rows, parameters are chosen on one split in place of cross-validation."""
