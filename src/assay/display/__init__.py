@@ -8,11 +8,10 @@ class can be registered.
 from assay.display.base import Display
 from assay.display.classes.confusion import ConfusionDisplay
 from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
-from assay.display.classes.line import ClassLineDisplay
+from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
 from assay.display.classes.pictures import HistoryDisplay
 from assay.display.classes.posterior import PosteriorDisplay, plot_posterior
-from assay.display.classes.probability import ClassProbabilityDisplay
 from assay.display.cluster import pictures as _pictures  # noqa: F401  (declares which there are)
 from assay.display.cluster.bicluster import (
     BiclusterFitDisplay,
@@ -59,18 +58,21 @@ from assay.display.cluster.spectral import (
 )
 from assay.display.cluster.traces import BatchesDisplay, ConvergenceDisplay, RestartsDisplay
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
-from assay.display.linear.coefficients import ClassCoefficientsDisplay, CoefficientsDisplay
+from assay.display.linear.coefficients import (
+    ClassCoefficientsDisplay,
+    CoefficientsDisplay,
+    ImagesDisplay,
+    plot_images,
+)
 from assay.display.linear.features import (
     CurveDisplay,
     EffectsDisplay,
     FeatureCoefficientsDisplay,
     FeatureFunctionsDisplay,
 )
-from assay.display.linear.images import ImagesDisplay, plot_images
-from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay
+from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay, SelectionDisplay, SparsePathDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.linear.reduced_rank import CoefficientMatrixDisplay, SingularValuesDisplay
-from assay.display.linear.sparse import SelectionDisplay, SparsePathDisplay
 from assay.display.optimize.functions import ChordDisplay, LossCurvesDisplay, plot_chord, plot_loss_curves
 from assay.display.optimize.problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
 from assay.display.optimize.sets import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.columns import dense
-from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors
 from assay.theory import DimensionFree, Overfitting
 
 
@@ -59,9 +59,7 @@ class OverfittingDisplay(Display):
         ax.plot(self.degrees, train, "o-", color=PALETTE[0], label="training risk")
         ax.plot(self.degrees, self.true_risk, "o-", color=PALETTE[1], label="true risk")
         if self.noise_variance > 0:
-            ax.axhline(
-                self.noise_variance, color=FAINT_INK, linewidth=1.1, linestyle=(0, (4, 3)), label="noise"
-            )
+            ax.axhline(self.noise_variance, color=FAINT_INK, linewidth=1.1, linestyle=DASHES, label="noise")
         ax.axvline(self.best_degree, color=ACCENT, linewidth=1.2, linestyle=(0, (1, 2)))
         ax.set_yscale("log")
         ax.legend()
@@ -179,7 +177,7 @@ class DimensionFreeDisplay(Display):
     def _draw(self, ax: Any) -> None:
         ax.plot(self.n_features, self.least_squares, "o-", color=PALETTE[1], label="least squares")
         ax.plot(self.n_features, self.ridge, "o-", color=PALETTE[0], label="ridge at λ*")
-        ax.axhline(self.bound, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), label="R σ ‖θ*‖/(2√n)")
+        ax.axhline(self.bound, color=ACCENT, linewidth=1.3, linestyle=DASHES, label="R σ ‖θ*‖/(2√n)")
         ax.set(xscale="log", yscale="log")
         ax.legend()
         ax.set(

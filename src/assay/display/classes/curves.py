@@ -13,7 +13,7 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 from assay.display.base import Display
 from assay.display.classes.scores import labels_of
 from assay.display.columns import plain, shortened
-from assay.display.style import FAINT_INK, PALETTE, colors
+from assay.display.style import DASHES, FAINT_INK, PALETTE, colors
 
 # What the pictures of scores of classes share: a class against all others, a curve each, and a legend.
 
@@ -141,7 +141,6 @@ def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> boo
 
 
 N_BINS = 10
-DASHES = (0, (4, 3))
 
 
 @dataclass

@@ -10,8 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.classes.scores import both_scores, class_colors, labels_of, quietly, share_right, write
-from assay.display.classes.shades import draw_points, draw_shades, shares_on_grid
+from assay.display.classes.scores import (
+    both_scores,
+    class_colors,
+    draw_points,
+    draw_shades,
+    labels_of,
+    quietly,
+    share_right,
+    shares_on_grid,
+    write,
+)
 from assay.display.columns import column_names, shortened
 from assay.display.flat_map import limits_around, principal_plane, regions, rows_at, shown_rows
 from assay.display.plane import line_in_view

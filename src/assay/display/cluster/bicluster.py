@@ -15,7 +15,7 @@ from assay.cluster import (
 from assay.display.base import Display
 from assay.display.cluster.centers import write_column_names
 from assay.display.columns import column_names, dense, sampled, shortened
-from assay.display.style import ACCENT, INK, PALETTE
+from assay.display.style import ACCENT, DASHES, INK, PALETTE, whole_numbers
 
 MAX_LINES = 400
 """At most this many rows, and columns, of a matrix are shown."""
@@ -191,7 +191,7 @@ class BiclusterValuesDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         ax.bar(np.arange(1, len(self.values) + 1), self.values, color=PALETTE[0], width=0.6)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.grid(visible=False, axis="x")
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
 
@@ -302,7 +302,7 @@ class OverlapErrorsDisplay(Display):
     def _draw(self, ax: Any) -> None:
         ax.plot(self.candidates, self.errors, color=PALETTE[0], linewidth=0.7, alpha=0.4)
         ax.plot(self.candidates, self.errors.mean(axis=1), "o-", color=PALETTE[0], markersize=4)
-        ax.axvline(self.delta, color=ACCENT, linewidth=1.0, linestyle=(0, (4, 3)))
+        ax.axvline(self.delta, color=ACCENT, linewidth=1.0, linestyle=DASHES)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set(xlabel="δ", ylabel="error at the other half", title=f"δ = {self.delta:.3g}")

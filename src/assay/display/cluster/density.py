@@ -15,7 +15,7 @@ from assay.display.cluster.clusterers import Layout, layout_of, title_of
 from assay.display.cluster.map import NOISE, number_clusters
 from assay.display.columns import column_names
 from assay.display.flat_map import limits_around, n_rows, principal_plane, rgb, shown_rows
-from assay.display.style import FAINT_INK, colors
+from assay.display.style import FAINT_INK, colors, write_beside
 
 MAX_NAMED = 30
 TYPES = ("noise", "border", "core")
@@ -184,14 +184,7 @@ class ClusterSizesDisplay(Display):
         shades = [*(palette[cluster] for cluster in self.clusters), NOISE]
         ax.barh(places, widths, color=shades, height=0.72)
         for place, width in zip(places, widths, strict=True):
-            ax.annotate(
-                f"{width:g}",
-                (width, place),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-            )
+            write_beside(f"{width:g}", (width, place), ax, by=(4, 0))
         ax.set_yticks(places, [*(f"cluster {cluster}" for cluster in self.clusters), "noise"])
         ax.set_ylim(places[-1] + 0.7, -0.7)
         ax.margins(x=0.12)

@@ -15,9 +15,7 @@ from assay.display.base import Display
 from assay.display.cluster.clusterers import title_of
 from assay.display.cluster.map import NOISE
 from assay.display.columns import dense
-from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
-
-DASHES = (0, (4, 3))
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, write_beside
 
 
 @dataclass
@@ -59,14 +57,7 @@ class KDistanceDisplay(Display):
         ax.plot(share, curve, color=PALETTE[0])
         ax.fill_between(share[:n_core], 0.0, curve[:n_core], color=PALETTE[0], alpha=0.15, linewidth=0.0)
         ax.axhline(self.eps, color=ACCENT, linewidth=1.2, linestyle=DASHES)
-        ax.annotate(
-            f"eps = {self.eps:.3g}",
-            (0.0, self.eps),
-            xytext=(4, 4),
-            textcoords="offset points",
-            color=ACCENT,
-            fontsize=9,
-        )
+        write_beside(f"eps = {self.eps:.3g}", (0.0, self.eps), ax, by=(4, 4), color=ACCENT, va="baseline")
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(0.0, max(1.05 * curve[-1], 1.15 * self.eps))
         ax.set(
@@ -246,14 +237,15 @@ class CondensedTreeDisplay(Display):
                 linewidth=0.0,
             )
             if chosen and self.n_clusters <= MAX_NAMED:
-                ax.annotate(
+                write_beside(
                     str(cluster),
                     (middle, max(densities[0], 0.0)),
-                    xytext=(0, 3),
-                    textcoords="offset points",
+                    ax,
+                    by=(0, 3),
                     ha="center",
                     fontsize=8.5,
                     fontweight="bold",
+                    va="baseline",
                 )
         for density, left, right in self.forks:
             ax.hlines(density, left, right, color=FAINT_INK, linewidth=0.8)

@@ -13,7 +13,7 @@ from assay.cluster import AgglomerativeClustering, DivisiveClustering, MergeTree
 from assay.display.base import Display
 from assay.display.cluster.clusterers import title_of
 from assay.display.flat_map import rgb
-from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
 
 MAX_LEAVES = 50
 """Trees up to this size are shown whole, larger ones cut into `TRUNCATED_LEAVES` branches."""
@@ -56,7 +56,7 @@ class Tree(Display):
             alone = x[self.branch_alone]
             dots = ink[self.branch_alone]
             ax.scatter(alone, np.full(alone.size, self.limits[0]), c=dots, s=22, clip_on=False, zorder=4)
-        ax.axhline(self.cut, color=ACCENT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+        ax.axhline(self.cut, color=ACCENT, linewidth=1.0, linestyle=DASHES, zorder=1)
         ax.set_yscale(self.scale)
         ax.set_xlim(-0.8, len(x) - 0.2)
         ax.set_ylim(*self.limits)
@@ -229,7 +229,7 @@ class _Levels(Display):
         here = self.n_clusters == self.chosen
         if here.any():
             ax.plot(self.n_clusters[here], self.values[here], "o", color=ACCENT, markersize=9)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.set_ylim(bottom=min(0.0, float(self.values.min(initial=0.0))))
         ax.set(xlabel="clusters", ylabel=self.ylabel, title=self.title)
 

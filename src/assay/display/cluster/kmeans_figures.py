@@ -13,7 +13,7 @@ from assay.cluster import InitComparison, quantize_colors
 from assay.display.base import Display
 from assay.display.columns import dense
 from assay.display.flat_map import limits_around
-from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors, write_beside
 from assay.randomness import RandomState
 
 GRID = 301
@@ -83,7 +83,7 @@ class FrontiersDisplay(Display):
     def _draw(self, ax: Any) -> None:
         palette = np.array(colors(int(self.classes.max()) + 1), dtype=object)
         ax.scatter(*self.points.T, c=list(palette[self.classes]), s=10, alpha=0.6, linewidths=0.0)
-        self._draw_frontier(ax, self.best, INK, (0, (4, 3)), "best rule, knowing the law")
+        self._draw_frontier(ax, self.best, INK, DASHES, "best rule, knowing the law")
         self._draw_frontier(ax, self.found, ACCENT, "-", self.name)
         ax.legend(loc="best")
         ax.grid(visible=False)
@@ -201,15 +201,16 @@ class InitsDisplay(Display):
             ax.scatter(excess[line], line + scatter[line], s=16, color=color, alpha=0.6, linewidths=0.0)
             median = float(np.median(excess[line]))
             ax.plot([median, median], [line - 0.34, line + 0.34], color=INK, linewidth=2.2)
-            ax.annotate(
+            write_beside(
                 f"{self.success[line]:.0%} within 0.1 %, {self.n_iter[line]:.1f} iterations",
                 (1.0, line),
+                ax,
+                by=(-4, 26),
                 xycoords=("axes fraction", "data"),
-                xytext=(-4, 26),
-                textcoords="offset points",
                 ha="right",
                 fontsize=8.5,
                 color=FAINT_INK,
+                va="baseline",
             )
         ax.set_yticks(range(n_inits), self.inits)
         ax.set_ylim(n_inits - 0.4, -0.6)

@@ -22,7 +22,7 @@ from assay.display.cluster.clusterers import (
 )
 from assay.display.columns import column_names
 from assay.display.flat_map import limits_around, principal_plane, rgb, shown_rows
-from assay.display.style import FAINT_INK, colors
+from assay.display.style import DASHES, FAINT_INK, colors
 
 NOISE = "#aab2ba"
 CROWDED = 500
@@ -162,7 +162,7 @@ class ClusterMapDisplay(Display):
             for color, center in zip(palette, self.centers[:, 0], strict=True):
                 ax.axvline(center, color=color, linewidth=2.0)
         for border in () if self.borders is None else self.borders:
-            ax.axvline(border, color=FAINT_INK, linewidth=0.9, linestyle=(0, (4, 3)))
+            ax.axvline(border, color=FAINT_INK, linewidth=0.9, linestyle=DASHES)
 
 
 def draw_rows(points: NDArray, ink: NDArray, ax: Any, *, crowded: bool | None = None) -> None:

@@ -15,7 +15,7 @@ from assay.display.cluster.clusterers import labels_at
 from assay.display.cluster.map import ClusterMapDisplay
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import n_rows, principal_plane, rows_at, shown_rows
-from assay.display.style import ACCENT, FAINT_INK, colors, house_style
+from assay.display.style import ACCENT, DASHES, FAINT_INK, colors, house_style
 from assay.parameters import refusal
 
 MAX_ROWS = 2000
@@ -138,7 +138,7 @@ class SilhouetteDisplay(Display):
             ticks.append((heights[0] + heights[-1]) / 2)
             start = heights[-1] + room
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.8)
-        ax.axvline(self.mean, color=ACCENT, linewidth=1.4, linestyle=(0, (4, 3)))
+        ax.axvline(self.mean, color=ACCENT, linewidth=1.4, linestyle=DASHES)
         ax.set_yticks(ticks, [str(cluster) for cluster in self.clusters])
         ax.grid(visible=False, axis="y")
         ax.set_xlim(min(-0.1, float(np.nanmin(self.values)) - 0.05), 1.0)

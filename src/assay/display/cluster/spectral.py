@@ -16,7 +16,7 @@ from assay.display.cluster.clusterers import Layout, count_clusters, layout_of, 
 from assay.display.cluster.map import draw_rows, tints
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import n_rows, principal_plane, rgb
-from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
 from assay.graphs import eigengap, minor_eigenpairs
 
 MAX_CURVES = 5
@@ -77,7 +77,7 @@ class SpectrumDisplay(Display):
         if values.size > self.n_used:
             ax.axhspan(values[self.n_used - 1], values[self.n_used], color=ACCENT, alpha=0.12, linewidth=0.0)
         ax.legend(loc="upper left")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.set(
             xlabel="index",
             ylabel="eigenvalue of the Laplacian",
@@ -152,7 +152,7 @@ class EmbeddingDisplay(Display):
     def _draw(self, ax: Any) -> None:
         draw_vertices(self.points, self.labels, ax)
         if self.border is not None:
-            ax.axhline(self.border, color=ACCENT, linewidth=1.2, linestyle=(0, (4, 3)))
+            ax.axhline(self.border, color=ACCENT, linewidth=1.2, linestyle=DASHES)
         if self.centers is not None:
             ink = colors(len(self.centers))
             ax.scatter(

@@ -14,9 +14,10 @@ from assay.display.columns import column_names, shortened
 from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, FAINT_INK, PALETTE
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, write_beside
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
+from assay.linear.sparse.base import SparseModel
 
 MAX_CURVES = 60
 MAX_NAMED_CURVES = 8
@@ -152,15 +153,14 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
         return
     low, high = np.log(alphas.min()), np.log(alphas.max())
     at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
-    ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), zorder=4)
-    ax.annotate(
+    ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
+    write_beside(
         f"alpha = {alpha:.3g}",
         (alpha, 1.0),
+        ax,
+        by=(-4 if at_right else 4, -2),
         xycoords=("data", "axes fraction"),
-        xytext=(-4 if at_right else 4, -2),
-        textcoords="offset points",
         color=ACCENT,
-        fontsize=9,
         ha="right" if at_right else "left",
         va="top",
     )
@@ -180,5 +180,120 @@ declare(
     default=Default("path", "coefficients", target=True),
     path=PathDisplay,
     leave_one_out=LeaveOneOutDisplay,
+    **LINEAR,
+)
+
+
+N_ALPHAS = 60
+
+
+class SparsePathDisplay(PathDisplay):
+    """Coefficients of a sparse model as the penalty grows, and how many of them are not zero.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import SparsePathDisplay
+    >>> from assay.linear import Lasso
+    >>> X, y = diabetes(return_X_y=True)
+    >>> SparsePathDisplay.from_estimator(Lasso(alpha=1.0).fit(X, y), X, y).title
+    '0 to 8 features along the path'
+    """
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, alphas: Any = None, feature_names: Any = None
+    ) -> Self:
+        grid = {"n_alphas": N_ALPHAS} if alphas is None else {"alphas": alphas}
+        path = estimator.path(X, y, **grid)
+        coefficients = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
+        names = column_names(estimator, X, feature_names, coefficients.shape[1])
+        title = f"{path.n_nonzero[0]} to {path.n_nonzero[-1]} features along the path"
+        return cls(np.asarray(path.alphas), coefficients, names, float(estimator.alpha_), title)
+
+
+@dataclass
+class SelectionDisplay(Display):
+    """The criterion that chooses a penalty, with its standard errors.
+
+    The dot is the least value, the diamond the largest penalty within one standard error of it, the dashed
+    line the choice.
+
+    Parameters
+    ----------
+    alphas, criterion, standard_error : arrays of shape (n_alphas,)
+    criterion_name : str
+    alpha : float
+        The penalty chosen.
+    one_se_index : int
+        Place of the largest penalty within one standard error.
+    rule : str
+        The rule that chose.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import SelectionDisplay
+    >>> from assay.linear import Lasso
+    >>> X, y = diabetes(return_X_y=True)
+    >>> SelectionDisplay.from_estimator(Lasso().fit(X, y), X, y, rule="bic").criterion_name
+    'BIC'
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("X", "y")
+    alphas: NDArray
+    criterion: NDArray
+    standard_error: NDArray
+    criterion_name: str
+    alpha: float
+    one_se_index: int
+    rule: str
+
+    @classmethod
+    def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
+        """Draw what `select` returned."""
+        return cls._read(selection).plot(ax=ax)
+
+    @classmethod
+    def _read(cls, selection: Any) -> Self:
+        return cls(
+            np.asarray(selection.alphas),
+            np.asarray(selection.criterion),
+            np.asarray(selection.standard_error),
+            selection.criterion_name,
+            float(selection.alpha),
+            int(selection.one_se_index),
+            str(selection.rule),
+        )
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
+        return cls._read(estimator.select(X, y, **options))
+
+    def _draw(self, ax: Any) -> None:
+        noisy = bool(np.any(self.standard_error > 0))
+        ax.plot(self.alphas, self.criterion, color=PALETTE[0])
+        if noisy:
+            low, high = self.criterion - self.standard_error, self.criterion + self.standard_error
+            ax.fill_between(self.alphas, low, high, color=PALETTE[0], alpha=0.18, lw=0)
+        best = int(np.argmin(self.criterion))
+        ax.plot(self.alphas[best], self.criterion[best], "o", color=PALETTE[0], markersize=7)
+        if noisy:
+            place = self.one_se_index
+            ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
+        mark_alpha(ax, self.alpha, self.alphas)
+        ax.set_xscale("log")
+        ax.set(
+            xlabel="alpha (penalty)",
+            ylabel=self.criterion_name,
+            title=f"rule {self.rule!r} chooses alpha = {self.alpha:.3g}",
+        )
+
+
+declare(
+    SparseModel,
+    default=Default("path", "coefficients", target=True),
+    path=SparsePathDisplay,
+    selection=SelectionDisplay,
     **LINEAR,
 )

@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 
 from assay.display.base import Display
 from assay.display.columns import sampled
-from assay.display.style import FAINT_INK
+from assay.display.style import DASHES, FAINT_INK
 
 
 @dataclass
@@ -47,7 +47,7 @@ class PredictionsDisplay(Display):
             _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
         low = min(observed.min(), predicted.min())
         high = max(observed.max(), predicted.max())
-        ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         _name_targets(ax, observed.shape[1])
         title = f"R² = {r2_score(observed, predicted):z.2f}" if observed.shape[0] > 1 else ""
         ax.set(xlabel="observed", ylabel=self.name, title=title.replace("-", "−"))
@@ -82,7 +82,7 @@ class ResidualsDisplay(Display):
         for target in range(observed.shape[1]):
             residuals = observed[:, target] - predicted[:, target]
             _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
-        ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         _name_targets(ax, observed.shape[1])
         spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
         ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")

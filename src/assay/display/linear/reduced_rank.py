@@ -13,7 +13,7 @@ from assay.display.base import Display
 from assay.display.columns import column_names, shortened
 from assay.display.linear.pictures import LINEAR
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, PALETTE
+from assay.display.style import ACCENT, DASHES, PALETTE
 from assay.linear import ReducedRankRegression
 
 
@@ -90,7 +90,7 @@ class SingularValuesDisplay(Display):
         places = np.arange(1, len(self.values) + 1)
         ax.plot(places, self.values, "o-", color=PALETTE[0])
         if self.rank < len(self.values):
-            ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)))
+            ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=DASHES)
         ax.set_xticks(places if len(places) <= 20 else [])
         title = f"singular values {self.what}, rank {self.rank}"
         ax.set(xlabel="number", ylabel="singular value", title=title)

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.plane import hull_outline, label, line_in_view, outline_of, plane_points, view_of
-from assay.display.style import ACCENT, INK, PALETTE
+from assay.display.style import ACCENT, DASHES, INK, PALETTE
 from assay.optimize import separating_hyperplane
 from assay.parameters import refusal
 from assay.penalties import ConvexSet
-
-DASHES = (0, (4, 3))
 
 
 class ConvexPicture(Display):

@@ -18,12 +18,18 @@ from assay.report.errors import ReportError
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
-from assay.report.trials.coverage import Intervals, brier_score, calibration_error, measure_intervals
-from assay.report.trials.encodings import Encodings, StoredSplit
 from assay.report.trials.engine import Engine, Progress, Work
-from assay.report.trials.resampling import corrected_error, default_repeats, splits
+from assay.report.trials.resampling import (
+    Intervals,
+    brier_score,
+    calibration_error,
+    corrected_error,
+    default_repeats,
+    measure_intervals,
+    splits,
+)
 from assay.report.trials.roster import roster
-from assay.report.trials.trial import Outputs, Recipe, answer, finish, gather
+from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
 from assay.report.trials.wording import plus_minus
 from assay.rows import n_threads
 
