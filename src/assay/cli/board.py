@@ -45,12 +45,6 @@ class Board:
 
     Events come on one thread and the picture is drawn on another: a line is replaced, never changed.
 
-    Parameters
-    ----------
-    clock : callable, default=time.monotonic
-    budget : float, optional
-        Seconds after which no fit begins.
-
     Examples
     --------
     >>> from assay.report import Event

@@ -237,12 +237,7 @@ class Interruption:
     """Notes Ctrl-C while it is entered, and lets it interrupt as it always does.
 
     A comparison that is interrupted returns the methods it has finished: only who noted the signal can tell
-    that from a comparison that came to its end.
-
-    Parameters
-    ----------
-    tell : callable
-        Called at the first Ctrl-C.
+    that from a comparison that came to its end. `tell` is called at the first Ctrl-C.
     """
 
     def __init__(self, tell: Callable[[], None]) -> None:

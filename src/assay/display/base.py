@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import fields
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
@@ -84,6 +85,12 @@ class Display:
     def _takes_any_option(cls) -> bool:
         """Whether options are handed on to a method of the model."""
         return any(each.kind is Parameter.VAR_KEYWORD for each in _parameters(cls))
+
+    @classmethod
+    def _read_off(cls, result: Any, **others: Any) -> Self:
+        """A picture whose data are the attributes of a result of the same names, and some others."""
+        names = [each.name for each in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: getattr(result, name) for name in names if hasattr(result, name)} | others)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the picture.

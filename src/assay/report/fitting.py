@@ -234,13 +234,6 @@ def parse_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     Texts are parsed; other values are taken as they are. A text that is itself an option of the parameter
     ("none" where there is a method of that name) stays a text.
 
-    Parameters
-    ----------
-    kind : type
-        A class of estimators.
-    given : mapping of str to value
-        By the name of the parameter.
-
     Examples
     --------
     >>> from assay.linear import Ridge

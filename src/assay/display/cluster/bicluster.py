@@ -100,17 +100,7 @@ class BiclusterMatrixDisplay(Display):
 class BiclusterFitDisplay(BiclusterMatrixDisplay):
     """The matrix that a biclustering fitted, rows and columns in the order of their biclusters.
 
-    Parameters
-    ----------
-    matrix : array of shape (n_rows, n_columns)
-        The fitted entries shown, in that order.
-    row_groups, column_groups : arrays of int of shape (n_rows,) and (n_columns,)
-        Groups in that order: lines are drawn where they change.
-    names : sequence of str
-        Names of the columns.
-    n_rows : int
-        Rows of the whole matrix.
-    title : str
+    The fields are those of `BiclusterMatrixDisplay`.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from assay.cluster import ConvexClustering, FuzzyCMeans, SphericalKMeans
 from assay.cluster.quantizer.engine import RepresenterModel
 from assay.display.base import Display
 from assay.display.cluster.clusterers import (
-    Ground,
+    MapGround,
     centers_among,
     degrees_at,
     ground_of,
@@ -132,16 +132,16 @@ def _(model: FuzzyCMeans, X: Any, places: NDArray) -> NDArray:
 
 
 @ground_of.register(RepresenterModel)
-def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
     """The clusters, or degrees, that rows of two features would be given; more features have no one plane."""
     if plane.origin.size != 2 or getattr(model, "_is_precomputed", False):
-        return Ground()
+        return MapGround()
     (left, bottom), (right, top) = limits
     across, up = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
     grid = named_rows(model, np.column_stack([values.ravel() for values in np.meshgrid(across, up)]))
     if isinstance(model, FuzzyCMeans):
-        return Ground(shades=np.asarray(model.memberships(grid), dtype=float).reshape(GRID, GRID, -1))
-    return Ground(shades=np.asarray(model.predict(grid)).reshape(GRID, GRID).astype(int))
+        return MapGround(shades=np.asarray(model.memberships(grid), dtype=float).reshape(GRID, GRID, -1))
+    return MapGround(shades=np.asarray(model.predict(grid)).reshape(GRID, GRID).astype(int))
 
 
 @dataclass

@@ -40,7 +40,7 @@ MAX_DENSE = 500
 """Up to so many rows all eigenvectors of a matrix are found at once."""
 
 
-class Ground(NamedTuple):
+class MapGround(NamedTuple):
     """What lies under the rows of a map.
 
     Attributes
@@ -55,7 +55,7 @@ class Ground(NamedTuple):
     shades: NDArray | None = None
 
 
-class Layout(NamedTuple):
+class RowPlaces(NamedTuple):
     """Places of rows that have no coordinates of their own, and what the two directions are."""
 
     points: NDArray
@@ -104,9 +104,9 @@ def centers_among(model: Any, points: NDArray) -> NDArray | None:
 
 
 @singledispatch
-def ground_of(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+def ground_of(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
     """What the rule of the model makes of a plane; by default nothing is drawn."""
-    return Ground()
+    return MapGround()
 
 
 @singledispatch
@@ -122,13 +122,13 @@ def degrees_at(model: Any, X: Any, places: NDArray) -> NDArray | None:
 
 
 @singledispatch
-def layout_of(model: Any, X: Any, places: NDArray) -> Layout | None:
+def layout_of(model: Any, X: Any, places: NDArray) -> RowPlaces | None:
     """Places in the plane of rows that have no coordinates, if the model knows any."""
     return None
 
 
 @layout_of.register(PairwiseClusterer)
-def _(model: PairwiseClusterer, X: Any, places: NDArray) -> Layout | None:
+def _(model: PairwiseClusterer, X: Any, places: NDArray) -> RowPlaces | None:
     """Of given dissimilarities: classical scaling."""
     if not model._is_precomputed or len(set(np.shape(X))) > 1:
         return None
@@ -136,14 +136,14 @@ def _(model: PairwiseClusterer, X: Any, places: NDArray) -> Layout | None:
 
 
 @layout_of.register(KernelKMeans)
-def _(model: KernelKMeans, X: Any, places: NDArray) -> Layout | None:
+def _(model: KernelKMeans, X: Any, places: NDArray) -> RowPlaces | None:
     """Of a given kernel: its first two principal axes."""
     if not model._is_precomputed or len(set(np.shape(X))) > 1:
         return None
     return _principal_coordinates(dense(rows_at(X, places))[:, places])
 
 
-def _principal_coordinates(products: NDArray) -> Layout:
+def _principal_coordinates(products: NDArray) -> RowPlaces:
     """The two coordinates that give inner products back best, once those are taken about their mean."""
     centered = products - products.mean(axis=0) - products.mean(axis=1)[:, np.newaxis] + products.mean()
     n = len(centered)
@@ -156,4 +156,4 @@ def _principal_coordinates(products: NDArray) -> Layout:
     points = points * np.where(points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1.0, 1.0)
     if points.shape[1] < 2:
         points = np.column_stack([points, np.zeros(n)])
-    return Layout(points, "first principal coordinate", "second principal coordinate")
+    return RowPlaces(points, "first principal coordinate", "second principal coordinate")

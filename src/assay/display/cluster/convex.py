@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.cluster import ConvexClustering
 from assay.display.base import Display
 from assay.display.cluster.clusterers import title_of
-from assay.display.cluster.hierarchy import Tree
+from assay.display.cluster.hierarchy import JoinTree
 from assay.display.cluster.map import tints
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import limits_around, principal_plane, rgb
@@ -180,7 +180,7 @@ class ClusterPathDisplay(Display):
 
 
 @dataclass
-class FusionTreeDisplay(Tree):
+class FusionTreeDisplay(JoinTree):
     """The tree of fusions of a clusterpath; its heights are the penalties at which they happen.
 
     The fields are those of `DendrogramDisplay`.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.cluster import DBSCAN, HDBSCAN
 from assay.display.base import Display
-from assay.display.cluster.clusterers import Layout, layout_of, title_of
+from assay.display.cluster.clusterers import RowPlaces, layout_of, title_of
 from assay.display.cluster.map import NOISE, number_clusters
 from assay.display.columns import column_names
 from assay.display.flat_map import limits_around, n_rows, principal_plane, rgb, shown_rows
@@ -71,10 +71,10 @@ class DensityMapDisplay(Display):
         layout = layout_of(estimator, X, shown)
         if layout is None and points.shape[1] == 1:
             flat = np.column_stack([points[:, 0], _spread(points.shape[0])])
-            layout = Layout(flat, names[0], "rows, spread out")
+            layout = RowPlaces(flat, names[0], "rows, spread out")
         elif layout is None:
             plane = principal_plane(points)
-            layout = Layout(plane.flatten(points), **plane.labels(names))
+            layout = RowPlaces(plane.flatten(points), **plane.labels(names))
         counts = [("noise", int(np.count_nonzero(estimator.labels_ < 0)))]
         if isinstance(estimator, DBSCAN):
             types = np.bincount(estimator.point_types_, minlength=len(TYPES))

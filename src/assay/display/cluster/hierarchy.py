@@ -21,7 +21,7 @@ TRUNCATED_LEAVES = MAX_NAMED_LEAVES = 30
 
 
 @dataclass
-class Tree(Display):
+class JoinTree(Display):
     """A tree of joins; `DendrogramDisplay` says what its fields are."""
 
     brackets: NDArray
@@ -68,7 +68,7 @@ class Tree(Display):
 
 
 @dataclass
-class DendrogramDisplay(Tree):
+class DendrogramDisplay(JoinTree):
     """A tree of joins, in the colours of the clusters that it is cut into.
 
     Large trees are cut into branches: a bar as high as the highest join of a branch stands for its leaves.
@@ -207,16 +207,7 @@ def _(model: Any) -> str:
 
 @dataclass
 class _Levels(Display):
-    """A value for each number of clusters, the one chosen marked.
-
-    Parameters
-    ----------
-    n_clusters : array of int of shape (n_levels,)
-    values : array of shape (n_levels,)
-    chosen : int
-        The number of clusters of the model.
-    ylabel, title : str
-    """
+    """A value for each number of clusters, the one chosen marked; the fields are in `HeightsDisplay`."""
 
     n_clusters: NDArray
     values: NDArray
@@ -270,14 +261,7 @@ class HeightsDisplay(_Levels):
 class InertiaDisplay(_Levels):
     """Inertia within the clusters of every cut of a tree of Ward.
 
-    Parameters
-    ----------
-    n_clusters : array of int of shape (n_levels,)
-    values : array of shape (n_levels,)
-        The inertias.
-    chosen : int
-        The number of clusters of the model.
-    ylabel, title : str
+    The fields are those of `HeightsDisplay`; the values are the inertias.
 
     Examples
     --------

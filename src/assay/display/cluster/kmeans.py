@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from assay.display.base import Display
-from assay.display.cluster.clusterers import Ground, borders_of, ground_of
+from assay.display.cluster.clusterers import MapGround, borders_of, ground_of
 from assay.display.cluster.map import draw_cells, draw_rows
 from assay.display.columns import dense
 from assay.display.flat_map import Plane, cut, limits_around, principal_plane, regions, rgb, shown_rows
@@ -21,12 +21,12 @@ MAX_PANELS = 6
 
 @ground_of.register(KMeans)
 @ground_of.register(MiniBatchKMeans)
-def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
-    return Ground(_cells(plane, limits, dense(model.cluster_centers_)))
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
+    return MapGround(_cells(plane, limits, dense(model.cluster_centers_)))
 
 
 @ground_of.register(BisectingKMeans)
-def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
     """The part of the plane that goes to each leaf of the tree of splits: one cut after the other."""
     (left, bottom), (right, top) = limits
     tree, places, middle = model.tree_, _node_centers(model), (limits[0] + limits[1]) / 2
@@ -37,7 +37,7 @@ def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
         slopes, heights = apart @ plane.axes, -(apart**2).sum(axis=1) / 2
         for own, other, child in ((0, 1, first), (1, 0, second)):
             parts[child] = cut(parts[node], slopes[other] - slopes[own], heights[own] - heights[other])
-    return Ground([parts[leaf] + middle for leaf in tree.leaves])
+    return MapGround([parts[leaf] + middle for leaf in tree.leaves])
 
 
 @borders_of.register(KMeans)
@@ -227,11 +227,11 @@ def _nearest(points: NDArray, centers: NDArray) -> NDArray:
 
 def _leaf_order(children: NDArray) -> NDArray:
     """The leaves from left to right, so that no two branches cross."""
-    found, waiting = [], [0]
+    leaves, waiting = [], [0]
     while waiting:
         node = waiting.pop()
         if children[node, 0] < 0:
-            found.append(node)
+            leaves.append(node)
         else:
             waiting += [int(children[node, 1]), int(children[node, 0])]
-    return np.array(found)
+    return np.array(leaves)

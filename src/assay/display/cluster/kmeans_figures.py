@@ -30,7 +30,7 @@ class FrontiersDisplay(Display):
         The true classes, shown by colour.
     across, up : arrays of shape (n_across,) and (n_up,)
         Coordinates of a grid of points.
-    found, best : arrays of int of shape (n_up, n_across)
+    labels, best : arrays of int of shape (n_up, n_across)
         What the clusterer, and the best rule, say there.
     name : str
         Of the clusterer.
@@ -42,7 +42,7 @@ class FrontiersDisplay(Display):
     >>> from assay.display import FrontiersDisplay
     >>> law = Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
     >>> X, y = law.sample(300, random_state=0)
-    >>> FrontiersDisplay.from_law(KMeans(2, random_state=0).fit(X), law, X, y).found.shape
+    >>> FrontiersDisplay.from_law(KMeans(2, random_state=0).fit(X), law, X, y).labels.shape
     (301, 301)
     """
 
@@ -50,23 +50,13 @@ class FrontiersDisplay(Display):
     classes: NDArray
     across: NDArray
     up: NDArray
-    found: NDArray
+    labels: NDArray
     best: NDArray
     name: str
 
     @classmethod
     def from_law(cls, estimator: Any, law: Any, X: Any, y: Any = None, *, ax: Any = None) -> Self:
-        """Ask a clusterer and the law at every point of a grid, and draw what they say.
-
-        Parameters
-        ----------
-        estimator, law, X, y, ax
-            As in `plot_cluster_frontiers`.
-
-        Returns
-        -------
-        display : FrontiersDisplay
-        """
+        """Ask a clusterer and the law at every point of a grid, as `plot_cluster_frontiers`."""
         points = dense(X)
         if points.shape[1] != 2:
             raise ValueError(
@@ -76,15 +66,15 @@ class FrontiersDisplay(Display):
         low, high = limits_around(points)
         across, up = np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID)
         mesh = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-        found = np.asarray(estimator.predict(mesh)).reshape(GRID, GRID)
+        labels = np.asarray(estimator.predict(mesh)).reshape(GRID, GRID)
         best = np.searchsorted(law.classes, law.bayes_rule(mesh)).reshape(GRID, GRID)
-        return cls(points, classes, across, up, found, best, type(estimator).__name__).plot(ax=ax)
+        return cls(points, classes, across, up, labels, best, type(estimator).__name__).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         palette = np.array(colors(int(self.classes.max()) + 1), dtype=object)
         ax.scatter(*self.points.T, c=list(palette[self.classes]), s=10, alpha=0.6, linewidths=0.0)
         self._draw_frontier(ax, self.best, INK, DASHES, "best rule, knowing the law")
-        self._draw_frontier(ax, self.found, ACCENT, "-", self.name)
+        self._draw_frontier(ax, self.labels, ACCENT, "-", self.name)
         ax.legend(loc="best")
         ax.grid(visible=False)
         ax.set(
@@ -177,19 +167,7 @@ class InitsDisplay(Display):
 
     @classmethod
     def from_comparison(cls, comparison: InitComparison, *, ax: Any = None) -> Self:
-        """Read the data of the picture off a comparison, and draw it.
-
-        Parameters
-        ----------
-        comparison : InitComparison
-            What `assay.cluster.compare_inits` found.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : InitsDisplay
-        """
+        """Draw what `assay.cluster.compare_inits` returned, as `plot_inits`."""
         n_iter = comparison.n_iter.mean(axis=1)
         return cls(comparison.inits, comparison.excess, comparison.success(), n_iter).plot(ax=ax)
 
@@ -226,7 +204,7 @@ def plot_inits(comparison: InitComparison, *, ax: Any = None) -> Any:
     Parameters
     ----------
     comparison : InitComparison
-        What `assay.cluster.compare_inits` found.
+        Result of `assay.cluster.compare_inits`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -276,24 +254,14 @@ class ColorQuantizationDisplay(Display):
     def from_image(
         cls, image: Any, n_colors: Sequence[int], *, random_state: RandomState = 0, ax: Any = None
     ) -> Self:
-        """Reduce an image to several numbers of colours, and draw what is lost.
-
-        Parameters
-        ----------
-        image, n_colors, random_state, ax
-            As in `plot_color_quantization`.
-
-        Returns
-        -------
-        display : ColorQuantizationDisplay
-        """
+        """Reduce an image to several numbers of colours, as `plot_color_quantization`."""
         counts = [int(count) for count in n_colors]
-        found = [quantize_colors(image, count, random_state=random_state) for count in counts]
+        reduced = [quantize_colors(image, count, random_state=random_state) for count in counts]
         original = np.asarray(image)
         original = original / 255.0 if original.dtype.kind in "iu" else original
         shown = [("original", original)]
-        shown += [(f"{counts[place]} colours", found[place].image) for place in (0, len(counts) // 2)]
-        return cls(counts, np.array([one.distortion for one in found]), shown).plot(ax=ax)
+        shown += [(f"{counts[place]} colours", reduced[place].image) for place in (0, len(counts) // 2)]
+        return cls(counts, np.array([one.distortion for one in reduced]), shown).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         ax.plot(self.n_colors, self.distortions, "o-", color=PALETTE[0])

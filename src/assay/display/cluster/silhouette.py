@@ -72,35 +72,14 @@ class SilhouetteDisplay(Display):
     n_rows: int | None = None
 
     @classmethod
-    def from_silhouette(cls, found: Silhouette, *, ax: Any = None) -> Self:
-        """Draw silhouettes that were measured before.
-
-        Parameters
-        ----------
-        found : Silhouette
-            Result of `assay.cluster.silhouette`.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : SilhouetteDisplay
-        """
-        return cls._read(found).plot(ax=ax)
+    def from_silhouette(cls, widths: Silhouette, *, ax: Any = None) -> Self:
+        """Draw what `assay.cluster.silhouette` returned, as `plot_silhouette`."""
+        return cls._read(widths).plot(ax=ax)
 
     @classmethod
-    def _read(cls, found: Silhouette, n_rows: int | None = None) -> Self:
-        name = found.metric if isinstance(found.metric, str) else "a metric of one's own"
-        return cls(
-            found.values,
-            found.labels,
-            found.clusters,
-            found.cluster_weights,
-            found.mean,
-            found.n_left_out,
-            name,
-            n_rows,
-        )
+    def _read(cls, widths: Silhouette, n_rows: int | None = None) -> Self:
+        name = widths.metric if isinstance(widths.metric, str) else "a metric of one's own"
+        return cls._read_off(widths, metric=name, n_rows=n_rows)
 
     @classmethod
     def _collect(
@@ -110,18 +89,17 @@ class SilhouetteDisplay(Display):
         shown = sampled(total, MAX_ROWS)
         labels = labels_at(estimator, X, shown)
         metric = _own_metric(estimator) if metric is None else metric
-        n_found = np.unique(labels[labels >= 0]).size
-        if n_found < 2 or n_found >= np.count_nonzero(labels >= 0):
+        n_clusters = np.unique(labels[labels >= 0]).size
+        if n_clusters < 2 or n_clusters >= np.count_nonzero(labels >= 0):
             raise ValueError(
                 f"The 'silhouette' picture of {type(estimator).__name__} needs at least two clusters, and "
-                f"fewer than rows. There are {n_found} clusters of "
+                f"fewer than rows. There are {n_clusters} clusters of "
                 f"{np.count_nonzero(labels >= 0)} rows instead."
             )
         rows = rows_at(X, shown)
         if isinstance(metric, str) and metric == "precomputed":
             rows = dense(rows)[:, shown]
-        found = silhouette(rows, labels, metric=metric)
-        return cls._read(found, total if total > shown.size else None)
+        return cls._read(silhouette(rows, labels, metric=metric), total if total > shown.size else None)
 
     def _draw(self, ax: Any) -> None:
         room = max(1.0, SPACE * self.cluster_weights.sum())
@@ -161,12 +139,12 @@ def _own_metric(model: Any) -> Any:
     return "euclidean" if isinstance(metric, str) and metric == "sqeuclidean" else metric
 
 
-def plot_silhouette(found: Silhouette, *, ax: Any = None) -> Any:
+def plot_silhouette(widths: Silhouette, *, ax: Any = None) -> Any:
     """Draw the silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
 
     Parameters
     ----------
-    found : Silhouette
+    widths : Silhouette
         Result of `assay.cluster.silhouette`.
     ax : matplotlib Axes, optional
 
@@ -181,7 +159,7 @@ def plot_silhouette(found: Silhouette, *, ax: Any = None) -> Any:
     >>> plot_silhouette(silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])).get_xlabel()
     'silhouette'
     """
-    return SilhouetteDisplay.from_silhouette(found, ax=ax).ax_
+    return SilhouetteDisplay.from_silhouette(widths, ax=ax).ax_
 
 
 def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean") -> Any:
@@ -211,13 +189,13 @@ def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean"
     shown = [model for model in models if len(np.unique(np.asarray(model.labels_)[model.labels_ != -1])) > 1]
     if not shown:
         raise refusal("plot_silhouettes", "models", "fits with at least two clusters each", models)
-    found = [silhouette(X, model.labels_, metric=metric) for model in shown]
+    measured = [silhouette(X, model.labels_, metric=metric) for model in shown]
     with house_style():
         import matplotlib.pyplot as plt
 
         size = (9.0, 2.9 * len(shown))
         axes = plt.subplots(len(shown), 2, figsize=size, layout="constrained", squeeze=False)[1]
-    for (left, right), one in zip(axes, found, strict=True):
+    for (left, right), one in zip(axes, measured, strict=True):
         SilhouetteDisplay.from_silhouette(one, ax=left)
         _map(one, X).plot(ax=right)
     lowest = min(left.get_xlim()[0] for left in axes[:, 0])
@@ -226,19 +204,19 @@ def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean"
     return axes
 
 
-def _map(found: Silhouette, X: Any) -> ClusterMapDisplay:
+def _map(widths: Silhouette, X: Any) -> ClusterMapDisplay:
     """The rows in the colours of the bars; of one feature, against their silhouettes."""
     points, shown = shown_rows(X)
     names = column_names(None, X, None, points.shape[1])
     if points.shape[1] == 1:
-        flat = np.column_stack([points[:, 0], found.values[shown]])
+        flat = np.column_stack([points[:, 0], widths.values[shown]])
         xlabel, ylabel = names[0], "silhouette"
     else:
         plane = principal_plane(points)
         flat = plane.flatten(points)
         xlabel, ylabel = plane.labels(names).values()
-    count = len(found.clusters)
-    return ClusterMapDisplay(flat, found.labels[shown], count, xlabel, ylabel, f"{count} clusters")
+    count = len(widths.clusters)
+    return ClusterMapDisplay(flat, widths.labels[shown], count, xlabel, ylabel, f"{count} clusters")
 
 
 MAX_BESIDE = 6
@@ -279,35 +257,13 @@ class PartitionDisplay(Display):
 
     @classmethod
     def from_comparison(cls, comparison: PartitionComparison, *, ax: Any = None) -> Self:
-        """Read the data of the picture off a comparison, and draw it.
-
-        Parameters
-        ----------
-        comparison : PartitionComparison
-            Result of `assay.cluster.compare_partitions`.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : PartitionDisplay
-        """
-        return cls._read(comparison).plot(ax=ax)
+        """Draw what `assay.cluster.compare_partitions` returned, as `plot_partition`."""
+        return cls._read_off(comparison).plot(ax=ax)
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
         labels = labels_at(estimator, X, np.arange(n_rows(X)))
-        return cls._read(compare_partitions(np.asarray(y), labels))
-
-    @classmethod
-    def _read(cls, comparison: PartitionComparison) -> Self:
-        return cls(
-            comparison.contingency,
-            comparison.classes,
-            comparison.clusters,
-            comparison.matched_accuracy,
-            comparison.adjusted_rand,
-        )
+        return cls._read_off(compare_partitions(np.asarray(y), labels))
 
     def _draw(self, ax: Any) -> None:
         n_classes, n_clusters = self.contingency.shape

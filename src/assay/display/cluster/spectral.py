@@ -12,7 +12,7 @@ from scipy import sparse
 
 from assay.cluster import SpectralClustering
 from assay.display.base import Display
-from assay.display.cluster.clusterers import Layout, count_clusters, layout_of, title_of
+from assay.display.cluster.clusterers import RowPlaces, count_clusters, layout_of, title_of
 from assay.display.cluster.map import draw_rows, tints
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import n_rows, principal_plane, rgb
@@ -61,8 +61,8 @@ class SpectrumDisplay(Display):
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
         n_used = len(estimator.eigenvalues_)
         n_shown = min(estimator.affinity_matrix_.shape[0], max(2 * n_used, 10))
-        found = eigengap(estimator.affinity_matrix_, laplacian=estimator.laplacian, k_max=n_shown - 1)
-        return cls(np.asarray(found.values), n_used, int(found.n_clusters))
+        gap = eigengap(estimator.affinity_matrix_, laplacian=estimator.laplacian, k_max=n_shown - 1)
+        return cls(np.asarray(gap.values), n_used, int(gap.n_clusters))
 
     def _draw(self, ax: Any) -> None:
         values, index = self.eigenvalues, np.arange(1, self.eigenvalues.size + 1)
@@ -221,18 +221,18 @@ EDGES_A_VERTEX = 12
 
 
 @layout_of.register(SpectralClustering)
-def _(model: SpectralClustering, X: Any, places: NDArray) -> Layout | None:
+def _(model: SpectralClustering, X: Any, places: NDArray) -> RowPlaces | None:
     """Places of the vertices of a graph without coordinates: two more eigenvectors."""
     if model._is_precomputed and n_rows(X) == len(model.labels_):
         return _layout(model, places)
     return None
 
 
-def _layout(model: SpectralClustering, vertices: NDArray) -> Layout:
+def _layout(model: SpectralClustering, vertices: NDArray) -> RowPlaces:
     n_pairs = min(3, model.affinity_matrix_.shape[0])
-    found = minor_eigenpairs(model.affinity_matrix_, n_pairs, tol=1e-5).vectors[vertices]
-    places = found[:, [-2, -1]] if n_pairs == 3 else found[:, [0, -1]]
-    return Layout(places, "second eigenvector", "third eigenvector")
+    vectors = minor_eigenpairs(model.affinity_matrix_, n_pairs, tol=1e-5).vectors[vertices]
+    places = vectors[:, [-2, -1]] if n_pairs == 3 else vectors[:, [0, -1]]
+    return RowPlaces(places, "second eigenvector", "third eigenvector")
 
 
 @dataclass
@@ -277,7 +277,7 @@ class GraphDisplay(Display):
             points = dense(estimator.X_fit_[vertices])
             plane = principal_plane(points)
             words = plane.labels(column_names(estimator, X, feature_names, points.shape[1]))
-            layout = Layout(plane.flatten(points), **words)
+            layout = RowPlaces(plane.flatten(points), **words)
         W = sparse.csr_array(estimator.affinity_matrix_[vertices][:, vertices])
         upper = sparse.coo_array(sparse.triu(W, k=1))
         strongest = np.argsort(-upper.data, kind="stable")[: EDGES_A_VERTEX * vertices.size]

@@ -135,12 +135,12 @@ def coefficient_intervals(model: Any, coefficients: NDArray) -> NDArray | None:
     A model without `inference`, with a penalty, on columns of deficient rank or on separable classes has
     none: the picture then shows the coefficients alone. The row of a reference class is NaN.
     """
-    found = _inference(model)
-    if found is None:
+    inference = _inference(model)
+    if inference is None:
         return None
     n_rows, n_features = coefficients.shape
-    ends, params = np.asarray(found.conf_int(LEVEL), dtype=float), np.asarray(found.params, dtype=float)
-    width = n_features + bool(found.has_intercept)
+    ends, params = (np.asarray(each, dtype=float) for each in (inference.conf_int(LEVEL), inference.params))
+    width = n_features + bool(inference.has_intercept)
     if params.ndim == 2:  # a column for each target
         ends, params = np.moveaxis(ends, 2, 0), params.T
     else:  # one row of parameters after the other: one, or one for each class but the reference

@@ -123,16 +123,18 @@ class LeaveOneOutDisplay(Display):
         return cls(np.asarray(path.alphas), errors.reshape(errors.shape[0], -1).mean(axis=1), alpha)
 
     def _draw(self, ax: Any) -> None:
-        best = int(np.nanargmin(self.errors))
-        ax.plot(self.alphas, self.errors, color=PALETTE[0])
-        ax.plot(self.alphas[best], self.errors[best], "o", color=PALETTE[0], markersize=7)
+        draw_errors(self.alphas, self.errors, "leave-one-out mean squared error", PALETTE[0], ax)
         mark_alpha(ax, self.alpha, self.alphas)
-        ax.set_xscale("log")
-        ax.set(
-            xlabel="alpha (penalty)",
-            ylabel="leave-one-out mean squared error",
-            title=f"least error {self.errors[best]:.4g} at alpha = {self.alphas[best]:.3g}",
-        )
+
+
+def draw_errors(alphas: NDArray, errors: NDArray, name: str, mark: str, ax: Any) -> None:
+    """Errors by penalty, the least one marked in a colour and told above."""
+    best = int(np.nanargmin(errors))
+    ax.plot(alphas, errors, color=PALETTE[0])
+    ax.plot(alphas[best], errors[best], "o", color=mark, markersize=7)
+    ax.set_xscale("log")
+    title = f"least error {errors[best]:.4g} at alpha = {alphas[best]:.3g}"
+    ax.set(xlabel="alpha (penalty)", ylabel=name, title=title)
 
 
 def alpha_grid(center: float, n_alphas: int = 65) -> NDArray:
@@ -252,23 +254,11 @@ class SelectionDisplay(Display):
     @classmethod
     def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
         """Draw what `select` returned."""
-        return cls._read(selection).plot(ax=ax)
-
-    @classmethod
-    def _read(cls, selection: Any) -> Self:
-        return cls(
-            np.asarray(selection.alphas),
-            np.asarray(selection.criterion),
-            np.asarray(selection.standard_error),
-            selection.criterion_name,
-            float(selection.alpha),
-            int(selection.one_se_index),
-            str(selection.rule),
-        )
+        return cls._read_off(selection).plot(ax=ax)
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
-        return cls._read(estimator.select(X, y, **options))
+        return cls._read_off(estimator.select(X, y, **options))
 
     def _draw(self, ax: Any) -> None:
         noisy = bool(np.any(self.standard_error > 0))

@@ -34,18 +34,7 @@ SUPERSCRIPT = re.compile(
 
 
 def appendix(comparison: Comparison) -> str:
-    """The appendix as HTML, a section with the id "appendix"; empty where only baselines were tried.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What `compare` found.
-
-    Returns
-    -------
-    html : str
-        One part for each method, closed until the reader opens it.
-    """
+    """The appendix as HTML, a section with the id "appendix"; empty where only baselines were tried."""
     known = {method.name: method for method in catalogue()}
     parts = []
     for rank, candidate in enumerate(comparison.candidates):

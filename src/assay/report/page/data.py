@@ -166,17 +166,7 @@ HOW_FILLED = {
 
 
 def data_section(comparison: Comparison) -> str:
-    """The page of the data as HTML, a section with the id "data".
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What `compare` found.
-
-    Returns
-    -------
-    html : str
-    """
+    """The page of the data as HTML, a section with the id "data"."""
     data, task = comparison.data, comparison.task
     frame, y = sample(data)
     associations = with_target(data, task)

@@ -77,19 +77,6 @@ def draw(
 ) -> Picture:
     """Draw a picture for the page.
 
-    Parameters
-    ----------
-    on_axes : callable
-        Draws on the axes that it is given.
-    caption : str
-        The sentence below.
-    key : str
-        Makes the ids inside different from those of other pictures on the page.
-    size : pair of float, default=(5.6, 3.9)
-        Width and height in inches.
-    words : str, optional
-        What the picture shows; told from what is drawn by default.
-
     Examples
     --------
     >>> from assay.report.page.pictures import draw
@@ -167,20 +154,6 @@ USES = re.compile(rf"(?:{USE.pattern}){{2,}}")
 
 def embed(svg: str, label: str, key: str) -> str:
     """Make an SVG file of matplotlib a part of a page.
-
-    Parameters
-    ----------
-    svg : str
-        The file, with texts kept as texts.
-    label : str
-        What the picture shows, for those who do not see it.
-    key : str
-        Makes the ids of the picture different from all others on the page.
-
-    Returns
-    -------
-    part : str
-        An `<svg>` element without prologue, metadata, outside names or fonts.
 
     Examples
     --------

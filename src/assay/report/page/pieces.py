@@ -13,23 +13,12 @@ from assay.report.trials.comparison import Candidate, Comparison
 
 @dataclass(frozen=True)
 class Heading:
-    """The head of a column.
-
-    Attributes
-    ----------
-    name : str
-    numeric : bool, default=False
-        Whether the cells are numbers, set to the right and sorted as numbers.
-    great_first : bool, default=False
-        Whether the first click sorts from the greatest down.
-    sorted : str, default=""
-        How the rows are sorted by this column as the page opens: "ascending", "descending" or not.
-    """
+    """The head of a column."""
 
     name: str
-    numeric: bool = False
-    great_first: bool = False
-    sorted: str = ""
+    numeric: bool = False  # set to the right and sorted as numbers
+    great_first: bool = False  # the first click sorts from the greatest down
+    sorted: str = ""  # as the page opens: "ascending", "descending" or not
 
 
 class Cell(NamedTuple):
@@ -55,17 +44,6 @@ def table(
     stacked: bool = False,
 ) -> str:
     """A table that scrolls sideways where it must.
-
-    Parameters
-    ----------
-    caption : str
-        What the table tells; read aloud, not shown.
-    headings : sequence of Heading
-    rows : iterable of Row
-    sortable : bool, default=False
-        Whether the reader may sort it.
-    stacked : bool, default=False
-        Whether each row becomes a small list on a narrow screen.
 
     Examples
     --------

@@ -21,17 +21,7 @@ FEWEST = 10
 
 
 def correlations(table: NDArray) -> NDArray:
-    """Correlation of each pair of columns over the rows where both are known.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-        NaN where a value is not known.
-
-    Returns
-    -------
-    matrix : ndarray of shape (n_columns, n_columns)
-        NaN where fewer than ten rows are known of both, or one of them does not vary there.
+    """Correlation of each pair of columns over the rows where both are known; NaN for fewer than ten.
 
     Examples
     --------
@@ -254,13 +244,6 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
 
     Such a column is often a copy of the target, or only known after it. The order of the values counts too:
     the logarithm of a target gives it away as much as the target itself.
-
-    Parameters
-    ----------
-    data : Data
-    task : {"regression", "classification", "clustering"}
-    associations : sequence of Association, optional
-        What `with_target` found, where it is known already.
 
     Examples
     --------

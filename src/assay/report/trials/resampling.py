@@ -63,15 +63,7 @@ def corrected_error(scores: NDArray, test_share: float) -> float:
 
 
 def compare_scores(one: NDArray, other: NDArray, test_share: float) -> Difference:
-    """Paired comparison of two methods on the same folds: the corrected resampled t test.
-
-    Parameters
-    ----------
-    one, other : arrays of shape (n_splits,)
-        Scores, split by split.
-    test_share : float
-        Share of the rows that a split predicts.
-    """
+    """Paired comparison of two methods on the same folds: the corrected resampled t test."""
     difference = np.asarray(one) - np.asarray(other)
     mean, error = float(difference.mean()), corrected_error(difference, test_share)
     if not error > 0:
@@ -129,22 +121,9 @@ class Intervals(NamedTuple):
 def measure_intervals(
     y: NDArray, predictions: NDArray, folds: NDArray, bounds: NDArray | None
 ) -> Intervals | None:
-    """Measure the intervals of a method out of fold.
+    """Measure the intervals of a method out of fold; without its own, those that its residuals ask for.
 
-    Parameters
-    ----------
-    y, predictions : arrays of shape (n_rows,)
-        The target, and what a model that has not seen the row predicts.
-    folds : array of shape (n_rows,)
-        The fold in which each row was predicted.
-    bounds : array of shape (n_rows, 2) or None
-        The intervals of the models themselves. Without them, an interval of one half-width about every
-        prediction of a fold, learnt from the residuals of the other folds.
-
-    Returns
-    -------
-    intervals : Intervals or None
-        None where the other folds are too few rows for any finite width.
+    None where the other folds are too few rows for any finite width.
     """
     source = RESIDUALS if bounds is None else OWN
     if bounds is None:

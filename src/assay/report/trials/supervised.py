@@ -43,17 +43,7 @@ HELD, WIDTH = "coverage", "interval width"
 
 @dataclass(frozen=True)
 class Question:
-    """How the answers to a task are scored.
-
-    Attributes
-    ----------
-    score_name : str
-    score : callable
-        Of (truth, predictions).
-    baseline : type
-        What any model must beat.
-    baseline_summary : str
-    """
+    """How the answers to a task are scored, and what any model must beat."""
 
     score_name: str
     score: Callable[[NDArray, NDArray], float]
@@ -146,28 +136,14 @@ def compare_predictions(
 
 @dataclass(frozen=True)
 class Validation:
-    """How every method is cross-validated.
-
-    Attributes
-    ----------
-    question : Question
-    encodings : Encodings
-        The splits as numbers.
-    labels : array or None
-        All classes, for a classification.
-    folds : int
-        Splits of the first repetition, which gives probabilities and intervals.
-    seed : int
-    in_files : bool
-        Whether fits read their rows from files, as those in other processes do.
-    """
+    """How every method is cross-validated."""
 
     question: Question
     encodings: Encodings
-    labels: NDArray | None
-    folds: int
+    labels: NDArray | None  # all classes, for a classification
+    folds: int  # splits of the first repetition, which gives probabilities and intervals
     seed: int
-    in_files: bool
+    in_files: bool  # whether fits read their rows from files, as those in other processes do
 
 
 @dataclass(frozen=True)

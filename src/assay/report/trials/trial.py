@@ -27,17 +27,7 @@ MEMORY = 1 << 30
 
 
 class EncodedSplit(NamedTuple):
-    """One split as numbers.
-
-    Attributes
-    ----------
-    encoder : TableEncoder
-        Fitted on the training rows.
-    train, target : arrays
-        Features and target of the training rows.
-    test : array
-        Features of the rows to predict; none for the fit on the whole table.
-    """
+    """One split as numbers: the training rows, and those to predict, none for the fit on the whole table."""
 
     encoder: TableEncoder
     train: NDArray
@@ -63,13 +53,6 @@ class Encodings:
     """The encoded splits of a table, made when they are first asked for.
 
     The number of a split past the last one stands for the whole table, to fit on and nothing to predict.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    target : array of shape (n_rows,)
-    columns : sequence of Column
-    parts : sequence of FoldSplit
     """
 
     def __init__(
@@ -139,17 +122,9 @@ TUNING_ROWS = 20_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a method is fitted to numbers.
+    """How a method is fitted to numbers."""
 
-    Attributes
-    ----------
-    entry : Entry or None
-        The estimator; None for the baseline.
-    baseline : type or None
-        What any model must beat.
-    """
-
-    entry: Entry | None
+    entry: Entry | None  # None for the baseline
     baseline: type | None = None
 
     @property
@@ -205,24 +180,11 @@ def chosen_parameters(entry: Entry, model: Any, seed: int) -> dict[str, float]:
 
 
 class Answers(NamedTuple):
-    """What a model says about rows it has not seen.
-
-    Attributes
-    ----------
-    predictions : array of shape (n_rows,)
-    probabilities : array of shape (n_rows, n_classes) or None
-        Where the model has any and they were asked for.
-    bounds : array of shape (n_rows, 2) or None
-        Its own interval for each row, likewise.
-    seconds : float
-        Time of the fit.
-    notes : tuple of str
-        Warnings of the fit.
-    """
+    """What a model says about rows it has not seen, the time of its fit, and the warnings."""
 
     predictions: NDArray
-    probabilities: NDArray | None
-    bounds: NDArray | None
+    probabilities: NDArray | None  # (n_rows, n_classes), where the model has any and they were asked for
+    bounds: NDArray | None  # (n_rows, 2), its own intervals, likewise
     seconds: float
     notes: tuple[str, ...]
 
@@ -237,21 +199,7 @@ def answer(
     classes: NDArray | None,
     detailed: bool,
 ) -> Answers:
-    """Fit on the training rows and ask about the others.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    train, target : arrays
-        Features and target to learn from.
-    test : array
-        Features of the rows to predict.
-    seed : int
-    classes : array or None
-        All classes, for a classification.
-    detailed : bool
-        Whether probabilities and intervals are asked for too.
-    """
+    """Fit on the training rows and ask about the others."""
     with noted() as notes:
         start = perf_counter()
         model = recipe.fit(train, target, seed).model
