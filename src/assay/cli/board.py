@@ -130,7 +130,7 @@ class Board:
 
 
 def _pace(line: Line) -> float | None:
-    """Seconds a fit, once there was one."""
+    """Seconds per fit, once there was one."""
     if line.began is None or line.event.done == 0:
         return None
     return line.seconds / line.event.done

@@ -145,7 +145,7 @@ N_BINS = 10
 
 @dataclass
 class RocCurveDisplay(ScoredClassesDisplay):
-    """True against false alarms as the threshold of a class moves: a curve a class, the second of two.
+    """True against false alarms as the threshold of a class moves: a curve per class, the second of two.
 
     Parameters
     ----------

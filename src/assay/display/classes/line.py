@@ -133,7 +133,7 @@ class ClassLineDisplay(Display):
             write(ax, word, np.array([x, level]), palette[place], ha="left" if at_left else "right")
 
     def _draw_ticks(self, ax: Any, palette: NDArray, span: tuple[float, float]) -> None:
-        """Ticks of the rows, a line a class below the curves; of two classes the second above them."""
+        """Ticks of the rows, a line per class below the curves; of two classes the second above them."""
         height = span[1] - span[0]
         for place, (label, color) in enumerate(zip(self.classes, palette, strict=True)):
             above = len(self.classes) == 2 and place == 1

@@ -24,7 +24,7 @@ from assay.linear.classifier import LinearClassifier
 
 @dataclass
 class HistoryDisplay(Display):
-    """What a fit kept of its iterations: a curve, or one a class.
+    """What a fit kept of its iterations: a curve, or one per class.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def write(ax: Any, word: str, place: NDArray, color: Any, **alignment: Any) -> N
 
 
 GRID = 240
-"""Points a side of the picture of the probabilities."""
+"""Points per side of the picture of the probabilities."""
 
 PALEST, STRONGEST = 0.05, 0.38
 """Strength of a colour where all classes are as probable, and where one is certain."""

@@ -191,7 +191,7 @@ MAX_NAMED = 40
 
 @dataclass
 class OverlapLoadingsDisplay(Display):
-    """One line a column of the table, one column a cluster; pure variables first, in a frame.
+    """One line per column of the table, one column per cluster; pure variables first, in a frame.
 
     Parameters
     ----------

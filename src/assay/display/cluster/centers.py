@@ -32,7 +32,7 @@ MAX_SHARED_CLUSTERS = 20
 
 @dataclass
 class CentersDisplay(Display):
-    """One line a cluster, one column a feature, in colours from the least to the greatest centre.
+    """One line per cluster, one column per feature, in colours from the least to the greatest centre.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def write_column_names(names: Sequence[str], ax: Any) -> bool:
 
 
 GRID = 220
-"""Points a side of the plane at which regions of two features are asked for."""
+"""Points per side of the plane at which regions of two features are asked for."""
 
 
 @title_of.register(RepresenterModel)

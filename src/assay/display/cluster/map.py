@@ -225,7 +225,7 @@ def _write(text: str, place: NDArray, ax: Any, **style: Any) -> None:
 
 
 def tints(labels: NDArray, degrees: NDArray | None, palette: NDArray) -> NDArray:
-    """A colour a row: that of its cluster, grey for none, a mixture for degrees of membership."""
+    """A colour per row: that of its cluster, grey for none, a mixture for degrees of membership."""
     if degrees is not None:
         return np.clip(degrees @ palette, 0.0, 1.0)
     ink = palette[np.maximum(labels, 0)]

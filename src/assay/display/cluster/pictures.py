@@ -41,146 +41,97 @@ from assay.display.cluster.map import ClusterMapDisplay
 from assay.display.cluster.silhouette import SilhouetteDisplay
 from assay.display.registry import Default, Pictures, declare, pictures
 
-declare(
-    KMeans,
-    default=Default("map", "centers"),
-    map=ClusterMapDisplay,
-    centers=centers.CentersDisplay,
-    restarts=traces.RestartsDisplay,
-    convergence=traces.ConvergenceDisplay,
-    iterations=kmeans.IterationsDisplay,
-    silhouette=SilhouetteDisplay,
-)
+DISPLAYS: dict[str, type[Display]] = {
+    "centers": centers.CentersDisplay,
+    "condensed_tree": density_curves.CondensedTreeDisplay,
+    "convergence": traces.ConvergenceDisplay,
+    "cross_validation": bicluster.OverlapErrorsDisplay,
+    "dendrogram": hierarchy.DendrogramDisplay,
+    "eigenvectors": spectral.EigenvectorsDisplay,
+    "embedding": spectral.EmbeddingDisplay,
+    "fitted": bicluster.BiclusterFitDisplay,
+    "graph": spectral.GraphDisplay,
+    "heights": hierarchy.HeightsDisplay,
+    "inertia": hierarchy.InertiaDisplay,
+    "iterations": kmeans.IterationsDisplay,
+    "k_distance": density_curves.KDistanceDisplay,
+    "loadings": bicluster.OverlapLoadingsDisplay,
+    "map": ClusterMapDisplay,
+    "matrix": bicluster.BiclusterMatrixDisplay,
+    "memberships": centers.MembershipsDisplay,
+    "path": convex.ClusterPathDisplay,
+    "reachability": density_curves.ReachabilityDisplay,
+    "restarts": traces.RestartsDisplay,
+    "silhouette": SilhouetteDisplay,
+    "singular_values": bicluster.BiclusterValuesDisplay,
+    "sizes": density.ClusterSizesDisplay,
+    "spectrum": spectral.SpectrumDisplay,
+    "tree": kmeans.SplitTreeDisplay,
+}
+"""What draws each kind, where a clusterer has no display of its own for it."""
+
+
+def kinds(names: str, **own: type[Display]) -> dict[str, type[Display]]:
+    """Displays by kind, in this order."""
+    return {name: own.get(name, DISPLAYS[name]) for name in names.split()}
+
+
+ON_CENTERS = Default("map", "centers")
+declare(KMeans, default=ON_CENTERS, **kinds("map centers restarts convergence iterations silhouette"))
+declare(FuzzyCMeans, default=ON_CENTERS, **kinds("map memberships centers convergence restarts silhouette"))
+declare(BisectingKMeans, default=Default("map", "tree"), **kinds("map tree centers silhouette"))
 declare(
     MiniBatchKMeans,
-    default=Default("map", "centers"),
-    map=ClusterMapDisplay,
-    centers=centers.CentersDisplay,
-    convergence=traces.BatchesDisplay,
-    silhouette=SilhouetteDisplay,
-)
-declare(
-    BisectingKMeans,
-    default=Default("map", "tree"),
-    map=ClusterMapDisplay,
-    tree=kmeans.SplitTreeDisplay,
-    centers=centers.CentersDisplay,
-    silhouette=SilhouetteDisplay,
-)
-declare(
-    FuzzyCMeans,
-    default=Default("map", "centers"),
-    map=ClusterMapDisplay,
-    memberships=centers.MembershipsDisplay,
-    centers=centers.CentersDisplay,
-    convergence=traces.ConvergenceDisplay,
-    restarts=traces.RestartsDisplay,
-    silhouette=SilhouetteDisplay,
-)
-declare(
-    DBSCAN,
-    default=Default("map", "sizes"),
-    map=density.DensityMapDisplay,
-    k_distance=density_curves.KDistanceDisplay,
-    sizes=density.ClusterSizesDisplay,
-    silhouette=SilhouetteDisplay,
-)
-declare(
-    OPTICS,
-    default=Default("map", "reachability"),
-    map=density.DensityMapDisplay,
-    reachability=density_curves.ReachabilityDisplay,
-    sizes=density.ClusterSizesDisplay,
-    silhouette=SilhouetteDisplay,
-)
-declare(
-    HDBSCAN,
-    default=Default("map", "condensed_tree"),
-    map=density.DensityMapDisplay,
-    condensed_tree=density_curves.CondensedTreeDisplay,
-    sizes=density.ClusterSizesDisplay,
-    silhouette=SilhouetteDisplay,
+    default=ON_CENTERS,
+    **kinds("map centers convergence silhouette", convergence=traces.BatchesDisplay),
 )
 declare(
     ConvexClustering,
-    default=Default("map", "centers"),
-    map=convex.CentroidMapDisplay,
-    centers=centers.CentersDisplay,
-    path=convex.ClusterPathDisplay,
-    dendrogram=convex.FusionTreeDisplay,
-    convergence=traces.ConvergenceDisplay,
-    silhouette=SilhouetteDisplay,
+    default=ON_CENTERS,
+    **kinds(
+        "map centers path dendrogram convergence silhouette",
+        map=convex.CentroidMapDisplay,
+        dendrogram=convex.FusionTreeDisplay,
+    ),
 )
-declare(
-    BlockBiclustering,
-    ConvexBiclustering,
-    default=Default("matrix", "fitted"),
-    matrix=bicluster.BiclusterMatrixDisplay,
-    fitted=bicluster.BiclusterFitDisplay,
-    convergence=traces.ConvergenceDisplay,
-)
-declare(
-    SparseSVDBiclustering,
-    default=Default("matrix", "fitted"),
-    matrix=bicluster.BiclusterMatrixDisplay,
-    fitted=bicluster.BiclusterFitDisplay,
-    singular_values=bicluster.BiclusterValuesDisplay,
-)
+for density_model, own in ((DBSCAN, "k_distance"), (OPTICS, "reachability"), (HDBSCAN, "condensed_tree")):
+    declare(
+        density_model,
+        default=Default("map", "sizes" if density_model is DBSCAN else own),
+        **kinds(f"map {own} sizes silhouette", map=density.DensityMapDisplay),
+    )
+ON_MATRIX = Default("matrix", "fitted")
+declare(BlockBiclustering, ConvexBiclustering, default=ON_MATRIX, **kinds("matrix fitted convergence"))
+declare(SparseSVDBiclustering, default=ON_MATRIX, **kinds("matrix fitted singular_values"))
 declare(
     SpectralBiclustering,
     SpectralCoclustering,
     default=Default("matrix", "singular_values"),
-    matrix=bicluster.BiclusterMatrixDisplay,
-    singular_values=bicluster.BiclusterValuesDisplay,
+    **kinds("matrix singular_values"),
 )
-declare(
-    OverlappingClustering,
-    default=Default("loadings", "loadings"),
-    loadings=bicluster.OverlapLoadingsDisplay,
-    cross_validation=bicluster.OverlapErrorsDisplay,
-)
+declare(OverlappingClustering, default=Default("loadings", "loadings"), **kinds("loadings cross_validation"))
 
 
 @pictures.register(AgglomerativeClustering)
 @pictures.register(DivisiveClustering)
 def _(model: Any) -> Pictures:
-    displays: dict[str, type[Display]] = {
-        "map": ClusterMapDisplay,
-        "dendrogram": hierarchy.DendrogramDisplay,
-        "heights": hierarchy.HeightsDisplay,
-    }
-    if getattr(model, "linkage", "") == "ward":
-        displays["inertia"] = hierarchy.InertiaDisplay
-    displays["silhouette"] = SilhouetteDisplay
-    return Pictures(displays, Default("dendrogram" if model._is_precomputed else "map", "dendrogram"))
+    ward = " inertia" if getattr(model, "linkage", "") == "ward" else ""
+    default = Default("dendrogram" if model._is_precomputed else "map", "dendrogram")
+    return Pictures(kinds(f"map dendrogram heights{ward} silhouette"), default)
 
 
 @pictures.register(RepresenterModel)
 def _(model: Any) -> Pictures:
-    displays: dict[str, type[Display]] = {
-        "map": ClusterMapDisplay,
-        "convergence": traces.ConvergenceDisplay,
-        "restarts": traces.RestartsDisplay,
-    }
-    precomputed = getattr(model, "_is_precomputed", False)
-    if not precomputed and not isinstance(model, KernelKMeans):
-        displays["centers"] = centers.CentersDisplay
+    precomputed, kernel = getattr(model, "_is_precomputed", False), isinstance(model, KernelKMeans)
+    own = "" if precomputed or kernel else " centers"
     # Of a precomputed kernel there are no dissimilarities.
-    if not (precomputed and isinstance(model, KernelKMeans)):
-        displays["silhouette"] = SilhouetteDisplay
-    alone = "centers" if "centers" in displays else "convergence"
-    return Pictures(displays, Default(alone if precomputed else "map", alone))
+    widths = "" if precomputed and kernel else " silhouette"
+    alone = own.strip() or "convergence"
+    default = Default(alone if precomputed else "map", alone)
+    return Pictures(kinds(f"map convergence restarts{own}{widths}"), default)
 
 
 @pictures.register(SpectralClustering)
 def _(model: SpectralClustering) -> Pictures:
-    displays: dict[str, type[Display]] = {
-        "map": ClusterMapDisplay,
-        "graph": spectral.GraphDisplay,
-        "spectrum": spectral.SpectrumDisplay,
-        "embedding": spectral.EmbeddingDisplay,
-        "eigenvectors": spectral.EigenvectorsDisplay,
-    }
-    if not model._is_precomputed:  # of affinities there are no dissimilarities
-        displays["silhouette"] = SilhouetteDisplay
-    return Pictures(displays, Default("map", "spectrum"))
+    widths = "" if model._is_precomputed else " silhouette"  # of affinities there are no dissimilarities
+    return Pictures(kinds(f"map graph spectrum embedding eigenvectors{widths}"), Default("map", "spectrum"))

@@ -28,7 +28,7 @@ SPACE = 0.02
 
 @dataclass
 class SilhouetteDisplay(Display):
-    """Silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
+    """Silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
 
     The picture of a fitted clusterer measures its rows with its own metric; of more than 2000 rows a fixed
     sample is taken, and said.
@@ -140,7 +140,7 @@ def _own_metric(model: Any) -> Any:
 
 
 def plot_silhouette(widths: Silhouette, *, ax: Any = None) -> Any:
-    """Draw the silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
+    """Draw the silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ class EigenvectorsDisplay(Display):
 
 
 MAX_VERTICES = 1500
-EDGES_A_VERTEX = 12
+EDGES_PER_VERTEX = 12
 
 
 @layout_of.register(SpectralClustering)
@@ -280,7 +280,7 @@ class GraphDisplay(Display):
             layout = RowPlaces(plane.flatten(points), **words)
         W = sparse.csr_array(estimator.affinity_matrix_[vertices][:, vertices])
         upper = sparse.coo_array(sparse.triu(W, k=1))
-        strongest = np.argsort(-upper.data, kind="stable")[: EDGES_A_VERTEX * vertices.size]
+        strongest = np.argsort(-upper.data, kind="stable")[: EDGES_PER_VERTEX * vertices.size]
         return cls(
             points=layout.points,
             labels=np.asarray(estimator._vertex_labels)[vertices],

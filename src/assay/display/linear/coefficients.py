@@ -242,7 +242,7 @@ class CoefficientsDisplay(Display):
 
 @dataclass
 class ClassCoefficientsDisplay(CoefficientsDisplay):
-    """Coefficients of a linear classifier: a bar a class, or a picture a class where rows are images.
+    """Coefficients of a linear classifier: a bar per class, or a picture per class where rows are images.
 
     Parameters
     ----------

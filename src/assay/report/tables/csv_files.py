@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from assay.report.errors import ReportError
 from assay.report.tables.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
