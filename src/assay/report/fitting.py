@@ -90,6 +90,7 @@ def fit_table(
     >>> fitted.model[-1], fitted.certificates.holds
     (Ridge(alpha=0.1), True)
     """
+    # What can be refused is refused before the table is read; nothing is written before the fit is whole.
     place = check_file(output, force=force)
     kind = estimator(method)
     asked = task_of(kind, task)

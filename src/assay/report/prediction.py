@@ -72,6 +72,7 @@ def predict_table(
     encoder = _encoder(model)
     half_width = None if interval is None else _half_width(model, interval, about)
     _check_kept(keep, columns_written(model, interval))
+    # Whatever can be refused is refused above: the file is opened for a table that can be predicted.
     n_rows, unseen = 0, dict[str, list[str]]()
     n_features = len(encoder.feature_names_out_)
     with _writer(output) as write:
@@ -278,6 +279,7 @@ def certify_table(path: str | Path, source: str | Path) -> Certificates:
         raise ReportError(f"{type(final).__name__} carries no certificates; there is nothing to measure.")
     table = read_table(source)
     X, y = _rows_of_the_fit(table, encoder, fitted.about)
+    # Nothing is measured on rows that are not those of the fit.
     if fingerprint_of(X, y, encoder.columns) != fitted.about["fingerprint"]:
         raise ReportError(
             f"{table.name} is not the table that the model was fitted on "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.cluster import ConvexClustering, FuzzyCMeans, SphericalKMeans
 from assay.cluster.quantizer.engine import RepresenterModel
 from assay.display.base import Display
-from assay.display.cluster.clusterers import (
+from assay.display.cluster.map import (
     MapGround,
     centers_among,
     degrees_at,

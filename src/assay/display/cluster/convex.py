@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from assay.cluster import ConvexClustering
 from assay.display.base import Display
-from assay.display.cluster.clusterers import title_of
 from assay.display.cluster.hierarchy import JoinTree
-from assay.display.cluster.map import tints
+from assay.display.cluster.map import tints, title_of
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import limits_around, principal_plane, rgb
 from assay.display.style import ACCENT, FAINT_INK, colors

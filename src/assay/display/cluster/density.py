@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from assay.cluster import DBSCAN, HDBSCAN
 from assay.display.base import Display
-from assay.display.cluster.clusterers import RowPlaces, layout_of, title_of
-from assay.display.cluster.map import NOISE, number_clusters
+from assay.display.cluster.map import NOISE, RowPlaces, layout_of, number_clusters, title_of
 from assay.display.columns import column_names
 from assay.display.flat_map import limits_around, n_rows, principal_plane, rgb, shown_rows
 from assay.display.style import FAINT_INK, colors, write_beside

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from assay.cluster import CondensedTree
 from assay.cluster.density.choice import k_distances
 from assay.display.base import Display
-from assay.display.cluster.clusterers import title_of
-from assay.display.cluster.map import NOISE
+from assay.display.cluster.map import NOISE, title_of
 from assay.display.columns import dense
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, write_beside
 

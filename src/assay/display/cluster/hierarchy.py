@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.cluster import AgglomerativeClustering, DivisiveClustering, MergeTree
 from assay.display.base import Display
-from assay.display.cluster.clusterers import title_of
+from assay.display.cluster.map import title_of
 from assay.display.flat_map import rgb
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
 

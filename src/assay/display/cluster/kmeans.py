@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from assay.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from assay.display.base import Display
-from assay.display.cluster.clusterers import MapGround, borders_of, ground_of
-from assay.display.cluster.map import draw_cells, draw_rows
+from assay.display.cluster.map import MapGround, borders_of, draw_cells, draw_rows, ground_of
 from assay.display.columns import dense
 from assay.display.flat_map import Plane, cut, limits_around, principal_plane, regions, rgb, shown_rows
 from assay.display.style import FAINT_INK, INK, colors

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from assay.cluster import PartitionComparison, Silhouette, compare_partitions, silhouette
 from assay.display.base import Display
-from assay.display.cluster.clusterers import labels_at
-from assay.display.cluster.map import ClusterMapDisplay
+from assay.display.cluster.map import ClusterMapDisplay, labels_at
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import n_rows, principal_plane, rows_at, shown_rows
 from assay.display.style import ACCENT, DASHES, FAINT_INK, colors, house_style

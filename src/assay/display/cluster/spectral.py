@@ -12,8 +12,7 @@ from scipy import sparse
 
 from assay.cluster import SpectralClustering
 from assay.display.base import Display
-from assay.display.cluster.clusterers import RowPlaces, count_clusters, layout_of, title_of
-from assay.display.cluster.map import draw_rows, tints
+from assay.display.cluster.map import RowPlaces, count_clusters, draw_rows, layout_of, tints, title_of
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import n_rows, principal_plane, rgb
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers

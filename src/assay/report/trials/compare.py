@@ -67,6 +67,7 @@ def compare(
     >>> comparison.headline
     'us_arrests falls best into 2 groups: silhouette 0.41'
     """
+    # All comparisons share these; folds, repeats and jobs are for predictions alone.
     options: dict[str, Any] = {"seed": seed, "methods": methods, "exclude": exclude, "budget": budget}
     options["progress"] = progress or (lambda event: None)
     if task == "clustering":
