@@ -254,11 +254,23 @@ class SelectionDisplay(Display):
     @classmethod
     def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
         """Draw what `select` returned."""
-        return cls._read_off(selection).plot(ax=ax)
+        return cls._read(selection).plot(ax=ax)
+
+    @classmethod
+    def _read(cls, selection: Any) -> Self:
+        return cls(
+            np.asarray(selection.alphas),
+            np.asarray(selection.criterion),
+            np.asarray(selection.standard_error),
+            selection.criterion_name,
+            float(selection.alpha),
+            int(selection.one_se_index),
+            str(selection.rule),
+        )
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
-        return cls._read_off(estimator.select(X, y, **options))
+        return cls._read(estimator.select(X, y, **options))
 
     def _draw(self, ax: Any) -> None:
         noisy = bool(np.any(self.standard_error > 0))
