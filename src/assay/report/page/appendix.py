@@ -10,7 +10,7 @@ from assay.certificates import Certificate
 from assay.report.methods import Method, catalogue
 from assay.report.page.pieces import anchor
 from assay.report.trials.comparison import Candidate, Comparison, final_step
-from assay.report.trials.wording import joined
+from assay.report.trials.wording import capital, joined
 from assay.suitability import Suitability
 
 INTRODUCTION = (
@@ -155,7 +155,7 @@ def _limits(suits: Suitability | None) -> str:
 
 def _sentence(words: str) -> str:
     """Words that follow a label in the documentation, as a sentence of their own."""
-    return _marked(words[:1].upper() + words[1:])
+    return _marked(capital(words))
 
 
 def _marked(text: str) -> str:

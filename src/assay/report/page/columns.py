@@ -104,7 +104,7 @@ def summarise_levels(names: Sequence[str], counts: NDArray, *, ordered: bool = F
     if not len(names):
         return Summary("", "none known")
     told = [
-        f"{_short(name)} ({count:,})".replace(",", " ") for name, count in zip(names, counts, strict=True)
+        f"{short(name, 32)} ({count:,})".replace(",", " ") for name, count in zip(names, counts, strict=True)
     ]
     named = len(told) if ordered and len(told) <= MOST_BARS else MOST_NAMED
     more = f" and {len(told) - named} more" if len(told) > named else ""
@@ -161,11 +161,6 @@ def _bars(counts: NDArray, words: str, *, gap: float) -> str:
 def _iso_date(day: float) -> str:
     """A number of days since 1970 as a date, by the calendar that the table's dates follow."""
     return str((pd.Timestamp(0) + pd.Timedelta(days=int(np.floor(day)))).date())
-
-
-def _short(name: str, limit: int = 32) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 MAX_HEAT_COLUMNS = 20

@@ -11,7 +11,7 @@ from assay.report.page.appendix import appendix
 from assay.report.page.clusters import HOW_CLUSTERING
 from assay.report.page.data import data_section
 from assay.report.page.models import certificates_overview, leaderboard, models
-from assay.report.page.pieces import anchor
+from assay.report.page.pieces import anchor, section
 from assay.report.results import fingerprint, versions
 from assay.report.tables.data import Data
 from assay.report.tables.reading import STANDARD_INPUT
@@ -183,10 +183,7 @@ def method(comparison: Comparison) -> str:
     times = "once" if repeats == 1 else f"{repeats} times over"
     facts = {"seed": comparison.seed, "folds": comparison.folds, "times": times}
     items = "".join(f"<li>{escape(sentence.format(**facts))}</li>" for sentence in HOW[comparison.task])
-    return (
-        '<section id="method" aria-labelledby="method-title"><h2 id="method-title">How it was measured</h2>'
-        f"<ul>{items}</ul></section>"
-    )
+    return section("method", "How it was measured", f"<ul>{items}</ul>")
 
 
 def usage(comparison: Comparison, model_path: str) -> str:
@@ -201,12 +198,13 @@ def usage(comparison: Comparison, model_path: str) -> str:
         f"model = assay.load({model_path!r})\n"
         f"{verb} = model.predict(table)   # a frame with the columns {listed}\n"
     )
-    return (
-        '<section id="usage" aria-labelledby="usage-title"><h2 id="usage-title">Use the model</h2>'
+    return section(
+        "usage",
+        "Use the model",
         f"<p>{escape(comparison.recommended.name)} is saved in <code>{escape(model_path)}</code>, the coding "
         "and scaling of the columns included.</p>"
         f"<p>New rows, and the certificates, in a terminal:</p>{_listing(terminal)}"
-        f"<p>The same model in Python:</p>{_listing(code)}</section>"
+        f"<p>The same model in Python:</p>{_listing(code)}",
     )
 
 
@@ -223,10 +221,11 @@ def reproduction(comparison: Comparison) -> str:
     lines = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(words)}</dd></div>" for name, words in facts.items()
     )
-    return (
-        '<section id="reproduce" aria-labelledby="reproduce-title"><h2 id="reproduce-title">Reproduce it</h2>'
+    return section(
+        "reproduce",
+        "Reproduce it",
         f"<p>The same command on the same table gives the same numbers, times apart:</p>"
-        f'{_listing(command(comparison))}<dl class="record">{lines}</dl></section>'
+        f'{_listing(command(comparison))}<dl class="record">{lines}</dl>',
     )
 
 

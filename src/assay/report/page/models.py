@@ -18,11 +18,12 @@ from assay.report.page.pieces import (
     figure,
     notes,
     parameters,
+    section,
     table,
     tag,
 )
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import plus_minus, shown, shown_measure
+from assay.report.trials.wording import capital, plus_minus, shown, shown_measure
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),
@@ -41,10 +42,10 @@ def leaderboard(comparison: Comparison) -> str:
     score = comparison.score_name
     headings = [
         Heading("Method"),
-        Heading(_capital(score), numeric=True, great_first=True, sorted="descending"),
+        Heading(capital(score), numeric=True, great_first=True, sorted="descending"),
         *([Heading("Against the best", numeric=True, great_first=True)] if paired else []),
         Heading("Certificates"),
-        *(Heading(_capital(name), numeric=True, great_first=name in GREAT_IS_GOOD) for name in measures),
+        *(Heading(capital(name), numeric=True, great_first=name in GREAT_IS_GOOD) for name in measures),
         Heading("Fit time", numeric=True),
     ]
     rows = []
@@ -59,11 +60,11 @@ def leaderboard(comparison: Comparison) -> str:
         ]
         rows.append(Row(cells, candidate is comparison.recommended))
     caption = f"Methods by {score}; ± is one standard error."
-    return (
-        '<section id="leaderboard" aria-labelledby="leaderboard-title">'
-        f'<h2 id="leaderboard-title">Leaderboard</h2>{figure(overview(comparison), wide=True)}'
-        f"{table(caption, headings, rows, sortable=True)}{notes(comparison.skipped)}"
-        f"{beside_the_leaderboard(comparison)}</section>"
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        f"{figure(overview(comparison), wide=True)}{table(caption, headings, rows, sortable=True)}"
+        f"{notes(comparison.skipped)}{beside_the_leaderboard(comparison)}",
     )
 
 
@@ -72,10 +73,6 @@ def measure_names(comparison: Comparison) -> list[str]:
     there = dict.fromkeys(name for candidate in comparison.candidates for name in candidate.measures)
     first = [name for name in MEASURES[comparison.task] if name in there]
     return first + [name for name in there if name not in first]
-
-
-def _capital(name: str) -> str:
-    return name[0].upper() + name[1:]
 
 
 def _name(comparison: Comparison, candidate: Candidate, rank: int) -> str:
@@ -121,11 +118,8 @@ def certificates_overview(comparison: Comparison) -> str:
         if candidate.certificates
     ]
     caption = "Certificates of every model: how many hold, are vacuous or fail, and what they assume."
-    return (
-        '<section id="certificates" aria-labelledby="certificates-title">'
-        f'<h2 id="certificates-title">Certificates</h2><p>{CERTIFICATES_NOTE}</p>'
-        f"{table(caption, headings, rows, sortable=True)}</section>"
-    )
+    body = f"<p>{CERTIFICATES_NOTE}</p>{table(caption, headings, rows, sortable=True)}"
+    return section("certificates", "Certificates", body)
 
 
 def _line(comparison: Comparison, candidate: Candidate, rank: int) -> list[str | Cell]:

@@ -19,7 +19,7 @@ from assay.report.page.alternative import describe
 from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
 from assay.report.trials.cluster_comparison import Clustering
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import plus_minus
+from assay.report.trials.wording import capital, plus_minus
 
 OnAxes = Callable[[Any], Any]
 
@@ -54,7 +54,7 @@ def overview(comparison: Comparison) -> Picture:
         f"{candidate.name} {plus_minus(candidate.score, candidate.standard_error)}"
         for candidate in comparison.candidates
     )
-    words = f"{comparison.score_name[0].upper()}{comparison.score_name[1:]} of each method: {scores}."
+    words = f"{capital(comparison.score_name)} of each method: {scores}."
     caption = OVERVIEW[comparison.task].format(score=comparison.score_name)
     size = (6.0, 0.8 + 0.36 * len(comparison.candidates))
     return draw(lambda ax: _draw_scores(comparison, ax), caption, "overview", size=size, words=words)

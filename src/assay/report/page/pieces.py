@@ -89,6 +89,14 @@ def _row(row: Row, headings: Sequence[Heading], stacked: bool) -> str:
     return f"<tr{mark}{role}>{''.join(cells)}</tr>"
 
 
+def section(place: str, title: str, body: str) -> str:
+    """A part of the page with its title."""
+    return (
+        f'<section id="{place}" aria-labelledby="{place}-title"><h2 id="{place}-title">{title}</h2>'
+        f"{body}</section>"
+    )
+
+
 def figure(picture: Picture, *, wide: bool = False) -> str:
     """A picture and the sentence below it."""
     mark = ' class="wide"' if wide else ""
