@@ -19,8 +19,8 @@ class Display:
     """Base of all pictures, after scikit-learn's displays.
 
     A subclass is a dataclass whose fields are the data that the picture shows; it writes `_collect`, which
-    reads them off a fitted model, and `_draw`, which draws them and computes nothing. `needs` names the data
-    without which there is no picture.
+    reads them off a fitted model, and `_draw`, which draws them and computes nothing. The data without which
+    there is no picture are named in the class statement: `class MapDisplay(Display, needs=("X",))`.
 
     Attributes
     ----------
@@ -35,6 +35,11 @@ class Display:
     _collect: ClassVar[Any]
     ax_: Any
     figure_: Any
+
+    def __init_subclass__(cls, *, needs: tuple[str, ...] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if needs is not None:
+            cls.needs = needs
 
     @classmethod
     def from_estimator(

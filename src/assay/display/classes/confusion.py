@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ MAX_SHARES = 8
 
 
 @dataclass
-class ConfusionDisplay(Display):
+class ConfusionDisplay(Display, needs=("X", "y")):
     """Counts of the predicted classes for each observed one, shaded by their share of it.
 
     Parameters
@@ -39,7 +39,6 @@ class ConfusionDisplay(Display):
            [0, 1]])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     counts: NDArray
     names: Sequence[str]
 

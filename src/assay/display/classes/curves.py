@@ -22,10 +22,9 @@ MAX_CURVES = 8
 """Classes with a curve of their own; of more, the most frequent ones are drawn."""
 
 
-class ScoredClassesDisplay(Display):
+class ScoredClassesDisplay(Display, needs=("X", "y")):
     """What the three pictures share: they read scores of classes, one class against all others."""
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     # Reads the data of the picture off labels and scores; each picture has its own.
     _read: ClassVar[Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ N_POINTS = 601
 
 
 @dataclass
-class ClassLineDisplay(Display):
+class ClassLineDisplay(Display, needs=("X",)):
     """Probabilities, or scores, of the classes along one feature, and the rows as ticks.
 
     Of two classes the curve of the second is drawn, with the rows of the first below it and its own above.
@@ -48,7 +48,6 @@ class ClassLineDisplay(Display):
     array([2.7, 4.9])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     grid: NDArray
     curves: NDArray
     turns: NDArray

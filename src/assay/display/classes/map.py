@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def _depth(part: NDArray, places: NDArray) -> NDArray:
 
 
 @dataclass
-class ClassMapDisplay(Display):
+class ClassMapDisplay(Display, needs=("X",)):
     """The classes of a linear classifier in a plane: two features, or the first two principal axes of more.
 
     Parameters
@@ -132,7 +132,6 @@ class ClassMapDisplay(Display):
     (240, 240, 3)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     observed: NDArray
     predicted: NDArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ MAX_LINES = 400
 
 
 @dataclass
-class BiclusterMatrixDisplay(Display):
+class BiclusterMatrixDisplay(Display, needs=("X",)):
     """The matrix of a fit, rows and columns in the order of their biclusters.
 
     Parameters
@@ -47,7 +47,6 @@ class BiclusterMatrixDisplay(Display):
     array([6., 6., 6., 2., 2., 2.])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     matrix: NDArray
     row_groups: NDArray
     column_groups: NDArray
@@ -97,7 +96,7 @@ class BiclusterMatrixDisplay(Display):
 
 
 @dataclass
-class BiclusterFitDisplay(BiclusterMatrixDisplay):
+class BiclusterFitDisplay(BiclusterMatrixDisplay, needs=()):
     """The matrix that a biclustering fitted, rows and columns in the order of their biclusters.
 
     The fields are those of `BiclusterMatrixDisplay`.
@@ -111,8 +110,6 @@ class BiclusterFitDisplay(BiclusterMatrixDisplay):
     >>> BiclusterFitDisplay.from_estimator(BlockBiclustering(random_state=0).fit(X)).matrix.shape
     (8, 6)
     """
-
-    needs: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:

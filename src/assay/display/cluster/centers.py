@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
 
 
 @dataclass
-class MembershipsDisplay(Display):
+class MembershipsDisplay(Display, needs=("X",)):
     """Stacked degrees of every row, the rows ordered by cluster and by how clearly they belong to it.
 
     Parameters
@@ -164,7 +164,6 @@ class MembershipsDisplay(Display):
     (150, 3)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     degrees: NDArray
     title: str = "memberships"
 

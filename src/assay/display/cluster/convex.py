@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def _rows_of(model: Any, kind: str, X: Any) -> NDArray:
 
 
 @dataclass
-class CentroidMapDisplay(Display):
+class CentroidMapDisplay(Display, needs=("X",)):
     """Each row with a line to its centroid; of one feature, centroids against rows.
 
     Parameters
@@ -74,7 +74,6 @@ class CentroidMapDisplay(Display):
     (4, 2)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     centroids: NDArray
     labels: NDArray
@@ -115,7 +114,7 @@ class CentroidMapDisplay(Display):
 
 
 @dataclass
-class ClusterPathDisplay(Display):
+class ClusterPathDisplay(Display, needs=("X",)):
     """The clusterpath: where the centroid of each row goes as the penalty grows.
 
     Parameters
@@ -139,7 +138,6 @@ class ClusterPathDisplay(Display):
     (4, 2)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     ways: NDArray
     labels: NDArray
     points: NDArray | None
@@ -179,7 +177,7 @@ class ClusterPathDisplay(Display):
 
 
 @dataclass
-class FusionTreeDisplay(JoinTree):
+class FusionTreeDisplay(JoinTree, needs=("X",)):
     """The tree of fusions of a clusterpath; its heights are the penalties at which they happen.
 
     The fields are those of `DendrogramDisplay`.
@@ -194,8 +192,6 @@ class FusionTreeDisplay(JoinTree):
     >>> FusionTreeDisplay.from_estimator(model, X).brackets.shape
     (3, 4, 2)
     """
-
-    needs: ClassVar[tuple[str, ...]] = ("X",)
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ TYPES = ("noise", "border", "core")
 
 
 @dataclass
-class DensityMapDisplay(Display):
+class DensityMapDisplay(Display, needs=("X",)):
     """The rows of a fit by how firmly they belong to their clusters; noise as grey crosses.
 
     Parameters
@@ -48,7 +48,6 @@ class DensityMapDisplay(Display):
     [('noise', 17), ('border', 16), ('core', 117)]
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     labels: NDArray
     strength: NDArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, writ
 
 
 @dataclass
-class KDistanceDisplay(Display):
+class KDistanceDisplay(Display, needs=("X",)):
     """The sorted distances of rows to their k-th neighbours, and how many rows eps makes core.
 
     Parameters
@@ -39,7 +39,6 @@ class KDistanceDisplay(Display):
     '117 of 150 rows are core at eps'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     distances: NDArray
     eps: float
     k: int

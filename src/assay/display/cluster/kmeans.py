@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def _node_centers(model: Any) -> NDArray:
 
 
 @dataclass
-class IterationsDisplay(Display):
+class IterationsDisplay(Display, needs=("X",)):
     """Cells and centres before several of the iterations of k-means, with the way of the centres so far.
 
     Parameters
@@ -96,7 +96,6 @@ class IterationsDisplay(Display):
     6
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     steps: NDArray
     labels: NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +171,7 @@ MAX_NUMBERED = 30
 
 
 @dataclass
-class ClusterMapDisplay(Display):
+class ClusterMapDisplay(Display, needs=("X",)):
     """Rows in the colours of their clusters: in the plane of two features, or of two principal axes of more.
 
     One feature is shown as a histogram. Where the model has centres they are marked, and where its rule can
@@ -208,7 +208,6 @@ class ClusterMapDisplay(Display):
     ((150, 2), (3, 2), 3)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     labels: NDArray
     n_clusters: int

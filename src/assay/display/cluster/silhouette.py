@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ SPACE = 0.02
 
 
 @dataclass
-class SilhouetteDisplay(Display):
+class SilhouetteDisplay(Display, needs=("X",)):
     """Silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
 
     The picture of a fitted clusterer measures its rows with its own metric; of more than 2000 rows a fixed
@@ -60,7 +60,6 @@ class SilhouetteDisplay(Display):
     '3 clusters, mean silhouette 0.551'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     values: NDArray
     labels: NDArray
     clusters: NDArray
@@ -225,7 +224,7 @@ MAX_NAMED = 12
 
 
 @dataclass
-class PartitionDisplay(Display):
+class PartitionDisplay(Display, needs=("X", "y")):
     """The histogram of the true classes inside each cluster, stacked where there are many classes.
 
     `from_estimator(model, X, y)` compares the clusters that a model gives rows with their classes.
@@ -247,7 +246,6 @@ class PartitionDisplay(Display):
            [1, 1]])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     contingency: NDArray
     classes: NDArray
     clusters: NDArray

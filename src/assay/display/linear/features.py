@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ def _range(model: Any) -> tuple[NDArray, NDArray]:
 
 
 @dataclass
-class CurveDisplay(Display):
+class CurveDisplay(Display, needs=("X",)):
     """The fitted function of one column with the interval of its mean, over the rows.
 
     Parameters
@@ -130,7 +130,6 @@ class CurveDisplay(Display):
     (401, 1)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     grid: NDArray
     fitted: NDArray
     interval: NDArray | None
@@ -175,7 +174,7 @@ class CurveDisplay(Display):
 
 
 @dataclass
-class EffectsDisplay(Display):
+class EffectsDisplay(Display, needs=("X",)):
     """Prediction along each column, the others at their means, centred and over the column's own range.
 
     Parameters
@@ -196,7 +195,6 @@ class EffectsDisplay(Display):
     (8, 401)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     effects: NDArray
     names: Sequence[str]
     n_columns: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ MAX_NAMED_CURVES = 8
 
 
 @dataclass
-class PathDisplay(Display):
+class PathDisplay(Display, needs=("X", "y")):
     """Coefficients as the penalty grows.
 
     Parameters
@@ -49,7 +49,6 @@ class PathDisplay(Display):
     (65, 10)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     alphas: NDArray
     coefficients: NDArray
     names: Sequence[str]
@@ -88,7 +87,7 @@ class PathDisplay(Display):
 
 
 @dataclass
-class LeaveOneOutDisplay(Display):
+class LeaveOneOutDisplay(Display, needs=("X", "y")):
     """Error of predicting each row from all others, by penalty; the model's own and the best are marked.
 
     Parameters
@@ -108,7 +107,6 @@ class LeaveOneOutDisplay(Display):
     (65,)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     alphas: NDArray
     errors: NDArray
     alpha: float
@@ -215,7 +213,7 @@ class SparsePathDisplay(PathDisplay):
 
 
 @dataclass
-class SelectionDisplay(Display):
+class SelectionDisplay(Display, needs=("X", "y")):
     """The criterion that chooses a penalty, with its standard errors.
 
     The dot is the least value, the diamond the largest penalty within one standard error of it, the dashed
@@ -242,7 +240,6 @@ class SelectionDisplay(Display):
     'BIC'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     alphas: NDArray
     criterion: NDArray
     standard_error: NDArray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from assay.display.style import DASHES, FAINT_INK
 
 
 @dataclass
-class PredictionsDisplay(Display):
+class PredictionsDisplay(Display, needs=("X", "y")):
     """Predictions against what was observed, with the line where both agree.
 
     Parameters
@@ -32,7 +32,6 @@ class PredictionsDisplay(Display):
     'R² = 0.99'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     observed: ArrayLike
     predicted: ArrayLike
     name: str = "predicted"
@@ -54,7 +53,7 @@ class PredictionsDisplay(Display):
 
 
 @dataclass
-class ResidualsDisplay(Display):
+class ResidualsDisplay(Display, needs=("X", "y")):
     """What predictions miss, against the predictions: a pattern here is something the model does not see.
 
     Parameters
@@ -69,7 +68,6 @@ class ResidualsDisplay(Display):
     'root mean square = 0.0816'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     observed: ArrayLike
     predicted: ArrayLike
 
