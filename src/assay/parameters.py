@@ -94,6 +94,16 @@ def array(words: str, check: Callable[[np.ndarray], bool] = lambda values: True)
     return Domain(words, contains)
 
 
+def vector(size: int | None = None) -> Domain:
+    """Vectors of finite numbers, of one size or of any."""
+    if size is None:
+        return array("a vector of finite numbers", lambda values: values.ndim == 1 and values.size > 0)
+    return array(f"a vector of {size} finite numbers", lambda values: values.shape == (size,))
+
+
+matrix = array("a matrix of finite numbers", lambda values: values.ndim == 2 and values.size > 0)
+
+
 def _is_random_state(value: Any) -> bool:
     if isinstance(value, np.random.RandomState):  # looked at, not advanced
         return True
@@ -117,6 +127,11 @@ def check(owner: str, values: Mapping[str, Any], domains: Mapping[str, Domain]) 
     for name, domain in domains.items():
         if not domain.contains(values[name]):
             raise refusal(owner, name, domain.words, values[name])
+
+
+def require(owner: str, domain: Domain, **values: Any) -> None:
+    """Raise `ParameterError` for the first of these values outside one domain."""
+    check(owner, values, dict.fromkeys(values, domain))
 
 
 def refusal(owner: str, name: str, must_be: str, got: Any) -> ParameterError:

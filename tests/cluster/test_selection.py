@@ -23,10 +23,11 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from assay.cluster import DBSCAN, ClusterSelection, KMeans, select_k, within_inertia
+from assay.cluster import DBSCAN, KMeans, select_k, within_inertia
 from assay.cluster.selection.criteria import CRITERIA
 from assay.datasets import Rings, iris
 from assay.graphs import eigengap, gaussian_graph, nearest_neighbors_graph
+from assay.models import Selection
 from assay.rows import threads
 
 RANGE = range(1, 7)
@@ -47,7 +48,7 @@ def kmeans():
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_every_criterion_finds_four_clear_clusters(X, kmeans, criterion):
     found = select_k(kmeans, X, RANGE, criterion=criterion, random_state=0)
-    assert isinstance(found, ClusterSelection)
+    assert isinstance(found, Selection)
     assert (found.k, found.best, found.ambiguous) == (4, 4, False)
     assert found.model.n_clusters == 4
     assert len(found.curve) == len(found.models) == len(found.to_frame()) == 6

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from assay.cluster import find_elbow, penalty_path
-from assay.cluster.selection.gap import Gap, principal_box, uniform_box
+from assay.cluster.selection.gap import GapStatistic, principal_box, uniform_box
 from assay.cluster.selection.rules import extreme, first_gap, first_small_decrease
-from assay.cluster.selection.stability import Stability, bootstrap, cluster_jaccard, half
+from assay.cluster.selection.stability import ClusterStability, bootstrap, cluster_jaccard, half
 
 IDEAL = [100.0, 62.0, 30.0, 8.0, 7.0, 6.2, 5.5, 5.0]
 
@@ -100,7 +100,7 @@ def test_gap_is_the_smallest_value_that_the_next_does_not_exceed_by_its_error():
 def test_gap_and_its_error_are_their_formulas():
     rng = np.random.default_rng(0)
     within, references = rng.random(5), rng.random((7, 5))
-    found = Gap(np.log(within), np.log(references))
+    found = GapStatistic(np.log(within), np.log(references))
     logs = np.log(references)
     assert_allclose(found.gap, logs.mean(axis=0) - np.log(within))
     deviation = np.sqrt(((logs - logs.mean(axis=0)) ** 2).sum(axis=0) / 7)
@@ -156,7 +156,7 @@ def test_the_choice_changes_at_the_breakpoints_and_nowhere_else():
 
 def test_penalties_and_curves_are_checked():
     path = penalty_path([1, 2], [2.0, 1.0])
-    with pytest.raises(ValueError, match=r"'penalty' parameter of PenaltyPath\.at"):
+    with pytest.raises(ValueError, match=r"'penalty' parameter of PenaltyHull\.at"):
         path.at(-1.0)
     with pytest.raises(ValueError, match="increasing"):
         penalty_path([2, 1], [2.0, 1.0])
@@ -196,7 +196,7 @@ def test_jaccard_of_clusters_is_written_out():
 
 def test_the_error_of_a_stability_is_that_of_a_mean():
     agreement = np.array([[1.0, 0.5, 0.75], [1.0, 1.0, 1.0]])
-    found = Stability(agreement)
+    found = ClusterStability(agreement)
     assert_allclose(found.mean, [0.75, 1.0])
     assert_allclose(found.standard_error, agreement.std(axis=1, ddof=1) / np.sqrt(3))
-    assert np.isnan(Stability(agreement[:, :1]).standard_error).all()
+    assert np.isnan(ClusterStability(agreement[:, :1]).standard_error).all()

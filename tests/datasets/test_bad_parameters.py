@@ -46,7 +46,7 @@ SENTENCES = {
     "The 'n_features' parameter of SparseLinear must be the size of 'coef' (2). Got 3 instead.": (
         lambda: SparseLinear(3, coef=[0.0, 1.0])
     ),
-    "The 'means' parameter of GaussianClasses must be at least two rows, one a class. Got 1 row instead.": (
+    "The 'means' parameter of GaussianClasses must be at least two rows, one per class. Got 1 row instead.": (
         lambda: GaussianClasses([[0.0, 1.0]])
     ),
     "The 'priors' parameter of GaussianClasses must be positive with sum 1. Got [0.5, 0.6] instead.": (
@@ -88,7 +88,7 @@ SENTENCES = {
     "The 'center_box' parameter of Blobs must be two increasing numbers. Got (1.0, 0.0) instead.": (
         lambda: Blobs(center_box=(1.0, 0.0))
     ),
-    "A rule must answer one value a row, shape (50,). Got shape (50, 2) instead.": (
+    "A rule must answer one value per row, shape (50,). Got shape (50, 2) instead.": (
         lambda: TwoMoons().risk(lambda X: X, 50)
     ),
 }

@@ -250,9 +250,9 @@ def test_dask_rows_are_predicted_lazily_and_refused_at_the_fit(data, kernel):
     lazy = model.predict(dask_array.from_array(X, chunks=(25, 3)))
     assert isinstance(lazy, dask_array.Array)
     assert_allclose(lazy.compute(), model.predict(X))
-    with pytest.raises(ValueError, match=r"needs all pairs of rows .* Nyström"):
+    with pytest.raises(ValueError, match=r"compares all pairs of rows .* Nyström"):
         KernelRidge().fit(dask_array.from_array(X, chunks=(25, 3)), y)
-    with pytest.raises(ValueError, match="needs all pairs of rows"):
+    with pytest.raises(ValueError, match="compares all pairs of rows"):
         KernelRidge().fit("rows.parquet", "y")
 
 

@@ -179,7 +179,7 @@ def test_the_negative_direction_proves_the_refusal(rng):
         ({"alpha": [1.0, -2.0]}, "'alpha' parameter of KernelRidge"),
         (
             {"alpha": [1.0, 2.0, 3.0]},
-            r"'alpha' parameter of KernelRidge must be .* one number a target \(1\)",
+            r"'alpha' parameter of KernelRidge must be .* one number per target \(1\)",
         ),
         ({"alpha": np.nan}, "'alpha' parameter"),
         ({"penalty_strength": -1.0}, "'penalty_strength' parameter of KernelRidge must be None or"),

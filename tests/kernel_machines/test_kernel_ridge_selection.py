@@ -26,12 +26,12 @@ def test_the_error_is_that_of_leaving_each_row_out(wave):
             left_out = [
                 fit.fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[i : i + 1])[0] for i in range(50)
             ]
-            assert chosen.leave_one_out_error[g, s] == pytest.approx(np.mean((y - left_out) ** 2))
-    g, s = np.unravel_index(np.argmin(chosen.leave_one_out_error), (2, 2))
-    assert (chosen.gamma, chosen.penalty_strength) == ((0.2, 1.0)[g], (0.001, 0.1)[s])
+            assert chosen.curve.reshape(2, 2)[g, s] == pytest.approx(np.mean((y - left_out) ** 2))
+    g, s = np.unravel_index(np.argmin(chosen.curve), (2, 2))
+    assert (chosen.best["gamma"], chosen.best["penalty_strength"]) == ((0.2, 1.0)[g], (0.001, 0.1)[s])
     assert (chosen.model.gamma, chosen.model.penalty_strength_) == (
-        chosen.gamma,
-        pytest.approx(chosen.penalty_strength),
+        chosen.best["gamma"],
+        pytest.approx(chosen.best["penalty_strength"]),
     )
 
 
@@ -50,17 +50,17 @@ def test_beyond_max_rows_a_sample_decides_and_all_rows_are_fitted(wave):
     chosen = KernelRidge(kernel="rbf").select(X, y, max_rows=20, random_state=3)
     again = KernelRidge(kernel="rbf").select(X, y, max_rows=20, random_state=3)
     assert len(chosen.model.dual_coef_) == 50
-    assert_allclose(chosen.leave_one_out_error, again.leave_one_out_error)
+    assert_allclose(chosen.curve, again.curve)
 
 
 def test_a_kernel_without_a_width_chooses_the_penalty_alone(wave):
     X, y = wave
     chosen = KernelRidge(kernel="linear").select(X, y)
-    assert chosen.leave_one_out_error.shape == (1, 27)
-    assert np.isnan(chosen.gamma)
+    assert chosen.curve.shape == (27,)
+    assert np.isnan(chosen.best["gamma"])
     gram = X @ X.T
     same = KernelRidge(kernel="precomputed").select(gram, y)
-    assert same.penalty_strength == chosen.penalty_strength
+    assert same.best["penalty_strength"] == chosen.best["penalty_strength"]
 
 
 @pytest.mark.parametrize("bad", [[], [-1.0], [np.nan], "many"])

@@ -84,10 +84,8 @@ def test_the_path_is_the_fit_at_every_penalty(data, fit_intercept, weighted, rng
     path = model.path(X, y, ALPHAS, weight)
     for index, alpha in enumerate(ALPHAS):
         fit = KernelRidge(alpha, kernel="rbf", fit_intercept=fit_intercept).fit(X, y, weight)
-        assert_allclose(
-            path.dual_coefs[index], fit.dual_coef_, rtol=1e-5, atol=1e-6 * np.abs(fit.dual_coef_).max()
-        )
-        assert_allclose(path.intercepts[index], fit.intercept_, rtol=1e-6, atol=1e-12)
+        assert_allclose(path.coef[index], fit.dual_coef_, rtol=1e-5, atol=1e-6 * np.abs(fit.dual_coef_).max())
+        assert_allclose(path.intercept[index], fit.intercept_, rtol=1e-6, atol=1e-12)
         assert_allclose(path.rkhs_norms[index], fit.rkhs_norm_, rtol=1e-6)
         assert_allclose(path.effective_df[index], fit.effective_df_, rtol=1e-6)
         assert_allclose(path.leave_one_out_error[index], fit.leave_one_out_error_, rtol=1e-6)
@@ -113,7 +111,7 @@ def test_several_targets_each_with_its_penalty(data):
         assert_allclose(smoothing.gcv[column], alone.gcv_)
         assert_allclose(model.smoother_matrix(column), alone.smoother_matrix(), atol=1e-12)
     path = KernelRidge(kernel="rbf").path(X, Y, [0.1, 2.0])
-    assert path.dual_coefs.shape == (2, 35, 2)
+    assert path.coef.shape == (2, 35, 2)
     assert path.leave_one_out_error.shape == (2,)
 
 

@@ -340,7 +340,7 @@ def test_a_path_of_penalties_holds_the_fits_and_selection_finds_a_good_one():
     assert error(best.model) < error(plain)
     criterion = GeneralizedLinear("poisson").select(X, y, rule="aic", alphas=[0.5, 0.05])
     expected = [-2 * _log_likelihood(path, row, X, y) + 2 * path.degrees_of_freedom[row] for row in range(2)]
-    assert_allclose(np.diff(criterion.criterion), np.diff(expected), rtol=1e-8)
+    assert_allclose(np.diff(criterion.curve), np.diff(expected), rtol=1e-8)
     with pytest.raises(ValueError, match="'rule' parameter of GeneralizedLinear"):
         GeneralizedLinear("gamma").select(X, y + 1, rule="bic")
 

@@ -487,7 +487,7 @@ def test_selection_gives_the_curve_and_the_refitted_choice(three):
 
     peer = Peer(C=1 / (best.alpha * len(y)), solver="saga", l1_ratio=1.0, max_iter=10_000, random_state=0)
     loss = -cross_val_score(peer, X, y, scoring="neg_log_loss", cv=5).mean()
-    assert_allclose(best.criterion.min(), loss, rtol=0.05)
+    assert_allclose(best.curve.min(), loss, rtol=0.05)
     sparser = model.select(X, y, rule="bic", penalty_strengths=grid)
     larger = model.select(X, y, rule="aic", penalty_strengths=grid)
     assert np.count_nonzero(sparser.model.coef_) <= np.count_nonzero(larger.model.coef_)

@@ -66,7 +66,7 @@ def test_the_curve_is_that_of_cross_validation_by_hand(table):
     X, y = table
     labels = target(LinearSVC(), y)
     found = LinearSVC().select(X, labels, alphas=[0.1], cv=4)
-    assert found.criterion.shape == (1,)
+    assert found.curve.shape == (1,)
     from sklearn.model_selection import KFold
 
     by_hand = 1 - cross_val_score(LinearSVC(penalty_strength=0.1), X, labels, cv=KFold(4))

@@ -111,7 +111,7 @@ def test_rank_is_chosen_by_cross_validation(rng):
             for a, test in folds.split(X)
         ]
     )
-    assert_allclose(selection.mean_error, errors.mean(axis=0))
+    assert_allclose(selection.curve, errors.mean(axis=0))
     assert_allclose(selection.standard_error, errors.std(axis=0, ddof=1) / np.sqrt(5))
     simple = ReducedRankRegression().select(X, Y, cv=folds, rule="one_se")
     assert simple.best <= selection.best
@@ -127,7 +127,7 @@ def test_selection_takes_frames_and_sparse_rows_and_refuses_rows_elsewhere(table
     assert list(framed.model.feature_names_in_) == list("abcdef")
     thin = ReducedRankRegression().select(sparse.csr_array(X), Y)
     for found in (framed, thin):
-        assert_allclose(found.mean_error, expected.mean_error)
+        assert_allclose(found.curve, expected.curve)
     np.save(tmp_path / "rows.npy", X)
     with pytest.raises(ValueError, match="needs them in memory"):
         ReducedRankRegression().select(str(tmp_path / "rows.npy"), Y)
@@ -292,8 +292,8 @@ def test_penalties_are_chosen_by_cross_validation(table):
     X, Y = table
     selection = ReducedRankRegression(method="nuclear").select(X, Y)
     assert selection.best == selection.model.alpha
-    assert selection.mean_error[selection.index] == selection.mean_error.min()
-    assert selection.mean_error[selection.index] < selection.mean_error[0]
+    assert selection.curve[selection.index] == selection.curve.min()
+    assert selection.curve[selection.index] < selection.curve[0]
 
 
 # Gap and certificates

@@ -25,10 +25,10 @@ def test_the_cross_validated_curve_is_that_of_scikit_learn(table):
     theirs = linear_model.LassoCV(alphas=ours.alphas, cv=5, tol=1e-9, max_iter=100_000, random_state=0)
     theirs.fit(X, y)
     sizes = [len(test) for _, test in KFold(5).split(X)]
-    assert_allclose(ours.criterion, np.average(theirs.mse_path_, axis=1, weights=sizes), rtol=1e-4)
+    assert_allclose(ours.curve, np.average(theirs.mse_path_, axis=1, weights=sizes), rtol=1e-4)
     assert_allclose(ours.fold_scores, theirs.mse_path_.T, rtol=1e-3)
     assert ours.alpha == theirs.alpha_ == ours.model.alpha_
-    assert ours.index == np.argmin(ours.criterion)
+    assert ours.index == np.argmin(ours.curve)
     assert_allclose(ours.standard_error, ours.fold_scores.std(axis=0, ddof=1) / np.sqrt(5))
 
 
@@ -41,7 +41,7 @@ def test_ridge_keeps_the_strength_of_the_mean_from_fold_to_fold(table):
         for index, alpha in enumerate(ours.alphas):
             model = linear_model.Ridge(alpha * len(train) / len(y)).fit(X[train], y[train])
             errors[index] += np.sum((y[test] - model.predict(X[test])) ** 2) / len(y)
-    assert_allclose(ours.criterion, errors)
+    assert_allclose(ours.curve, errors)
     assert ours.model.alpha_ == ours.alpha == ours.best_alpha
 
 
@@ -68,7 +68,7 @@ def test_oracle_split_and_cross_validation_choose_penalties_of_like_risk(rng):
     loose = risk(Ridge(1e-8, fit_intercept=False).fit(X, y))
     for chosen in (given, plugged, held_out, folded):
         assert risk(chosen.model) < 0.5 * loose
-        assert chosen.criterion.shape == chosen.alphas.shape
+        assert chosen.curve.shape == chosen.alphas.shape
     assert held_out.fold_scores.shape[0] == 1
     assert np.all(held_out.standard_error > 0)
 
@@ -101,7 +101,7 @@ def test_one_standard_error_goes_up_to_a_stronger_penalty(table):
     difference = least.fold_scores - least.fold_scores[:, [least.index]]
     paired = difference.std(axis=0, ddof=1) / np.sqrt(5)
     assert_allclose(least.paired_error, paired)
-    excess = least.criterion - least.criterion[least.index]
+    excess = least.curve - least.curve[least.index]
     between = slice(cautious.index, least.index)
     assert np.all(excess[between] <= paired[between])
     assert cautious.index == 0 or excess[cautious.index - 1] > paired[cautious.index - 1]
@@ -112,7 +112,7 @@ def test_information_criteria_count_degrees_of_freedom(table, rule, price):
     X, y = table
     alphas = [2.0, 0.5, 0.1]
     chosen = Lasso(tol=1e-9).select(X, y, rule=rule, alphas=alphas)
-    for alpha, value in zip(chosen.alphas, chosen.criterion, strict=True):
+    for alpha, value in zip(chosen.alphas, chosen.curve, strict=True):
         model = linear_model.Lasso(alpha, tol=1e-10, random_state=0).fit(X, y)
         error = np.mean((y - model.predict(X)) ** 2)
         expected = 442 * np.log(error) + price * (np.count_nonzero(model.coef_) + 1)
@@ -122,7 +122,7 @@ def test_information_criteria_count_degrees_of_freedom(table, rule, price):
     smooth = Ridge().select(X, y, rule=rule, alphas=alphas)
     path = Ridge().path(X, y, alphas)
     expected = 442 * np.log(path.training_error) + price * path.effective_degrees_of_freedom
-    assert_allclose(smooth.criterion, expected[::-1])
+    assert_allclose(smooth.curve, expected[::-1])
 
 
 def test_degrees_of_freedom_of_the_elastic_net_are_a_trace(table):
@@ -133,7 +133,7 @@ def test_degrees_of_freedom_of_the_elastic_net_are_a_trace(table):
     inside = np.linalg.inv(columns.T @ columns + 442 * 0.025 * np.eye(len(support)))
     freedom = np.trace(columns @ inside @ columns.T) + 1
     error = np.mean((y - chosen.model.predict(X)) ** 2)
-    assert chosen.criterion[0] == pytest.approx(442 * np.log(error) + 2 * freedom, rel=1e-6)
+    assert chosen.curve[0] == pytest.approx(442 * np.log(error) + 2 * freedom, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -162,15 +162,15 @@ def test_weights_count_in_training_and_in_validation(table):
 
     weighted = Lasso(tol=1e-9).select(X, y, sample_weight=weight, cv=Given(), alphas=[1.0, 0.1])
     dropped = Lasso(tol=1e-9).select(X[keep], y[keep], cv=folds, alphas=[1.0, 0.1])
-    assert_allclose(weighted.criterion, dropped.criterion, rtol=1e-6)
+    assert_allclose(weighted.curve, dropped.curve, rtol=1e-6)
     assert_allclose(weighted.model.coef_, dropped.model.coef_, rtol=1e-3, atol=1e-2)
 
 
 def test_seeds_shuffle_and_are_reproducible(table):
     X, y = table
     first, again, other = (Lasso().select(X, y, random_state=seed, alphas=[1.0, 0.1]) for seed in (0, 0, 1))
-    assert np.array_equal(first.criterion, again.criterion)
-    assert not np.array_equal(first.criterion, other.criterion)
+    assert np.array_equal(first.curve, again.curve)
+    assert not np.array_equal(first.curve, other.curve)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_pictures_show_the_curve_and_the_choice(table):
     ax.clear()
     SelectionDisplay.from_selection(chosen, ax=ax)
     assert ax.get_ylabel() == "BIC"
-    assert_allclose(ax.lines[0].get_ydata(), chosen.criterion)
+    assert_allclose(ax.lines[0].get_ydata(), chosen.curve)
     ax = Lasso(0.1).fit(X, y).plot(X, y, kind="path", alphas=[1.0, 0.5, 0.1])
     path = Lasso().path(X, y, [1.0, 0.5, 0.1])
     strongest = np.argmax(np.abs(path.coef).max(axis=0))

@@ -136,7 +136,9 @@ def test_alternating_directions_find_the_lasso(regression, options):
 
 def test_alternating_directions_solve_general_constraints(rng):
     target, D = rng.standard_normal(12).cumsum(), np.diff(np.eye(12), axis=0)
-    found = admm(quadratic(np.eye(12), target), L1(0.8), np.zeros(11), A=D, B=-np.eye(11), tol=1e-9)
+    found = admm(
+        quadratic(np.eye(12), target), L1(0.8), np.zeros(11), constraint=(D, -np.eye(11), None), tol=1e-9
+    )
     assert found.certificates.holds
 
     # The dual of total-variation denoising is a box: min ½‖Dᵀu − y‖² over |u| ≤ 0.8.
@@ -226,11 +228,11 @@ F = quadratic(np.eye(2), [1.0, 0.0])
         (lambda: proximal_gradient(Smooth(F.value, F.gradient), L1(1.0), [0.0, 0.0]), "step"),
         (lambda: proximal_newton(Smooth(F.value, F.gradient), L1(1.0), [0.0, 0.0]), "objective"),
         (lambda: admm(F, 3, [0.0, 0.0]), "second"),
-        (lambda: admm(F, L1(1.0), [0.0, 0.0], A=np.eye(3)), "B"),
-        (lambda: admm(L1(1.0), F, [0.0, 0.0], A=[[1.0, 2.0], [0.0, 1.0]]), "first"),
+        (lambda: admm(F, L1(1.0), [0.0, 0.0], constraint=(np.eye(3), None, None)), "B"),
+        (lambda: admm(L1(1.0), F, [0.0, 0.0], constraint=([[1.0, 2.0], [0.0, 1.0]], None, None)), "first"),
         (lambda: admm(F, L1(1.0), [0.0, 0.0], relaxation=2.0), "relaxation"),
         (lambda: admm(F, L1(1.0), [0.0, 0.0], penalty=0.0), "penalty"),
-        (lambda: admm(F, L1(1.0), [0.0, 0.0], c=[1.0]), "c"),
+        (lambda: admm(F, L1(1.0), [0.0, 0.0], constraint=(None, None, [1.0])), "c"),
         (lambda: admm(Smooth(F.value, F.gradient), L1(1.0), [0.0, 0.0]), "first"),
         (lambda: frank_wolfe(F, L1(1.0), [0.0, 0.0]), "domain"),
         (lambda: frank_wolfe(F, Simplex(), [0.0, 0.0], step="long"), "step"),

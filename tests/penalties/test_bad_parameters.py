@@ -15,14 +15,14 @@ CASES = [
     (lambda: p.L1("large"), "'strength' parameter of L1"),
     (
         lambda: p.L1([1.0, 2.0, 3.0]).value(ONE),
-        "'strength' parameter of L1 must be a number, or one a column",
+        "'strength' parameter of L1 must be a number, or one per column",
     ),
     (lambda: p.L1(1.0, [1.0, -1.0]), "'weights' parameter of L1 must be at least 0"),
     (lambda: p.L1(1.0, [1.0, np.nan]), "'weights' parameter of L1 must be a vector, without NaN"),
     (lambda: p.L1(1.0, [1.0, 1.0]).value(ONE), "'weights' parameter of L1 must be of length 3"),
     (lambda: p.ElasticNet(1.0, 1.5), "'l1_ratio' parameter of ElasticNet must be between 0 and 1"),
     (lambda: p.ElasticNet(-1.0), "'strength' parameter of ElasticNet must be at least 0"),
-    (lambda: p.GroupL2(1.0, 3), "'groups' parameter of GroupL2 must be one label a feature or one list"),
+    (lambda: p.GroupL2(1.0, 3), "'groups' parameter of GroupL2 must be one label per feature or one list"),
     (lambda: p.GroupL2(1.0, []), "'groups' parameter of GroupL2"),
     (
         lambda: p.GroupL2(1.0, [[0, 1], [1, 2]]),

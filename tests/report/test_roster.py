@@ -141,7 +141,7 @@ def test_a_choice_among_penalties_is_that_of_one_fit_each(rng):
     alphas = [10.0, 0.1, 0.001]
     chosen = SplineRegression().select(X, y, alphas=alphas, cv="split")
     train, test = np.arange(68), np.arange(68, 90)
-    for alpha, loss in zip(chosen.alphas, chosen.criterion, strict=True):
+    for alpha, loss in zip(chosen.alphas, chosen.curve, strict=True):
         one = SplineRegression(alpha=alpha).fit(X[train], y[train])
         assert loss == pytest.approx(np.mean((y[test] - one.predict(X[test])) ** 2), rel=1e-8)
 
@@ -149,6 +149,6 @@ def test_a_choice_among_penalties_is_that_of_one_fit_each(rng):
 def test_ridge_chooses_on_solutions_that_are_its_own(rng):
     X, Y = rng.normal(size=(80, 4)), rng.normal(size=(80, 2))
     chosen = Ridge().select(X, Y, alphas=[10.0, 1.0], cv="split")
-    for alpha, loss in zip(chosen.alphas, chosen.criterion, strict=True):
+    for alpha, loss in zip(chosen.alphas, chosen.curve, strict=True):
         one = Ridge(alpha=alpha * 60 / 80).fit(X[:60], Y[:60])
         assert loss == pytest.approx(np.mean((Y[60:] - one.predict(X[60:])) ** 2), rel=1e-8)

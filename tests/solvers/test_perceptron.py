@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from assay.rows import MemoryRows
+from assay.solvers.in_memory import loop_rows
 from assay.solvers.perceptron import perceptron_pass, separation
 
 
@@ -16,10 +17,9 @@ from assay.solvers.perceptron import perceptron_pass, separation
 def test_a_pass_moves_by_the_mean_of_the_mistaken_rows(rng, kind, batch_size):
     X, label = rng.standard_normal((40, 3)), rng.choice([-1.0, 1.0], 40)
     weight, order = rng.integers(0, 3, 40).astype(float), rng.permutation(40)
-    point, total, move = np.zeros(4), np.zeros(4), np.zeros(4)
-    table = sparse.csr_array(X)
-    parts = (X, None, None, None) if kind == "dense" else (None, table.data, table.indices, table.indptr)
-    n_updates = perceptron_pass(*parts, label, weight, order, batch_size, 1.0, point, total, move)
+    point, total = np.zeros(4), np.zeros(4)
+    table = loop_rows(X if kind == "dense" else sparse.csr_array(X))
+    n_updates = perceptron_pass(table, label, weight, order, batch_size, 1.0, point, total)
     twin, sums, count = np.zeros(4), np.zeros(4), 0
     rows = np.column_stack([X, np.ones(40)])
     for first in range(0, 40, batch_size):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from assay import losses
-from assay.optimize.descent.adaptive import adadelta, adagrad, adam, plain, rmsprop
+from assay.optimize import adadelta, adagrad, adam, plain, rmsprop
 from assay.solvers.stochastic import loops
 from assay.solvers.stochastic.sgd import parts
 from assay.solvers.stochastic.steps import LEARNING_RATES, has_corners, loss_code, make_rule

@@ -228,7 +228,7 @@ def test_coverage_counts_and_agrees():
         (lambda X, t: ridge_moments(X, t, 1.0, -1.0), "'alpha' parameter of ridge_moments"),
         (lambda X, t: ridge_error(X, t, 1.0, [-1.0]), "'alphas' parameter of ridge_error"),
         (lambda X, t: ridge_error(X[:3], t, 1.0, [0.0]), "linearly independent columns for alpha = 0"),
-        (lambda X, t: coverage([0.5]), "one True or False a draw"),
+        (lambda X, t: coverage([0.5]), "one True or False per draw"),
     ],
 )
 def test_bad_arguments_are_refused(design, ask, sentence):

@@ -59,11 +59,11 @@ from assay.cluster.scores.partitions import (
     compare_partitions,
 )
 from assay.cluster.scores.silhouette import Silhouette, silhouette
-from assay.cluster.selection.gap import Gap
-from assay.cluster.selection.penalty import PenaltyPath, penalty_path
+from assay.cluster.selection.gap import GapStatistic
+from assay.cluster.selection.penalty import PenaltyHull, penalty_path
 from assay.cluster.selection.rules import Elbow, find_elbow
-from assay.cluster.selection.select import ClusterSelection, select_k
-from assay.cluster.selection.stability import Stability
+from assay.cluster.selection.select import select_k
+from assay.cluster.selection.stability import ClusterStability
 from assay.cluster.spectral.estimator import SpectralClustering
 from assay.homes import publish
 
@@ -78,7 +78,7 @@ __all__ = [
     "BlockBiclustering",
     "CentroidClustering",
     "ChanceScores",
-    "ClusterSelection",
+    "ClusterStability",
     "CondensedTree",
     "ConvexBiclustering",
     "ConvexClustering",
@@ -87,7 +87,7 @@ __all__ = [
     "DivisiveClustering",
     "Elbow",
     "FuzzyCMeans",
-    "Gap",
+    "GapStatistic",
     "HoldOut",
     "InitComparison",
     "KCoordinateMedian",
@@ -104,7 +104,7 @@ __all__ = [
     "OverlappingClustering",
     "PairCounts",
     "PartitionComparison",
-    "PenaltyPath",
+    "PenaltyHull",
     "QuantizedImage",
     "Silhouette",
     "SparseSVDBiclustering",
@@ -113,7 +113,6 @@ __all__ = [
     "SpectralCoclustering",
     "SphericalKMeans",
     "SplitTree",
-    "Stability",
     "align_labels",
     "between_inertia",
     "calinski_harabasz",

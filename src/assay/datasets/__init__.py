@@ -1,18 +1,21 @@
 """Data: tables of real data, and laws that can be sampled and asked for their truth."""
 
-from assay.datasets._blobs import Blobs
-from assay.datasets._classification_law import ClassificationLaw
-from assay.datasets._gaussian_classes import GaussianClasses, two_gaussians_law
-from assay.datasets._houses import HOUSE_FEATURES, house_prices_law
-from assay.datasets._law import Estimate, Law, Sample
-from assay.datasets._linear_gaussian import LinearGaussian
-from assay.datasets._linear_law import RegressionLaw
-from assay.datasets._load import ElectricityLoad
-from assay.datasets._rings import Rings
-from assay.datasets._sparse_linear import SparseLinear
-from assay.datasets._table import Table
-from assay.datasets._tables import available, breast_cancer, diabetes, digits, iris, load, us_arrests, wine
-from assay.datasets._two_moons import TwoMoons
+from assay.datasets.curves import Rings, TwoMoons
+from assay.datasets.gaussian import Blobs, GaussianClasses, two_gaussians_law
+from assay.datasets.laws import ClassificationLaw, Estimate, Law, RegressionLaw, Sample
+from assay.datasets.linear import LinearGaussian, SparseLinear
+from assay.datasets.stand_ins import HOUSE_FEATURES, ElectricityLoad, house_prices_law
+from assay.datasets.tables import (
+    Table,
+    available,
+    breast_cancer,
+    diabetes,
+    digits,
+    iris,
+    load,
+    us_arrests,
+    wine,
+)
 from assay.homes import publish
 
 __all__ = [

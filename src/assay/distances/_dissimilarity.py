@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.kernels._tiles import asymmetry
+from assay.kernels import asymmetry
 
 SYMMETRIC_DIGITS = 0.5
 """Entries may differ from their mirror images by eps to this power, relative to the largest entry."""

@@ -9,8 +9,7 @@ from assay.distances._brute_search import DIRECT_FEATURES
 from assay.distances._function_search import check_distance
 from assay.distances._metrics import SCALES, Metric, Scale, check_metric, check_table
 from assay.distances._tile_loops import copy_upper, fill_tile
-from assay.kernels._products import distance_tiles
-from assay.kernels._tiles import Fill, fill_cross, fill_gram
+from assay.kernels.tiles import Fill, distance_tiles, fill_cross, fill_gram
 from assay.rows import ordered_map
 
 TILE_ROWS, TILE_COLUMNS = 128, 512

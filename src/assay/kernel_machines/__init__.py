@@ -2,9 +2,9 @@
 
 from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
-from assay.kernel_machines.kernel_ridge.results import KernelRidgePath, Smoothing
-from assay.kernel_machines.kernel_ridge.selection import KernelSelection
+from assay.kernel_machines.kernel_ridge.path import KernelRidgePath
+from assay.kernel_machines.kernel_ridge.smoother import Smoothing
 
-__all__ = ["KernelRidge", "KernelRidgePath", "KernelSelection", "Smoothing"]
+__all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
 
 publish(globals())

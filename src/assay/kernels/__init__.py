@@ -1,19 +1,11 @@
 """Kernels: symmetric functions of two rows, and the matrices they make."""
 
 from assay.homes import publish
-from assay.kernels._bilinear import Bilinear
-from assay.kernels._custom import Custom
-from assay.kernels._definiteness import Definiteness, check_psd, is_psd
-from assay.kernels._exponential import Exponential
-from assay.kernels._gaussian import Gaussian
-from assay.kernels._kernel import Kernel
-from assay.kernels._laplacian import Laplacian
-from assay.kernels._linear import Linear
-from assay.kernels._named import KERNEL_NAMES, kernel
-from assay.kernels._polynomial import Polynomial
-from assay.kernels._precomputed import Precomputed
-from assay.kernels._sigmoid import Sigmoid
-from assay.kernels._tiles import asymmetry, mirror_upper
+from assay.kernels.custom import KERNEL_NAMES, Custom, Precomputed, kernel
+from assay.kernels.dot_product import Bilinear, Exponential, Linear, Polynomial, Sigmoid
+from assay.kernels.kernel import Definiteness, Kernel, check_psd, is_psd
+from assay.kernels.stationary import Gaussian, Laplacian
+from assay.kernels.tiles import asymmetry, mirror_upper
 
 __all__ = [
     "KERNEL_NAMES",

@@ -10,7 +10,6 @@ from assay.linear.features.spline_regression import SplineRegression
 from assay.linear.features.splines import SplineMap
 from assay.linear.features.wavelets import WaveletMap
 from assay.linear.least_squares.column_dropping import ColumnDroppingRegression
-from assay.linear.least_squares.confidence import ConfidenceRegion, WaldTest
 from assay.linear.least_squares.constrained import ConstrainedRegression
 from assay.linear.least_squares.inference import Inference
 from assay.linear.least_squares.influence import Influence
@@ -23,7 +22,7 @@ from assay.linear.likelihood.inference import LikelihoodInference, LikelihoodTes
 from assay.linear.likelihood.logistic import LogisticRegression
 from assay.linear.likelihood.path import LikelihoodPath
 from assay.linear.low_rank.estimator import ReducedRankRegression
-from assay.linear.low_rank.selection import RankPath, RankSelection
+from assay.linear.low_rank.selection import RankPath
 from assay.linear.margin.huber_regressor import HuberRegressor
 from assay.linear.margin.linear_svc import LinearSVC
 from assay.linear.margin.linear_svr import LinearSVR
@@ -36,8 +35,7 @@ from assay.linear.sparse.path import SparsePath
 from assay.linear.sparse.sparse_regressor import SparseRegressor
 from assay.linear.stochastic.classifier import SGDClassifier
 from assay.linear.stochastic.regressor import SGDRegressor
-from assay.models.path import PenaltyPath
-from assay.models.selection import Selection
+from assay.models.inference import ConfidenceRegion, WaldTest
 
 __all__ = [
     "ColumnDroppingRegression",
@@ -63,19 +61,16 @@ __all__ = [
     "LogisticRegression",
     "MultivariateRegression",
     "MultivariateTest",
-    "PenaltyPath",
     "Perceptron",
     "PolynomialMap",
     "PolynomialRegression",
     "QuantileRegressor",
     "RankPath",
-    "RankSelection",
     "ReducedRankRegression",
     "Ridge",
     "RidgePath",
     "SGDClassifier",
     "SGDRegressor",
-    "Selection",
     "SparsePath",
     "SparseRegressor",
     "SplineMap",

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.base import IterativeModel
 from assay.linear.least_squares.engine import Array, Evidence, Fit, fit_linear, gather_evidence
+from assay.models import convergence
+from assay.models.regressor import Regressor, target_dimension, vector_target
 from assay.parameters import Domain
-from assay.rows import Block, MemoryRows, Rows
+from assay.rows import Block, Rows
 from assay.solvers import minimum_norm, triangle
+
+__all__ = ["LinearModel", "LinearPredictor", "LinearRegressor", "affine", "vector_target"]
 
 SOLVERS = ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
 
 
 class LinearPredictor(IterativeModel):
-    """Scores x ↦ w·x + b: one, or one a row of `coef_`."""
+    """Scores x ↦ w·x + b: one, or one per row of `coef_`."""
 
     coef_: NDArray
     intercept_: Any
@@ -35,16 +37,12 @@ class LinearPredictor(IterativeModel):
         return data.map(affine, self.coef_.T, self.intercept_, dtype=self.coef_.dtype, width=width)
 
 
-class LinearRegressor(RegressorMixin, LinearPredictor):
+class LinearRegressor(Regressor, LinearPredictor):
     """A prediction x ↦ w·x + b of a number, or of several."""
 
     def predict(self, X: Any) -> Any:
         """Predicted target of each row: an array, or a lazy Dask array for Dask input."""
         return self._scores(X)
-
-    def residuals(self, X: Any, y: Any) -> Any:
-        """Observed minus predicted target."""
-        return np.asarray(y) - self.predict(X)
 
 
 class LinearModel(MultiOutputMixin, LinearRegressor):
@@ -151,11 +149,9 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
         if self.history:
             self.history_ = np.array(fit.trace)
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {fit.solver} "
-                "before reaching tol; its certificates say how far it is. Increase max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "before reaching tol; its certificates say how far it is. Increase max_iter."
             )
 
     def _evidence(self, data: Rows) -> Evidence:
@@ -186,30 +182,6 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
         return minimum_norm(factor[:, :d], factor[:, d:])
 
 
-def vector_target(data: Rows, owner: Any) -> Rows:
-    """The same rows with a vector as target: a matrix of one column is flattened, with a warning.
-
-    Raises
-    ------
-    ValueError
-        If the target has several columns.
-    """
-    if data.n_targets > 1:
-        raise ValueError(
-            f"{type(owner).__name__} predicts one number, so y must be one-dimensional. Got "
-            f"{data.n_targets} columns instead; fit one model a column."
-        )
-    if isinstance(data, MemoryRows) and data.y is not None and data.y.ndim == 2:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-            "(n_samples,), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=3,
-        )
-        return MemoryRows(data.X, data.y[:, 0], data.weight)
-    return data
-
-
 def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:
     """w·x + b for the rows of one block."""
     return np.asarray(block.X @ coef) + intercept
@@ -231,9 +203,3 @@ def weighted_sums(block: Block) -> tuple[float, NDArray]:
     assert block.y is not None
     sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
     return float(weight.sum()), sums
-
-
-def target_dimension(block: Block) -> int:
-    """1 for a vector target, 2 for a matrix."""
-    assert block.y is not None
-    return int(block.y.ndim)

@@ -4,15 +4,46 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
+from assay.loops import EXP_MAX, exp
 from assay.losses._log_link import LogLinkLoss
-from assay.losses._loss import exponential, negative_entropy, require, softplus
+from assay.losses._loss import negative_entropy, require
+from assay.losses._row_form import log1p_of_share, terms_of
+
+
+class PoissonForm(NamedTuple):
+    """Row form of `Poisson`."""
+
+
+@terms_of(PoissonForm)
+def poisson_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """e^f − y f, e^f − y, e^f; the derivatives stay finite, for sums against columns that have zeros."""
+    mean = exp(score)
+    return (mean - y * score if score <= EXP_MAX else np.inf), mean - y, mean
+
+
+class NegativeBinomialForm(NamedTuple):
+    """Row form of `NegativeBinomial`: size 1/α and shift log α."""
+
+    size: float
+    shift: float
+
+
+@terms_of(NegativeBinomialForm)
+def negative_binomial_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """(y + 1/α) log(1 + e^t) − y t, (y + 1/α) σ(t) − y, (y + 1/α) σ(t) σ(−t) at t = f + log α."""
+    shifted, total = score + form.shift, y + form.size
+    small = exp(-abs(shifted))
+    inverse = 1.0 / (1.0 + small)
+    share = inverse if shifted >= 0.0 else small * inverse
+    value = total * (max(shifted, 0.0) + log1p_of_share(small)) - y * shifted
+    return value, total * share - y, total * small * inverse * inverse
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +63,10 @@ class Poisson(LogLinkLoss):
     strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = math.inf
 
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-        return exponential(prediction) - y * prediction
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """e^f − y."""
-        return exponential(prediction) - y
-
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """e^f."""
-        return exponential(prediction)
+    @property
+    def row_form(self) -> PoissonForm:
+        """See `Loss.row_form`."""
+        return PoissonForm()
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = m log m − m at m = u + y ≥ 0."""
@@ -98,19 +122,10 @@ class NegativeBinomial(LogLinkLoss):
     def _shift(self) -> float:
         return math.log(self.dispersion)
 
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-        shifted = prediction + self._shift
-        return (y + self._size) * softplus(shifted) - y * shifted
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """(y + 1/α) σ(f + log α) − y."""
-        return (y + self._size) * special.expit(prediction + self._shift) - y
-
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """(y + 1/α) σ(f + log α) σ(−f − log α)."""
-        shifted = prediction + self._shift
-        return (y + self._size) * special.expit(shifted) * special.expit(-shifted)
+    @property
+    def row_form(self) -> NegativeBinomialForm:
+        """See `Loss.row_form`."""
+        return NegativeBinomialForm(self._size, self._shift)
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """(y + 1/α)(p log p + (1 − p) log(1 − p)) − u log α at p = (u + y)/(y + 1/α) ∈ [0, 1]."""

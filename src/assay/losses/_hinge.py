@@ -12,10 +12,22 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.losses._loss import require
 from assay.losses._margin import MarginLoss
+from assay.losses._sided import SidedForm, SidedLoss
+
+
+class _SidedMargin(MarginLoss, SidedLoss):
+    """A loss of the margin that is a sided loss of the label."""
+
+    __slots__ = ()
+    majorises_zero_one: ClassVar[bool] = True
+
+    def margin_conjugate(self, slope: NDArray) -> NDArray:
+        """φ*(s), the conjugate for the label 1."""
+        return SidedLoss.conjugate(self, np.ones_like(slope), slope)
 
 
 @dataclass(frozen=True, slots=True)
-class Hinge(MarginLoss):
+class Hinge(_SidedMargin):
     """φ(u) = max(0, 1 − u), labels −1 and +1: the loss of support vector machines.
 
     At u = 1 the subgradient is 0. u*(η) = sign(2η − 1); at η = ½ every u in [−1, 1] is a minimiser and 0 is
@@ -33,28 +45,10 @@ class Hinge(MarginLoss):
     Sangnier §1.4.1, exercise 1.5; Rudi & Şimşekli §2.1.2.
     """
 
-    convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = 1.0
-    majorises_zero_one: ClassVar[bool] = True
-
-    def margin_value(self, margin: NDArray) -> NDArray:
-        """max(0, 1 − u)."""
-        return np.maximum(1 - margin, 0)
-
-    def margin_derivative(self, margin: NDArray) -> NDArray:
-        """−1 where u < 1, 0 elsewhere."""
-        left = np.asarray(1 - margin)
-        return -(left > 0).astype(left.dtype)
-
-    def margin_curvature(self, margin: NDArray) -> NDArray:
-        """0, as it is at every u ≠ 1."""
-        return np.zeros_like(margin)
-
-    def margin_conjugate(self, slope: NDArray) -> NDArray:
-        """The slope itself, for −1 ≤ s ≤ 0."""
-        return np.where((slope >= -1) & (slope <= 0), slope, np.inf)
+    @property
+    def row_form(self) -> SidedForm:
+        """A corner on the side of the label."""
+        return SidedForm(labelled=True)
 
     def minimiser(self, eta: NDArray) -> NDArray:
         """The sign of 2η − 1."""
@@ -66,7 +60,7 @@ class Hinge(MarginLoss):
 
 
 @dataclass(frozen=True, slots=True)
-class SquaredHinge(MarginLoss):
+class SquaredHinge(_SidedMargin):
     """φ(u) = max(0, 1 − u)², labels −1 and +1.
 
     u*(η) = 2η − 1; at η = 0 every u ≤ −1 is a minimiser and at η = 1 every u ≥ 1. The minimal risk is
@@ -84,28 +78,10 @@ class SquaredHinge(MarginLoss):
     Sangnier, examination of 2023, exercise 3.
     """
 
-    convex: ClassVar[bool] = True
-    smoothness: ClassVar[float] = 2.0
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
-    majorises_zero_one: ClassVar[bool] = True
-
-    def margin_value(self, margin: NDArray) -> NDArray:
-        """max(0, 1 − u)²."""
-        return np.maximum(1 - margin, 0) ** 2
-
-    def margin_derivative(self, margin: NDArray) -> NDArray:
-        """−2 max(0, 1 − u)."""
-        return -2 * np.maximum(1 - margin, 0)
-
-    def margin_curvature(self, margin: NDArray) -> NDArray:
-        """2 where u < 1, 0 elsewhere."""
-        left = np.asarray(1 - margin)
-        return 2 * (left > 0).astype(left.dtype)
-
-    def margin_conjugate(self, slope: NDArray) -> NDArray:
-        """φ*(s) = s + ¼ s² for s ≤ 0."""
-        return np.where(slope <= 0, slope + slope**2 / 4, np.inf)
+    @property
+    def row_form(self) -> SidedForm:
+        """Quadratic on the side of the label."""
+        return SidedForm(curve=2.0, reach=math.inf, labelled=True)
 
     def minimiser(self, eta: NDArray) -> NDArray:
         """2η − 1."""

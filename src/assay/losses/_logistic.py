@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from assay.losses._loss import Loss, exponential, negative_entropy, require, softplus, weighted_mean
+from assay.loops import exp
+from assay.losses._loss import Loss, negative_entropy, require, weighted_mean
 from assay.losses._margin import MarginLoss, logit
+from assay.losses._row_form import log1p_of_share, terms_of, wide_exp
 from assay.parameters import Domain
 
 _BASE = Domain(
@@ -21,6 +23,66 @@ _BASE = Domain(
         or (not isinstance(value, (bool, str)) and np.isscalar(value) and value == 2)
     ),
 )
+
+
+# Terms of rows, with one exponential each.
+
+
+class LogisticForm(NamedTuple):
+    """Row form of `Logistic`; `scale` is 1 over the logarithm of the base."""
+
+    scale: float
+
+
+@terms_of(LogisticForm)
+def logistic_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """log(1 + e^{−u}), −y σ(−u), σ(u) σ(−u) at u = y f, times the scale."""
+    margin = y * score
+    small = exp(-abs(margin))
+    inverse = 1.0 / (1.0 + small)
+    against = small * inverse if margin >= 0.0 else inverse
+    value = max(-margin, 0.0) + log1p_of_share(small)
+    return form.scale * value, -form.scale * y * against, form.scale * small * inverse * inverse
+
+
+class CrossEntropyForm(NamedTuple):
+    """Row form of `CrossEntropy`."""
+
+
+@terms_of(CrossEntropyForm)
+def cross_entropy_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """log(1 + e^f) − y f, σ(f) − y, σ(f) σ(−f)."""
+    small = exp(-abs(score))
+    inverse = 1.0 / (1.0 + small)
+    chance = inverse if score >= 0.0 else small * inverse
+    return max(score, 0.0) - y * score + log1p_of_share(small), chance - y, small * inverse * inverse
+
+
+class ExponentialForm(NamedTuple):
+    """Row form of `Exponential`."""
+
+
+@terms_of(ExponentialForm)
+def exponential_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """e^{−u} at u = y f, its negative times y, and itself."""
+    value = wide_exp(-y * score)
+    return value, -y * value, value
+
+
+class SavageForm(NamedTuple):
+    """Row form of `Savage`."""
+
+
+@terms_of(SavageForm)
+def savage_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """q², −2y q² p, 2 q² p (2p − q) at p = σ(u), q = σ(−u), u = y f; the last is negative for u < −log 2."""
+    margin = y * score
+    small = exp(-abs(margin))
+    inverse = 1.0 / (1.0 + small)
+    gain = inverse if margin >= 0.0 else small * inverse
+    loss = small * inverse if margin >= 0.0 else inverse
+    square = loss * loss
+    return square, -2.0 * y * square * gain, 2.0 * square * gain * (2.0 * gain - loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +131,10 @@ class Logistic(MarginLoss):
         """In base 2 only."""
         return self.base != "e"
 
-    def margin_value(self, margin: NDArray) -> NDArray:
-        """φ(u)."""
-        return softplus(-margin) * self.lipschitz
-
-    def margin_derivative(self, margin: NDArray) -> NDArray:
-        """−σ(−u), over log 2 in base 2."""
-        return special.expit(-margin) * -self.lipschitz
-
-    def margin_curvature(self, margin: NDArray) -> NDArray:
-        """σ(u) σ(−u), over log 2 in base 2."""
-        return special.expit(margin) * special.expit(-margin) * self.lipschitz
+    @property
+    def row_form(self) -> LogisticForm:
+        """See `Loss.row_form`."""
+        return LogisticForm(self.lipschitz)
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """φ*(s) = p log p + (1 − p) log(1 − p) at p = −s ∈ [0, 1]; in base 2 at p = −s log 2, over log 2."""
@@ -118,17 +173,10 @@ class Exponential(MarginLoss):
     lipschitz: ClassVar[float] = math.inf
     majorises_zero_one: ClassVar[bool] = True
 
-    def margin_value(self, margin: NDArray) -> NDArray:
-        """e^{−u}."""
-        return exponential(-margin)
-
-    def margin_derivative(self, margin: NDArray) -> NDArray:
-        """−e^{−u}."""
-        return -exponential(-margin)
-
-    def margin_curvature(self, margin: NDArray) -> NDArray:
-        """e^{−u}."""
-        return exponential(-margin)
+    @property
+    def row_form(self) -> ExponentialForm:
+        """See `Loss.row_form`."""
+        return ExponentialForm()
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """φ*(s) = t log t − t at t = −s ≥ 0."""
@@ -171,18 +219,10 @@ class Savage(MarginLoss):
     lipschitz: ClassVar[float] = 8 / 27
     majorises_zero_one: ClassVar[bool] = False
 
-    def margin_value(self, margin: NDArray) -> NDArray:
-        """σ(−u)²."""
-        return special.expit(-margin) ** 2
-
-    def margin_derivative(self, margin: NDArray) -> NDArray:
-        """−2 σ(−u)² σ(u)."""
-        return -2 * special.expit(-margin) ** 2 * special.expit(margin)
-
-    def margin_curvature(self, margin: NDArray) -> NDArray:
-        """2 σ(−u)² σ(u) (2σ(u) − σ(−u)), negative for u < −log 2."""
-        loss, gain = special.expit(-margin), special.expit(margin)
-        return 2 * loss**2 * gain * (2 * gain - loss)
+    @property
+    def row_form(self) -> SavageForm:
+        """See `Loss.row_form`."""
+        return SavageForm()
 
     def margin_conjugate(self, slope: NDArray) -> NDArray:
         """0 at s = 0, inf elsewhere: a bounded loss has no other affine minorant."""
@@ -220,17 +260,10 @@ class CrossEntropy(Loss):
     strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = 1.0
 
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-        return y * softplus(-prediction) + (1 - y) * softplus(prediction)
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """σ(f) − y."""
-        return special.expit(prediction) - y
-
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """σ(f) σ(−f)."""
-        return special.expit(prediction) * special.expit(-prediction)
+    @property
+    def row_form(self) -> CrossEntropyForm:
+        """See `Loss.row_form`."""
+        return CrossEntropyForm()
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = p log p + (1 − p) log(1 − p) at p = u + y ∈ [0, 1]."""

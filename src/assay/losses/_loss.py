@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.losses._row_form import fill_row_terms
+from assay.losses._row_form import fill_row_terms, row_terms_of_arrays
 from assay.parameters import Domain
 
 
@@ -25,6 +25,10 @@ class RowTerms(NamedTuple):
 
 class Loss(ABC):
     """Base of all losses ℓ(y, f): small immutable objects, compared by value.
+
+    A loss writes its formula once: as the compiled terms of its row form, from which value, derivative and
+    second derivative of arrays follow; or, where it needs special functions that compiled loops do not have,
+    as the three methods `value`, `gradient` and `curvature`, which it overrides.
 
     All methods work entry by entry on arrays that broadcast together (row by row for losses of several
     scores), keep float32, and do not look at whether `y` is a legal target: that is for the estimator.
@@ -57,22 +61,22 @@ class Loss(ABC):
     def lipschitz(self) -> float:
         """Lipschitz constant in f, inf when there is none."""
 
-    @abstractmethod
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-
-    @abstractmethod
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Derivative in the prediction, or the subgradient that the class names."""
-
-    @abstractmethod
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Second derivative in the prediction, where there is one."""
-
     @property
     def row_form(self) -> tuple[Any, ...] | None:
         """What compiled loops take in place of the loss; None for a loss that they do not take."""
         return None
+
+    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """Loss of each row."""
+        return row_terms_of_arrays(self.row_form, y, prediction)[0]
+
+    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """Derivative in the prediction, or the subgradient that the class names."""
+        return row_terms_of_arrays(self.row_form, y, prediction)[1]
+
+    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """Second derivative in the prediction, where there is one."""
+        return row_terms_of_arrays(self.row_form, y, prediction)[2]
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """Value, derivative and second derivative of each row in one pass; `scores` may be overwritten."""

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from assay.losses._loss import Loss, weighted_mean
 
 
+POSITIVE = np.array(1, dtype=np.float32)
+"""The label of which the prediction is the margin, in the lower precision."""
+
+
 class MarginLoss(Loss):
     """Base of the losses ℓ(y, f) = φ(y f) of binary classification, y ∈ {−1, +1}.
 
-    A subclass gives φ, φ', φ'', φ* and the population minimiser; the functions of (y, f) follow.
+    A subclass gives φ* and the population minimiser, and its row form or φ, φ', φ''; the rest follows.
     `majorises_zero_one` tells whether φ(u) ≥ 1{u ≤ 0} everywhere.
     """
 
@@ -25,17 +29,17 @@ class MarginLoss(Loss):
     def majorises_zero_one(self) -> bool:
         """Whether φ(u) ≥ 1{u ≤ 0} for every u, so that the error rate is at most the risk."""
 
-    @abstractmethod
     def margin_value(self, margin: NDArray) -> NDArray:
         """φ(u)."""
+        return self.value(POSITIVE, margin)
 
-    @abstractmethod
     def margin_derivative(self, margin: NDArray) -> NDArray:
         """φ'(u), or the subgradient that the class names."""
+        return self.gradient(POSITIVE, margin)
 
-    @abstractmethod
     def margin_curvature(self, margin: NDArray) -> NDArray:
         """φ''(u), where there is one."""
+        return self.curvature(POSITIVE, margin)
 
     @abstractmethod
     def margin_conjugate(self, slope: NDArray) -> NDArray:
@@ -54,15 +58,19 @@ class MarginLoss(Loss):
         return eta * self.margin_value(prediction) + (1 - eta) * self.margin_value(-prediction)
 
     def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-        return self.margin_value(y * prediction)
+        """φ(y f)."""
+        return self.margin_value(y * prediction) if self.row_form is None else super().value(y, prediction)
 
     def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
         """The product y φ'(y f)."""
+        if self.row_form is not None:
+            return super().gradient(y, prediction)
         return y * self.margin_derivative(y * prediction)
 
     def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
         """φ''(y f)."""
+        if self.row_form is not None:
+            return super().curvature(y, prediction)
         return self.margin_curvature(y * prediction)
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:

@@ -7,16 +7,21 @@ from dataclasses import fields
 from typing import Any
 
 from assay import parameters
-from assay.losses._absolute import Absolute, Huber, Quantile
 from assay.losses._counts import NegativeBinomial, Poisson
 from assay.losses._cumulative import CumulativeResponse, Probit
 from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
-from assay.losses._insensitive import EpsilonInsensitive, SquaredEpsilonInsensitive
 from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
 from assay.losses._loss import Loss
 from assay.losses._multinomial import Multinomial, ReferenceMultinomial
 from assay.losses._positive import Gamma, Tweedie
-from assay.losses._squared import Squared
+from assay.losses._residual import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
 
 _CLASSES: Mapping[str, Any] = {
     "squared": Squared,

@@ -4,22 +4,55 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
+from assay.loops import EXP_MAX, exp, log
 from assay.losses._counts import Poisson
 from assay.losses._log_link import LogLinkLoss
 from assay.losses._loss import exponential, increasing_root, require
+from assay.losses._row_form import terms_of
 from assay.parameters import Domain
 
 _POWER = Domain(
     "a finite number at most 0 or at least 1",
     lambda value: parameters.real().contains(value) and not 0 < value < 1,
 )
+
+
+class GammaForm(NamedTuple):
+    """Row form of `Gamma`."""
+
+
+@terms_of(GammaForm)
+def gamma_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """Y e^{−f} + f, 1 − y e^{−f}, y e^{−f}; the derivatives stay finite."""
+    ratio = y * exp(-score)
+    return (ratio + score if score >= -EXP_MAX else np.inf), 1.0 - ratio, ratio
+
+
+class TweedieForm(NamedTuple):
+    """Row form of `Tweedie`, for powers other than 1 and 2."""
+
+    power: float
+
+
+@terms_of(TweedieForm)
+def tweedie_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """A e^{(2−p)f} − b y e^{(1−p)f} for three pairs (a, b); never a difference of two infinities."""
+    over, under = 2.0 - form.power, 1.0 - form.power
+    sign = (1.0 if y > 0.0 else 0.0) - (1.0 if y < 0.0 else 0.0)
+    left = over * score
+    right = under * score + log(abs(y)) if sign != 0.0 else left
+    top = max(left, right)
+    first, second = exp(left - top), sign * exp(right - top)
+    scale = exp(top)
+    value = scale * (first / over - second / under) if top <= EXP_MAX else np.inf
+    return value, scale * (first - second), scale * (over * first - under * second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +72,10 @@ class Gamma(LogLinkLoss):
     strong_convexity: ClassVar[float] = 0.0
     lipschitz: ClassVar[float] = math.inf
 
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-        return y * exponential(-prediction) + prediction
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """1 − y e^{−f}."""
-        return 1 - y * exponential(-prediction)
-
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """The product y e^{−f}."""
-        return y * exponential(-prediction)
+    @property
+    def row_form(self) -> GammaForm:
+        """See `Loss.row_form`."""
+        return GammaForm()
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = s log(s/y) − s at s = 1 − u ≥ 0."""
@@ -109,31 +135,10 @@ class Tweedie(LogLinkLoss):
         """The loss of the two powers where the formula divides by 0."""
         return {1.0: Poisson(), 2.0: Gamma()}.get(float(self.power))
 
-    def _powers(self, first: float, second: float, y: NDArray, f: NDArray) -> NDArray:
-        """`first` e^{(2−p)f} − `second` y e^{(1−p)f}, never a difference of two infinities."""
-        with np.errstate(divide="ignore"):
-            size = np.log(np.abs(y))
-        left, right = (2 - self.power) * f, (1 - self.power) * f + size
-        top = np.maximum(left, right)
-        return exponential(top) * (first * np.exp(left - top) - second * np.sign(y) * np.exp(right - top))
-
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row."""
-        if self._limit is not None:
-            return self._limit.value(y, prediction)
-        return self._powers(1 / (2 - self.power), 1 / (1 - self.power), y, prediction)
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """e^{(2−p)f} − y e^{(1−p)f}."""
-        if self._limit is not None:
-            return self._limit.gradient(y, prediction)
-        return self._powers(1.0, 1.0, y, prediction)
-
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """(2 − p) e^{(2−p)f} − (1 − p) y e^{(1−p)f}."""
-        if self._limit is not None:
-            return self._limit.curvature(y, prediction)
-        return self._powers(2 - self.power, 1 - self.power, y, prediction)
+    @property
+    def row_form(self) -> tuple[Any, ...] | None:
+        """See `Loss.row_form`."""
+        return TweedieForm(float(self.power)) if self._limit is None else self._limit.row_form
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u), where ℓ'(y, f) = u is solved by bisection; only for 1 ≤ p ≤ 2."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from numba.extending import overload
+from numpy.typing import NDArray
 
-from assay.loops import REORDER, compiled, inlined
+from assay.loops import EXP_MAX, EXP_MIN, REORDER, compiled, exp, inlined, log
 
 Form = TypeVar("Form", bound=tuple[Any, ...])
 
@@ -61,6 +63,17 @@ def _chosen_terms(form, y, score):  # type: ignore[no-untyped-def]
     return lambda form, y, score: terms(form, y, score)
 
 
+def row_terms_of_arrays(form: Any, y: Any, prediction: Any) -> tuple[NDArray, NDArray, NDArray]:
+    """Value, slope and curvature of arrays that broadcast together, in their common precision."""
+    dtype = np.result_type(y, prediction, np.float32)
+    target, scores = np.broadcast_arrays(np.asarray(y, dtype), np.asarray(prediction, dtype))
+    flat = scores.flatten()
+    slope, curvature = np.empty_like(flat), np.empty_like(flat)
+    fill_row_terms(form, np.ascontiguousarray(target).ravel(), flat, slope, curvature)
+    shape = scores.shape
+    return flat.reshape(shape)[()], slope.reshape(shape)[()], curvature.reshape(shape)[()]
+
+
 @compiled
 def fill_row_terms(form, y, scores, slope, curvature):  # type: ignore[no-untyped-def]
     """Terms of each row; `scores` is overwritten by the losses."""
@@ -69,3 +82,19 @@ def fill_row_terms(form, y, scores, slope, curvature):  # type: ignore[no-untype
         scores[i] = value
         slope[i] = first
         curvature[i] = second
+
+
+# Elementary functions for the terms of rows.
+
+
+@inlined
+def wide_exp(x):  # type: ignore[no-untyped-def]
+    """e^x, 0 and inf beyond the smallest and the largest float."""
+    return (exp(x) if x >= EXP_MIN else 0.0) if x <= EXP_MAX else np.inf
+
+
+@inlined
+def log1p_of_share(x):  # type: ignore[no-untyped-def]
+    """log(1 + x) for x ∈ [0, 1], to a relative error of 1e-12 however small x is."""
+    series = x * (1.0 - x * (0.5 - x * (1.0 / 3.0 - x * (0.25 - x * 0.2))))
+    return log(1.0 + x) if x > 1e-4 else series

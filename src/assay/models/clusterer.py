@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
-from assay import rows
 from assay.base import Model
-from assay.rows import MemoryRows
+from assay.models.pairwise import PairwiseModel, require_memory
 
 
 class Clusterer(ClusterMixin, Model):
@@ -23,13 +22,7 @@ class Clusterer(ClusterMixin, Model):
         return self.fit(X, **fit_parameters).labels_
 
     def _require_memory(self, X: Any, *, instead: str) -> None:
-        """Refuse rows outside memory to a method of pairs; `instead` names what to take for them."""
-        if rows.is_external(X):
-            self._check_parameters()
-            raise ValueError(
-                f"{type(self).__name__} compares all pairs of rows and does not take rows outside memory: "
-                f"{instead}, or bring the rows into memory as an array."
-            )
+        require_memory(self, X, instead=instead)
 
     def _open_rows_of_fit(self, X: Any, sample_weight: Any = None) -> Any:
         """The rows of the fit again, in memory, for a method of pairs to certify."""
@@ -46,28 +39,13 @@ class Clusterer(ClusterMixin, Model):
             )
 
 
-class PairwiseClusterer(Clusterer):
+class PairwiseClusterer(PairwiseModel, Clusterer):
     """Base of clusterers that compare all pairs of rows, or are given their dissimilarities.
 
     A subclass has a parameter `metric`; with "precomputed", `X` is the square matrix of dissimilarities.
     """
 
     metric: Any
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
-    def _open_pairs(self, X: Any, sample_weight: Any = None, *, instead: str) -> MemoryRows:
-        """Rows in memory; `instead` names what to take for rows outside it."""
-        self._require_memory(X, instead=instead)
-        data: Any = self._open_rows(X, None, sample_weight)
-        return data
 
 
 def numbered_by_appearance(labels: NDArray) -> NDArray:

@@ -11,33 +11,56 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from assay.models.selection import (
-    Family,
-    Fitted,
+    Candidates,
+    FoldTable,
     Selection,
-    Table,
     checked_alphas,
-    select_penalty,
+    select_parameter,
     squared_row_loss,
 )
-from assay.parameters import refusal
 
 Array = NDArray[np.float64]
 GRID = np.geomspace(10.0, 1e-5, 25)
 """Penalties on the scale of the mean when none are given."""
 
-RULES = ("min", "one_se")
-
 
 @dataclass(frozen=True, eq=False)
 class PenaltyPath:
-    """Fits along a grid of penalties.
+    """Linear models along a grid of penalties; every kind of path is one, with what that kind knows besides.
 
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
-        Values of the model's penalty parameter, decreasing.
-    coef, intercept : arrays
-        Those of each model, along a first axis.
+        Values of the model's penalty parameter, decreasing unless the model says otherwise.
+    coef : array or CSR array of shape (n_alphas, n_features) or (n_alphas, n_targets, n_features)
+    intercept : array of shape (n_alphas,) or (n_alphas, n_targets)
+    """
+
+    alphas: Any
+    coef: Any
+    intercept: NDArray
+
+    @property
+    def n_nonzero(self) -> NDArray:
+        """Features with a coefficient that is not zero, for each penalty."""
+        used = self.coef if self.coef.ndim == 2 else np.any(self.coef != 0, axis=1)
+        return np.count_nonzero(used, axis=1) if isinstance(used, np.ndarray) else np.diff(used.indptr)
+
+    def predict(self, X: Any) -> NDArray:
+        """Predictions of every model, shape (n_samples, n_alphas) or (n_samples, n_alphas, n_targets)."""
+        coef = self.coef if isinstance(self.coef, np.ndarray) else self.coef.toarray()
+        flat = np.asarray(X @ coef.reshape(-1, coef.shape[-1]).T)
+        return flat.reshape(-1, *coef.shape[:-1]) + self.intercept
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPath(PenaltyPath):
+    """A path of models that are fitted one by one.
+
+    Attributes
+    ----------
+    alphas, coef, intercept
+        As in `PenaltyPath`; those of each model along a first axis.
     dual_gap : array of shape (n_alphas,)
         Relative duality gaps; NaN where the model has none.
     n_iter, converged : arrays of shape (n_alphas,)
@@ -45,16 +68,13 @@ class PenaltyPath:
         The fitted models.
     """
 
-    alphas: Array
-    coef: NDArray
-    intercept: NDArray
     dual_gap: Array
     n_iter: NDArray
     converged: NDArray
     models: tuple[Any, ...]
 
     def predict(self, X: Any) -> NDArray:
-        """Predictions of every model, shape (n_samples, n_alphas)."""
+        """Predictions of every model, classes of a classifier, shape (n_samples, n_alphas)."""
         return np.column_stack([np.asarray(model.predict(X)).reshape(-1) for model in self.models])
 
 
@@ -69,7 +89,7 @@ class HasPenaltyPath:
             return (predictions != y[:, None]).astype(np.float64)
         return squared_row_loss(y, predictions)
 
-    def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> PenaltyPath:
+    def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> FittedPath:
         """Fit the model at every penalty of a grid.
 
         Parameters
@@ -81,12 +101,12 @@ class HasPenaltyPath:
 
         Returns
         -------
-        path : PenaltyPath
+        path : FittedPath
         """
         owner = f"{type(self).__name__}.path"
         grid = GRID if alphas is None else checked_alphas(alphas, owner)
         models = tuple(self._at(alpha).fit(X, y, sample_weight) for alpha in grid)
-        return PenaltyPath(
+        return FittedPath(
             grid,
             np.array([model.coef_ for model in models]),
             np.array([model.intercept_ for model in models]),
@@ -96,7 +116,7 @@ class HasPenaltyPath:
             models,
         )
 
-    def _along(self, table: Table, grid: Array) -> Callable[[Any], Array]:
+    def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
         """Predictions of the models of a path, for the choice among them."""
         return self.path(table.X, table.y, grid, table.weight).predict
 
@@ -132,34 +152,25 @@ class HasPenaltyPath:
         -------
         selection : Selection
         """
-        owner = f"{type(self).__name__}.select"
-        if rule not in RULES:
-            raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", rule)
         target = np.unique(np.asarray(y), return_inverse=True)[1] if is_classifier(self) else y
 
-        def predictor(table: Table, grid: Array, share: float) -> Callable[[Any], Array]:
+        def predictor(table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
             return self._along(table, grid)
 
-        def nothing(*arguments: Any) -> Fitted:
-            raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", rule)
+        def refit(alpha: float) -> Any:
+            return self._at(alpha).fit(X, y, sample_weight)
 
-        family = Family(
-            lambda table: GRID,
-            predictor,
-            self._validation_loss,
-            nothing,
-            nothing,  # type: ignore[arg-type]
+        candidates = Candidates(
+            lambda table: GRID, predictor, self._validation_loss, refit, parameter=self._penalty_name
         )
-        return select_penalty(
+        return select_parameter(
             self,
             X,
             target,
-            family,
+            candidates,
             rule=rule,
-            alphas=alphas,
+            values=alphas,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            noise_std=None,
-            refit=lambda alpha: self._at(alpha).fit(X, y, sample_weight),
         )

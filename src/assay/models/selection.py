@@ -1,13 +1,15 @@
-"""Selection of a penalty: a curve over a grid, a rule, and the model refitted at the choice.
+"""Selection of a parameter: a curve over its values, a rule, and the model refitted at the choice.
 
-One implementation for every model with a path: what differs between models is told by a `Family`.
+One result for every model and one implementation of folds, means, standard errors, rules and refits for those
+with a path: what differs between models is told by `Candidates`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +19,157 @@ from assay.parameters import refusal
 from assay.randomness import generator
 from assay.rows import check_weights, is_external, ordered_map, split_columns
 
+if TYPE_CHECKING:
+    import pandas
+
 Array = NDArray[np.float64]
 
-RULES = ("min", "one_se", "oracle", "aic", "bic")
 HELD_OUT = 4
 """A split holds out one row in so many."""
 
+LINES = 20
+"""Longest curve that the representation of a selection shows."""
 
-class Table(NamedTuple):
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """A value of a parameter chosen by a rule, with the curve it was chosen on.
+
+    Attributes
+    ----------
+    parameter : str
+        Name of the parameter that was varied; names joined by commas for several at once.
+    values : array or list of shape (n_values,)
+        What was tried: penalties decreasing, ranks and numbers of clusters increasing; for several
+        parameters at once a dict for each combination.
+    criterion : str
+        Name of what was measured.
+    curve : array of shape (n_values,)
+        The criterion at each value; NaN where it is not defined, such as a silhouette of one cluster.
+    standard_error : array of shape (n_values,) or None
+        Of the mean validation loss over folds (over rows for a split); zeros for information criteria; s' of
+        the gap statistic; None where the criterion has none.
+    index : int
+        Place of the chosen value; of the nearest one for the oracle.
+    rule : str
+        How the choice was read off the curve.
+    best : object
+        The chosen value.
+    model : estimator
+        Fitted to all rows at the chosen value.
+    paired_error : array of shape (n_values,) or None
+        Standard error of the difference to the least loss, fold by fold (row by row for a split).
+    fold_scores : array of shape (n_folds, n_values) or None
+        Validation loss of every fold; empty for information criteria.
+    one_se_index : int or None
+        Place of the simplest model, going from the best one, whose loss exceeds the least by at most one
+        paired standard error.
+    ambiguous : bool
+        Whether the curve leaves the choice in doubt, where the criterion says so.
+    reason : str
+        Why this value, or why the choice is in doubt.
+    candidates : dict
+        What kindred rules choose on the same curve.
+    table : dict of arrays
+        All that was measured, one entry per value; `to_frame` makes a frame of it.
+    details : object
+        What the criterion alone knows: an `Elbow`, `GapStatistic`, `PenaltyHull`, `ClusterStability`,
+        `Eigengap`, or for "elbow_decrease" the decrease that counts as small.
+    models : list of estimators
+        The estimator fitted to all rows at each value, where the criterion needs them all.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.linear import Ridge
+    >>> Ridge().select(*diabetes(return_X_y=True), alphas=[0.1, 1.0, 10.0])
+    Selection(alpha=0.1 by min of validation loss)
+             alpha     validation loss     s.e.
+              10.0                4861      226
+               1.0             3324.27      103
+               0.1             3003.46     53.5  ←
+    """
+
+    parameter: str
+    values: Any
+    criterion: str
+    curve: Array
+    standard_error: Array | None
+    index: int
+    rule: str
+    best: Any
+    model: Any
+    paired_error: Array | None = None
+    fold_scores: Array | None = None
+    one_se_index: int | None = None
+    ambiguous: bool = False
+    reason: str = ""
+    candidates: Mapping[str, Any] = field(default_factory=dict)
+    table: Mapping[str, NDArray] = field(default_factory=dict)
+    details: Any = None
+    models: Sequence[Any] = ()
+
+    @property
+    def alphas(self) -> Array:
+        """The values, of a penalty."""
+        return np.asarray(self.values)
+
+    @property
+    def alpha(self) -> float:
+        """The chosen value, of a penalty."""
+        return float(self.best)
+
+    @property
+    def best_alpha(self) -> float:
+        """The penalty of the least point of the curve, whatever the rule chose."""
+        return float(self.values[np.argmin(self.curve)])
+
+    @property
+    def k(self) -> int:
+        """Number of clusters at the chosen value."""
+        counts = self.parameter.rpartition("__")[2] in ("n_clusters", "n_components")
+        return int(self.best if counts else self.table["clusters_found"][self.index])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """What was measured as a pandas frame, one line per value."""
+        import pandas as pd
+
+        if self.table:
+            return pd.DataFrame(dict(self.table))
+        several = isinstance(self.best, dict)
+        frame = pd.DataFrame(list(self.values)) if several else pd.DataFrame({self.parameter: self.values})
+        error = {} if self.standard_error is None else {"standard_error": self.standard_error}
+        return frame.assign(**{self.criterion: self.curve}, **error)
+
+    def plot(self, *, kind: str | None = None, ax: Any = None) -> Any:
+        """Draw the curve and the choice; see `assay.display.plot_selection`."""
+        return importlib.import_module("assay.display").plot_selection(self, kind=kind, ax=ax)
+
+    def __repr__(self) -> str:
+        by = self.criterion if self.rule == self.criterion else f"{self.rule} of {self.criterion}"
+        why = (", ambiguous" if self.ambiguous else "") + (f": {self.reason}" if self.reason else "")
+        lines = [f"{type(self).__name__}({self.parameter}={self.best} by {by}{why})"]
+        if len(self.values) > LINES:
+            return lines[0]
+        error = self.standard_error
+        lines.append(f"  {self.parameter:>12}  {self.criterion:>18}" + ("" if error is None else "     s.e."))
+        for place, (value, score) in enumerate(zip(self.values, self.curve, strict=True)):
+            cells = f"  {value!s:>12}  {score:>18.6g}" + ("" if error is None else f"  {error[place]:>7.3g}")
+            lines.append(cells + ("  ←" if place == self.index else ""))
+        return "\n".join(lines)
+
+
+class FoldTable(NamedTuple):
     """Rows in memory, with their weights (None for ones)."""
 
     X: Any
     y: NDArray
     weight: NDArray | None
 
-    def take(self, indices: NDArray) -> Table:
+    def take(self, indices: NDArray) -> FoldTable:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[indices]
-        return Table(self.X[indices], self.y[indices], weight)
+        return FoldTable(self.X[indices], self.y[indices], weight)
 
     @property
     def total_weight(self) -> float:
@@ -42,86 +177,53 @@ class Table(NamedTuple):
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
 
-class Fitted(NamedTuple):
+class PathFit(NamedTuple):
     """What an information criterion needs of every model of a path."""
 
     training_error: Array
     degrees_of_freedom: Array
 
 
-class Family(NamedTuple):
-    """How one kind of model is selected.
+class Candidates(NamedTuple):
+    """How one kind of model is fitted along a grid of its parameter, from simple models to rich ones.
 
     Attributes
     ----------
     grid : callable
-        Table → default penalties, decreasing.
+        Table → default values.
     predictor : callable
-        (training table, penalties, share of the whole weight) → function from rows to predictions of every
-        model of the path, of shape (n_rows, n_alphas).
+        (training table, values, share of the whole weight) → function from rows to predictions of every
+        model of the path, of shape (n_rows, n_values) or what `row_loss` takes.
     row_loss : callable
         (y, predictions) → loss of each row under each model.
-    fitted : callable
-        (table, penalties) → `Fitted`.
-    oracle : callable
-        (table, best penalty of the curve) → penalty of the theory.
+    refit : callable
+        Value → model fitted to all rows.
+    fitted : callable, optional
+        (table, values) → `PathFit`; allows the rules "aic" and "bic".
+    oracle : callable, optional
+        (table, best value of the curve) → value of the theory; allows the rule "oracle".
+    noise_std : float, optional
+        Where it is known, for the information criteria.
+    parameter : str
     """
 
-    grid: Callable[[Table], Array]
-    predictor: Callable[[Table, Array, float], Callable[[Any], Array]]
+    grid: Callable[[FoldTable], NDArray]
+    predictor: Callable[[FoldTable, NDArray, float], Callable[[Any], Array]]
     row_loss: Callable[[NDArray, Array], Array]
-    fitted: Callable[[Table, Array], Fitted]
-    oracle: Callable[[Table, float], float]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A penalty chosen by a rule, with the curve it was chosen on.
-
-    Attributes
-    ----------
-    alphas : array of shape (n_alphas,)
-        The grid, decreasing, in the parametrisation of the model's `alpha`.
-    criterion : array of shape (n_alphas,)
-        Mean validation loss, or the information criterion.
-    criterion_name : str
-    standard_error : array of shape (n_alphas,)
-        Of the mean validation loss over folds (over rows for a split); zeros for information criteria.
-    paired_error : array of shape (n_alphas,)
-        Standard error of the difference to the best penalty, fold by fold (row by row for a split).
-    fold_scores : array of shape (n_folds, n_alphas)
-        Validation loss of every fold; empty for information criteria.
-    index : int
-        Place of the chosen penalty in the grid; of the nearest one for the oracle.
-    one_se_index : int
-        Place of the strongest penalty, going up from the best one, whose loss exceeds the least by at most
-        one paired standard error.
-    alpha : float
-        The chosen penalty.
-    rule : str
-    model : estimator
-        Refitted on all rows at the chosen penalty.
-    """
-
-    alphas: Array
-    criterion: Array
-    criterion_name: str
-    standard_error: Array
-    paired_error: Array
-    fold_scores: Array
-    index: int
-    one_se_index: int
-    alpha: float
-    rule: str
-    model: Any
+    refit: Callable[[Any], Any]
+    fitted: Callable[[FoldTable, NDArray], PathFit] | None = None
+    oracle: Callable[[FoldTable, float], float] | None = None
+    noise_std: float | None = None
+    parameter: str = "alpha"
 
     @property
-    def best_alpha(self) -> float:
-        """The penalty with the least criterion, whatever the rule chose."""
-        return float(self.alphas[np.argmin(self.criterion)])
+    def rules(self) -> tuple[str, ...]:
+        """The rules that can choose among them."""
+        oracle = () if self.oracle is None else ("oracle",)
+        return ("min", "one_se", *oracle, *(() if self.fitted is None else ("aic", "bic")))
 
 
-class Curve(NamedTuple):
+class ValidationCurve(NamedTuple):
     """Validation losses along the grid."""
 
     mean: Array
@@ -130,19 +232,22 @@ class Curve(NamedTuple):
     folds: Array
 
 
-def open_table(owner: str, X: Any, y: Any, sample_weight: Any) -> Table:
+def open_table(owner: str, X: Any, y: Any, sample_weight: Any) -> FoldTable:
     """Rows to draw folds from; they must be in memory."""
     if is_external(X):
-        raise ValueError(f"{owner} draws folds from rows in memory; read the table first, or a sample of it.")
+        raise ValueError(
+            f"{owner} draws folds from rows in memory, and every fold needs them in memory: read the table "
+            "first, or a sample of it."
+        )
     X, y, sample_weight = split_columns(X, y, sample_weight)
     matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     target = check_array(y, ensure_2d=False, dtype=matrix.dtype)
     if len(target) != matrix.shape[0]:
         raise ValueError(f"X has {matrix.shape[0]} rows but y has {len(target)}; they must be as many.")
-    return Table(matrix, target, check_weights(sample_weight, matrix.shape[0], matrix.dtype))
+    return FoldTable(matrix, target, check_weights(sample_weight, matrix.shape[0], matrix.dtype))
 
 
-def folds(owner: str, cv: Any, table: Table, random_state: Any) -> list[tuple[NDArray, NDArray]]:
+def folds(owner: str, cv: Any, table: FoldTable, random_state: Any) -> list[tuple[NDArray, NDArray]]:
     """Training and validation rows: k folds, one split, or those of a scikit-learn splitter."""
     n = len(table.y)
     if hasattr(cv, "split") and not isinstance(cv, str):
@@ -161,15 +266,15 @@ def folds(owner: str, cv: Any, table: Table, random_state: Any) -> list[tuple[ND
 
 
 def validation_curve(
-    table: Table, alphas: Array, pairs: list[tuple[NDArray, NDArray]], family: Family
-) -> Curve:
-    """One path a fold, on threads; losses are weighted within folds, folds by their validation weight."""
+    table: FoldTable, values: NDArray, pairs: list[tuple[NDArray, NDArray]], candidates: Candidates
+) -> ValidationCurve:
+    """One path per fold, on threads; losses are weighted within folds, folds by their validation weight."""
     whole = table.total_weight
 
     def one(pair: tuple[NDArray, NDArray]) -> tuple[Array, Array]:
         train, test = (table.take(indices) for indices in pair)
-        predict = family.predictor(train, alphas, train.total_weight / whole)
-        loss = family.row_loss(test.y, predict(test.X))
+        predict = candidates.predictor(train, values, train.total_weight / whole)
+        loss = candidates.row_loss(test.y, predict(test.X))
         weight = np.ones(len(test.y)) if test.weight is None else test.weight.astype(np.float64)
         return loss, weight
 
@@ -179,22 +284,18 @@ def validation_curve(
         loss, weight = results[0]
         share = weight / weight.sum()
         deviations = loss - scores[0]
-        best = int(np.argmin(scores[0]))
-        paired = deviations - deviations[:, [best]]
+        paired = deviations - deviations[:, [int(np.argmin(scores[0]))]]
         root = np.sqrt(np.sum(share**2))
-        return Curve(
-            scores[0], np.sqrt(share @ deviations**2) * root, np.sqrt(share @ paired**2) * root, scores
-        )
+        error, paired_error = (np.sqrt(share @ spread**2) * root for spread in (deviations, paired))
+        return ValidationCurve(scores[0], error, paired_error, scores)
     mass = np.array([weight.sum() for _, weight in results])
     mean = mass @ scores / mass.sum()
-    best = int(np.argmin(mean))
-    count = len(results)
-    error = scores.std(axis=0, ddof=1) / np.sqrt(count)
-    paired = (scores - scores[:, [best]]).std(axis=0, ddof=1) / np.sqrt(count)
-    return Curve(mean, error, paired, scores)
+    paired = scores - scores[:, [int(np.argmin(mean))]]
+    error, paired_error = (s.std(axis=0, ddof=1) / np.sqrt(len(results)) for s in (scores, paired))
+    return ValidationCurve(mean, error, paired_error, scores)
 
 
-def information(rule: str, fitted: Fitted, weight: float, noise_std: float | None) -> Array:
+def information(rule: str, fitted: PathFit, weight: float, noise_std: float | None) -> Array:
     """Give n log(RSS/n) + c·df, or RSS/σ² + c·df with a known σ; c = 2 for AIC, log n for BIC."""
     price = 2.0 if rule == "aic" else np.log(weight)
     if noise_std is not None:
@@ -203,8 +304,8 @@ def information(rule: str, fitted: Fitted, weight: float, noise_std: float | Non
     return weight * np.log(np.maximum(fitted.training_error, floor)) + price * fitted.degrees_of_freedom
 
 
-def one_standard_error(curve: Curve) -> int:
-    """From the best penalty up (towards stronger ones) while the excess is within its paired error."""
+def one_standard_error(curve: ValidationCurve) -> int:
+    """From the best value up (towards simpler models) while the excess is within its paired error."""
     best = int(np.argmin(curve.mean))
     index = best
     while index > 0 and curve.mean[index - 1] - curve.mean[best] <= curve.paired_error[index - 1]:
@@ -212,45 +313,47 @@ def one_standard_error(curve: Curve) -> int:
     return index
 
 
-def select_penalty(
+def select_parameter(
     model: Any,
     X: Any,
     y: Any,
-    family: Family,
+    candidates: Candidates,
     *,
     rule: str,
-    alphas: Any,
+    values: Any,
     cv: Any,
-    sample_weight: Any,
-    random_state: Any,
-    noise_std: float | None,
-    refit: Callable[[float], Any],
+    sample_weight: Any = None,
+    random_state: Any = None,
 ) -> Selection:
-    """Choose a penalty for `model` and refit it; see `Selection`."""
+    """Choose a parameter of `model` by validation, a criterion or theory, and refit it; see `Selection`.
+
+    Values run from simple models to rich ones, so that the rules read the curve in one direction.
+    """
     owner = f"{type(model).__name__}.select"
-    if rule not in RULES:
-        raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", rule)
+    if rule not in candidates.rules:
+        raise refusal(owner, "rule", f"one of {', '.join(map(repr, candidates.rules))}", rule)
+    noise_std = candidates.noise_std
     if noise_std is not None and not noise_std > 0:
         raise refusal(owner, "noise_std", "above 0", noise_std)
     model._check_parameters()
     table = open_table(owner, X, y, sample_weight)
-    grid = family.grid(table) if alphas is None else np.unique(checked_alphas(alphas, owner))[::-1].copy()
-    if rule in ("aic", "bic"):
-        criterion = information(rule, family.fitted(table, grid), table.total_weight, noise_std)
+    grid = candidates.grid(table) if values is None else np.unique(checked_alphas(values, owner))[::-1].copy()
+    if rule in ("aic", "bic") and candidates.fitted is not None:
+        criterion = information(rule, candidates.fitted(table, grid), table.total_weight, noise_std)
         nothing = np.zeros(grid.size)
-        curve, name = Curve(criterion, nothing, nothing, np.empty((0, grid.size))), rule.upper()
+        curve, name = ValidationCurve(criterion, nothing, nothing, np.empty((0, grid.size))), rule.upper()
     else:
-        curve = validation_curve(table, grid, folds(owner, cv, table, random_state), family)
+        curve = validation_curve(table, grid, folds(owner, cv, table, random_state), candidates)
         name = "validation loss"
-    best, one_se = int(np.argmin(curve.mean)), one_standard_error(curve)
-    index = one_se if rule == "one_se" else best
-    alpha = float(grid[index])
-    if rule == "oracle":
-        alpha = family.oracle(table, alpha)
-        index = int(np.argmin(np.abs(np.log(grid) - np.log(alpha))))
+    one_se = one_standard_error(curve)
+    index = one_se if rule == "one_se" else int(np.argmin(curve.mean))
+    best = grid[index].item()
+    if rule == "oracle" and candidates.oracle is not None:
+        best = candidates.oracle(table, best)
+        index = int(np.argmin(np.abs(np.log(grid) - np.log(best))))
     return Selection(
-        grid, curve.mean, name, curve.standard_error, curve.paired_error, curve.folds, index, one_se, alpha,
-        rule, refit(alpha),
+        candidates.parameter, grid, name, curve.mean, curve.standard_error, index, rule, best,
+        candidates.refit(best), curve.paired_error, curve.folds, one_se,
     )  # fmt: skip
 
 
@@ -266,5 +369,10 @@ def checked_alphas(alphas: Any, owner: str) -> Array:
 
 
 def squared_row_loss(y: NDArray, predictions: Array) -> Array:
-    """(y − f)² for each row and each model."""
+    """(y − f)² for each row and each model, summed over the targets where there are several.
+
+    Predictions have shape (n_rows, n_values), with several targets (n_rows, n_values, n_targets).
+    """
+    if predictions.ndim == 3:
+        return np.sum((y.reshape(len(y), 1, -1) - predictions) ** 2, axis=2)
     return (y.reshape(-1, 1) - predictions) ** 2

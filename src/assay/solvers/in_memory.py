@@ -1,13 +1,19 @@
-"""Rows brought into memory, for methods that keep a number a row or visit rows in an order of their own."""
+"""Rows brought into memory, for methods that keep a number per row or visit rows in an order of their own.
+
+Compiled loops take rows in memory as `DenseRows` or `SparseRows` and read one by `row_product` and `add_row`:
+a loop is compiled once for each of the two, with the right way to read a row copied into it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from assay.loops import REORDER
 from assay.rows import Block, Matrix, MemoryRows, Rows, alone, block_rows
 
 Result = TypeVar("Result")
@@ -16,7 +22,73 @@ LARGEST_BYTES = 2**31
 """Largest table (2 GiB) that is brought into memory from elsewhere."""
 
 PILOT_SHARE = 16
-"""A pilot has this many rows a column, or one row of so many."""
+"""A pilot has this many rows per column, or one row of so many."""
+
+
+class DenseRows(NamedTuple):
+    """Dense rows in C order, for compiled loops."""
+
+    table: NDArray
+
+
+class SparseRows(NamedTuple):
+    """The parts of a CSR matrix, for compiled loops."""
+
+    values: NDArray
+    columns: NDArray
+    starts: NDArray
+
+
+def loop_rows(X: Matrix) -> DenseRows | SparseRows:
+    """Rows as compiled loops take them."""
+    if isinstance(X, np.ndarray):
+        return DenseRows(np.ascontiguousarray(X))
+    return SparseRows(X.data, X.indices, X.indptr)
+
+
+def row_product(rows: Any, i: int, coef: NDArray) -> float:
+    """x_i · coef of one row; for compiled loops only."""
+    raise NotImplementedError("row_product is called inside compiled loops.")
+
+
+def add_row(rows: Any, i: int, factor: float, total: NDArray) -> None:
+    """Add factor · x_i to `total`; for compiled loops only."""
+    raise NotImplementedError("add_row is called inside compiled loops.")
+
+
+_INSIDE: dict[str, Any] = {
+    "jit_options": {"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"}
+}
+
+
+@overload(row_product, **_INSIDE)
+def _row_product(rows, i, coef):  # type: ignore[no-untyped-def]
+    def dense(rows, i, coef):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for j in range(rows.table.shape[1]):
+            total += np.float64(rows.table[i, j]) * coef[j]
+        return total
+
+    def sparse(rows, i, coef):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for position in range(rows.starts[i], rows.starts[i + 1]):
+            total += np.float64(rows.values[position]) * coef[rows.columns[position]]
+        return total
+
+    return dense if rows.instance_class is DenseRows else sparse
+
+
+@overload(add_row, **_INSIDE)
+def _add_row(rows, i, factor, total):  # type: ignore[no-untyped-def]
+    def dense(rows, i, factor, total):  # type: ignore[no-untyped-def]
+        for j in range(rows.table.shape[1]):
+            total[j] += factor * np.float64(rows.table[i, j])
+
+    def sparse(rows, i, factor, total):  # type: ignore[no-untyped-def]
+        for position in range(rows.starts[i], rows.starts[i + 1]):
+            total[rows.columns[position]] += factor * np.float64(rows.values[position])
+
+    return dense if rows.instance_class is DenseRows else sparse
 
 
 def in_memory(data: Rows, owner: str, way_out: str) -> MemoryRows:
@@ -70,8 +142,7 @@ def targets_and_weights(data: Rows) -> tuple[NDArray, NDArray | None]:
 def beside_weight(block: Block) -> NDArray:
     """[y, s] of one block."""
     assert block.y is not None
-    weight = np.ones(block.X.shape[0]) if block.weight is None else block.weight
-    return np.column_stack([block.y, weight]).astype(np.float64)
+    return np.column_stack([block.y, block.weights]).astype(np.float64)
 
 
 def below(above: NDArray, under: NDArray) -> NDArray:

@@ -6,60 +6,41 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.rows import Block, MemoryRows, Rows
+from assay.solvers.in_memory import add_row, loop_rows, row_product
 from assay.solvers.least_squares.direct import Array
-
-# The compiled pass of the perceptron over batches of rows, dense or CSR.
 
 
 @compiled
-def perceptron_pass(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, label, weight, order, batch_size, bias, coef, total, move
-):
+def perceptron_pass(rows, label, weight, order, batch_size, bias, coef, total):  # type: ignore[no-untyped-def]
     """One pass along `order`: after each batch, add the mean of its mistaken rows.
 
-    `coef` ends with the intercept, moved when `bias` is 1; `total` grows by `coef` after each batch; `move`
-    is memory of the same size. Returns the number of updates.
+    `coef` ends with the intercept, moved when `bias` is 1; `total` grows by `coef` after each batch. Returns
+    the number of updates.
     """
     d, n_updates = coef.shape[0] - 1, 0
+    move = np.zeros(d + 1)
     for first in range(0, order.shape[0], batch_size):
         move[:] = 0.0
         mass = 0.0
         for place in range(first, min(first + batch_size, order.shape[0])):
             i = order[place]
-            if weight[i] == 0.0:
-                continue
-            score = coef[d]
-            if dense is not None:
-                for j in range(d):
-                    score += np.float64(dense[i, j]) * coef[j]
-            if values is not None:
-                for position in range(starts[i], starts[i + 1]):
-                    score += np.float64(values[position]) * coef[columns[position]]
-            if label[i] * score > 0.0:
+            if weight[i] == 0.0 or label[i] * (coef[d] + row_product(rows, i, coef)) > 0.0:
                 continue
             push = weight[i] * label[i]
             mass += weight[i]
             move[d] += push * bias
-            if dense is not None:
-                for j in range(d):
-                    move[j] += push * np.float64(dense[i, j])
-            if values is not None:
-                for position in range(starts[i], starts[i + 1]):
-                    move[columns[position]] += push * np.float64(values[position])
+            add_row(rows, i, push, move)
         if mass > 0.0:
             n_updates += 1
-            for j in range(d + 1):
-                coef[j] += move[j] / mass
-        for j in range(d + 1):
-            total[j] += coef[j]
+            coef += move / mass
+        total += coef
     return n_updates
 
 
-class Separation(NamedTuple):
+class PlaneEvidence(NamedTuple):
     """A linear rule on labelled rows: weight of its mistakes, smallest margin tf, largest ‖(x, 1)‖²."""
 
     mistakes: float
@@ -111,11 +92,18 @@ def perceptron(
         Told w and b after each pass; true asks to stop.
     """
     d = data.shape[1]
-    point, total, move = np.zeros(d + 1), np.zeros(d + 1), np.zeros(d + 1)
+    point, total = np.zeros(d + 1), np.zeros(d + 1)
     best, least = point.copy(), np.inf
     n_updates, n_batches, iteration = 0, 0, 0
     history: list[float] = []
     order = np.arange(data.shape[0])
+    if batch_size is not None:
+        assert isinstance(data, MemoryRows)
+        assert data.y is not None
+        label = np.where(data.y == positive, 1.0, -1.0)
+        weight = np.ones(len(label)) if data.weight is None else data.weight.astype(np.float64)
+        rows, bias = loop_rows(data.X), float(fit_intercept)
+    # `best` is a point after whole passes, and `least` the weight of its mistakes on all rows.
     while True:
         seen = separation(data, positive, point)
         history.append(seen.mistakes)
@@ -129,47 +117,22 @@ def perceptron(
             point = point + step if fit_intercept else point + np.append(step[:-1], 0.0)
             total, n_updates, n_batches = total + point, n_updates + 1, n_batches + 1
         else:
-            assert isinstance(data, MemoryRows)
             if shuffle:
                 rng.shuffle(order)
-            n_updates += _pass(data, positive, order, batch_size, fit_intercept, point, total, move)
+            n_updates += int(perceptron_pass(rows, label, weight, order, batch_size, bias, point, total))
             n_batches += -(-len(order) // batch_size)
         if report(point[:d], float(point[d])):
             break
-    found = total / max(n_batches, 1) if average else best
-    return PerceptronFit(found[:d], float(found[d]), n_updates, max(iteration, 1), least == 0, history)
+    answer = total / max(n_batches, 1) if average else best
+    return PerceptronFit(answer[:d], float(answer[d]), n_updates, max(iteration, 1), least == 0, history)
 
 
-def _pass(
-    data: MemoryRows,
-    positive: int,
-    order: NDArray,
-    batch_size: int,
-    fit_intercept: bool,
-    point: Array,
-    total: Array,
-    move: Array,
-) -> int:
-    """One compiled pass; `point` and `total` are changed."""
-    assert data.y is not None
-    label = np.where(data.y == positive, 1.0, -1.0)
-    weight = np.ones(len(label)) if data.weight is None else data.weight.astype(np.float64)
-    dense, values, columns, starts = data.X, None, None, None
-    if data.is_sparse:
-        dense, values, columns, starts = None, data.X.data, data.X.indices, data.X.indptr
-    bias = float(fit_intercept)
-    n_updates = perceptron_pass(
-        dense, values, columns, starts, label, weight, order, batch_size, bias, point, total, move
-    )
-    return int(n_updates)
-
-
-def separation(data: Rows, positive: int, point: Array) -> Separation:
+def separation(data: Rows, positive: int, point: Array) -> PlaneEvidence:
     """How a plane separates the rows, by one walk."""
     return data.reduce(separation_step, positive, point, combine=_join)
 
 
-def separation_step(block: Block, positive: int, point: Array) -> Separation:
+def separation_step(block: Block, positive: int, point: Array) -> PlaneEvidence:
     """Mistakes, margin and radius of one block, and the sum of its mistaken rows t(x, 1)."""
     assert block.y is not None
     label = np.where(block.y == positive, 1.0, -1.0)
@@ -181,7 +144,7 @@ def separation_step(block: Block, positive: int, point: Array) -> Separation:
         squares = np.asarray(block.X.multiply(block.X).sum(axis=1)).ravel()
     else:
         squares = np.einsum("ij,ij->i", block.X, block.X)
-    return Separation(
+    return PlaneEvidence(
         float(np.abs(push).sum()),
         float(np.min(margin, where=there, initial=np.inf)),
         float(np.max(squares.astype(np.float64) + 1, where=there, initial=0.0)),
@@ -189,8 +152,8 @@ def separation_step(block: Block, positive: int, point: Array) -> Separation:
     )
 
 
-def _join(left: Separation, right: Separation) -> Separation:
-    return Separation(
+def _join(left: PlaneEvidence, right: PlaneEvidence) -> PlaneEvidence:
+    return PlaneEvidence(
         left.mistakes + right.mistakes,
         min(left.margin, right.margin),
         max(left.radius, right.radius),

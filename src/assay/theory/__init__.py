@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.homes import publish
-from assay.theory._calibration import (
+from assay.theory.calibration import (
     ClassificationLossCheck,
     NumericalMinimum,
     PopulationMinimisers,
@@ -14,19 +14,25 @@ from assay.theory._calibration import (
     population_minimisers,
     surrogate_bound,
 )
-from assay.theory._kernel_smoothing import (
-    KernelRidgeRisk,
-    LinearSmootherRisk,
-    kernel_ridge_risk,
-    linear_smoother_risk,
+from assay.theory.experiments import (
+    Crossover,
+    DimensionFree,
+    Overfitting,
+    Sensitivity,
+    Stability,
+    crossover_samples,
+    dimension_free_experiment,
+    outlier_sensitivity,
+    polynomial_overfitting,
+    primal_dual_crossover,
+    squaring_experiment,
 )
-from assay.theory._least_squares import (
+from assay.theory.least_squares import (
     BiasVariance,
     CoefficientMoments,
     Coverage,
     GaussMarkov,
     LeastSquaresRisk,
-    RidgeError,
     RiskRate,
     bias_variance,
     coverage,
@@ -34,13 +40,9 @@ from assay.theory._least_squares import (
     least_squares_moments,
     least_squares_rate,
     least_squares_risk,
-    ridge_error,
-    ridge_moments,
     simulated_bias_variance,
 )
-from assay.theory._moment_sensitivity import Sensitivity, outlier_sensitivity
-from assay.theory._overfitting import Overfitting, polynomial_overfitting
-from assay.theory._quantization import (
+from assay.theory.quantization import (
     ExpectedCriterion,
     LloydTrap,
     OptimalPartition,
@@ -55,22 +57,22 @@ from assay.theory._quantization import (
     tie_trap,
     unlucky_rows,
 )
-from assay.theory._ridge import (
-    Crossover,
-    RidgeRisk,
-    Stability,
-    excess_risk,
-    primal_dual_crossover,
-    ridge_risk,
-    squaring_experiment,
-)
-from assay.theory._ridge_oracle import (
-    DimensionFree,
+from assay.theory.ridge import (
+    RidgeError,
     RidgeOracle,
-    crossover_samples,
-    dimension_free_experiment,
+    RidgeRisk,
+    excess_risk,
+    ridge_error,
+    ridge_moments,
     ridge_oracle,
     ridge_oracle_lambda,
+    ridge_risk,
+)
+from assay.theory.smoothing import (
+    KernelRidgeRisk,
+    LinearSmootherRisk,
+    kernel_ridge_risk,
+    linear_smoother_risk,
 )
 
 __all__ = [

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 from assay import parameters
 from assay.cluster.scores.labels import code_labels, require_clusters
 from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
-from assay.kernels._products import distance_tiles
+from assay.kernels.tiles import distance_tiles
 from assay.loops import compiled
 from assay.rows import check_weights, is_external, ordered_map
 

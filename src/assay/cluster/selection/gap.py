@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Law = Callable[[np.random.Generator], NDArray]
 
 
-class Gap(NamedTuple):
+class GapStatistic(NamedTuple):
     """Gap statistic of several numbers of clusters.
 
     Attributes
@@ -76,7 +76,7 @@ REFERENCES: Mapping[str, Callable[[NDArray], Law]] = {"box": uniform_box, "princ
 
 def gap_statistic(
     within: Array, law: Law, within_of: Callable[[NDArray, int], Array], randoms: list[np.random.Generator]
-) -> Gap:
+) -> GapStatistic:
     """Compare inertias with those of reference tables, one table a generator, on threads.
 
     `within_of(rows, seed)` clusters a table with every number of clusters and gives the inertias.
@@ -87,4 +87,4 @@ def gap_statistic(
 
     with np.errstate(divide="ignore"):
         references = np.log(np.array(list(ordered_map(of_reference, randoms))))
-        return Gap(np.log(within), references)
+        return GapStatistic(np.log(within), references)

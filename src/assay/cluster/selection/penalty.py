@@ -12,7 +12,7 @@ from assay.parameters import real, refusal
 Array = NDArray[np.float64]
 
 
-class PenaltyPath(NamedTuple):
+class PenaltyHull(NamedTuple):
     """The numbers of clusters that minimise J(K) + λK, for every λ ≥ 0; see `penalty_path`.
 
     Attributes
@@ -54,11 +54,11 @@ class PenaltyPath(NamedTuple):
         """The value that minimises J(K) + λK at λ = `penalty`, the smallest in case of ties."""
         domain = real(at_least=0.0)
         if not domain.contains(penalty):
-            raise refusal("PenaltyPath.at", "penalty", domain.words, penalty)
+            raise refusal("PenaltyHull.at", "penalty", domain.words, penalty)
         return float(self.values[int(np.count_nonzero(self.breakpoints > penalty))])
 
 
-def penalty_path(values: ArrayLike, curve: ArrayLike) -> PenaltyPath:
+def penalty_path(values: ArrayLike, curve: ArrayLike) -> PenaltyHull:
     """Every choice of K that minimises J(K) + λK for some λ ≥ 0, with the λ at which the choice changes.
 
     A value is chosen by some λ if and only if (K, J(K)) is a corner of the lower convex hull of the curve;
@@ -94,7 +94,7 @@ def penalty_path(values: ArrayLike, curve: ArrayLike) -> PenaltyPath:
         while len(hull) > 1 and _slope(x, y, hull[-2], hull[-1]) >= _slope(x, y, hull[-1], place):
             hull.pop()
         hull.append(place)
-    return PenaltyPath(x[hull], y[hull], -np.diff(y[hull]) / np.diff(x[hull]))
+    return PenaltyHull(x[hull], y[hull], -np.diff(y[hull]) / np.diff(x[hull]))
 
 
 def _slope(x: Array, y: Array, first: int, second: int) -> float:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,98 +13,15 @@ from assay import parameters
 from assay.cluster.selection.criteria import CRITERIA, Criterion
 from assay.cluster.selection.fits import OWNER, Study, Trial, open_estimator
 from assay.cluster.selection.rules import Choice
+from assay.models.selection import Selection
 from assay.randomness import RandomState, generator
 from assay.rows import is_external, rows
-
-if TYPE_CHECKING:
-    import pandas
 
 MOST = 10
 """Largest number of clusters tried when no range is given."""
 
 MUCH_NOISE = 0.1
 """Share of rows in no cluster from which on a choice is in doubt."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClusterSelection:
-    """A number of clusters chosen by a criterion, with the curve it was chosen on; see `select_k`.
-
-    Attributes
-    ----------
-    criterion : str
-    parameter : str
-        Name of the parameter that was varied.
-    values : list
-        The values that were tried.
-    curve : array of shape (n_values,)
-        The criterion at each of them; NaN where it is not defined, such as a silhouette of one cluster.
-    standard_error : array of shape (n_values,) or None
-        s' of the gap statistic, or the standard error of the stability.
-    index : int
-        Place of the chosen value.
-    ambiguous : bool
-        Whether the curve leaves the choice in doubt.
-    reason : str
-        Why this value, or why the choice is in doubt.
-    candidates : dict
-        What kindred rules choose on the same curve.
-    table : dict of arrays
-        All that was measured, one entry a value; `to_frame` makes a table of it.
-    details : Elbow, Gap, PenaltyPath, Stability, Eigengap, float or None
-        What the criterion alone knows; for "elbow_decrease" the decrease that counts as small.
-    models : list of estimators
-        The estimator fitted to all rows at each value.
-    """
-
-    criterion: str
-    parameter: str
-    values: list[Any]
-    curve: NDArray[np.float64]
-    standard_error: NDArray[np.float64] | None
-    index: int
-    ambiguous: bool
-    reason: str
-    candidates: Mapping[str, Any]
-    table: Mapping[str, NDArray]
-    details: Any
-    models: list[Any]
-
-    @property
-    def best(self) -> Any:
-        """The chosen value."""
-        return self.values[self.index]
-
-    @property
-    def k(self) -> int:
-        """Number of clusters at the chosen value."""
-        counts = self.parameter.rpartition("__")[2] in ("n_clusters", "n_components")
-        return int(self.best if counts else self.table["clusters_found"][self.index])
-
-    @property
-    def model(self) -> Any:
-        """The estimator fitted to all rows at the chosen value."""
-        return self.models[self.index]
-
-    def to_frame(self) -> pandas.DataFrame:
-        """The table as a pandas frame, one line a value."""
-        import pandas as pd
-
-        return pd.DataFrame(dict(self.table))
-
-    def plot(self, *, kind: str | None = None, ax: Any = None) -> Any:
-        """Draw the curve and the choice; see `assay.display.plot_selection`."""
-        return importlib.import_module("assay.display").plot_selection(self, kind=kind, ax=ax)
-
-    def __repr__(self) -> str:
-        doubt = ", ambiguous" if self.ambiguous else ""
-        lines = [f"ClusterSelection({self.parameter}={self.best} by {self.criterion}{doubt}: {self.reason})"]
-        error = self.standard_error
-        lines.append(f"  {self.parameter:>12}  {self.criterion:>18}" + ("" if error is None else "     s.e."))
-        for place, (value, score) in enumerate(zip(self.values, self.curve, strict=True)):
-            cells = f"  {value!s:>12}  {score:>18.6g}" + ("" if error is None else f"  {error[place]:>7.3g}")
-            lines.append(cells + ("  ←" if place == self.index else ""))
-        return "\n".join(lines)
 
 
 def select_k(
@@ -120,7 +35,7 @@ def select_k(
     sample_weight: Any = None,
     random_state: RandomState = None,
     **options: Any,
-) -> ClusterSelection:
+) -> Selection:
     """Choose the number of clusters, or another parameter of a clusterer, by one of many criteria.
 
     Fits the estimator once for each value, measures the partitions, applies the rule of the criterion, and
@@ -168,7 +83,7 @@ def select_k(
 
     Returns
     -------
-    selection : ClusterSelection
+    selection : Selection
 
     Examples
     --------
@@ -176,8 +91,8 @@ def select_k(
     >>> from assay.cluster import KMeans, select_k
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(center, 0.5, size=(30, 2)) for center in ((0, 0), (5, 0), (0, 5))])
-    >>> found = select_k(KMeans(n_init=5), X, range(1, 7), criterion="gap", random_state=0)
-    >>> found.k, found.ambiguous
+    >>> chosen = select_k(KMeans(n_init=5), X, range(1, 7), criterion="gap", random_state=0)
+    >>> chosen.k, chosen.ambiguous
     (3, False)
     >>> select_k(KMeans(n_init=5), X, range(1, 7), criterion="elbow", random_state=0).k
     3
@@ -203,13 +118,16 @@ def select_k(
     }
     if judged.standard_error is not None:
         table["standard_error"] = judged.standard_error
-    return ClusterSelection(
+    return Selection(
         criterion=criterion,
         parameter=parameter,
         values=study.values,
         curve=judged.curve,
         standard_error=judged.standard_error,
         index=choice.place,
+        rule=criterion,
+        best=study.values[choice.place],
+        model=study.trials[choice.place].model,
         ambiguous=choice.ambiguous,
         reason=choice.reason,
         candidates=judged.candidates,

@@ -14,7 +14,7 @@ from assay.rows import ordered_map
 Array = NDArray[np.float64]
 
 
-class Stability(NamedTuple):
+class ClusterStability(NamedTuple):
     """Agreement of clusterings of resampled rows with that of all rows.
 
     Attributes
@@ -78,7 +78,7 @@ def stability(
     resample: str,
     agreement: str,
     randoms: list[np.random.Generator],
-) -> Stability:
+) -> ClusterStability:
     """Compare labels of all rows with those of resampled rows, one resample a generator, on threads.
 
     `cluster(places, seed)` gives the labels of these rows clustered alone, one array for each value. A row
@@ -95,4 +95,4 @@ def stability(
             for whole, part in zip(labels, found, strict=True)
         ]
 
-    return Stability(np.array(list(ordered_map(of_resample, randoms))).T)
+    return ClusterStability(np.array(list(ordered_map(of_resample, randoms))).T)

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.cluster import ClusterSelection, find_elbow
+from assay.cluster import find_elbow
 from assay.display.base import Display
 from assay.display.style import ACCENT, FAINT_INK, PALETTE
+from assay.models import Selection
 
 DASHES = (0, (4, 3))
 
@@ -34,12 +35,12 @@ class OfSelection(Display):
     """What the pictures of a selection share: they are read off it."""
 
     @classmethod
-    def from_selection(cls, selection: ClusterSelection, *, ax: Any = None) -> Self:
+    def from_selection(cls, selection: Selection, *, ax: Any = None) -> Self:
         """Read the data of the picture off a selection, and draw it.
 
         Parameters
         ----------
-        selection : ClusterSelection
+        selection : Selection
             Result of `assay.cluster.select_k`.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
@@ -51,7 +52,7 @@ class OfSelection(Display):
         return cls._read(selection).plot(ax=ax)
 
     @classmethod
-    def _read(cls, selection: ClusterSelection) -> Self:
+    def _read(cls, selection: Selection) -> Self:
         raise NotImplementedError
 
 
@@ -78,8 +79,8 @@ class SelectionOfKDisplay(OfSelection):
     >>> from assay.datasets import iris
     >>> from assay.display import SelectionOfKDisplay
     >>> X, _ = iris(return_X_y=True)
-    >>> found = select_k(KMeans, X, range(2, 6), random_state=0)
-    >>> SelectionOfKDisplay.from_selection(found).curve.shape
+    >>> chosen = select_k(KMeans, X, range(2, 6), random_state=0)
+    >>> SelectionOfKDisplay.from_selection(chosen).curve.shape
     (4,)
     """
 
@@ -93,7 +94,7 @@ class SelectionOfKDisplay(OfSelection):
     title: str
 
     @classmethod
-    def _read(cls, selection: ClusterSelection) -> Self:
+    def _read(cls, selection: Selection) -> Self:
         small = float(selection.details) if selection.criterion == "elbow_decrease" else None
         return cls(
             list(selection.values),
@@ -176,12 +177,12 @@ class ElbowDisplay(OfSelection):
 
     @classmethod
     def _of_curve(cls, values: ArrayLike, curve: ArrayLike) -> Self:
-        found = find_elbow(values, curve)
+        elbow = find_elbow(values, curve)
         x, y = np.asarray(values, dtype=float), np.asarray(curve, dtype=float)
-        return cls(x, y, float(found.value), float(found.bend), bool(found.ambiguous))
+        return cls(x, y, float(elbow.value), float(elbow.bend), bool(elbow.ambiguous))
 
     @classmethod
-    def _read(cls, selection: ClusterSelection) -> Self:
+    def _read(cls, selection: Selection) -> Self:
         return cls._of_curve(np.array(selection.values, dtype=float), selection.curve)
 
     def _draw(self, ax: Any) -> None:
@@ -209,13 +210,13 @@ class ElbowDisplay(OfSelection):
         ax.set(xlabel="number of clusters", ylabel=WORDS["elbow"], title=f"elbow at {self.elbow:g}{doubt}")
 
 
-def parameter_words(selection: ClusterSelection) -> str:
+def parameter_words(selection: Selection) -> str:
     """What was varied."""
     counts = selection.parameter.rpartition("__")[2] == "n_clusters"
     return "number of clusters" if counts else selection.parameter
 
 
-def verdict(selection: ClusterSelection) -> str:
+def verdict(selection: Selection) -> str:
     """What the criterion chose, with a question mark where it is in doubt."""
     doubt = "?" if selection.ambiguous else ""
     return f"{selection.criterion.replace('_', ' ')} chooses {selection.best}{doubt}"

@@ -9,16 +9,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.cluster import ClusterSelection
 from assay.display.cluster.selection import (
+    WORDS,
     ElbowDisplay,
     OfSelection,
     SelectionOfKDisplay,
     parameter_words,
     verdict,
 )
+from assay.display.linear.pictures import SelectionDisplay
 from assay.display.registry import choose
 from assay.display.style import ACCENT, PALETTE
+from assay.models import Selection
 
 
 @dataclass
@@ -42,8 +44,8 @@ class ReferenceInertiasDisplay(OfSelection):
     >>> from assay.datasets import iris
     >>> from assay.display import ReferenceInertiasDisplay
     >>> X, _ = iris(return_X_y=True)
-    >>> found = select_k(KMeans, X, range(1, 5), criterion="gap", n_references=3, random_state=0)
-    >>> ReferenceInertiasDisplay.from_selection(found).n_references
+    >>> chosen = select_k(KMeans, X, range(1, 5), criterion="gap", n_references=3, random_state=0)
+    >>> ReferenceInertiasDisplay.from_selection(chosen).n_references
     3
     """
 
@@ -57,14 +59,14 @@ class ReferenceInertiasDisplay(OfSelection):
     title: str
 
     @classmethod
-    def _read(cls, selection: ClusterSelection) -> Self:
-        found = selection.details
+    def _read(cls, selection: Selection) -> Self:
+        gap = selection.details
         return cls(
             list(selection.values),
-            found.log_within,
-            found.expected,
-            found.standard_error,
-            len(found.reference_log_within),
+            gap.log_within,
+            gap.expected,
+            gap.standard_error,
+            len(gap.reference_log_within),
             selection.index,
             parameter_words(selection),
             verdict(selection),
@@ -113,7 +115,7 @@ class EigengapDisplay(OfSelection):
     n_clusters: int
 
     @classmethod
-    def _read(cls, selection: ClusterSelection) -> Self:
+    def _read(cls, selection: Selection) -> Self:
         return cls(np.asarray(selection.details.values), int(selection.best))
 
     def _draw(self, ax: Any) -> None:
@@ -151,7 +153,7 @@ class BreakpointsDisplay(OfSelection):
     chosen: float
 
     @classmethod
-    def _read(cls, selection: ClusterSelection) -> Self:
+    def _read(cls, selection: Selection) -> Self:
         return cls(selection.details.values, selection.details.breakpoints, selection.best)
 
     def _draw(self, ax: Any) -> None:
@@ -179,13 +181,13 @@ class BreakpointsDisplay(OfSelection):
 # Pictures of the choice of k: elbows, gaps, penalties, score curves.
 
 
-def plot_selection(selection: ClusterSelection, *, kind: str | None = None, ax: Any = None) -> Any:
+def plot_selection(selection: Selection, *, kind: str | None = None, ax: Any = None) -> Any:
     """Draw the curve of a selection, its choice, and what the criterion compares.
 
     Parameters
     ----------
-    selection : ClusterSelection
-        Result of `assay.cluster.select_k`.
+    selection : Selection
+        Result of `assay.cluster.select_k`, or of the `select` of a model with a penalty.
     kind : {"curve", "breakpoints", "inertias", "eigenvalues"}, optional
         "curve" (default) shows the criterion, with error bars where it has standard errors; "breakpoints" (of
         "penalised", its default) the choice against λ; "inertias" (of "gap") log W with its expectation;
@@ -205,7 +207,9 @@ def plot_selection(selection: ClusterSelection, *, kind: str | None = None, ax: 
     >>> plot_selection(select_k(KMeans, X, range(2, 6), random_state=0)).get_ylabel()
     'mean silhouette'
     """
-    displays: dict[str, type[OfSelection]] = {"curve": SelectionOfKDisplay}
+    displays: dict[str, Any] = {
+        "curve": SelectionOfKDisplay if selection.criterion in WORDS else SelectionDisplay
+    }
     if selection.criterion == "elbow":
         displays["curve"] = ElbowDisplay
     special: dict[str, tuple[str, type[OfSelection]]] = {

@@ -166,7 +166,7 @@ def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean"
     Parameters
     ----------
     models : list of fitted clusterers
-        With `labels_`, such as `ClusterSelection.models`; those with a single cluster are left out.
+        With `labels_`, such as `Selection.models`; those with a single cluster are left out.
     X : array-like of shape (n_samples, n_features)
         The rows that they were fitted to.
     metric : str or callable, default="euclidean"

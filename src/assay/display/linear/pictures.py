@@ -256,10 +256,10 @@ class SelectionDisplay(Display, needs=("X", "y")):
     @classmethod
     def _read(cls, selection: Any) -> Self:
         return cls(
-            np.asarray(selection.alphas),
-            np.asarray(selection.criterion),
+            selection.alphas,
+            np.asarray(selection.curve),
             np.asarray(selection.standard_error),
-            selection.criterion_name,
+            selection.criterion,
             float(selection.alpha),
             int(selection.one_se_index),
             str(selection.rule),

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_least, at_most
-from assay.kernel_machines.kernel_ridge.spectrum import Spectrum
+from assay.kernel_machines.kernel_ridge.solver import GramSpectrum
 
 SOURCE = "Sangnier §1.5, E-1.12; Wei §6.2.4"
 
 
-class Fitted(NamedTuple):
-    """What is certified: one column a target; rows of weight zero left out."""
+class FittedKernelRidge(NamedTuple):
+    """What is certified: one column per target; rows of weight zero left out."""
 
     targets: NDArray
     dual_coef: NDArray
@@ -38,13 +38,13 @@ class Fitted(NamedTuple):
 
 
 def kernel_ridge_certificates(
-    fitted: Fitted, kernel_product: Callable[[NDArray], NDArray], product: NDArray
+    fitted: FittedKernelRidge, kernel_product: Callable[[NDArray], NDArray], product: NDArray
 ) -> list[Certificate]:
     """The cheap ones: two products with the Gram matrix.
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FittedKernelRidge
     kernel_product : callable
         Columns to K times columns.
     product : array of shape (n, n_targets)
@@ -53,19 +53,19 @@ def kernel_ridge_certificates(
     coef, weights = fitted.dual_coef.astype(np.float64), fitted.weights
     misfit = fitted.targets.astype(np.float64) - product - fitted.intercept
     violation = misfit - fitted.alphas / weights * coef
-    found = []
+    certificates = []
     if fitted.solver == "cholesky":
-        found.append(_stationarity(fitted, violation))
+        certificates.append(_stationarity(fitted, violation))
         if fitted.alphas.min() > 0:
-            found.append(_gap(fitted, kernel_product, product, misfit, violation))
+            certificates.append(_gap(fitted, kernel_product, product, misfit, violation))
     else:
-        found.append(_gradient(fitted, kernel_product, violation))
+        certificates.append(_gradient(fitted, kernel_product, violation))
     if fitted.fit_intercept:
-        found.append(_constraint(fitted))
-    return found
+        certificates.append(_constraint(fitted))
+    return certificates
 
 
-def _stationarity(fitted: Fitted, violation: NDArray) -> Certificate:
+def _stationarity(fitted: FittedKernelRidge, violation: NDArray) -> Certificate:
     centred = fitted.targets - fitted.intercept if fitted.fit_intercept else fitted.targets
     return at_most(
         "The dual coefficients solve (K + αW⁻¹)β + b1 = y.",
@@ -77,7 +77,7 @@ def _stationarity(fitted: Fitted, violation: NDArray) -> Certificate:
 
 
 def _gap(
-    fitted: Fitted,
+    fitted: FittedKernelRidge,
     kernel_product: Callable[[NDArray], NDArray],
     product: NDArray,
     misfit: NDArray,
@@ -114,7 +114,7 @@ def _gap(
 
 
 def _gradient(
-    fitted: Fitted, kernel_product: Callable[[NDArray], NDArray], violation: NDArray
+    fitted: FittedKernelRidge, kernel_product: Callable[[NDArray], NDArray], violation: NDArray
 ) -> Certificate:
     """RKHS norm of the gradient, relative to the one of the constant function that fits best."""
     weights, dtype = fitted.weights, fitted.targets.dtype
@@ -134,7 +134,7 @@ def _gradient(
     )
 
 
-def _constraint(fitted: Fitted) -> Certificate:
+def _constraint(fitted: FittedKernelRidge) -> Certificate:
     coef = fitted.dual_coef.astype(np.float64)
     return at_most(
         "The dual coefficients sum to zero: the intercept is free.",
@@ -146,9 +146,9 @@ def _constraint(fitted: Fitted) -> Certificate:
 
 
 def spectral_certificates(
-    fitted: Fitted, product: NDArray, decomposition: Spectrum, extremes: tuple[float, float]
+    fitted: FittedKernelRidge, product: NDArray, decomposition: GramSpectrum, extremes: tuple[float, float]
 ) -> list[Certificate]:
-    """The dear ones, from the eigendecomposition and the extreme eigenvalues of the Gram matrix."""
+    """The expensive ones, from the eigendecomposition and the extreme eigenvalues of the Gram matrix."""
     alphas, n_samples = fitted.alphas, len(fitted.targets)
     centred = fitted.targets.astype(np.float64) - fitted.intercept
     coordinates = decomposition.coordinates(fitted.targets)

@@ -8,30 +8,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
-from assay import parameters, rows
+from assay import parameters
 from assay.certificates import Certificates
 from assay.kernel_machines.kernel_ridge.certificates import (
-    Fitted,
+    FittedKernelRidge,
     kernel_ridge_certificates,
     spectral_certificates,
 )
-from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, require_psd, training_gram
-from assay.kernel_machines.kernel_ridge.kept_rows import KeptRows, as_columns
-from assay.kernel_machines.kernel_ridge.results import KernelRidgePath, kernel_ridge_path
-from assay.kernel_machines.kernel_ridge.selection import (
-    STRENGTHS,
-    WIDTHS,
-    KernelSelection,
-    leave_one_out_table,
+from assay.kernel_machines.kernel_ridge.gram_system import (
+    GramSystem,
+    KeptRows,
+    as_columns,
+    require_psd,
+    training_gram,
 )
-from assay.kernel_machines.kernel_ridge.smoother import KernelSmoother
-from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge
-from assay.kernel_machines.kernel_ridge.spectrum import spectrum
-from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.kernel_machines.kernel_ridge.path import HasKernelPath
+from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge, spectrum
+from assay.kernels import KERNEL_NAMES, Kernel, kernel
+from assay.models.regressor import Regressor
 from assay.parameters import Domain
-from assay.randomness import RandomState, generator
 from assay.rows import Block, alone
 from assay.suitability import Suitability
 
@@ -44,11 +41,13 @@ _KERNEL = Domain(
 
 _NON_NEGATIVE = parameters.real(at_least=0.0)
 
+INSTEAD = "fit a sample of them, or a linear model on Nyström or random features"
+
 SMALL = 512
 """Rows up to which one BLAS thread is as fast as two."""
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
+class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
     """Least squares in a reproducing kernel Hilbert space with a squared-norm penalty.
 
     Minimises over h in the RKHS of the kernel, and over b when `fit_intercept`,
@@ -127,13 +126,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
     Wei §6.2.4; Peyré; Douc & Le Corff §8.13; Sangnier §1.5.
     """
 
+    _comparison: ClassVar[str] = "kernel"
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=5, max_rows=5000, select={}, settings={"kernel": "rbf", "fit_intercept": True}
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "alpha": _NON_NEGATIVE
         | parameters.array(
-            "an array of them, one a target", lambda values: values.size > 0 and bool((values >= 0).all())
+            "an array of them, one per target", lambda values: values.size > 0 and bool((values >= 0).all())
         ),
         "penalty_strength": parameters.nothing | _NON_NEGATIVE,
         "kernel": _KERNEL,
@@ -165,16 +165,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        return tags
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit the model.
 
@@ -184,7 +174,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             Training rows in memory; the Gram matrix when the kernel is precomputed.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
-            A weight of 2 means the row stands there twice; a weight of 0 that it does not.
+            A weight of 2 means the row counts twice; a weight of 0 that it is absent.
 
         Returns
         -------
@@ -192,7 +182,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         """
         X, y, weight = self._open_training(X, y, sample_weight)
         targets = as_columns(y)
-        kept = KeptRows(X, weight, precomputed=self._is_precomputed())
+        kept = KeptRows(X, weight, precomputed=self._is_precomputed)
         alphas = self._alphas(targets.shape[1], kept.total_weight)
         # A small fit is over before BLAS threads have woken up.
         solve = self._solve if len(targets) > SMALL else partial(alone, self._solve)
@@ -211,7 +201,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             require_psd(system, self.kernel_)
         solution = solve_kernel_ridge(system, targets, alphas, kept.weight, intercept)
         coef, level, product, solver = solution
-        fitted = Fitted(targets, coef, level, alphas, kept.weight, intercept, solver)
+        fitted = FittedKernelRidge(targets, coef, level, alphas, kept.weight, intercept, solver)
         return solution, Certificates(kernel_ridge_certificates(fitted, system.product, product))
 
     def _store(self, y: NDArray, kept: KeptRows, alphas: NDArray, solution: KernelRidgeSolution) -> None:
@@ -232,8 +222,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         self.rkhs_norm_ = norms[0] if single else norms
 
     def _open_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray | None]:
-        self._require_memory(X)
-        data: Any = self._open_rows(X, y, sample_weight, with_target=True)
+        data = self._open_pairs(X, sample_weight, instead=INSTEAD, y=y, with_target=True)
         chosen = kernel(
             self.kernel,
             gamma=self.gamma,
@@ -242,14 +231,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             function_parameters=self.kernel_params,
         )
         self.kernel_ = chosen.for_features(data.shape[1])
+        assert data.y is not None
         return data.X, data.y, data.weight
-
-    def _require_memory(self, X: Any) -> None:
-        if rows.is_external(X):
-            raise ValueError(
-                f"{type(self).__name__} needs all pairs of rows and does not fit on rows outside memory: "
-                "fit a sample of them, or a linear model on Nyström or random features."
-            )
 
     def _alphas(self, n_targets: int, n_rows: float) -> NDArray:
         """α of every target."""
@@ -257,7 +240,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             return np.full(n_targets, self.penalty_strength * n_rows, dtype=np.float64)
         given = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if given.shape not in ((1,), (n_targets,)):
-            raise self._refuse("alpha", f"a number or an array of one number a target ({n_targets})")
+            raise self._refuse("alpha", f"a number or an array of one number per target ({n_targets})")
         return np.broadcast_to(given, (n_targets,)).copy()
 
     def predict(self, X: Any) -> Any:
@@ -286,7 +269,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         )
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, dear ones included.
+        """Measure every certificate afresh on the data of the fit, expensive ones included.
 
         Parameters
         ----------
@@ -298,16 +281,15 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
         certificates : Certificates
             Computed from the fitted attributes and the data alone; costs an eigendecomposition.
         """
-        self._require_memory(X)
-        data: Any = self._open_new_rows(X, y, sample_weight, with_target=True)
+        data = self._open_new_pairs(X, sample_weight, y=y, with_target=True)
         if data.y is None or data.y.shape != self.dual_coef_.shape:
             raise ValueError(
                 f"certify needs the rows and the target of the fit: y of shape {self.dual_coef_.shape}."
             )
-        kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed())
+        kept = KeptRows(data.X, data.weight, precomputed=self._is_precomputed)
         coef = kept.take(as_columns(self.dual_coef_))
         gram = training_gram(self.kernel_, kept.X)
-        fitted = Fitted(
+        fitted = FittedKernelRidge(
             kept.take(as_columns(data.y)),
             coef,
             np.atleast_1d(self.intercept_),
@@ -317,120 +299,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSmoother):
             self.solver_,
         )
         product = gram @ coef
-        found = kernel_ridge_certificates(fitted, lambda columns: gram @ columns, product)
+        cheap = kernel_ridge_certificates(fitted, lambda columns: gram @ columns, product)
         values = np.linalg.eigvalsh(gram)
         decomposition = spectrum(gram, kept.weight, bool(self.fit_intercept))
         extremes = float(values[0]), float(values[-1])
-        return Certificates([*found, *spectral_certificates(fitted, product, decomposition, extremes)])
-
-    def path(self, X: Any, y: Any, alphas: Any, sample_weight: Any = None) -> KernelRidgePath:
-        """Fit every penalty from one eigendecomposition; the model itself is not fitted.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        alphas : array of shape (n_alphas,)
-            Penalties on the sum of squares; `alpha` and `penalty_strength` are not used.
-
-        Returns
-        -------
-        path : KernelRidgePath
-            Coefficients, norms, degrees of freedom, leave-one-out errors and generalised cross-validation for
-            each, and `best_alpha`.
-        """
-        given = parameters.array(
-            "a list of finite numbers at least 0",
-            lambda values: values.ndim == 1 and values.size > 0 and bool((values >= 0).all()),
-        )
-        if not given.contains(alphas):
-            raise parameters.refusal("KernelRidge.path", "alphas", given.words, alphas)
-        model = type(self)(**self.get_params(deep=False))
-        X, targets, weight = model._open_training(X, y, sample_weight)
-        kept = KeptRows(X, weight, precomputed=self._is_precomputed())
-        gram = training_gram(model.kernel_, kept.X)
-        if not model.kernel_.positive_definite:
-            require_psd(GramSystem(gram), model.kernel_)
-        found = kernel_ridge_path(
-            gram,
-            kept.take(as_columns(targets)),
-            np.asarray(alphas, dtype=np.float64),
-            kept.weight,
-            bool(self.fit_intercept),
-        )
-        coefs = np.stack([kept.put_back(coef) for coef in found.dual_coefs])
-        if targets.ndim == 1:
-            return found._replace(
-                dual_coefs=coefs[:, :, 0],
-                intercepts=found.intercepts[:, 0],
-                rkhs_norms=found.rkhs_norms[:, 0],
-            )
-        return found._replace(dual_coefs=coefs)
-
-    def select(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        penalty_strengths: Any = None,
-        gammas: Any = None,
-        max_rows: int = 1000,
-        random_state: RandomState = None,
-    ) -> KernelSelection:
-        """Choose the penalty and the width of least leave-one-out error, and fit at the choice.
-
-        Every width costs one eigendecomposition of its Gram matrix; all penalties come with it.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        penalty_strengths : array-like of positive numbers, optional
-            λ on the mean of squares, which carries over from a sample to all rows; 27 from 10⁻⁶ to 3 by
-            default.
-        gammas : array-like of positive numbers, optional
-            Scales of a named kernel; 0.01 to 1 over the number of features by default. The linear kernel, a
-            precomputed one and `Kernel` objects keep theirs.
-        max_rows : int, default=1000
-            Beyond so many rows the choice is made on a sample of them.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Draws the sample.
-
-        Returns
-        -------
-        selection : KernelSelection
-        """
-        strengths = _positive(
-            "penalty_strengths", STRENGTHS if penalty_strengths is None else penalty_strengths
-        )
-        opened, target, _ = type(self)(**self.get_params(deep=False))._open_training(X, y, None)
-        scaled = isinstance(self.kernel, str) and self.kernel not in ("linear", "precomputed")
-        widths = np.array([np.nan])
-        if scaled:
-            widths = _positive("gammas", WIDTHS / opened.shape[1] if gammas is None else gammas)
-        machines = [self._with(gamma=float(width)) if scaled else self for width in widths]
-        shown = np.arange(opened.shape[0])
-        if shown.size > max_rows and not self._is_precomputed():
-            shown = generator(random_state).choice(shown.size, max_rows, replace=False)
-        # Many small eigenproblems: a second BLAS thread costs more than it brings.
-        errors = alone(leave_one_out_table, machines, opened[shown], target[shown], strengths)
-        width, strength = np.unravel_index(int(np.argmin(errors)), errors.shape)
-        best = float(strengths[strength])
-        model = machines[width]._with(penalty_strength=best).fit(X, y)
-        return KernelSelection(strengths, widths, errors, best, float(widths[width]), model)
-
-    def _with(self, **changed: Any) -> KernelRidge:
-        return type(self)(**{**self.get_params(deep=False), **changed})
-
-
-def _positive(name: str, values: Any) -> NDArray:
-    given = parameters.array(
-        "a list of finite numbers above 0",
-        lambda values: values.ndim == 1 and values.size > 0 and bool((values > 0).all()),
-    )
-    if not given.contains(values):
-        raise parameters.refusal("KernelRidge.select", name, given.words, values)
-    return np.asarray(values, dtype=np.float64)
+        return Certificates([*cheap, *spectral_certificates(fitted, product, decomposition, extremes)])
 
 
 def predict_block(block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: Any) -> NDArray:

@@ -1,4 +1,4 @@
-"""Linear systems with a Gram matrix, in the memory of that matrix alone."""
+"""The training rows that are there, their Gram matrix, and linear systems with it in its memory alone."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _overflow(kernel: Kernel) -> ValueError:
 
 
 def require_psd(system: GramSystem, kernel: Kernel) -> None:
-    """Raise one sentence, with the curvature found, if the matrix is not positive semi-definite."""
+    """Raise one sentence, with the curvature, if the matrix is not positive semi-definite."""
     eps, tiny = (float(getattr(np.finfo(system.diagonal.dtype), name)) for name in ("eps", "tiny"))
     n_samples = system.shape[0]
     scale = float(np.abs(system.diagonal).max())
@@ -170,9 +170,56 @@ def kernel_name(kernel: Kernel) -> str:
 
 
 def _require_symmetric(matrix: NDArray, what: str) -> None:
-    found, size = asymmetry(matrix), float(np.abs(matrix).max(initial=0.0))
-    if found > float(np.sqrt(np.finfo(matrix.dtype).eps)) * size:
+    apart, size = asymmetry(matrix), float(np.abs(matrix).max(initial=0.0))
+    if apart > float(np.sqrt(np.finfo(matrix.dtype).eps)) * size:
         raise ValueError(
-            f"{what} is not symmetric: k(x, z) and k(z, x) differ by up to {found:.3g}; symmetrise it "
+            f"{what} is not symmetric: k(x, z) and k(z, x) differ by up to {apart:.3g}; symmetrise it "
             "((K + Kᵀ)/2) or check how it was computed."
         )
+
+
+class KeptRows:
+    """The training rows of positive weight, and the way back to all rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        The training rows, or their Gram matrix when `precomputed`.
+    weight : array of shape (n_samples,) or None
+    precomputed : bool
+    """
+
+    def __init__(self, X: Any, weight: NDArray | None, *, precomputed: bool) -> None:
+        self.X, self.weight, self.X_fit = X, weight, X
+        self.absent: NDArray | None = None
+        """Indices of the rows of weight zero, or None when there are none."""
+        self._indices: NDArray | None = None
+        self._n_samples = X.shape[0]
+        if weight is not None and not weight.all():
+            self._indices, self.absent = np.flatnonzero(weight), np.flatnonzero(weight == 0)
+            self.weight = weight[self._indices]
+            self.X = X[self._indices]
+            if precomputed:
+                self.X = self.X[:, self._indices]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights: how many rows there are, repetitions counted."""
+        return float(self._n_samples) if self.weight is None else float(self.weight.sum())
+
+    def take(self, values: NDArray) -> NDArray:
+        """The kept rows of an array."""
+        return values if self._indices is None else values[self._indices]
+
+    def put_back(self, values: NDArray) -> NDArray:
+        """Kept rows in their places, zeros elsewhere."""
+        if self._indices is None:
+            return values
+        result = np.zeros((self._n_samples, *values.shape[1:]), dtype=values.dtype)
+        result[self._indices] = values
+        return result
+
+
+def as_columns(values: NDArray) -> NDArray:
+    """A target or its coefficients, one column per target."""
+    return values.reshape(len(values), -1)

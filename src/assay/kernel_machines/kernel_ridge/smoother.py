@@ -1,19 +1,81 @@
-"""Fitted kernel models as linear smoothers of the target."""
+"""Fitted kernel models as linear smoothers of the target: degrees of freedom, leave-one-out errors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from assay.base import Model
-from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, training_gram
-from assay.kernel_machines.kernel_ridge.kept_rows import KeptRows, as_columns
-from assay.kernel_machines.kernel_ridge.results import Smoothing, smoothing_by_cholesky, smoothing_by_spectrum
-from assay.kernel_machines.kernel_ridge.spectrum import spectrum
+from assay.kernel_machines.kernel_ridge.gram_system import GramSystem, KeptRows, as_columns, training_gram
+from assay.kernel_machines.kernel_ridge.solver import GramSpectrum, spectrum
 from assay.kernels import Kernel, Precomputed
+
+
+class Smoothing(NamedTuple):
+    """The fit as a linear smoother ŷ = S y; with several targets, the last axis is the target."""
+
+    effective_df: NDArray
+    """Trace of S."""
+    leverages: NDArray
+    """S_ii."""
+    leave_one_out_residuals: NDArray
+    """y_i − ŷ_i under the fit without row i (with all its weight)."""
+    leave_one_out_error: NDArray
+    """Weighted mean of their squares."""
+    gcv: NDArray
+    """Generalised cross-validation: mean squared residual over (1 − effective_df/n)²."""
+
+
+def smoothing_by_cholesky(
+    system: GramSystem,
+    dual_coef: NDArray,
+    residuals: NDArray,
+    alphas: NDArray,
+    weight: NDArray | None,
+    fit_intercept: bool,
+) -> Smoothing:
+    """Leverages from the diagonal of the inverse: 1 − S_ii = α G_ii / w_i, leave-one-out residual β_i/G_ii.
+
+    G is the block of β in the inverse of the bordered system: A⁻¹ − A⁻¹11ᵀA⁻¹/(1ᵀA⁻¹1) with A = K + αW⁻¹.
+    """
+    n_samples = len(dual_coef)
+    weights = np.ones(n_samples) if weight is None else weight.astype(np.float64)
+    leverages, left_out = np.empty(dual_coef.shape), np.empty(dual_coef.shape)
+    for alpha in np.unique(alphas):
+        system.factor(np.asarray(alpha / weights, dtype=dual_coef.dtype))
+        correction = np.zeros(n_samples)
+        if fit_intercept:
+            constant = system.solve(np.ones((n_samples, 1), dtype=dual_coef.dtype))[:, 0].astype(np.float64)
+            correction = constant**2 / constant.sum()
+        inverse = system.inverse_diagonal() - correction
+        for column in np.flatnonzero(alphas == alpha):
+            leverages[:, column] = 1.0 - alpha * inverse / weights
+            left_out[:, column] = dual_coef[:, column] / inverse
+    return summarise(leverages, left_out, residuals, weights)
+
+
+def smoothing_by_spectrum(
+    decomposition: GramSpectrum, targets: NDArray, residuals: NDArray, alphas: NDArray
+) -> Smoothing:
+    """The same from an eigendecomposition."""
+    coordinates = decomposition.coordinates(targets)
+    leverages = np.column_stack([decomposition.leverages(alpha) for alpha in alphas])
+    left_out = np.column_stack(
+        [decomposition.leave_one_out(coordinates[:, [j]], alpha)[:, 0] for j, alpha in enumerate(alphas)]
+    )
+    return summarise(leverages, left_out, residuals, np.square(decomposition.root_weight))
+
+
+def summarise(leverages: NDArray, left_out: NDArray, residuals: NDArray, weights: NDArray) -> Smoothing:
+    """Degrees of freedom and cross-validation scores from leverages and residuals, one column per target."""
+    total = weights.sum()
+    df = leverages.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gcv = weights @ np.square(residuals) / total / np.square(1.0 - df / total)
+    return Smoothing(df, leverages, left_out, weights @ np.square(left_out) / total, gcv)
 
 
 class KernelSmoother(Model):
@@ -51,13 +113,13 @@ class KernelSmoother(Model):
         gram = training_gram(self.kernel_, kept.X)
         intercept = bool(self.fit_intercept)
         if self.solver_ == "cholesky" and alphas.min() > 0:
-            found = smoothing_by_cholesky(GramSystem(gram), coef, residuals, alphas, kept.weight, intercept)
+            result = smoothing_by_cholesky(GramSystem(gram), coef, residuals, alphas, kept.weight, intercept)
         else:
             targets = residuals + kept.take(as_columns(self.fitted_values_))
-            found = smoothing_by_spectrum(spectrum(gram, kept.weight, intercept), targets, residuals, alphas)
+            result = smoothing_by_spectrum(spectrum(gram, kept.weight, intercept), targets, residuals, alphas)
         if self.dual_coef_.ndim == 1:
-            return Smoothing(*(values[..., 0] for values in found))
-        return found
+            return Smoothing(*(values[..., 0] for values in result))
+        return result
 
     @property
     def effective_df_(self) -> Any:

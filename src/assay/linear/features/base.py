@@ -7,13 +7,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from assay.base import Model
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.certificates import LARGEST_CONDITION
 from assay.linear.least_squares.engine import stack
+from assay.models.transformer import Transformer
 from assay.rows import Block, MappedRows, Rows
 
 Array = NDArray[np.float64]
@@ -45,16 +43,11 @@ def _expanded(block: Block, expansion: Expansion) -> Block:
     return block._replace(X=expansion(block.X))
 
 
-class FeatureMap(TransformerMixin, Model):
+class FeatureMap(Transformer):
     """Base of feature maps: a subclass reads what it needs of the rows, and gives a pure `Expansion`."""
 
     _accepts_sparse: ClassVar[bool] = False
     n_features_out_: int
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FeatureMap:
         """Read what the map needs of the rows: ranges, quantiles, the number of columns.
@@ -85,29 +78,6 @@ class FeatureMap(TransformerMixin, Model):
         data = self._open_new_rows(X)
         expansion = self._expansion()
         return data.map(_features_of, expansion, dtype=data.dtype, width=expansion.width)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
-        """Names of the features, made of the names of the columns.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the columns; those seen at fit, or x0, x1, … by default.
-        """
-        check_is_fitted(self)
-        seen = getattr(self, "feature_names_in_", None)
-        if input_features is None:
-            names = [f"x{j}" for j in range(self.n_features_in_)] if seen is None else list(seen)
-        else:
-            names = [str(name) for name in input_features]
-            if seen is not None and names != list(seen):
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(names) != self.n_features_in_:
-                raise ValueError(
-                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
-                    f"got {len(names)}"
-                )
-        return np.array(self._names([str(name) for name in names]), dtype=object)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure, by one walk, whether the features determine the coefficients of a linear model on rows.
@@ -152,10 +122,6 @@ class FeatureMap(TransformerMixin, Model):
     @abstractmethod
     def _expansion(self) -> Expansion:
         """The fitted map as a pure function."""
-
-    @abstractmethod
-    def _names(self, columns: list[str]) -> list[str]:
-        """Names of the features, from those of the columns."""
 
 
 def _features_of(block: Block, expansion: Expansion) -> Array:

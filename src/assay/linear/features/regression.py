@@ -22,7 +22,7 @@ from assay.linear.least_squares.linear_regression import LinearRegression
 from assay.linear.least_squares.ridge_path import ridge_solutions
 from assay.linear.predictor import LinearModel, affine
 from assay.models.path import HasPenaltyPath
-from assay.models.selection import Table
+from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers import Solution
@@ -80,7 +80,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         self.optimality_ = self.certificates_[0].value
         return self
 
-    def _along(self, table: Table, grid: Array) -> Callable[[Any], Array]:
+    def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
         """One decomposition of the features serves every penalty."""
         if table.y.ndim > 1:
             return super()._along(table, grid)

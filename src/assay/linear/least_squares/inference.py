@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from assay.certificates import Certificates
-from assay.linear.least_squares.confidence import (
-    ConfidenceRegion,
-    WaldTest,
-    check_level,
-    hypothesis,
-    quadratic_form,
-)
 from assay.linear.least_squares.engine import Array
-from assay.linear.least_squares.summary import html_summary, text_summary
-
-if TYPE_CHECKING:
-    import pandas
+from assay.models.inference import ParameterInference, WaldTest, check_level, hypothesis, quadratic_form
 
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
 
@@ -40,11 +30,11 @@ ASSUMPTIONS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Inference:
+class Inference(ParameterInference):
     """Inference from a least-squares fit; made by `LinearRegression.inference`.
 
     Names are those of statsmodels. The first parameter is the intercept, if there is one. After a fit to a
-    matrix of targets every quantity has one more axis, the last, with an entry a target, and `target(k)`
+    matrix of targets every quantity has one more axis, the last, with an entry per target, and `target(k)`
     gives the inference of one of them. Numbers are float64 whatever the precision of the table.
 
     Attributes
@@ -58,7 +48,7 @@ class Inference:
     noise_variance : float or array of shape (n_targets,)
         σ̂² = Σ s (y − ŷ)²/(n − p).
     nobs : float
-        n = Σ s: a weight of 2 means that the row stands there twice.
+        n = Σ s: a weight of 2 means that the row counts twice.
     total_ss : float or array of shape (n_targets,)
         Σ s (y − ȳ)²; Σ s y² without an intercept.
     has_intercept : bool
@@ -73,10 +63,10 @@ class Inference:
     >>> from assay.datasets import diabetes
     >>> from assay.linear import LinearRegression
     >>> X, y = diabetes(return_X_y=True)
-    >>> found = LinearRegression().fit(X, y).inference()
-    >>> found.names[3], round(float(found.tvalues[3]), 2)
+    >>> inference = LinearRegression().fit(X, y).inference()
+    >>> inference.names[3], round(float(inference.tvalues[3]), 2)
     ('x2', 7.81)
-    >>> found.conf_int()[3].round()
+    >>> inference.conf_int()[3].round()
     array([389., 651.])
 
     References
@@ -110,11 +100,6 @@ class Inference:
         """Number of slopes: parameters without the intercept."""
         return len(self.names) - self.has_intercept
 
-    @property
-    def df_resid(self) -> float:
-        """Degrees of freedom n − p of the residual."""
-        return self.nobs - len(self.names)
-
     @cached_property
     def covariance(self) -> Array:
         """Estimated covariance of the parameters, (p, p) or (p, p, n_targets)."""
@@ -125,40 +110,10 @@ class Inference:
     @cached_property
     def bse(self) -> Array:
         """Standard error of each parameter."""
-        if self.robust_covariance is None:
-            unit = np.diagonal(self.normalized_cov_params)
-            return np.sqrt(np.multiply.outer(unit, self.noise_variance), dtype=np.float64)
-        return np.sqrt(np.einsum("ii...->i...", self.robust_covariance))
-
-    @cached_property
-    def tvalues(self) -> Array:
-        """Student's statistic β̂_j/bse_j of the hypothesis β_j = 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.params / self.bse
-
-    @cached_property
-    def pvalues(self) -> Array:
-        """Two-sided p-value of each statistic under Student's law with n − p degrees of freedom.
-
-        Robust covariances use that law too (statsmodels: `use_t=True`); it is the cautious choice.
-        """
-        return 2 * np.asarray(special.stdtr(self.df_resid, -np.abs(self.tvalues)), dtype=np.float64)
-
-    def conf_int(self, level: float = 0.95) -> Array:
-        """Student interval β̂_j ± t_{n−p, (1+level)/2} bse_j of each parameter.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Probability that the interval covers β_j (1 − alpha of statsmodels).
-
-        Returns
-        -------
-        interval : array of shape (p, 2) or (p, 2, n_targets)
-        """
-        check_level("Inference.conf_int", "level", level)
-        half = special.stdtrit(self.df_resid, (1 + level) / 2) * self.bse
-        return np.stack([self.params - half, self.params + half], axis=1)
+        if self.robust_covariance is not None:
+            return np.sqrt(np.einsum("ii...->i...", self.robust_covariance))
+        unit = np.diagonal(self.normalized_cov_params)
+        return np.sqrt(np.multiply.outer(unit, self.noise_variance), dtype=np.float64)
 
     def noise_variance_interval(self, level: float = 0.95) -> Array:
         """Interval of the noise variance σ² from the law χ²(n − p) of (n − p)σ̂²/σ².
@@ -221,29 +176,6 @@ class Inference:
         pvalue = np.where(np.isinf(fvalue), 0.0, special.fdtrc(q, self.df_resid, fvalue))
         return WaldTest(self._shaped(fvalue), self._shaped(pvalue), q, self.df_resid)
 
-    def confidence_region(self, L: Any = None, level: float = 0.95) -> ConfidenceRegion:
-        """Fisher's ellipsoid that covers Lβ with probability `level`.
-
-        {b : (b − Lβ̂)ᵀ (L V Lᵀ)⁻¹ (b − Lβ̂) ≤ q f_{q, n−p, level}}, V the covariance of the parameters.
-
-        Parameters
-        ----------
-        L : array-like of shape (q, p) or (p,), name, or list of names, optional
-            As in `wald_test`; all parameters by default.
-        level : float, default=0.95
-        """
-        check_level("Inference.confidence_region", "level", level)
-        if self.params.ndim != 1:
-            raise ValueError("A confidence region is of one target; take inference.target(k) first.")
-        matrix = hypothesis("Inference.confidence_region", self.names if L is None else L, self.names)
-        q = matrix.shape[0]
-        return ConfidenceRegion(
-            center=matrix @ self.params,
-            shape=matrix @ self.covariance @ matrix.T,
-            radius=float(np.sqrt(q * special.fdtri(q, self.df_resid, level))),
-            level=float(level),
-        )
-
     @cached_property
     def rsquared(self) -> Any:
         """Share 1 − Σ s (y − ŷ)²/total_ss of the variation that the fit explains."""
@@ -278,16 +210,6 @@ class Inference:
         return -self.nobs / 2 * (biased + 1)
 
     @property
-    def aic(self) -> Any:
-        """Akaike's criterion −2 llf + 2p; as in statsmodels p does not count the variance (R counts it)."""
-        return -2 * self.llf + 2 * len(self.names)
-
-    @property
-    def bic(self) -> Any:
-        """Schwarz' criterion −2 llf + p log n; as in statsmodels p does not count the variance."""
-        return -2 * self.llf + np.log(self.nobs) * len(self.names)
-
-    @property
     def excess_risk(self) -> Any:
         """Plug-in estimate σ̂² p/n of the excess risk E‖ŷ − Xβ‖²/n on the rows of the fit."""
         return self.noise_variance * len(self.names) / self.nobs
@@ -305,41 +227,20 @@ class Inference:
             robust_covariance=None if robust is None else robust[:, :, index],
         )
 
-    def summary(self, level: float = 0.95) -> str:
-        """Everything as a plain-text table, one after the other for several targets.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Level of the intervals shown.
-        """
-        check_level("Inference.summary", "level", level)
-        if self.params.ndim == 1:
-            return text_summary(self, level)
-        return "\n\n".join(f"target {k}\n{text_summary(one, level)}" for k, one in enumerate(self._each()))
-
-    def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
-        """The table of one target as a pandas frame, one row a parameter."""
-        if self.params.ndim != 1:
-            raise ValueError("A frame is of one target; take inference.target(k) first.")
-        import pandas as pd
-
-        low, high = self.conf_int(level).T
-        columns = {"params": self.params, "bse": self.bse, "tvalues": self.tvalues, "pvalues": self.pvalues}
-        return pd.DataFrame(columns | {"lower": low, "upper": high}, index=pd.Index(self.names))
-
     def _each(self) -> Sequence[Inference]:
         return [self] if self.params.ndim == 1 else [self.target(k) for k in range(self.n_targets)]
 
     def _shaped(self, values: Array) -> Any:
         return float(values[0]) if self.params.ndim == 1 else values
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        shown = f"{len(self.names)} parameters, {self.nobs:g} rows, covariance={self.covariance_type!r}"
-        return f"Inference({shown})" if self.n_targets > 1 else f"Inference({shown})\n{self.summary()}"
-
-    def _repr_html_(self) -> str:
-        return "".join(html_summary(one) for one in self._each())
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("rows", f"{self.nobs:g}"),
+            ("parameters", f"{len(self.names)}"),
+            ("residual degrees of freedom", f"{self.df_resid:g}"),
+            ("noise variance", f"{self.noise_variance:.6g}"),
+            ("R²", f"{self.rsquared:.4f} (adjusted {self.rsquared_adj:.4f})"),
+            (f"F({self.df_model}, {self.df_resid:g})", f"{self.fvalue:.4g} (p = {self.f_pvalue:.3g})"),
+            ("AIC, BIC", f"{self.aic:.6g}, {self.bic:.6g}"),
+            ("covariance", self.covariance_type),
+        ]

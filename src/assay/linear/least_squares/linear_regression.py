@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import noise_digits, orthogonality, pythagoras, uniqueness
-from assay.linear.least_squares.confidence import check_level
 from assay.linear.least_squares.design import KINDS, Design, interval_step, inverse_root
 from assay.linear.least_squares.engine import Array, Evidence, fit_linear
 from assay.linear.least_squares.inference import COVARIANCES, Inference
@@ -25,6 +24,7 @@ from assay.linear.least_squares.influence import (
     robust_covariance,
 )
 from assay.linear.predictor import LinearModel
+from assay.models.inference import check_level
 from assay.rows import Rows
 from assay.solvers import Solution
 from assay.suitability import Suitability

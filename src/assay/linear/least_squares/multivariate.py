@@ -13,9 +13,9 @@ from scipy import special
 from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.least_squares.certificates import FLOAT32
-from assay.linear.least_squares.confidence import hypothesis
 from assay.linear.least_squares.engine import Array
 from assay.linear.least_squares.linear_regression import LinearRegression
+from assay.models.inference import hypothesis
 from assay.parameters import Domain
 from assay.rows import Block, Rows
 

@@ -1,13 +1,15 @@
-"""The whole regularisation path of ridge from one decomposition."""
+"""The whole regularisation path of ridge from one decomposition, and the choice of a penalty on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.models.path import PenaltyPath
+from assay.models.selection import Candidates, FoldTable, PathFit, squared_row_loss
 from assay.parameters import refusal
 from assay.rows import Block, Rows
 from assay.solvers import augmented_rows, moments, triangle
@@ -15,18 +17,18 @@ from assay.solvers import augmented_rows, moments, triangle
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class RidgePath:
+@dataclass(frozen=True, eq=False)
+class RidgePath(PenaltyPath):
     """Ridge solutions along a grid of penalties.
 
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
         Penalties on the scale of the sum, increasing.
-    penalty_strengths : array of shape (n_alphas,)
-        The same divided by n.
     coef : array of shape (n_alphas, n_targets, n_features)
     intercept : array of shape (n_alphas, n_targets)
+    penalty_strengths : array of shape (n_alphas,)
+        The penalties divided by n.
     effective_degrees_of_freedom : array of shape (n_alphas,)
         Σ_j λ_j/(λ_j + α), plus 1 for the intercept.
     training_error : array of shape (n_alphas,)
@@ -39,10 +41,7 @@ class RidgePath:
         Eigenvalues λ_j of XᵀX, decreasing.
     """
 
-    alphas: Array
     penalty_strengths: Array
-    coef: Array
-    intercept: Array
     effective_degrees_of_freedom: Array
     training_error: Array
     leave_one_out_error: Array
@@ -61,15 +60,14 @@ def default_alphas(spectrum: Array, count: int = 100) -> Array:
     return np.geomspace(1e-6 * top, 1e3 * top, count)
 
 
-class RidgeSolutions(NamedTuple):
-    """Solutions along a grid of penalties, and the decomposition X = U diag(√λ) Vᵀ they come from.
+@dataclass(frozen=True, eq=False)
+class RidgeSolutions(PenaltyPath):
+    """Solutions along increasing penalties, and the decomposition X = U diag(√λ) Vᵀ they come from.
 
     Attributes
     ----------
-    alphas : array of shape (n_alphas,)
-        Increasing.
-    coef : array of shape (n_alphas, n_targets, n_features)
-    intercept : array of shape (n_alphas, n_targets)
+    alphas, coef, intercept
+        As in `RidgePath`.
     spectrum : array of shape (n_features,)
         λ, decreasing.
     vt : array of shape (n_features, n_features)
@@ -79,9 +77,6 @@ class RidgeSolutions(NamedTuple):
         Σ s.
     """
 
-    alphas: Array
-    coef: Array
-    intercept: Array
     spectrum: Array
     vt: Array
     mean: Array
@@ -111,11 +106,11 @@ def ridge_solutions(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgeSol
 
 def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
     """The solutions, then one walk for all leave-one-out errors."""
-    found = ridge_solutions(data, alphas, fit_intercept=fit_intercept)
-    grid, spectrum, weight = found.alphas, found.spectrum, found.weight
+    path = ridge_solutions(data, alphas, fit_intercept=fit_intercept)
+    grid, spectrum, weight = path.alphas, path.spectrum, path.weight
     inverse = 1 / (spectrum + grid[:, None])
     residual, left_out = data.reduce(
-        leave_one_out_step, found.mean, found.coef, found.vt, inverse, fit_intercept / weight
+        leave_one_out_step, path.mean, path.coef, path.vt, inverse, fit_intercept / weight
     )
     df = np.sum(spectrum * inverse, axis=1) + fit_intercept
     training = residual / (weight * data.n_targets)
@@ -123,9 +118,9 @@ def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
         gcv = training / np.maximum(1 - df / weight, 0.0) ** 2
     return RidgePath(
         grid,
+        path.coef,
+        path.intercept,
         grid / weight,
-        found.coef,
-        found.intercept,
         df,
         training,
         left_out / (weight * data.n_targets),
@@ -149,3 +144,49 @@ def leave_one_out_step(
         residual_ss[index] = np.sum(residual**2)
         left_out_ss[index] = np.sum((residual / kept[:, index : index + 1]) ** 2)
     return residual_ss, left_out_ss
+
+
+# How ridge is selected: its grid, its degrees of freedom, the oracle of its risk bound.
+
+
+def ridge_candidates(model: Any, refit: Any, noise_std: float | None, coef_norm: float | None) -> Candidates:
+    """The functions by which `Ridge` is selected."""
+
+    def solutions(table: FoldTable, alphas: Array | None) -> RidgeSolutions:
+        data = model._path_rows(table.X, table.y, table.weight)
+        return ridge_solutions(data, alphas, fit_intercept=model.fit_intercept)
+
+    def predictor(train: FoldTable, alphas: Array, share: float) -> Any:
+        path = solutions(train, alphas * share)
+        return lambda X: path.predict(X)[:, ::-1]  # penalties decreasing
+
+    def fitted(table: FoldTable, alphas: Array) -> PathFit:
+        path = model.path(table.X, table.y, alphas, sample_weight=table.weight)
+        return PathFit(path.training_error[::-1], path.effective_degrees_of_freedom[::-1])
+
+    return Candidates(
+        lambda table: solutions(table, None).alphas[::-1].copy(),
+        predictor,
+        lambda y, predictions: squared_row_loss(y, predictions) / predictions.shape[2],
+        refit,
+        fitted,
+        lambda table, best: ridge_oracle(model, table, best, noise_std, coef_norm),
+        noise_std,
+    )
+
+
+def ridge_oracle(
+    model: Any, table: FoldTable, best: float, noise_std: float | None, coef_norm: float | None
+) -> float:
+    """The penalty n λ* with λ* = σ √(tr Σ)/(‖θ*‖ √n); what is not given is that of the best model so far."""
+    n = table.total_weight
+    path = model.path(table.X, table.y, [best], sample_weight=table.weight)
+    trace = float(path.spectrum.sum()) / n
+    freedom = float(path.effective_degrees_of_freedom[0])
+    if noise_std is None:
+        noise_std = float(np.sqrt(path.training_error[0] * n / max(n - freedom, 1.0)))
+    if coef_norm is None:
+        coef_norm = float(np.sqrt(np.mean(np.sum(path.coef[0] ** 2, axis=1))))
+    if coef_norm == 0 or noise_std == 0:
+        return best
+    return n * noise_std * float(np.sqrt(trace)) / (coef_norm * float(np.sqrt(n)))

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.families import FAMILIES
-from assay.linear.least_squares.confidence import check_level
 from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
 from assay.linear.likelihood.inference import LikelihoodInference, likelihood_inference
 from assay.linear.likelihood.path import (
@@ -19,10 +18,10 @@ from assay.linear.likelihood.path import (
     LikelihoodPath,
     likelihood_family,
     likelihood_path,
-    select_likelihood,
 )
 from assay.linear.predictor import LinearPredictor, affine
-from assay.models.selection import Selection, Table
+from assay.models.inference import check_level
+from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import Measured, RowRisk, shifted_columns
 
@@ -163,7 +162,7 @@ class GeneralizedResults(LinearPredictor):
                 owner, "rule", f"'min' or 'one_se' for family={self.family!r}, whose dispersion is free", rule
             )
 
-        def path(table: Table, strengths: Any, evidence: bool = True) -> LikelihoodPath:
+        def path(table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
             fold = type(self)(**self.get_params())
             if not evidence:
                 fold.tol = max(fold.tol, FOLD_TOL)
@@ -177,17 +176,16 @@ class GeneralizedResults(LinearPredictor):
         def refit(alpha: float) -> Any:
             return type(self)(**self.get_params()).set_params(alpha=alpha).fit(X, y, sample_weight)
 
-        return select_likelihood(
+        return select_parameter(
             self,
             X,
             y,
-            likelihood_family(path, losses, owner),
+            likelihood_family(path, losses, refit, "alpha"),
             rule=rule,
-            strengths=alphas,
+            values=alphas,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            refit=refit,
         )
 
     def inference(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
 from assay import parameters
-from assay.linear.least_squares.confidence import ConfidenceRegion, check_level, hypothesis, quadratic_form
+from assay.models.inference import ParameterInference, hypothesis, quadratic_form
 from assay.rows import Block
 from assay.solvers import RowLoss, RowRisk, row_terms, row_weights, shifted_columns
-
-if TYPE_CHECKING:
-    import pandas
 
 Array = NDArray[np.float64]
 COVARIANCES = ("classical", "HC0", "HC1")
@@ -43,7 +40,7 @@ class LikelihoodTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LikelihoodInference:
+class LikelihoodInference(ParameterInference):
     """Inference from a maximum-likelihood fit; made by `LogisticRegression` and `GeneralizedLinear`.
 
     In the limit of many rows β̂ − β is Gaussian with the inverse information as covariance. Names are those of
@@ -91,40 +88,17 @@ class LikelihoodInference:
     llnull: float
     has_intercept: bool
 
+    statistic: ClassVar[str] = "zvalues"
+
     @property
-    def df_resid(self) -> float:
-        """Degrees of freedom n − p."""
-        return self.nobs - len(self.names)
+    def has_student_law(self) -> bool:
+        """Whether the dispersion is estimated."""
+        return self.estimated_dispersion
 
-    @cached_property
-    def bse(self) -> Array:
-        """Standard error of each parameter."""
-        return np.sqrt(np.diagonal(self.covariance))
-
-    @cached_property
+    @property
     def zvalues(self) -> Array:
-        """β̂_j/bse_j."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.params / self.bse
-
-    @property
-    def tvalues(self) -> Array:
-        """The same under the name that statsmodels uses."""
-        return self.zvalues
-
-    @cached_property
-    def pvalues(self) -> Array:
-        """Two-sided p-value of each statistic."""
-        size = -np.abs(self.zvalues)
-        tail = special.stdtr(self.df_resid, size) if self.estimated_dispersion else special.ndtr(size)
-        return 2 * np.asarray(tail, dtype=np.float64)
-
-    def conf_int(self, level: float = 0.95) -> Array:
-        """Interval β̂_j ± z bse_j of each parameter, shape (p, 2)."""
-        check_level("LikelihoodInference.conf_int", "level", level)
-        upper = (1 + level) / 2
-        z = special.stdtrit(self.df_resid, upper) if self.estimated_dispersion else special.ndtri(upper)
-        return np.stack([self.params - z * self.bse, self.params + z * self.bse], axis=1)
+        """β̂_j/bse_j, also under the name `tvalues`."""
+        return self.tvalues
 
     def wald_test(self, L: Any, r: Any = 0.0) -> LikelihoodTest:
         """Wald's test of Lβ = r: (Lβ̂ − r)ᵀ(L V Lᵀ)⁻¹(Lβ̂ − r) under χ²(q), or over q under F(q, n − p).
@@ -173,86 +147,23 @@ class LikelihoodInference:
             )
         return LikelihoodTest(statistic, float(special.chdtrc(df, statistic)), df)
 
-    def confidence_region(self, L: Any = None, level: float = 0.95) -> ConfidenceRegion:
-        """Ellipsoid {b : (b − Lβ̂)ᵀ(L V Lᵀ)⁻¹(b − Lβ̂) ≤ χ²_{q, level}} that covers Lβ."""
-        check_level("LikelihoodInference.confidence_region", "level", level)
-        matrix = hypothesis(
-            "LikelihoodInference.confidence_region", self.names if L is None else L, self.names
-        )
-        q = matrix.shape[0]
-        if self.estimated_dispersion:
-            square = q * float(special.fdtri(q, self.df_resid, level))
-        else:
-            square = float(special.chdtri(q, 1 - level))
-        shape = matrix @ self.covariance @ matrix.T
-        return ConfidenceRegion(matrix @ self.params, shape, float(np.sqrt(square)), float(level))
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion −2 llf + 2p."""
-        return -2 * self.llf + 2 * len(self.names)
-
-    @property
-    def bic(self) -> float:
-        """Schwarz' criterion −2 llf + p log n."""
-        return -2 * self.llf + float(np.log(self.nobs)) * len(self.names)
-
     @property
     def pseudo_rsquared(self) -> float:
         """McFadden's 1 − llf/llnull."""
         return 1 - self.llf / self.llnull
 
-    def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
-        """The table as a pandas frame, one row a parameter."""
-        import pandas as pd
-
-        low, high = self.conf_int(level).T
-        columns = {"params": self.params, "bse": self.bse, "zvalues": self.zvalues, "pvalues": self.pvalues}
-        return pd.DataFrame(columns | {"lower": low, "upper": high}, index=pd.Index(self.names))
-
-    def summary(self, level: float = 0.95) -> str:
-        """Everything as a plain-text table."""
-        statistic = "t" if self.estimated_dispersion else "z"
-        header = [
-            "",
-            "params",
-            "bse",
-            statistic,
-            "pvalues",
-            f"[{(1 - level) / 2:.4g}",
-            f"{(1 + level) / 2:.4g}]",
-        ]
-        interval = self.conf_int(level)
-        lines = [header]
-        for j, name in enumerate(self.names):
-            first = (f"{self.params[j]:.5g}", f"{self.bse[j]:.5g}", f"{self.zvalues[j]:.3f}")
-            lines.append([name, *first, f"{self.pvalues[j]:.3g}", *(f"{end:.5g}" for end in interval[j])])
-        widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-        table = [
-            "  ".join(
-                cell.ljust(width) if place == 0 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in lines
-        ]
+    def _facts(self) -> list[tuple[str, str]]:
         test = self.overall_test
-        head = [
-            f"rows {self.nobs:g}, parameters {len(self.names)}, covariance {self.covariance_type}, "
-            f"dispersion {self.dispersion:.5g}",
-            f"log-likelihood {self.llf:.8g} (constant only {self.llnull:.8g}), AIC {self.aic:.6g}, "
-            f"BIC {self.bic:.6g}",
-            f"all slopes zero: likelihood ratio {test.statistic:.5g} on {test.df} (p = {test.pvalue:.3g})",
+        ratio = f"likelihood ratio {test.statistic:.5g} on {test.df} (p = {test.pvalue:.3g})"
+        return [
+            ("rows", f"{self.nobs:g}"),
+            ("parameters", f"{len(self.names)}"),
+            ("covariance", self.covariance_type),
+            ("dispersion", f"{self.dispersion:.5g}"),
+            ("log-likelihood", f"{self.llf:.8g} (constant only {self.llnull:.8g})"),
+            ("AIC, BIC", f"{self.aic:.6g}, {self.bic:.6g}"),
+            ("all slopes zero", ratio),
         ]
-        return "\n".join([*head, "", *table])
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        return f"LikelihoodInference({len(self.names)} parameters, {self.nobs:g} rows)\n{self.summary()}"
-
-    def _repr_html_(self) -> str:
-        return self.to_frame()._repr_html_()  # type: ignore[operator]
 
 
 def likelihood_inference(

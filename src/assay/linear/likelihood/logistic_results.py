@@ -23,10 +23,9 @@ from assay.linear.likelihood.path import (
     LikelihoodPath,
     likelihood_family,
     likelihood_path,
-    select_likelihood,
     strength_grid,
 )
-from assay.models.selection import Selection, Table
+from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.rows import MemoryRows, Rows, split_columns
 from assay.solvers import Measured, RowRisk
 
@@ -144,9 +143,9 @@ class LogisticResults(LinearClassifier):
         freedom = np.count_nonzero(coef, axis=1) + float(self.fit_intercept)
         return LikelihoodPath(
             grid,
-            1 / (grid * risk.weight),
             coef[:, None, :],
             np.asarray(found.intercept)[:, None],
+            1 / (grid * risk.weight),
             found.loss,
             found.relative_gap,
             freedom,
@@ -197,7 +196,7 @@ class LogisticResults(LinearClassifier):
         probe = type(self)(**self.get_params())
         codes, weights = probe._code(np.asarray(y), None)
 
-        def path(table: Table, strengths: Any, evidence: bool = True) -> LikelihoodPath:
+        def path(table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
             target = table.y.astype(np.intp)
             present = np.bincount(target, table.weight, minlength=len(weights)).astype(np.float64)
             if not present.all():
@@ -213,18 +212,16 @@ class LogisticResults(LinearClassifier):
             model = type(self)(**self.get_params()).set_params(penalty_strength=strength)
             return model.fit(X, y, sample_weight)
 
-        owner = "LogisticRegression.select"
-        return select_likelihood(
+        return select_parameter(
             self,
             X,
             codes,
-            likelihood_family(path, self._path_losses(probe), owner),
+            likelihood_family(path, self._path_losses(probe), refit, "penalty_strength"),
             rule=rule,
-            strengths=penalty_strengths,
+            values=penalty_strengths,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            refit=refit,
         )
 
     def _path_losses(self, probe: Any) -> Any:

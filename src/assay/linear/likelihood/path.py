@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.sparse.path import penalty_grid
-from assay.models.selection import Family, Fitted, Selection, Table, checked_alphas, select_penalty
+from assay.models.path import PenaltyPath
+from assay.models.selection import (
+    Candidates,
+    FoldTable,
+    PathFit,
+    checked_alphas,
+)
 from assay.parameters import refusal
 from assay.solvers import Measured, RowRisk, row_duality_gap
 
@@ -18,21 +24,19 @@ Array = NDArray[np.float64]
 LEAST_L1 = 1e-3
 """The share of an l1 norm that a squared norm is taken for, to begin its grid."""
 
-RULES = ("min", "one_se", "aic", "bic")
 
-
-@dataclass(frozen=True)
-class LikelihoodPath:
+@dataclass(frozen=True, eq=False)
+class LikelihoodPath(PenaltyPath):
     """Penalised fits along a grid of strengths.
 
     Attributes
     ----------
-    penalty_strengths : array of shape (n_strengths,)
-        λ, on the scale of the mean, decreasing.
-    C : array of shape (n_strengths,)
-        1/(λ n).
+    alphas : array of shape (n_strengths,)
+        λ, on the scale of the mean, decreasing; also as `penalty_strengths`.
     coef : array of shape (n_strengths, n_scores, n_features)
     intercept : array of shape (n_strengths, n_scores)
+    C : array of shape (n_strengths,)
+        1/(λ n).
     risk : array of shape (n_strengths,)
         Mean loss, without the penalty.
     dual_gap : array of shape (n_strengths,)
@@ -42,10 +46,7 @@ class LikelihoodPath:
     n_iter, converged : arrays of shape (n_strengths,)
     """
 
-    penalty_strengths: Array
     C: Array
-    coef: Array
-    intercept: Array
     risk: Array
     dual_gap: Array
     degrees_of_freedom: Array
@@ -53,15 +54,13 @@ class LikelihoodPath:
     converged: NDArray
 
     @property
-    def n_nonzero(self) -> NDArray:
-        """Features with a coefficient that is not zero, for each strength."""
-        return np.count_nonzero(np.any(self.coef != 0, axis=1), axis=1)
+    def penalty_strengths(self) -> Array:
+        """λ, on the scale of the mean."""
+        return np.asarray(self.alphas)
 
     def scores(self, X: Any) -> Array:
         """Scores of every model, shape (n_samples, n_strengths, n_scores)."""
-        n_strengths, n_scores, d = self.coef.shape
-        flat = np.asarray(X @ self.coef.reshape(-1, d).T)
-        return flat.reshape(-1, n_strengths, n_scores) + self.intercept
+        return self.predict(X)
 
 
 FOLD_TOL = 1e-6
@@ -107,7 +106,7 @@ def likelihood_path(
             freedom = _degrees_of_freedom(here, point, coef, l1_ratio)
         rows.append((coef.T, intercept, found.risk, gap, freedom, n_iter, converged))
     coef, intercept, *rest = (np.array(column) for column in zip(*rows, strict=True))
-    return LikelihoodPath(grid, 1 / (grid * risk.weight), coef, intercept, *rest)
+    return LikelihoodPath(grid, coef, intercept, 1 / (grid * risk.weight), *rest)
 
 
 def strength_grid(
@@ -140,52 +139,27 @@ def _degrees_of_freedom(risk: RowRisk, point: Array, coef: Array, l1_ratio: floa
 def likelihood_family(
     path: Callable[..., LikelihoodPath],
     row_loss: Callable[[NDArray, Array], Array],
-    owner: str,
-) -> Family:
-    """What `select_penalty` asks of a likelihood: paths, losses of rows, twice the mean loss, and df.
+    refit: Callable[[float], Any],
+    parameter: str,
+) -> Candidates:
+    """What `select_parameter` asks of a likelihood: paths, losses of rows, twice the mean loss, and df.
 
     `path(table, strengths, evidence=...)` fits to a table.
     """
 
-    def predictor(table: Table, strengths: Array, share: float) -> Callable[[Any], Array]:
+    def predictor(table: FoldTable, strengths: Array, share: float) -> Callable[[Any], Array]:
         return path(table, strengths, evidence=False).scores
 
-    def fitted(table: Table, strengths: Array) -> Fitted:
+    def fitted(table: FoldTable, strengths: Array) -> PathFit:
         found = path(table, strengths)
-        return Fitted(2 * found.risk, found.degrees_of_freedom)
+        return PathFit(2 * found.risk, found.degrees_of_freedom)
 
-    def oracle(table: Table, best: float) -> float:
-        raise refusal(owner, "rule", f"one of {', '.join(map(repr, RULES))}", "oracle")
-
-    return Family(
-        lambda table: path(table, None, evidence=False).penalty_strengths, predictor, row_loss, fitted, oracle
-    )
-
-
-def select_likelihood(
-    model: Any,
-    X: Any,
-    y: Any,
-    family: Family,
-    *,
-    rule: str,
-    strengths: Any,
-    cv: Any,
-    sample_weight: Any,
-    random_state: Any,
-    refit: Callable[[float], Any],
-) -> Selection:
-    """Choose a strength; information criteria are −2 log-likelihood + c·df."""
-    return select_penalty(
-        model,
-        X,
-        y,
-        family,
-        rule=rule,
-        alphas=strengths,
-        cv=cv,
-        sample_weight=sample_weight,
-        random_state=random_state,
-        noise_std=1.0 if rule in ("aic", "bic") else None,
-        refit=refit,
+    return Candidates(
+        lambda table: path(table, None, evidence=False).penalty_strengths,
+        predictor,
+        row_loss,
+        refit,
+        fitted,
+        noise_std=1.0,
+        parameter=parameter,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -10,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import MultiOutputMixin
 from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
@@ -20,9 +18,12 @@ from assay.linear.least_squares.certificates import FLOAT32
 from assay.linear.least_squares.engine import Array
 from assay.linear.least_squares.multivariate import covariance_root, residual_products
 from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
-from assay.linear.low_rank.selection import RankPath, RankSelection, rank_path, select_rank
+from assay.linear.low_rank.selection import RankPath, rank_path, select_rank
 from assay.linear.low_rank.solver import LowRank, Problem, by_proximal_gradient, by_rank, by_splitting
-from assay.linear.predictor import LinearRegressor, target_dimension
+from assay.linear.predictor import LinearRegressor
+from assay.models import convergence
+from assay.models.regressor import target_dimension
+from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.rows import Rows, alone
 from assay.solvers import minimum_norm
@@ -191,11 +192,9 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         self.dual_gap_ = self.certificates_[0].value
         self.optimality_ = self.dual_gap_
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"ReducedRankRegression stopped after max_iter={self.max_iter} iterations with a relative "
-                f"duality gap of {found.gap:.2g}; increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"duality gap of {found.gap:.2g}; increase max_iter or tol."
             )
         return self
 
@@ -316,7 +315,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         return rank_path(probe._problem(known), known, self.method, alphas, self.tol, self.max_iter)
 
-    def select(self, X: Any, y: Any, *, cv: Any = 5, alphas: Any = None, rule: str = "min") -> RankSelection:
+    def select(self, X: Any, y: Any, *, cv: Any = 5, alphas: Any = None, rule: str = "min") -> Selection:
         """Choose the rank, or the penalty of the convex methods, by cross-validation.
 
         Parameters
@@ -331,7 +330,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
 
         Returns
         -------
-        selection : RankSelection
+        selection : Selection
             With the model refitted at the choice.
         """
         return select_rank(self, X, y, cv=cv, alphas=alphas, rule=rule)

@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from assay import parameters
 from assay.linear.least_squares.centred_triangle import CentredTriangle
 from assay.linear.least_squares.engine import Array
 from assay.linear.low_rank.solver import Problem, by_proximal_gradient, by_rank, by_splitting
-from assay.rows import is_external
+from assay.models.path import PenaltyPath
+from assay.models.selection import (
+    Candidates,
+    FoldTable,
+    Selection,
+    select_parameter,
+    squared_row_loss,
+)
 
 POSITIVE = parameters.array(
     "a list of positive numbers",
@@ -23,27 +29,24 @@ POSITIVE = parameters.array(
 
 
 @dataclass(frozen=True, eq=False)
-class RankPath:
+class RankPath(PenaltyPath):
     """Reduced-rank fits from simple to rich.
 
     Attributes
     ----------
     alphas : array of shape (k,) or None
         Penalties, decreasing; None for method="rank".
-    ranks : array of int of shape (k,)
-        Rank of each matrix: 1, 2, … for method="rank".
     coef : array of shape (k, n_targets, n_features)
     intercept : array of shape (k, n_targets)
+    ranks : array of int of shape (k,)
+        Rank of each matrix: 1, 2, … for method="rank".
     training_error : array of shape (k,)
         Σ s ‖Γ^½ (y − ŷ)‖²/Σ s.
     n_selected : array of int of shape (k,)
         Rows (of the axis) that are not zero.
     """
 
-    alphas: Array | None
     ranks: NDArray[np.int64]
-    coef: Array
-    intercept: Array
     training_error: Array
     n_selected: NDArray[np.int64]
 
@@ -72,9 +75,9 @@ def rank_path(
     stacked = np.stack(coefs)
     return RankPath(
         grid,
-        np.array([np.linalg.matrix_rank(coef) for coef in coefs]),
         stacked.transpose(0, 2, 1),
         known.mean_y - np.einsum("d,kdt->kt", known.mean_x, stacked),
+        np.array([np.linalg.matrix_rank(coef) for coef in coefs]),
         np.array([np.sum(problem.residual(coef) ** 2) for coef in coefs]) / known.weight,
         np.array([np.count_nonzero(np.any(problem.rows(coef) != 0, axis=1)) for coef in coefs]),
     )
@@ -91,63 +94,22 @@ def _checked(alphas: Any) -> Array:
     return np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
 
 
-@dataclass(frozen=True, eq=False)
-class RankSelection:
-    """Cross-validated error of reduced-rank fits.
+def select_rank(model: Any, X: Any, y: Any, *, cv: Any, alphas: Any, rule: str) -> Selection:
+    """Choose the rank, or the penalty, by one path per fold."""
+    name = "rank" if model.method == "rank" else "alpha"
 
-    Attributes
-    ----------
-    values : array of shape (k,)
-        Ranks 1, 2, …, or penalties (decreasing), from simple to rich.
-    mean_error, standard_error : arrays of shape (k,)
-        Squared error a row on the held-out folds, summed over responses: mean over folds and its standard
-        error.
-    index : int
-        The choice.
-    rule : str
-    model : ReducedRankRegression
-        Fitted to all rows at the choice.
-    """
+    def grid(table: FoldTable) -> NDArray:
+        path = model.path(table.X, table.y)
+        return np.arange(1, len(path.ranks) + 1) if path.alphas is None else path.alphas
 
-    values: Array
-    mean_error: Array
-    standard_error: Array
-    index: int
-    rule: str
-    model: Any
+    def predictor(table: FoldTable, values: NDArray, share: float) -> Any:
+        path = model.path(table.X, table.y, alphas=None if name == "rank" else values)
+        return path.predict
 
-    @property
-    def best(self) -> Any:
-        """The rank or penalty that was chosen."""
-        return self.values[self.index]
+    def refit(value: Any) -> Any:
+        return clone(model).set_params(**{name: value}).fit(X, y)
 
-
-def select_rank(model: Any, X: Any, y: Any, *, cv: Any, alphas: Any, rule: str) -> RankSelection:
-    """One path a fold, and a refit at the choice."""
-    owner = "ReducedRankRegression.select"
-    parameters.check(owner, {"rule": rule}, {"rule": parameters.one_of("min", "one_se")})
-    if is_external(X):
-        raise ValueError(
-            f"{owner} cuts the rows into folds and needs them in memory; give it a sample of them."
-        )
-    given = X, y
-    X, y = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float), np.asarray(y, dtype=float)
-    Y = y.reshape(len(y), -1)
-    if model.method != "rank" and alphas is None:
-        alphas = model.path(X, y).alphas
-    errors = []
-    for train, test in check_cv(cv).split(X):
-        path = model.path(X[train], y[train], alphas=alphas)
-        predicted = X[test] @ path.coef.transpose(0, 2, 1) + path.intercept[:, None]
-        errors.append(np.mean(np.sum((Y[test] - predicted) ** 2, axis=2), axis=1))
-    table = np.array(errors)
-    mean = table.mean(axis=0)
-    spread = table.std(axis=0, ddof=1) / np.sqrt(len(table))
-    best = int(np.argmin(mean))
-    # The grid goes from simple to rich: the first within one standard error is the simplest.
-    index = best if rule == "min" else int(np.argmax(mean <= mean[best] + spread[best]))
-    name, values = "alpha", path.alphas
-    if values is None:
-        name, values = "rank", np.arange(1, len(mean) + 1)
-    chosen = clone(model).set_params(**{name: values[index].item()}).fit(*given)
-    return RankSelection(values, mean, spread, index, rule, chosen)
+    candidates = Candidates(grid, predictor, squared_row_loss, refit, parameter=name)
+    return select_parameter(
+        model, X, y, candidates, rule=rule, values=None if name == "rank" else alphas, cv=cv
+    )

@@ -1,24 +1,32 @@
-"""One engine for linear machines with a two-sided loss, and their certificates."""
+"""What linear machines share: how they are fitted, one engine for sided losses, their certificates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificate, at_most
+from assay.certificates import Certificate, Certificates, at_most
+from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
+from assay.linear.predictor import LinearPredictor, LinearRegressor, vector_target
+from assay.losses import SidedLoss
+from assay.losses import loss as named_loss
+from assay.models.convergence import warn
+from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
+from assay.randomness import generator, spawn
 from assay.rows import MemoryRows, Rows
 from assay.solvers.in_memory import in_memory, steadily
 from assay.solvers.piecewise.dual_coordinate import dual_coordinate
-from assay.solvers.piecewise.gap import Evidence, Gap, gather_tilted, tilted_gap
-from assay.solvers.piecewise.newton import tilted_newton
-from assay.solvers.piecewise.quantile_interior import tilted_interior
-from assay.solvers.piecewise.tilted import Tilt, frame_of
+from assay.solvers.piecewise.frame import MachineLoss, frame_of
+from assay.solvers.piecewise.gap import MachineGap, MachineProblem, SidedEvidence, gather_sided
+from assay.solvers.piecewise.interior import interior_point
+from assay.solvers.piecewise.newton import sided_newton
 
 LARGEST_NEWTON = 2000
 """Columns up to which "auto" forms a matrix of their number squared."""
@@ -27,6 +35,10 @@ SPARSE_NEWTON = 300
 """The same for sparse rows, whose coordinates cost less."""
 
 SOLVERS = ("auto", "newton", "dual_coordinate")
+
+LEVEL = Domain(
+    "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
+)
 
 MACHINE_DOMAINS: Mapping[str, Domain] = {
     "C": parameters.real(above=0),
@@ -40,6 +52,103 @@ MACHINE_DOMAINS: Mapping[str, Domain] = {
     "random_state": parameters.random_state,
 }
 
+Value = TypeVar("Value")
+
+
+class FittedByRows:
+    """A linear model with one machine, or one per class: `fit` opens the rows and `_fit_rows` walks them."""
+
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
+        """Fit all machines; `weights` are those of the classes, None for a number as target."""
+        raise NotImplementedError
+
+    def _measure(self, data: Rows) -> Certificates:
+        """Certificates from the attributes and the rows of the fit."""
+        raise NotImplementedError
+
+    def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """The rows of the fit, given again."""
+        raise NotImplementedError
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates on the rows themselves, by one walk per machine.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        return self._measure(self._reopen(X, y, sample_weight))
+
+
+class OneTarget(FittedByRows, LinearRegressor):
+    """One machine, for a number as target."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        data = vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
+        self._fit_rows(X, y, data, None)
+        return self
+
+    def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return vector_target(self._open_new_rows(X, y, sample_weight, with_target=True), self)
+
+    def _positives(self) -> list[Any]:
+        """No class: the target is a number."""
+        return [None]
+
+    def _per_machine(self, values: Sequence[Value]) -> Any:
+        """What an attribute keeps of one value per machine: that of the only one."""
+        return values[0]
+
+    def _shaped(self, coefs: list[Array], intercepts: list[float], dtype: Any) -> dict[str, Any]:
+        """`coef_` and `intercept_` from those of the machines."""
+        return {"coef_": coefs[0].astype(dtype), "intercept_": np.dtype(dtype).type(intercepts[0])}
+
+
+class OneAgainstRest(FittedByRows, LinearClassifier):
+    """One machine for two classes, else one per class against the rest."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+            Labels of any kind.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        data, weights = self._open_classes(X, y, sample_weight)
+        self._fit_rows(X, y, data, weights)
+        return self
+
+    def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._open_new_classes(X, y, sample_weight)
+
+    def _positives(self) -> list[Any]:
+        """Class numbers whose label is +1, one per machine."""
+        return list(range(len(self.classes_))) if len(self.classes_) > 2 else [1]
+
+    def _per_machine(self, values: Sequence[Value]) -> Any:
+        """What an attribute keeps of one value per machine: all of them."""
+        return list(values)
+
+    def _shaped(self, coefs: list[Array], intercepts: list[float], dtype: Any) -> dict[str, Any]:
+        """`coef_` and `intercept_` from those of the machines."""
+        return {"coef_": np.array(coefs, dtype=dtype), "intercept_": np.array(intercepts, dtype=dtype)}
+
 
 class Machine(NamedTuple):
     """One fitted machine: coefficients, dual point (None when it follows from them) and how it ended."""
@@ -52,22 +161,134 @@ class Machine(NamedTuple):
     trace: list[float]
 
 
-class Problem(NamedTuple):
-    """What is minimised: ½‖w‖² + ½ρb² + Σℓ."""
+class JudgedMachine(NamedTuple):
+    """A machine measured on its rows: evidence, duality gap, box violation and stationarity."""
 
-    tilt: Tilt
+    evidence: SidedEvidence
+    gap: MachineGap
+    outside: float
+    residual: float
+
+
+class SupportVectors(HasPenaltyPath, LinearPredictor):
+    """Machines that minimise ½‖w‖² + ½ρb² + C Σ s ℓ for a sided loss ℓ."""
+
+    C: float
+    penalty_strength: float | None
+    loss: str
     fit_intercept: bool
-    intercept_penalty: float
+    intercept_scaling: float | None
+    solver: str
+    tol: float
+    max_iter: int
+    history: bool
+    random_state: Any
+    dual_coef_: NDArray | None
+    _penalty_name = "penalty_strength"
+    _source: ClassVar[str]
+    _positives: Callable[[], list[Any]]
+    _per_machine: Callable[[Sequence[Any]], Any]
+    _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
-    def gap(self, evidence: Evidence, coef: Array, intercept: float) -> Gap:
-        """Duality gap at given coefficients."""
-        return tilted_gap(
-            evidence,
-            coef,
-            intercept,
-            fit_intercept=self.fit_intercept,
-            intercept_penalty=self.intercept_penalty,
-        )
+    def _loss(self) -> SidedLoss:
+        loss = named_loss(self.loss)
+        assert isinstance(loss, SidedLoss)
+        return loss
+
+    def _n_support(self, counts: NDArray) -> Any:
+        """`n_support_` from the numbers of rows with ν above and below zero, one pair per machine."""
+        raise NotImplementedError
+
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
+        total = data.total_weight if weights is None else float(weights.sum())
+        self.C_ = float(self.C) if self.penalty_strength is None else 1 / (2 * self.penalty_strength * total)
+        self.penalty_strength_ = 1 / (2 * self.C_ * total)
+        self.solver_ = choose_solver(self.solver, data)
+        problems = self._problems()
+        data = local_rows(data, self.solver_, problems[0], type(self).__name__)
+        rngs = [generator(self.random_state)]
+        if weights is not None:
+            rngs = spawn(self.random_state, len(problems))
+        watch = self._watch_fit(X, y, n_runs=len(problems), max_iter=self.max_iter)
+
+        def report(coef: Array, intercept: float) -> bool:
+            return watch.iteration(lambda: self._shaped([coef], [intercept], np.float64))
+
+        machines = []
+        for problem, rng in zip(problems, rngs, strict=True):
+            with watch.run(self.solver_):
+                machines.append(
+                    fit_machine(
+                        data,
+                        problem,
+                        solver=self.solver_,
+                        tol=self.tol,
+                        max_iter=self.max_iter,
+                        rng=rng,
+                        report=report,
+                    )
+                )
+        watch.finish()
+        coefs, intercepts, duals, n_iters, converged, traces = zip(*machines, strict=True)
+        self.__dict__.update(self._shaped(list(coefs), list(intercepts), data.dtype))
+        kept = None if duals[0] is None else self._per_machine(duals)
+        self.dual_coef_ = None if kept is None else np.array(kept, dtype=data.dtype)
+        self.n_iter_, self.converged_ = max(n_iters), all(converged)
+        if self.history:
+            self.history_ = self._per_machine(traces)
+        judged = self._judged(data)
+        self.n_support_ = self._n_support(np.array([item.evidence.n_support for item in judged]))
+        self.certificates_ = self._certificates(judged)
+        self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_[:2])
+        if not self.converged_:
+            warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} iterations of {self.solver_} with a "
+                f"relative duality gap of {self.dual_gap_:.2g}, above tol. Increase max_iter."
+            )
+
+    def _problems(self) -> list[MachineProblem]:
+        """What each machine minimises."""
+        free = self.intercept_scaling is None or not self.fit_intercept
+        rho = 0.0 if free else 1 / float(self.intercept_scaling or 1.0) ** 2
+        factors = getattr(self, "class_weight_", None)
+        return [
+            MachineProblem(MachineLoss(self._loss(), self.C_, positive, factors), self.fit_intercept, rho)
+            for positive in self._positives()
+        ]
+
+    def _judged(self, data: Rows) -> list[JudgedMachine]:
+        """Every machine measured on the rows, from the attributes alone."""
+        coefs = np.atleast_2d(self.coef_).astype(np.float64)
+        duals = [None] * len(coefs) if self.dual_coef_ is None else np.atleast_2d(self.dual_coef_)
+        return [
+            judge(data, problem, coef, float(intercept), dual)
+            for problem, coef, intercept, dual in zip(
+                self._problems(), coefs, np.atleast_1d(self.intercept_), duals, strict=True
+            )
+        ]
+
+    def _certificates(self, judged: list[JudgedMachine]) -> Certificates:
+        """Duality gap, stationarity and, for losses with corners, feasibility: the worst of the machines."""
+        single = self.coef_.dtype == np.float32
+        claims = [
+            gap_claim(max(item.gap.relative for item in judged), self.tol, single, self._source),
+            at_most(
+                "The coefficients are the combination of rows that the dual point says, and it balances.",
+                "KKT residual",
+                max(item.residual for item in judged),
+                max(np.sqrt(self.tol), 1e-3 if single else 1e-6),
+                source=self._source,
+            ),
+        ]
+        if self._loss().cornered:
+            claims.append(box_claim(max(item.outside for item in judged), single, self._source))
+        return Certificates(claims)
+
+    def _measure(self, data: Rows) -> Certificates:
+        if self.dual_coef_ is not None:
+            require_rows_of_the_fit(data, self.dual_coef_)
+            data = local_rows(data, "newton", self._problems()[0], type(self).__name__)
+        return self._certificates(self._judged(data))
 
 
 def choose_solver(solver: str, data: Rows) -> str:
@@ -77,18 +298,18 @@ def choose_solver(solver: str, data: Rows) -> str:
     return "newton" if data.shape[1] <= (SPARSE_NEWTON if data.is_sparse else LARGEST_NEWTON) else SOLVERS[2]
 
 
-def local_rows(data: Rows, solver: str, problem: Problem, owner: str) -> Rows:
+def local_rows(data: Rows, solver: str, problem: MachineProblem, owner: str) -> Rows:
     """The rows as the solver needs them: anywhere, in this process, or in memory."""
     if solver == "dual_coordinate":
         return in_memory(data, owner, "use solver='newton' instead")
-    if not problem.tilt.squared and not data.local:
+    if problem.machine.loss.cornered and not data.local:
         return in_memory(data, owner, "use the squared loss, which walks rows anywhere")
     return data
 
 
 def fit_machine(
     data: Rows,
-    problem: Problem,
+    problem: MachineProblem,
     *,
     solver: str,
     tol: float,
@@ -96,13 +317,13 @@ def fit_machine(
     rng: np.random.Generator,
     report: Callable[[Array, float], bool] = lambda coef, intercept: False,
 ) -> Machine:
-    """Minimise ½‖w‖² + ½ρb² + Σℓ(target − w·x − b).
+    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b).
 
     Parameters
     ----------
     data : Rows
         As `local_rows` gives them.
-    problem : Problem
+    problem : MachineProblem
     solver : {"newton", "dual_coordinate"}
         Newton means the interior point for losses with corners.
     tol, max_iter, rng
@@ -110,116 +331,46 @@ def fit_machine(
     report : callable
         Told coefficients and intercept; true asks to stop.
     """
-    tilt, with_b = problem.tilt, problem.fit_intercept
+    machine, with_b = problem.machine, problem.fit_intercept
     if solver == "dual_coordinate":
         assert isinstance(data, MemoryRows)
-        found = dual_coordinate(
-            data,
-            tilt,
-            fit_intercept=with_b,
-            intercept_penalty=problem.intercept_penalty,
-            tol=tol,
-            max_iter=max_iter,
-            rng=rng,
-            report=report,
-        )
-        dual = None if tilt.squared else found.dual
-        return Machine(found.coef, found.intercept, dual, found.n_iter, found.converged, found.gaps)
+        ended = dual_coordinate(data, problem, tol=tol, max_iter=max_iter, rng=rng, report=report)
+        dual = ended.dual if machine.loss.cornered else None
+        return Machine(ended.coef, ended.intercept, dual, ended.n_iter, ended.converged, ended.gaps)
     frame = frame_of(data, intercept=with_b, shift=with_b and problem.intercept_penalty == 0)
     penalty = 1 / frame.scale**2
     if with_b:
         penalty = np.append(penalty, problem.intercept_penalty)
-
-    def told(point: Array) -> bool:
-        return report(*frame.outside(point))
-
-    if tilt.squared:
-        newton = steadily(
-            data,
-            lambda: tilted_newton(data, tilt, frame, penalty, tol=tol, max_iter=max_iter, report=told),
-        )
-        coef, intercept = frame.outside(newton.point)
-        return Machine(coef, intercept, None, newton.n_iter, newton.converged, newton.values)
-    inner = steadily(
-        data,
-        lambda: tilted_interior(data, tilt, frame, penalty, tol=tol, max_iter=max_iter, report=told),
-    )
-    coef, intercept = frame.outside(inner.point)
-    return Machine(coef, intercept, inner.dual, inner.n_iter, inner.converged, inner.gaps)
+    settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    settings["report"] = lambda point: report(*frame.outside(point))
+    if machine.loss.cornered:
+        inner = steadily(data, lambda: interior_point(data, machine, frame, penalty, **settings))
+        return Machine(*frame.outside(inner.point), inner.dual, inner.n_iter, inner.converged, inner.gaps)
+    newton = steadily(data, lambda: sided_newton(data, machine, frame, penalty, **settings))
+    return Machine(*frame.outside(newton.point), None, newton.n_iter, newton.converged, newton.values)
 
 
-class Judged(NamedTuple):
-    """A machine measured on its rows."""
-
-    evidence: Evidence
-    gap: Gap
-    outside: float
-    residual: float
-
-
-def judge(data: Rows, problem: Problem, coef: Array, intercept: float, dual: NDArray | None) -> Judged:
-    """Measure a machine by one walk: its duality gap, box violation and stationarity."""
-    evidence, outside = gather_tilted(data, problem.tilt, coef, intercept, dual)
-    gap = problem.gap(evidence, coef, intercept)
-    left = np.abs(coef - evidence.pulls.sum(axis=0))
-    size = np.abs(coef) + evidence.sizes
-    residual = float(np.divide(left, size, out=np.zeros_like(left), where=size > 0).max(initial=0.0))
-    if problem.fit_intercept:
-        mass = evidence.mass.sum() + problem.intercept_penalty * abs(intercept)
-        level = abs(problem.intercept_penalty * intercept - evidence.mass @ [1.0, -1.0])
-        residual = max(residual, level / mass if mass > 0 else 0.0)
-    return Judged(evidence, gap, outside, residual)
+def judge(
+    data: Rows, problem: MachineProblem, coef: Array, intercept: float, dual: NDArray | None
+) -> JudgedMachine:
+    """Measure a machine by one walk."""
+    evidence, outside = gather_sided(data, problem.machine, coef, intercept, dual)
+    point = evidence, coef, intercept
+    return JudgedMachine(evidence, problem.gap(*point), outside, problem.residual(*point))
 
 
-def machine_certificates(
-    judged: list[Judged], *, tol: float, squared: bool, dtype: Any, source: str
-) -> list[Certificate]:
-    """Duality gap, stationarity and, for losses with corners, feasibility: the worst of several machines."""
-    single = np.dtype(dtype) == np.float32
-    found = [
-        at_most(
-            "The objective is this close to its minimum.",
-            "relative duality gap",
-            max(item.gap.relative for item in judged),
-            max(tol, 1e-4 if single else 1e-8),
-            source=source,
-        ),
-        at_most(
-            "The coefficients are the combination of rows that the dual point says, and it balances.",
-            "KKT residual",
-            max(item.residual for item in judged),
-            max(np.sqrt(tol), 1e-3 if single else 1e-6),
-            source=source,
-        ),
-    ]
-    if not squared:
-        found.append(
-            at_most(
-                "The dual point is inside its box.",
-                "box violation",
-                max(item.outside for item in judged),
-                1e-5 if single else 1e-9,
-                source=source,
-            )
-        )
-    return found
+def gap_claim(
+    gap: float, tol: float, single: bool, source: str, assumptions: tuple[str, ...] = ()
+) -> Certificate:
+    """The relative duality gap is at most `tol`, or what the precision allows."""
+    claim, bound = "The objective is this close to its minimum.", max(tol, 1e-4 if single else 1e-8)
+    return at_most(claim, "relative duality gap", gap, bound, source=source, assumptions=assumptions)
 
 
-def majorant(judged: list[Judged]) -> Certificate:
-    """Training error against mean loss, summed over the machines of several classes.
-
-    A row that the largest score puts in a wrong class has a loss of at least 1 in one of the machines.
-    """
-    total = judged[0].evidence.total
-    return at_most(
-        "The training error is at most the mean loss, which majorises it.",
-        "training error",
-        sum(item.evidence.wrong for item in judged) / total,
-        sum(item.evidence.loss for item in judged) / total,
-        source="Sangnier §1.2.1",
-        trivial=1.0,
-        tolerance=1e-12,
-    )
+def box_claim(outside: float, single: bool, source: str) -> Certificate:
+    """The dual point is feasible."""
+    bound = 1e-5 if single else 1e-9
+    return at_most("The dual point is inside its box.", "box violation", outside, bound, source=source)
 
 
 def require_rows_of_the_fit(data: Rows, dual: NDArray) -> None:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.predictor import LinearRegressor, vector_target
+from assay.linear.margin.base import OneTarget, gap_claim
+from assay.losses import Absolute, Huber
+from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.rows import Block, Rows
 from assay.solvers.in_memory import steadily
-from assay.solvers.piecewise.gap import PERFECT
-from assay.solvers.piecewise.huber import evidence_step, huber_gap, huber_newton, row_targets
-from assay.solvers.piecewise.tilted import frame_of
+from assay.solvers.piecewise.frame import frame_of, row_targets
+from assay.solvers.piecewise.gap import huber_gap, huber_step, largest_ratio
+from assay.solvers.piecewise.newton import huber_newton
 from assay.suitability import Suitability
 
 SOURCE = "Huber & Ronchetti (2009) §7.7–7.8; Owen (2007)"
 
 
-class HuberRegressor(HasPenaltyPath, LinearRegressor):
+class HuberRegressor(HasPenaltyPath, OneTarget):
     """Linear regression that outliers cannot pull far: squares near, absolute values beyond.
 
     Minimises over (w, b) and the scale σ > 0
@@ -103,7 +102,7 @@ class HuberRegressor(HasPenaltyPath, LinearRegressor):
 
     def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
         """Absolute errors, which outliers do not rule."""
-        return np.abs(y[:, None] - predictions)
+        return Absolute().value(y[:, None], predictions)
 
     def __init__(
         self,
@@ -124,18 +123,10 @@ class HuberRegressor(HasPenaltyPath, LinearRegressor):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HuberRegressor:
-        """Fit to rows in memory, on disk or on a cluster.
+    def _loss(self) -> Huber:
+        return Huber(float(self.epsilon))
 
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
         frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
         penalty = np.zeros(data.shape[1] + self.fit_intercept)
         penalty[: data.shape[1]] = self.alpha / frame.scale**2
@@ -145,91 +136,52 @@ class HuberRegressor(HasPenaltyPath, LinearRegressor):
             coef, intercept = frame.outside(point)
             return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept, "scale_": scale})
 
+        settings: dict[str, Any] = {"scale": self.scale, "tol": self.tol, "max_iter": self.max_iter}
         with watch.run("newton"):
-            found = steadily(
+            result = steadily(
                 data,
-                lambda: huber_newton(
-                    data,
-                    frame,
-                    penalty,
-                    epsilon=float(self.epsilon),
-                    scale=self.scale,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    report=report,
-                ),
+                lambda: huber_newton(data, frame, penalty, loss=self._loss(), report=report, **settings),
             )
         watch.finish()
-        coef, intercept = frame.outside(found.point)
-        self.coef_, self.intercept_ = coef.astype(data.dtype), data.dtype.type(intercept)
-        self.scale_ = found.scale
-        far = data.map(is_outlier, coef, intercept, float(self.epsilon) * found.scale, dtype=np.bool_)
+        coef, intercept = frame.outside(result.point)
+        self.__dict__.update(self._shaped([coef], [intercept], data.dtype))
+        self.scale_ = result.scale
+        far = data.map(is_outlier, coef, intercept, float(self.epsilon) * result.scale, dtype=np.bool_)
         self.outliers_ = np.asarray(far)
-        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.n_iter_, self.converged_ = result.n_iter, result.converged
         if self.history:
-            self.history_ = found.values
-        self.certificates_ = self._certificates(data)
+            self.history_ = result.values
+        self.certificates_ = self._measure(data)
         self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_)
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"HuberRegressor stopped after {self.n_iter_} Newton steps with a relative duality gap of "
-                f"{self.dual_gap_:.2g}. Increase max_iter, or divide the columns by their scale.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"{self.dual_gap_:.2g}. Increase max_iter, or divide the columns by their scale."
             )
-        return self
 
-    def _certificates(self, data: Rows) -> Certificates:
+    def _measure(self, data: Rows) -> Certificates:
         """Certificates from the attributes and the rows, by one walk."""
         coef, alpha, fixed = self.coef_.astype(np.float64), float(self.alpha), self.scale is not None
-        evidence = data.reduce(
-            evidence_step, float(self.epsilon), coef, float(self.intercept_), float(self.scale_)
-        )
-        objective, gap = huber_gap(
-            evidence, coef, self.scale_, alpha=alpha, fit_intercept=self.fit_intercept, fixed=fixed
-        )
-        floor = max(objective, PERFECT * evidence.loss_at_zero)
-        left = np.abs(2 * alpha * coef - evidence.pulls.sum(axis=0))
-        sizes = 2 * alpha * np.abs(coef) + np.abs(evidence.pulls).sum(axis=0)
-        gradient = float(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0).max(initial=0.0))
-        mass = evidence.mass.sum()
-        if self.fit_intercept and mass > 0:
-            gradient = max(gradient, abs(evidence.mass @ [1.0, -1.0]) / mass)
-        perfect = mass == 0
+        sigma = float(self.scale_)
+        evidence = data.reduce(huber_step, self._loss(), coef, float(self.intercept_), sigma)
+        gap = huber_gap(evidence, coef, sigma, alpha=alpha, fit_intercept=self.fit_intercept, fixed=fixed)
+        left = 2 * alpha * coef - evidence.pulls.sum(axis=0)
+        gradient = largest_ratio(left, 2 * alpha * np.abs(coef) + evidence.sizes)
+        if self.fit_intercept:
+            gradient = max(gradient, evidence.imbalance)
+        perfect = evidence.mass.sum() == 0
         if not fixed and not perfect:
             gradient = max(gradient, abs(evidence.squares.sum() - evidence.weight) / evidence.weight)
         single = self.coef_.dtype == np.float32
         assumptions = () if alpha > 0 else ("Xᵀν = 0, as the gradient measures",)
+        bound = 1e-3 if single else max(float(np.sqrt(self.tol)), 1e-7)
+        claim = "The gradient of the objective vanishes."
         return Certificates(
             [
-                at_most(
-                    "The objective is this close to its minimum.",
-                    "relative duality gap",
-                    gap / floor if floor > 0 else 0.0,
-                    1e-4 if single else max(self.tol, 1e-8),
-                    source=SOURCE,
-                    assumptions=assumptions,
-                ),
-                at_most(
-                    "The gradient of the objective vanishes.",
-                    "relative gradient",
-                    gradient,
-                    1e-3 if single else max(float(np.sqrt(self.tol)), 1e-7),
-                    source=SOURCE,
-                ),
+                gap_claim(gap.relative, 0.0 if single else self.tol, single, SOURCE, assumptions),
+                at_most(claim, "relative gradient", gradient, bound, source=SOURCE),
             ]
         )
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = vector_target(self._open_new_rows(X, y, sample_weight, with_target=True), self)
-        return self._certificates(data)
 
 
 def is_outlier(block: Block, coef: Array, intercept: float, limit: float) -> NDArray:

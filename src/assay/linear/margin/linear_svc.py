@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.linear.classifier import LinearClassifier
-from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import (
-    MACHINE_DOMAINS,
-    Judged,
-    Problem,
-    choose_solver,
-    fit_machine,
-    judge,
-    local_rows,
-    machine_certificates,
-    majorant,
-    require_rows_of_the_fit,
-)
+from assay.certificates import Certificates, at_most
+from assay.linear.margin.base import MACHINE_DOMAINS, JudgedMachine, OneAgainstRest, SupportVectors
 from assay.models.classes import CLASS_WEIGHT, class_factors
-from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
-from assay.randomness import spawn
 from assay.rows import Rows
-from assay.solvers.piecewise.tilted import Tilt
 from assay.suitability import Suitability
 
-SOURCE = "Rudi & Şimşekli §2.1.2, §2.2.1"
 
-
-class LinearSVC(HasPenaltyPath, LinearClassifier):
+class LinearSVC(SupportVectors, OneAgainstRest):
     """Linear support vector machine: hinge or squared hinge loss with a squared-norm penalty.
 
     Minimises over (w, b), with labels t = ±1,
@@ -75,7 +55,7 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
     tol : float, default=1e-8
         Relative duality gap at which to stop.
     max_iter : int, default=2000
-        Most Newton steps, or passes of coordinate descent, a class.
+        Most Newton steps, or passes of coordinate descent, per class.
     history : bool, default=False
         Whether to keep the objective (Newton) or the relative gap (otherwise) of every iteration.
     random_state : None, int, Generator, SeedSequence or RandomState, default=None
@@ -99,7 +79,7 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
     solver_ : str
         What "auto" chose.
     history_ : list of lists of float
-        One a machine, with `history=True`.
+        One per machine, with `history=True`.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
         Iterations (the slowest class), whether all ended by `tol`, and the KKT residual.
@@ -131,8 +111,7 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
         "loss": parameters.one_of("squared_hinge", "hinge"),
         "class_weight": CLASS_WEIGHT,
     }
-
-    _penalty_name = "penalty_strength"
+    _source = "Rudi & Şimşekli §2.1.2, §2.2.1"
 
     def __init__(
         self,
@@ -161,113 +140,27 @@ class LinearSVC(HasPenaltyPath, LinearClassifier):
         self.history = history
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-            Labels of any kind.
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data, weights = self._open_classes(X, y, sample_weight)
-        total = float(weights.sum())
-        self.C_ = float(self.C) if self.penalty_strength is None else 1 / (2 * self.penalty_strength * total)
-        self.penalty_strength_ = 1 / (2 * self.C_ * total)
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
+        assert weights is not None
         self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
-        self.solver_ = choose_solver(self.solver, data)
-        problems = self._problems()
-        data = local_rows(data, self.solver_, problems[0], type(self).__name__)
-        watch = self._watch_fit(X, y, n_runs=len(problems), max_iter=self.max_iter)
-        machines = []
-        for problem, rng in zip(problems, spawn(self.random_state, len(problems)), strict=True):
+        super()._fit_rows(X, y, data, weights)
 
-            def report(coef: Array, intercept: float) -> bool:
-                return watch.iteration(lambda: {"coef_": coef[None], "intercept_": np.array([intercept])})
+    def _n_support(self, counts: NDArray) -> NDArray:
+        return counts[:, ::-1] if len(counts) > 1 else counts[0, ::-1]
 
-            with watch.run(self.solver_):
-                machines.append(
-                    fit_machine(
-                        data,
-                        problem,
-                        solver=self.solver_,
-                        tol=self.tol,
-                        max_iter=self.max_iter,
-                        rng=rng,
-                        report=report,
-                    )
-                )
-        watch.finish()
-        self.coef_ = np.array([machine.coef for machine in machines], dtype=data.dtype)
-        self.intercept_ = np.array([machine.intercept for machine in machines], dtype=data.dtype)
-        duals = [machine.dual for machine in machines]
-        self.dual_coef_ = None if duals[0] is None else np.array(duals, dtype=data.dtype)
-        self.n_iter_ = max(machine.n_iter for machine in machines)
-        self.converged_ = all(machine.converged for machine in machines)
-        if self.history:
-            self.history_ = [machine.trace for machine in machines]
-        judged = self._judged(data)
-        counts = np.array([item.evidence.n_support[::-1] for item in judged])
-        self.n_support_ = counts if len(counts) > 1 else counts[0]
-        self.certificates_ = self._certificates(judged)
-        self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_[:2])
-        if not self.converged_:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} iterations of {self.solver_} with a "
-                f"relative duality gap of {self.dual_gap_:.2g}, above tol. Increase max_iter.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
+    def _certificates(self, judged: list[JudgedMachine]) -> Certificates:
+        """Those of the machines, and the training error against the mean loss, summed over the machines.
 
-    def _problems(self) -> list[Problem]:
-        """The machine of each class, or the one of two classes."""
-        several = len(self.classes_) > 2
-        free = self.intercept_scaling is None or not self.fit_intercept
-        rho = 0.0 if free else 1 / float(self.intercept_scaling or 1.0) ** 2
-        return [
-            Problem(
-                Tilt(
-                    self.C_,
-                    self.C_,
-                    squared=self.loss == "squared_hinge",
-                    positive=positive,
-                    class_weight=self.class_weight_,
-                ),
-                self.fit_intercept,
-                rho,
-            )
-            for positive in (range(len(self.classes_)) if several else (1,))
-        ]
-
-    def _judged(self, data: Rows) -> list[Judged]:
-        """Every machine measured on the rows, from the attributes alone."""
-        duals = [None] * len(self.coef_) if self.dual_coef_ is None else self.dual_coef_
-        return [
-            judge(data, problem, coef.astype(np.float64), float(intercept), dual)
-            for problem, coef, intercept, dual in zip(
-                self._problems(), self.coef_, self.intercept_, duals, strict=True
-            )
-        ]
-
-    def _certificates(self, judged: list[Judged]) -> Certificates:
-        squared, dtype = self.loss == "squared_hinge", self.coef_.dtype
-        machines = machine_certificates(judged, tol=self.tol, squared=squared, dtype=dtype, source=SOURCE)
-        return Certificates([*machines, majorant(judged)])
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk a machine.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
+        A row that the largest score puts in a wrong class has a loss of at least 1 in one of the machines.
         """
-        data = self._open_new_classes(X, y, sample_weight)
-        if self.dual_coef_ is not None:
-            require_rows_of_the_fit(data, self.dual_coef_)
-            data = local_rows(data, "newton", self._problems()[0], type(self).__name__)
-        return self._certificates(self._judged(data))
+        total = judged[0].evidence.total
+        majorant = at_most(
+            "The training error is at most the mean loss, which majorises it.",
+            "training error",
+            sum(item.evidence.wrong for item in judged) / total,
+            sum(item.evidence.loss for item in judged) / total,
+            source="Sangnier §1.2.1",
+            trivial=1.0,
+            tolerance=1e-12,
+        )
+        return Certificates([*super()._certificates(judged), majorant])

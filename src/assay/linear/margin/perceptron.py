@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
-from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
+from assay.linear.margin.base import OneAgainstRest
+from assay.models.convergence import warn
 from assay.parameters import Domain
 from assay.randomness import spawn
 from assay.rows import Rows
 from assay.solvers.in_memory import in_memory
-from assay.solvers.perceptron import Separation, perceptron, separation
+from assay.solvers.perceptron import PlaneEvidence, perceptron, separation
 
 SOURCE = "Novikoff (1962); Rudi & Şimşekli §2.1.1"
-
 
 SMALL_BYTES = 2**26
 """Tables from elsewhere up to this size (64 MiB) are read once, since every pass walks them again."""
 
 
-class Perceptron(LinearClassifier):
+class Perceptron(OneAgainstRest):
     """Rosenblatt's perceptron: a plane moved by the rows on its wrong side until there are none.
 
     Minimises over (w, b), with labels t = ±1,
@@ -56,7 +54,7 @@ class Perceptron(LinearClassifier):
     shuffle : bool, default=False
         Whether each pass visits the rows in an order of its own.
     max_iter : int, default=1000
-        Most passes over the rows, a class.
+        Most passes over the rows, per class.
     history : bool, default=False
         Whether to keep the weight of mistakes of every pass in `history_`.
     random_state : None, int, Generator, SeedSequence or RandomState, default=None
@@ -72,7 +70,7 @@ class Perceptron(LinearClassifier):
     mistake_bound_ : array of shape (1,) or (n_classes,)
         (R/γ)²; infinite where the plane does not separate.
     history_ : list of lists of float
-        One a machine, with `history=True`.
+        One per machine, with `history=True`.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
         Passes (the slowest class), whether every class was separated, and the share of mistaken rows.
@@ -122,30 +120,18 @@ class Perceptron(LinearClassifier):
         self.history = history
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Perceptron:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-            Labels of any kind.
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice; see `batch_size`.
-        """
-        data, _ = self._open_classes(X, y, sample_weight)
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
         small = data.shape[0] * data.shape[1] * data.dtype.itemsize <= SMALL_BYTES
         if self.batch_size is not None or small:
             data = in_memory(data, type(self).__name__, "use batch_size=None, which walks rows anywhere")
-        watch = self._watch_fit(X, y, n_runs=len(self._positives()), max_iter=self.max_iter)
+        positives = self._positives()
+        watch = self._watch_fit(X, y, n_runs=len(positives), max_iter=self.max_iter)
 
         def report(coef: Array, intercept: float) -> bool:
-            return watch.iteration(lambda: {"coef_": coef[None], "intercept_": np.array([intercept])})
+            return watch.iteration(lambda: self._shaped([coef], [intercept], np.float64))
 
         fits = []
-        children = spawn(self.random_state, len(self._positives()))
-        for positive, rng in zip(self._positives(), children, strict=True):
+        for positive, rng in zip(positives, spawn(self.random_state, len(positives)), strict=True):
             with watch.run("perceptron"):
                 fits.append(
                     perceptron(
@@ -161,8 +147,8 @@ class Perceptron(LinearClassifier):
                     )
                 )
         watch.finish()
-        self.coef_ = np.array([fit.coef for fit in fits], dtype=data.dtype)
-        self.intercept_ = np.array([fit.intercept for fit in fits], dtype=data.dtype)
+        planes = [fit.coef for fit in fits], [fit.intercept for fit in fits]
+        self.__dict__.update(self._shaped(*planes, data.dtype))
         self.n_updates_ = np.array([fit.n_updates for fit in fits])
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.converged_ = all(fit.converged for fit in fits)
@@ -173,26 +159,19 @@ class Perceptron(LinearClassifier):
         self.certificates_ = self._certificates(seen, data.total_weight)
         self.optimality_ = self.certificates_[0].value
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"Perceptron found no plane without mistakes in {self.max_iter} passes: the classes may not "
-                "be separable. Increase max_iter, or use LinearSVC, which needs no separation.",
-                ConvergenceWarning,
-                stacklevel=2,
+                "be separable. Increase max_iter, or use LinearSVC, which needs no separation."
             )
-        return self
 
-    def _positives(self) -> list[int]:
-        """Class numbers whose label is +1, one a machine."""
-        return list(range(len(self.classes_))) if len(self.classes_) > 2 else [1]
-
-    def _separations(self, data: Rows) -> list[Separation]:
+    def _separations(self, data: Rows) -> list[PlaneEvidence]:
         points = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
         return [
             separation(data, positive, point)
             for positive, point in zip(self._positives(), points, strict=True)
         ]
 
-    def _bounds(self, seen: list[Separation]) -> Array:
+    def _bounds(self, seen: list[PlaneEvidence]) -> Array:
         """(R/γ)² of each machine."""
         sizes = np.sum(self.coef_.astype(np.float64) ** 2, axis=1) + self.intercept_.astype(np.float64) ** 2
         return np.array(
@@ -202,11 +181,9 @@ class Perceptron(LinearClassifier):
             ]
         )
 
-    def _certificates(self, seen: list[Separation], weight: float) -> Certificates:
+    def _certificates(self, seen: list[PlaneEvidence], weight: float) -> Certificates:
         bounds = self._bounds(seen)
-        worst = (
-            int(np.argmax(self.n_updates_ / bounds)) if np.isfinite(bounds).all() else int(bounds.argmax())
-        )
+        worst = int(np.argmax(self.n_updates_ / bounds if np.isfinite(bounds).all() else bounds))
         return Certificates(
             [
                 at_most(
@@ -228,13 +205,5 @@ class Perceptron(LinearClassifier):
             ]
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk a machine.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_classes(X, y, sample_weight)
+    def _measure(self, data: Rows) -> Certificates:
         return self._certificates(self._separations(data), data.total_weight)

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import require_rows_of_the_fit
-from assay.linear.predictor import LinearRegressor, vector_target
+from assay.linear.margin.base import LEVEL, OneTarget, box_claim, gap_claim, require_rows_of_the_fit
+from assay.losses import Quantile, SidedLoss
+from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers.in_memory import in_memory, steadily
-from assay.solvers.piecewise.gap import PERFECT, Evidence, gather_tilted
-from assay.solvers.piecewise.quantile_interior import tilted_interior
-from assay.solvers.piecewise.tilted import Tilt, frame_of
-
-LEVEL = Domain(
-    "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
-)
+from assay.solvers.piecewise.frame import MachineLoss, frame_of
+from assay.solvers.piecewise.gap import PERFECT, SidedEvidence, gather_sided, largest_ratio
+from assay.solvers.piecewise.interior import interior_point
 
 SOURCE = "Sangnier §1.4.1 (pinball loss); Koenker & Bassett (1978); Portnoy & Koenker (1997)"
 
 
-class QuantileRegressor(HasPenaltyPath, LinearRegressor):
+class QuantileRegressor(HasPenaltyPath, OneTarget):
     """Linear regression of a quantile: pinball loss, with an l1 penalty if wanted.
 
     Minimises over (w, b)
 
         (1/n) Σ_i s_i [q (r_i)₊ + (1 − q) (−r_i)₊] + α ‖w‖₁,        r = y − xᵀw − b, n = Σ s,
 
-    by an interior point (Frisch–Newton) with one matrix of size n_features an iteration, ended by solving for
-    the rows with residual zero exactly. A few numbers are kept for each row.
+    by an interior point (Frisch–Newton) with one matrix of size n_features per iteration, ended by solving
+    for the rows with residual zero exactly. A few numbers are kept for each row.
 
     Assumes: a quantile of y that is linear in the columns, and independent rows; errors may have any law, of
     unequal spread.
@@ -103,8 +97,7 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
 
     def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
         """The pinball loss of the quantile."""
-        residual = y[:, None] - predictions
-        return np.maximum(self.quantile * residual, (self.quantile - 1) * residual)
+        return self._machine().loss.value(y[:, None], predictions)
 
     def __init__(
         self,
@@ -123,21 +116,13 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuantileRegressor:
-        """Fit to rows in memory, on disk or on a cluster.
+    def _machine(self) -> MachineLoss[SidedLoss]:
+        return MachineLoss(Quantile(float(self.quantile)))
 
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._local(vector_target(self._open_rows(X, y, sample_weight, with_target=True), self))
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
+        data = self._local(data)
         frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
-        size = data.shape[1] + self.fit_intercept
-        l1 = np.zeros(size)
+        free, l1 = np.zeros((2, data.shape[1] + self.fit_intercept))
         l1[: data.shape[1]] = self.alpha * data.total_weight / frame.scale
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
 
@@ -145,40 +130,25 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
             coef, intercept = frame.outside(point)
             return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept})
 
+        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "report": report}
         with watch.run("interior_point"):
-            found = steadily(
-                data,
-                lambda: tilted_interior(
-                    data,
-                    self._tilt(),
-                    frame,
-                    np.zeros(size),
-                    l1,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    report=report,
-                ),
+            result = steadily(
+                data, lambda: interior_point(data, self._machine(), frame, free, l1, **settings)
             )
         watch.finish()
-        coef, intercept = frame.outside(found.point)
-        self.coef_, self.intercept_ = coef.astype(data.dtype), data.dtype.type(intercept)
-        self.dual_coef_ = found.dual.astype(data.dtype)
-        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        coef, intercept = frame.outside(result.point)
+        self.__dict__.update(self._shaped([coef], [intercept], data.dtype))
+        self.dual_coef_ = result.dual.astype(data.dtype)
+        self.n_iter_, self.converged_ = result.n_iter, result.converged
         if self.history:
-            self.history_ = found.gaps
-        self.certificates_ = self._certificates(data)
+            self.history_ = result.gaps
+        self.certificates_ = self._measure(data)
         self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_[:2])
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"QuantileRegressor stopped after {self.n_iter_} iterations with a relative duality gap of "
-                f"{self.dual_gap_:.2g}, above tol. Increase max_iter.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"{self.dual_gap_:.2g}, above tol. Increase max_iter."
             )
-        return self
-
-    def _tilt(self) -> Tilt:
-        return Tilt(float(self.quantile), 1 - float(self.quantile))
 
     def _local(self, data: Rows) -> Rows:
         """Rows in this process: a few numbers are kept for each."""
@@ -186,37 +156,29 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
             return data
         return in_memory(data, type(self).__name__, "write them to Parquet files and fit on their path")
 
-    def _certificates(self, data: Rows) -> Certificates:
+    def _measure(self, data: Rows) -> Certificates:
         """Certificates from the attributes and the rows, by one walk."""
+        require_rows_of_the_fit(data, self.dual_coef_)
         coef, intercept = self.coef_.astype(np.float64), float(self.intercept_)
-        evidence, outside = gather_tilted(data, self._tilt(), coef, intercept, self.dual_coef_)
+        evidence, outside = gather_sided(self._local(data), self._machine(), coef, intercept, self.dual_coef_)
         strength = float(self.alpha) * evidence.weight
         pull, balance = evidence.pulls.sum(axis=0), evidence.mass @ [1.0, -1.0]
         objective = evidence.loss + strength * float(np.abs(coef).sum())
         gap = objective - evidence.slack.sum() - coef @ pull - intercept * balance * (not self.fit_intercept)
-        beyond = np.maximum(np.abs(pull) - strength, 0)
-        sizes = evidence.sizes + strength
-        violation = float(
-            np.divide(beyond, sizes, out=np.zeros_like(beyond), where=sizes > 0).max(initial=0.0)
-        )
-        if self.fit_intercept and evidence.mass.sum() > 0:
-            violation = max(violation, abs(balance) / evidence.mass.sum())
+        violation = largest_ratio(np.maximum(np.abs(pull) - strength, 0), evidence.sizes + strength)
+        if self.fit_intercept:
+            violation = max(violation, evidence.imbalance)
         scale = max(objective, PERFECT * evidence.loss_at_zero)
-        return Certificates(
-            self._claims(evidence, max(gap, 0.0) / scale if scale > 0 else 0.0, violation, outside)
-        )
+        relative = max(gap, 0.0) / scale if scale > 0 else 0.0
+        return Certificates(self._claims(evidence, relative, violation, outside))
 
-    def _claims(self, evidence: Evidence, gap: float, violation: float, outside: float) -> list[Certificate]:
+    def _claims(
+        self, evidence: SidedEvidence, gap: float, violation: float, outside: float
+    ) -> list[Certificate]:
         single = self.coef_.dtype == np.float32
+        feasible = ("the dual point is feasible, as the next two certificates measure",)
         claims = [
-            at_most(
-                "The objective is this close to its minimum.",
-                "relative duality gap",
-                gap,
-                max(self.tol, 1e-4 if single else 1e-8),
-                source=SOURCE,
-                assumptions=("the dual point is feasible, as the next two certificates measure",),
-            ),
+            gap_claim(gap, self.tol, single, SOURCE, feasible),
             at_most(
                 "No column, nor the constant, pulls on the dual point more than its penalty holds.",
                 "Xᵀ-infeasibility",
@@ -224,13 +186,7 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
                 1e-4 if single else 1e-8,
                 source=SOURCE,
             ),
-            at_most(
-                "The dual point is inside its box.",
-                "box violation",
-                outside,
-                1e-5 if single else 1e-9,
-                source=SOURCE,
-            ),
+            box_claim(outside, single, SOURCE),
         ]
         if self.fit_intercept:
             level = float(self.quantile) * evidence.weight
@@ -245,15 +201,3 @@ class QuantileRegressor(HasPenaltyPath, LinearRegressor):
                 )
             )
         return claims
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = vector_target(self._open_new_rows(X, y, sample_weight, with_target=True), self)
-        require_rows_of_the_fit(data, self.dual_coef_)
-        return self._certificates(self._local(data))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
-from assay.linear.predictor import LinearRegressor, vector_target
+from assay.linear.predictor import LinearRegressor
 from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
@@ -24,8 +22,9 @@ from assay.linear.sparse.certificates import (
     relative_gap,
     sparse_evidence,
 )
-from assay.linear.sparse.path import SparsePath, sparse_family, sparse_model_path
-from assay.models.selection import Selection, Table, select_penalty
+from assay.linear.sparse.path import SparsePath, sparse_candidates, sparse_model_path
+from assay.models import convergence
+from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers import SparseProblem, SparseSolutions, moments
@@ -94,10 +93,6 @@ class SparseModel(LinearRegressor):
         """The coefficients as a CSR array of one row."""
         return sparse.csr_array(self.coef_[None])
 
-    def _open_table(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Validate data of a fit; the target becomes a vector."""
-        return vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
-
     def _alpha(self, total_weight: float) -> float:
         """The penalty in scikit-learn's parametrisation, whichever was given."""
         if self.penalty_strength is not None:
@@ -161,11 +156,9 @@ class SparseModel(LinearRegressor):
         if self.history:
             self.history_ = found.history
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} cycles before reaching tol; its "
-                "certificates say how far it is. Increase max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "certificates say how far it is. Increase max_iter."
             )
 
     def _evidence_of(
@@ -234,7 +227,7 @@ class SparseModel(LinearRegressor):
         path : SparsePath
         """
         probe = type(self)(**self.get_params())
-        data = probe._open_table(X, y, sample_weight)
+        data = probe._open_vector(X, y, sample_weight)
         return sparse_model_path(probe, data, alphas, n_alphas, eps)
 
     def select(
@@ -272,18 +265,20 @@ class SparseModel(LinearRegressor):
         -------
         selection : Selection
         """
-        return select_penalty(
+
+        def refit(alpha: float) -> Any:
+            return self._at(alpha).fit(X, y, sample_weight=sample_weight)
+
+        return select_parameter(
             self,
             X,
             y,
-            sparse_family(type(self)(**self.get_params()), noise_std),
+            sparse_candidates(type(self)(**self.get_params()), refit, noise_std),
             rule=rule,
-            alphas=alphas,
+            values=alphas,
             cv=cv,
             sample_weight=sample_weight,
             random_state=random_state,
-            noise_std=noise_std,
-            refit=lambda alpha: self._at(alpha).fit(X, y, sample_weight=sample_weight),
         )
 
     def _at(self, alpha: float) -> Any:
@@ -291,7 +286,7 @@ class SparseModel(LinearRegressor):
         other = {"alpha": alpha, "penalty_strength": None, "total_penalty_strength": None}
         return type(self)(**{**self.get_params(), **other})
 
-    def _degrees_of_freedom(self, table: Table, coef: Array, alpha: float) -> float:
+    def _degrees_of_freedom(self, table: FoldTable, coef: Array, alpha: float) -> float:
         """Number of non-zero coefficients: an unbiased estimate for the lasso."""
         return float(np.count_nonzero(coef))
 

@@ -17,9 +17,9 @@ from assay.linear.least_squares.engine import Array, fit_linear, gather_evidence
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.linear.sparse.certificates import sparse_evidence
 from assay.linear.sparse.path import trace_of_smoother
-from assay.models.selection import Table
+from assay.models.selection import FoldTable
 from assay.parameters import Domain
-from assay.penalties._l1 import l1_residual
+from assay.penalties.separable import l1_residual
 from assay.rows import Rows
 from assay.solvers import elastic_net_profile
 from assay.solvers.sparse.subproblem import Profile
@@ -193,7 +193,7 @@ class ElasticNet(SparseModel):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row stands there twice.
         """
-        data = self._open_table(X, y, sample_weight)
+        data = self._open_vector(X, y, sample_weight)
         unit = self._unit(data.shape[1])
         weight = data.total_weight
         alpha = self._alpha(weight)
@@ -285,7 +285,7 @@ class ElasticNet(SparseModel):
         found: Array = l1_residual(coef, seen, slope)
         return np.where(excluded & (coef == 0), 0.0, found)
 
-    def _degrees_of_freedom(self, table: Table, coef: Array, alpha: float) -> float:
+    def _degrees_of_freedom(self, table: FoldTable, coef: Array, alpha: float) -> float:
         """Trace of the smoother on the support; without a squared part, the size of the support."""
         bend = alpha * (1 - self._ratio()) * table.total_weight
         return trace_of_smoother(table, coef, bend, center=self.fit_intercept)

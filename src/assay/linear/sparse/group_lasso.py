@@ -13,7 +13,7 @@ from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.parameters import Domain
-from assay.penalties._l1 import l1_residual, soft_threshold
+from assay.penalties.separable import l1_residual, soft_threshold
 from assay.solvers.sparse.groups import GroupProfile, group_profile
 
 GROUPS = Domain(
@@ -140,7 +140,7 @@ class GroupLasso(SparseModel):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row stands there twice.
         """
-        data = self._open_table(X, y, sample_weight)
+        data = self._open_vector(X, y, sample_weight)
         weight = data.total_weight
         alpha = self._alpha(weight)
         problem = self._problem(data, self._unit(data.shape[1]))

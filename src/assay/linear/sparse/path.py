@@ -9,48 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.least_squares.engine import Array
-from assay.models.selection import Family, Fitted, Table, checked_alphas, squared_row_loss
+from assay.models.path import PenaltyPath
+from assay.models.selection import Candidates, FoldTable, PathFit, checked_alphas, squared_row_loss
 from assay.parameters import refusal
 from assay.rows import MemoryRows, Rows
 
 
-@dataclass(frozen=True)
-class SparsePath:
+@dataclass(frozen=True, eq=False)
+class SparsePath(PenaltyPath):
     """Solutions along a grid of penalties.
 
     Attributes
     ----------
     alphas : array of shape (n_alphas,)
         Penalties in scikit-learn's parametrisation, decreasing.
-    penalty_strengths : array of shape (n_alphas,)
-        The same on the scale of the mean of squares, 2α.
     coef : array or CSR array of shape (n_alphas, n_features)
         CSR where an array would be large.
     intercept : array of shape (n_alphas,)
     dual_gap : array of shape (n_alphas,)
         Relative duality gap (distance to stationarity where the penalty is not convex).
-    n_iter : array of shape (n_alphas,)
-    n_nonzero : array of shape (n_alphas,)
-        Number of non-zero coefficients: for the lasso the degrees of freedom.
     training_error : array of shape (n_alphas,)
         Mean squared residual.
-    converged : array of shape (n_alphas,)
+    n_iter, converged : arrays of shape (n_alphas,)
     """
 
-    alphas: Array
-    penalty_strengths: Array
-    coef: Any
-    intercept: Array
     dual_gap: Array
-    n_iter: NDArray
-    n_nonzero: NDArray
     training_error: Array
+    n_iter: NDArray
     converged: NDArray
 
-    def predict(self, X: Any) -> Array:
-        """Predictions of every model of the path, of shape (n_samples, n_alphas)."""
-        coef = self.coef if isinstance(self.coef, np.ndarray) else self.coef.toarray()
-        return np.asarray(X @ coef.T) + self.intercept
+    @property
+    def penalty_strengths(self) -> Array:
+        """The penalties on the scale of the mean of squares, 2α."""
+        return 2 * np.asarray(self.alphas)
 
 
 def penalty_grid(critical: float, n_alphas: int, eps: float, owner: str) -> Array:
@@ -76,20 +67,13 @@ def sparse_model_path(model: Any, data: Rows, alphas: Any, n_alphas: int, eps: f
     else:
         grid = checked_alphas(alphas, owner)
     found = problem.solve(grid, tol=model.tol, max_iter=model.max_iter)
-    coef = found.coef
-    if isinstance(coef, np.ndarray):
-        n_nonzero = np.count_nonzero(coef, axis=1)
-    else:
-        n_nonzero = np.diff(coef.indptr)
     return SparsePath(
         grid,
-        2 * grid,
-        coef.astype(data.dtype, copy=False),
+        found.coef.astype(data.dtype, copy=False),
         found.intercept if model.fit_intercept else np.zeros(grid.size),
         found.relative_gap,
-        found.n_iter,
-        n_nonzero,
         2 * found.loss,
+        found.n_iter,
         found.converged,
     )
 
@@ -100,34 +84,34 @@ def sparse_model_path(model: Any, data: Rows, alphas: Any, n_alphas: int, eps: f
 SCALED_ROUNDS = 50
 
 
-def sparse_family(model: Any, noise_std: float | None) -> Family:
+def sparse_candidates(model: Any, refit: Any, noise_std: float | None) -> Candidates:
     """The functions by which `Lasso` and its kin are selected."""
 
-    def grid(table: Table) -> Array:
+    def grid(table: FoldTable) -> Array:
         data = MemoryRows(table.X, table.y.reshape(-1), table.weight)
         critical = model._problem(data, model._unit(table.X.shape[1])).critical_strength()
         # Beside a squared norm, the penalty must come further down before it shrinks nothing.
         reach = 1e-4 if getattr(model, "l1_ratio", 1.0) < 1 else 1e-3
         return penalty_grid(critical, 100, reach, f"{type(model).__name__}.select")
 
-    def predictor(train: Table, alphas: Array, share: float) -> Any:
+    def predictor(train: FoldTable, alphas: Array, share: float) -> Any:
         return model.path(train.X, train.y, alphas, sample_weight=train.weight).predict
 
-    def fitted(table: Table, alphas: Array) -> Fitted:
+    def fitted(table: FoldTable, alphas: Array) -> PathFit:
         path = model.path(table.X, table.y, alphas, sample_weight=table.weight)
         coef = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
         freedom = [
             model._degrees_of_freedom(table, row, alpha) for row, alpha in zip(coef, alphas, strict=True)
         ]
-        return Fitted(path.training_error, np.array(freedom) + model.fit_intercept)
+        return PathFit(path.training_error, np.array(freedom) + model.fit_intercept)
 
-    def oracle(table: Table, best: float) -> float:
+    def oracle(table: FoldTable, best: float) -> float:
         return universal_penalty(model, table, noise_std)
 
-    return Family(grid, predictor, squared_row_loss, fitted, oracle)
+    return Candidates(grid, predictor, squared_row_loss, refit, fitted, oracle, noise_std)
 
 
-def universal_penalty(model: Any, table: Table, noise_std: float | None) -> float:
+def universal_penalty(model: Any, table: FoldTable, noise_std: float | None) -> float:
     """σ √(2 log d / n) times the largest root mean square of a column over the slope of its penalty.
 
     With Gaussian noise of deviation σ the correlations of the columns with the noise stay below it with
@@ -153,7 +137,7 @@ def universal_penalty(model: Any, table: Table, noise_std: float | None) -> floa
     return max(noise, np.finfo(np.float64).eps) * scale
 
 
-def trace_of_smoother(table: Table, coef: Array, bend: float, *, center: bool) -> float:
+def trace_of_smoother(table: FoldTable, coef: Array, bend: float, *, center: bool) -> float:
     """The trace of X_A (X_AᵀX_A + bend I)⁻¹ X_Aᵀ on the support A, weighted and centred."""
     support = np.flatnonzero(coef)
     if not support.size or bend == 0:

@@ -14,7 +14,7 @@ from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import SparseModel
 from assay.linear.sparse.certificates import FLOAT32, SparseEvidence, critical_certificate
 from assay.parameters import Domain
-from assay.penalties._l1 import l1_residual
+from assay.penalties.separable import l1_residual
 from assay.rows import Block, Rows
 from assay.solvers import elastic_net_profile
 from assay.solvers.sparse.loops import CLIPPED, MINIMAX_CONCAVE
@@ -152,7 +152,7 @@ class SparseRegressor(SparseModel):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row stands there twice.
         """
-        data = self._open_table(X, y, sample_weight)
+        data = self._open_vector(X, y, sample_weight)
         d, weight = data.shape[1], data.total_weight
         unit = self._unit(d)
         alpha = self._alpha(weight)

@@ -31,7 +31,7 @@ from assay.losses import Loss, MarginLoss
 from assay.models.path import HasPenaltyPath
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
-from assay.solvers.piecewise.tilted import Frame
+from assay.solvers.piecewise.frame import Frame
 from assay.solvers.stochastic.gap import RiskEvidence, RiskGap, gather_risk, risk_gap
 from assay.solvers.stochastic.sgd import Descent, Penalty, Sgd, near_rows, sgd
 from assay.solvers.stochastic.steps import Rule, base_step, has_corners, make_rule

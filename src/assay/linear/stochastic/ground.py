@@ -15,7 +15,7 @@ from assay.losses import Loss, MarginLoss
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers.in_memory import targets_and_weights
-from assay.solvers.piecewise.tilted import Frame, frame_of
+from assay.solvers.piecewise.frame import Frame, frame_of
 from assay.solvers.stochastic.gap import RiskEvidence
 from assay.solvers.stochastic.sgd import Descent, Sgd
 from assay.solvers.stochastic.steps import LEARNING_RATES, base_step, coded_target

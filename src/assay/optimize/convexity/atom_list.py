@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from assay.losses import Logistic
 from assay.optimize.convexity.atoms import Expression
-from assay.parameters import array, integer, real, refusal
+from assay.parameters import array, integer, real, refusal, require, vector
 from assay.solvers.least_squares.direct import Array
 
 
 def linear_form(a: Any, b: float = 0.0) -> Expression:
     """⟨a, x⟩ + b."""
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(a):
-        raise refusal("linear_form", "a", "a vector of finite numbers", a)
+    require("linear_form", vector(), a=a)
     slope = np.asarray(a, dtype=float)
     trend: Any = "increasing" if np.all(slope >= 0) else "decreasing" if np.all(slope <= 0) else "neither"
     return Expression(len(slope), lambda x: float(slope @ x) + b, lambda x: slope, "affine", trend, 0.0, 0.0)
@@ -44,14 +44,15 @@ def negative_log() -> Expression:
 
 def logistic_atom() -> Expression:
     """log(1 + e^{−x}), with L = ¼."""
+    loss, label = Logistic(), np.ones(1)
     return Expression(
         1,
-        lambda x: float(np.logaddexp(0.0, -x[0])),
-        lambda x: -special.expit(-x),
+        lambda x: float(loss.value(label, x)[0]),
+        lambda x: loss.gradient(label, x),
         "convex",
         "decreasing",
-        0.25,
-        0.0,
+        loss.smoothness,
+        loss.strong_convexity,
     )
 
 
@@ -106,7 +107,7 @@ def quadratic_form(Q: Any) -> Expression:
 
 def norm_atom(dimension: int, p: float = 2.0) -> Expression:
     """‖x‖_p for p ≥ 1, p = ∞ included."""
-    _dimension("norm_atom", dimension)
+    require("norm_atom", integer(at_least=1), dimension=dimension)
     if p != np.inf and not real(at_least=1).contains(p):
         raise refusal("norm_atom", "p", "a number at least 1, or infinity", p)
 
@@ -124,7 +125,7 @@ def norm_atom(dimension: int, p: float = 2.0) -> Expression:
 
 def largest_entry(dimension: int) -> Expression:
     """maxᵢ xᵢ."""
-    _dimension("largest_entry", dimension)
+    require("largest_entry", integer(at_least=1), dimension=dimension)
 
     def slope(x: Array) -> Array:
         return np.where(np.arange(len(x)) == int(np.argmax(x)), 1.0, 0.0)
@@ -134,7 +135,7 @@ def largest_entry(dimension: int) -> Expression:
 
 def log_sum_exp(dimension: int) -> Expression:
     """Log Σ e^{xᵢ}, with L = ½ (of one variable, the identity)."""
-    _dimension("log_sum_exp", dimension)
+    require("log_sum_exp", integer(at_least=1), dimension=dimension)
     flat = dimension == 1
     return Expression(
         dimension,
@@ -145,8 +146,3 @@ def log_sum_exp(dimension: int) -> Expression:
         0.0 if flat else 0.5,
         0.0,
     )
-
-
-def _dimension(owner: str, dimension: Any) -> None:
-    if not integer(at_least=1).contains(dimension):
-        raise refusal(owner, "dimension", "an int at least 1", dimension)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificate, at_least, at_most
-from assay.optimize.descent.gradient import stationary
+from assay.optimize.descent.iteration import stationary
 from assay.optimize.descent.objective import Smooth
 from assay.parameters import array, refusal
 from assay.solvers.least_squares.direct import Array

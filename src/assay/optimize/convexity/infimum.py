@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from assay.certificates import Certificate, Certificates, at_most
+from assay.losses import Logistic
 from assay.optimize.descent.gradient import gradient_descent
 from assay.optimize.descent.newton import newton
-from assay.optimize.descent.objective import Smooth
-from assay.parameters import integer, real, refusal
+from assay.optimize.descent.objective import Smooth, signs, sum_of_losses
+from assay.parameters import integer, real, require
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.separation import separability
 
@@ -55,10 +54,8 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
     ----------
     Rudi & Şimşekli §2.2.4.
     """
-    if not real(above=0).contains(tol):
-        raise refusal("infimum_status", "tol", "a finite number above 0", tol)
-    if not integer(at_least=1).contains(max_iter):
-        raise refusal("infimum_status", "max_iter", "an int at least 1", max_iter)
+    require("infimum_status", real(above=0), tol=tol)
+    require("infimum_status", integer(at_least=1), max_iter=max_iter)
     with np.errstate(all="ignore"):
         if objective.hessian is not None:
             point = newton(objective, start, tol=1e-3 * tol**2, max_iter=max_iter).point
@@ -106,51 +103,31 @@ def logistic_infimum(
     Examples
     --------
     >>> from assay.optimize import logistic_infimum
-    >>> found = logistic_infimum([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    >>> found.status, found.value
+    >>> infimum = logistic_infimum([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> infimum.status, infimum.value
     ('finite, not attained', 0.0)
 
     References
     ----------
     Rudi & Şimşekli §2.2.4; Sangnier §1.2.2, remark 1.2.6.
     """
-    found = separability(X, y, fit_intercept=fit_intercept, sample_weight=sample_weight)
-    rows, target = np.asarray(X, dtype=float), np.asarray(y)
-    if len(np.unique(target)) != 2:
-        raise refusal("logistic_infimum", "y", "labels of exactly two kinds", y)
-    weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if found.status == "separable":
-        direction = None if found.direction is None else np.append(found.direction, found.intercept)
-        return InfimumStatus("finite, not attained", 0.0, None, direction, found.certificates)
-    assert found.weights is not None
-    left = found.weights > 0
+    verdict = separability(X, y, fit_intercept=fit_intercept, sample_weight=sample_weight)
+    rows, sign = np.asarray(X, dtype=float), signs("logistic_infimum", np.asarray(y))
+    weight = np.ones(len(sign)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    direction = verdict.direction
+    if direction is not None and (fit_intercept or verdict.status == "separable"):
+        direction = np.append(direction, verdict.intercept)
+    if verdict.status == "separable":
+        return InfimumStatus("finite, not attained", 0.0, None, direction, verdict.certificates)
+    assert verdict.weights is not None
+    left = verdict.weights > 0
     design = np.column_stack([rows, np.ones(len(rows))]) if fit_intercept else rows
-    objective = _weighted_logistic(design[left], target[left] == np.unique(target)[1], weight[left])
+    objective = sum_of_losses(Logistic(), design[left], sign[left], weight[left])
     fit = newton(objective, np.zeros(design.shape[1]), tol=1e-16)
     value = fit.value / float(weight.sum())
-    if found.status == "overlapping":
-        return InfimumStatus("attained", value, fit.point, None, found.certificates)
-    assert found.direction is not None
-    direction = np.append(found.direction, found.intercept) if fit_intercept else found.direction
-    return InfimumStatus("finite, not attained", value, None, direction, found.certificates)
-
-
-def _weighted_logistic(design: Array, positive: NDArray, weight: Array) -> Smooth:
-    """Σ sᵢ log(1 + e^{−mᵢ})."""
-    signed = np.where(positive, 1.0, -1.0)[:, None] * design
-
-    def probability(w: Array) -> Array:
-        return np.asarray(special.expit(-(signed @ w)))
-
-    def hessian(w: Array) -> Array:
-        p = probability(w)
-        return (design.T * (weight * p * (1 - p))) @ design
-
-    return Smooth(
-        lambda w: float(weight @ np.logaddexp(0.0, -(signed @ w))),
-        lambda w: -(signed.T @ (weight * probability(w))),
-        hessian,
-    )
+    if verdict.status == "overlapping":
+        return InfimumStatus("attained", value, fit.point, None, verdict.certificates)
+    return InfimumStatus("finite, not attained", value, None, direction, verdict.certificates)
 
 
 def _way(objective: Smooth, begin: Array, point: Array) -> Array:

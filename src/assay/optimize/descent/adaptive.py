@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay.optimize.descent.iteration import averaged_steps, read_start
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import StepRule
-from assay.parameters import array, integer, real, refusal
+from assay.optimize.descent.steps import StepRule, step_rule
+from assay.parameters import real, refusal, require
 from assay.solvers.least_squares.direct import Array
 
 
@@ -57,7 +58,7 @@ class Adaptive(NamedTuple):
 
 def plain(step: float | StepRule = 0.01) -> Method:
     """The move −γₜg of gradient descent, to compare the others with."""
-    size = _rule("plain", step)
+    size = step_rule("plain", step)
     return Method(lambda point: 0, lambda gradient, count: (-size(count + 1) * gradient, count + 1))
 
 
@@ -66,23 +67,22 @@ def adagrad(step: float | StepRule = 0.01, eps: float = 1e-8) -> Method:
 
     Large first gradients freeze it: the sum never forgets.
     """
-    size = _rule("adagrad", step)
-    _check("adagrad", eps=eps)
-
-    def update(gradient: Array, state: SquaresState) -> tuple[Array, SquaresState]:
-        after = SquaresState(state.n_updates + 1, state.squares + gradient**2)
-        return -size(after.n_updates) * gradient / np.sqrt(after.squares + eps), after
-
-    return Method(lambda point: SquaresState(0, np.zeros_like(point)), update)
+    return _scaled_by_squares("adagrad", step, eps, 1.0, 1.0)
 
 
 def rmsprop(step: float | StepRule = 1e-3, rho: float = 0.9, eps: float = 1e-8) -> Method:
     """−η g/√(v + ε), with v ← ρv + (1 − ρ)g² (Hinton)."""
-    size = _rule("rmsprop", step)
     _check("rmsprop", eps=eps, rho=rho)
+    return _scaled_by_squares("rmsprop", step, eps, rho, 1 - rho)
+
+
+def _scaled_by_squares(owner: str, step: float | StepRule, eps: float, kept: float, added: float) -> Method:
+    """−η g/√(v + ε), with v ← kept · v + added · g²."""
+    size = step_rule(owner, step)
+    _check(owner, eps=eps)
 
     def update(gradient: Array, state: SquaresState) -> tuple[Array, SquaresState]:
-        after = SquaresState(state.n_updates + 1, rho * state.squares + (1 - rho) * gradient**2)
+        after = SquaresState(state.n_updates + 1, kept * state.squares + added * gradient**2)
         return -size(after.n_updates) * gradient / np.sqrt(after.squares + eps), after
 
     return Method(lambda point: SquaresState(0, np.zeros_like(point)), update)
@@ -107,7 +107,7 @@ def adam(
 
     It may fail to converge on a convex problem: see `adam_counterexample`.
     """
-    size = _rule("adam", step)
+    size = step_rule("adam", step)
     _check("adam", eps=eps, beta1=beta1, beta2=beta2)
 
     def update(gradient: Array, state: AdamState) -> tuple[Array, AdamState]:
@@ -146,20 +146,17 @@ def adaptive_descent(
     keep_points : bool, default=False
         Whether to keep the points, the start first.
     """
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
-        raise refusal("adaptive_descent", "start", "a vector of finite numbers", start)
-    if not integer(at_least=1).contains(n_iter):
-        raise refusal("adaptive_descent", "n_iter", "an int at least 1", n_iter)
-    point = np.array(start, dtype=float)
-    state, total, kept = method.init(point), np.zeros_like(point), [point]
-    for t in range(1, n_iter + 1):
-        slope = gradient.gradient(point) if isinstance(gradient, Smooth) else gradient(point, t)
+    point = read_start("adaptive_descent", start, n_iter=n_iter)
+    state = method.init(point)
+
+    def advance(x: Array, t: int) -> Array:
+        nonlocal state
+        slope = gradient.gradient(x) if isinstance(gradient, Smooth) else gradient(x, t)
         move, state = method.update(slope, state)
-        point = point + move if project is None else project(point + move)
-        total += point
-        if keep_points:
-            kept.append(point)
-    return Adaptive(point, total / n_iter, n_iter, state, np.array(kept) if keep_points else None)
+        return x + move if project is None else project(x + move)
+
+    last, mean, points = averaged_steps(advance, point, n_iter, keep_points)
+    return Adaptive(last, mean, n_iter, state, points)
 
 
 class OnlineProblem(NamedTuple):
@@ -181,8 +178,7 @@ def adam_counterexample(large: float = 3.0) -> OnlineProblem:
     The slope is C every third time and −1 otherwise, so −1 is best when C > 2. Adam divides the rare large
     slope by its own size and forgets it before the next: it goes to +1. AdaGrad and plain descent do not.
     """
-    if not real(above=2).contains(large):
-        raise refusal("adam_counterexample", "large", "a finite number above 2", large)
+    require("adam_counterexample", real(above=2), large=large)
 
     def falling(t: int) -> float:
         return 0.5 / t**0.5
@@ -197,18 +193,8 @@ def adam_counterexample(large: float = 3.0) -> OnlineProblem:
     )
 
 
-def _rule(owner: str, step: float | StepRule) -> StepRule:
-    if callable(step):
-        return step
-    if not real(above=0).contains(step):
-        raise refusal(owner, "step", "a finite number above 0 or a function of t = 1, 2, …", step)
-    size = float(step)
-    return lambda t: size
-
-
 def _check(owner: str, *, eps: float, **shares: float) -> None:
-    if not real(above=0).contains(eps):
-        raise refusal(owner, "eps", "a finite number above 0", eps)
+    require(owner, real(above=0), eps=eps)
     for name, share in shares.items():
         if not real(at_least=0).contains(share) or share >= 1:
             raise refusal(owner, name, "a finite number at least 0 and below 1", share)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_most
+from assay.optimize.descent.iteration import State, follow, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.steps import exact_step
 from assay.optimize.descent.trace import Bound, Trace
-from assay.parameters import array, integer, one_of, real, refusal
+from assay.parameters import one_of, real, refusal, require
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
+CONVEX = "f is convex"
 SOURCE = "Frank and Wolfe (1956); Jaggi (2013)"
 STEPS = ("2/(t+2)", "exact", "away")
 
@@ -68,60 +72,91 @@ def frank_wolfe(
     >>> from assay.penalties import Simplex
     >>> from assay.optimize import frank_wolfe, quadratic
     >>> nearest = quadratic([[1.0, 0.0], [0.0, 1.0]], [2.0, 0.0])
-    >>> found = frank_wolfe(nearest, Simplex(), [0.0, -1.0], step="exact")
-    >>> found.point, found.gap, found.certificates.holds
+    >>> result = frank_wolfe(nearest, Simplex(), [0.0, -1.0], step="exact")
+    >>> result.point, result.gap, result.certificates.holds
     (array([1., 0.]), 0.0, True)
 
     References
     ----------
     Frank & Wolfe (1956); Jaggi (2013); Lacoste-Julien & Jaggi (2015).
     """
-    owner = "frank_wolfe"
-    _check(owner, domain, start, step, tol, max_iter)
-    point = np.asarray(domain.linear_minimiser(np.asarray(start, dtype=float)), dtype=float)
-    atoms, weights = [point], np.ones(1)
-    values, points = [float(objective.value(point))], [point]
-    gaps: list[float] = []
-    steps: list[float] = []
-    while True:
+    if not isinstance(domain, ConvexSet):
+        raise refusal("frank_wolfe", "domain", "a ConvexSet with a linear minimiser", domain)
+    require("frank_wolfe", one_of(*STEPS), step=step)
+    towards = read_start("frank_wolfe", start, tol=tol, max_iter=max_iter)
+    mixture = _Mixture(np.asarray(domain.linear_minimiser(towards), dtype=float))
+    states = _conditional_steps(objective, domain, mixture, step)
+    run = follow(states, tol=tol, max_iter=max_iter, keep_points=keep_points)
+    return FrankWolfe(
+        run.point,
+        run.value,
+        run.residual,
+        run.n_iter,
+        run.converged,
+        np.array(mixture.atoms),
+        mixture.weights,
+        run.trace.gradient_norms,
+        run.trace,
+        frank_wolfe_certificates(objective, domain, run.point, tol),
+    )
+
+
+class _Mixture:
+    """A point as a convex combination of the corners used so far."""
+
+    def __init__(self, corner: Array) -> None:
+        self.atoms, self.weights = [corner], np.ones(1)
+
+    @property
+    def point(self) -> Array:
+        return self.weights @ np.array(self.atoms)
+
+    def worst(self, gradient: Array, gap: float) -> int | None:
+        """The atom to move away from, when that promises more than the gap."""
+        heights = np.array([gradient @ atom for atom in self.atoms])
+        highest = int(np.argmax(heights))
+        promising = heights[highest] - gradient @ self.point > gap and self.weights[highest] < 1
+        return highest if promising else None
+
+    def towards(self, corner: Array, size: float) -> None:
+        self.weights = (1 - size) * self.weights
+        same = [k for k, atom in enumerate(self.atoms) if np.array_equal(atom, corner)]
+        if same:
+            self.weights[same[0]] += size
+        else:
+            self.atoms, self.weights = [*self.atoms, corner], np.append(self.weights, size)
+        self._drop()
+
+    def away(self, worst: int, size: float) -> None:
+        self.weights = (1 + size) * self.weights
+        self.weights[worst] -= size
+        self._drop()
+
+    def _drop(self) -> None:
+        """Forget atoms without weight."""
+        kept = self.weights > 1e-14
+        self.atoms = [atom for atom, keep in zip(self.atoms, kept, strict=True) if keep]
+        self.weights = self.weights[kept] / self.weights[kept].sum()
+
+
+def _conditional_steps(objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str) -> Iterator[State]:
+    point, size = mixture.point, np.nan
+    for t in count(2):
         gradient = objective.gradient(point)
         corner = np.asarray(domain.linear_minimiser(gradient), dtype=float)
         gap = float(gradient @ (point - corner))
-        gaps.append(gap)
-        if gap <= tol or len(steps) >= max_iter:
-            break
-        direction, longest, worst = point - corner, 1.0, -1
-        if step == "away":
-            heights = np.array([gradient @ atom for atom in atoms])
-            worst = int(np.argmax(heights))
-            if heights[worst] - gradient @ point > gap and weights[worst] < 1:
-                direction, longest = atoms[worst] - point, float(weights[worst] / (1 - weights[worst]))
-            else:
-                worst = -1
-        size = 2 / (len(steps) + 2) if step == "2/(t+2)" else exact_step(objective, point, direction)
-        size = min(size, longest)
-        atoms, weights = _mix(atoms, weights, corner, size, worst)
-        point = weights @ np.array(atoms)
-        steps.append(size)
-        values.append(float(objective.value(point)))
-        if keep_points:
-            points.append(point)
-    trace = Trace(
-        np.array(values), np.array(gaps), np.array(steps), np.array(points) if keep_points else None
-    )
-    proofs = frank_wolfe_certificates(objective, domain, point, tol)
-    return FrankWolfe(
-        point,
-        values[-1],
-        gap,
-        len(steps),
-        gap <= tol,
-        np.array(atoms),
-        weights,
-        np.array(gaps),
-        trace,
-        proofs,
-    )
+        yield State(point, float(objective.value(point)), gap, size)
+        worst = mixture.worst(gradient, gap) if rule == "away" else None
+        if worst is not None:
+            # Farther than this the weight of the atom would turn negative.
+            longest = float(mixture.weights[worst] / (1 - mixture.weights[worst]))
+            size = min(exact_step(objective, point, mixture.atoms[worst] - point), longest)
+            mixture.away(worst, size)
+        else:
+            size = 2 / t if rule == "2/(t+2)" else exact_step(objective, point, point - corner)
+            size = min(size, 1.0)
+            mixture.towards(corner, size)
+        point = mixture.point
 
 
 def frank_wolfe_certificates(objective: Smooth, domain: ConvexSet, point: Any, tol: float) -> Certificates:
@@ -137,7 +172,7 @@ def frank_wolfe_certificates(objective: Smooth, domain: ConvexSet, point: Any, t
                 gap,
                 tol,
                 source=SOURCE,
-                assumptions=("f is convex", "the point is in the set"),
+                assumptions=(CONVEX, "the point is in the set"),
             ),
             at_most(
                 "The point is in the set.",
@@ -152,52 +187,14 @@ def frank_wolfe_certificates(objective: Smooth, domain: ConvexSet, point: Any, t
 
 def frank_wolfe_rate(smoothness: float, diameter: float) -> Bound:
     """f(xₜ) − f* ≤ 2LD²/(t + 2) for t ≥ 1, over a set of diameter D."""
-    for name, value in (("smoothness", smoothness), ("diameter", diameter)):
-        if not real(above=0).contains(value):
-            raise refusal("frank_wolfe_rate", name, "a finite number above 0", value)
+    require("frank_wolfe_rate", real(above=0), smoothness=smoothness, diameter=diameter)
     height = 2 * smoothness * diameter**2
     return Bound(
         "The gap falls like 1/t without a projection.",
         "gap",
         lambda t: height / (t + 2),
-        (
-            "f is convex",
-            f"∇f is Lipschitz with constant {smoothness:g}",
-            f"the set has diameter {diameter:g}",
-        ),
+        (CONVEX, f"∇f is Lipschitz with constant {smoothness:g}", f"the set has diameter {diameter:g}"),
         "Jaggi (2013), theorem 1",
         first=1,
         budget=lambda epsilon: max(1, int(np.ceil(height / epsilon - 2))),
     )
-
-
-def _mix(
-    atoms: list[Array], weights: Array, corner: Array, size: float, worst: int
-) -> tuple[list[Array], Array]:
-    """Weights after a step towards the corner, or away from an atom; atoms without weight are dropped."""
-    if worst >= 0:
-        weights = (1 + size) * weights
-        weights[worst] -= size
-    else:
-        weights = (1 - size) * weights
-        same = [k for k, atom in enumerate(atoms) if np.array_equal(atom, corner)]
-        if same:
-            weights[same[0]] += size
-        else:
-            atoms, weights = [*atoms, corner], np.append(weights, size)
-    kept = weights > 1e-14
-    atoms = [atom for atom, keep in zip(atoms, kept, strict=True) if keep]
-    return atoms, weights[kept] / weights[kept].sum()
-
-
-def _check(owner: str, domain: Any, start: Any, step: Any, tol: Any, max_iter: Any) -> None:
-    if not isinstance(domain, ConvexSet):
-        raise refusal(owner, "domain", "a ConvexSet with a linear minimiser", domain)
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
-        raise refusal(owner, "start", "a vector of finite numbers", start)
-    if not one_of(*STEPS).contains(step):
-        raise refusal(owner, "step", one_of(*STEPS).words, step)
-    if not real(at_least=0).contains(tol):
-        raise refusal(owner, "tol", "a finite number at least 0", tol)
-    if not integer(at_least=1).contains(max_iter):
-        raise refusal(owner, "max_iter", "an int at least 1", max_iter)

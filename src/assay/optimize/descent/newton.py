@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.gradient import Recorder, stationary
+from assay.optimize.descent.iteration import State, follow, read_start, seen, stationary
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
-from assay.parameters import array, integer, real, refusal
+from assay.parameters import refusal
 from assay.randomness import RandomState, generator
 from assay.solvers.least_squares.direct import Array
+from assay.solvers.smooth.newton import newton_direction
 
 
 class Newton(NamedTuple):
@@ -47,63 +48,54 @@ def newton(
 
     The decrement is λ² = ∇fᵀH⁻¹∇f; λ²/2 is what the quadratic model still promises to gain, in the unit of f
     and in any coordinates. Stops when λ²/2 ≤ tol. A step is halved until it gives a quarter of the
-    decrease its slope promises. A Hessian that is not positive definite is shifted until it is.
+    decrease its slope promises. A singular Hessian is shifted by a trace of its size.
 
     Examples
     --------
     >>> from assay.optimize import newton, quadratic
-    >>> found = newton(quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0]), [30.0, -7.0])
-    >>> found.point, found.n_iter
+    >>> result = newton(quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0]), [30.0, -7.0])
+    >>> result.point, result.n_iter
     (array([1., 1.]), 1)
     """
     if objective.hessian is None:
         raise refusal("newton", "objective", "one with a hessian", None)
-    point = _vector("newton", start)
-    _limits("newton", tol, max_iter)
-    record = Recorder(objective, keep_points)
-    value, gradient = record.see(point)
-    direction, decrement = _newton_direction(objective.hessian(point), gradient)
-    while decrement / 2 > tol and len(record.steps) < max_iter:
-        size, room = 1.0, 4 * float(np.finfo(float).eps) * abs(value)
-        while objective.value(point - size * direction) > value - size * decrement / 4 + room:
-            size /= 2
-            if size < 1e-20:
-                break
-        if size < 1e-20:
-            break
-        point = point - size * direction
-        record.steps.append(size)
-        value, gradient = record.see(point)
-        direction, decrement = _newton_direction(objective.hessian(point), gradient)
-    trace = record.trace()
+    first = read_start("newton", start, tol=tol, max_iter=max_iter)
+    run = follow(_damped(objective, first), tol=tol, max_iter=max_iter, keep_points=keep_points)
     # H is the curvature at the answer: ‖∇f‖² ≤ λ_max(H) λ², whatever the size of the problem.
-    curvature = float(np.linalg.eigvalsh(objective.hessian(point))[-1])
-    proof = stationary(objective, point, float(np.sqrt(2 * tol * max(curvature, 0.0))))
+    curvature = float(np.linalg.eigvalsh(objective.hessian(run.point))[-1])
+    proof = stationary(objective, run.point, float(np.sqrt(2 * tol * max(curvature, 0.0))))
     return Newton(
-        point,
-        value,
-        float(trace.gradient_norms[-1]),
-        decrement,
-        len(record.steps),
-        decrement / 2 <= tol,
-        trace,
+        run.point,
+        run.value,
+        run.residual,
+        2 * run.left,
+        run.n_iter,
+        run.converged,
+        run.trace,
         Certificates([proof]),
     )
 
 
-def _newton_direction(hessian: Array, gradient: Array) -> tuple[Array, float]:
-    """H⁻¹∇f and ∇fᵀH⁻¹∇f, with H + sI in place of an H without Cholesky factor."""
-    size = float(np.abs(hessian).max())
-    shift = 0.0
-    for _ in range(25):
-        try:
-            factor = linalg.cho_factor(hessian + shift * np.eye(len(gradient)))
-        except linalg.LinAlgError:
-            shift = max(10 * shift, 1e-12 * max(size, 1e-30))
-            continue
-        direction = linalg.cho_solve(factor, gradient)
-        return direction, float(gradient @ direction)
-    raise refusal("newton", "objective", "one whose hessian is a finite symmetric matrix", hessian)
+def _damped(objective: Smooth, point: Array) -> Iterator[State]:
+    """Newton's points; what is left is half of the decrement."""
+    assert objective.hessian is not None
+    size = np.nan
+    while True:
+        value, gradient, norm = seen(objective, point)
+        direction, promised = newton_direction(_curved(objective.hessian(point)), gradient)
+        yield State(point, value, norm, size, promised)
+        size, room = 1.0, 4 * float(np.finfo(float).eps) * abs(value)
+        while objective.value(point + size * direction) > value - size * promised / 2 + room:
+            size /= 2
+            if size < 1e-20:
+                return
+        point = point + size * direction
+
+
+def _curved(hessian: Array) -> Array:
+    """H with a trace of curvature where its diagonal has none: along a slope the step is then a long one."""
+    least = 1e-12 * max(float(np.abs(hessian).max()), 1e-30)
+    return hessian + np.diag(np.where(np.diagonal(hessian) < least, least, 0.0))
 
 
 def rayleigh_quotient(A: Any, x: Any) -> float:
@@ -133,10 +125,9 @@ def power_iteration(
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] > 0
     if not square or not np.allclose(matrix, matrix.T, rtol=1e-10, atol=1e-12 * np.abs(matrix).max()):
         raise refusal("power_iteration", "A", "a symmetric matrix", A)
-    _limits("power_iteration", tol, max_iter)
     if start is None:
         start = generator(random_state).standard_normal(len(matrix))
-    x = _vector("power_iteration", start)
+    x = read_start("power_iteration", start, tol=tol, max_iter=max_iter)
     if not np.any(x):
         raise refusal("power_iteration", "start", "a vector other than zero", start)
     x = x / np.linalg.norm(x)
@@ -164,16 +155,3 @@ def power_iteration(
         tolerance=8 * float(np.finfo(float).eps) * scale,
     )
     return Eigenpair(value, x, residual, iteration, residual <= tol * scale, Certificates([proof]))
-
-
-def _vector(owner: str, start: Any) -> Array:
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
-        raise refusal(owner, "start", "a vector of finite numbers", start)
-    return np.array(start, dtype=float)
-
-
-def _limits(owner: str, tol: float, max_iter: int) -> None:
-    if not real(at_least=0).contains(tol):
-        raise refusal(owner, "tol", "a finite number at least 0", tol)
-    if not integer(at_least=1).contains(max_iter):
-        raise refusal(owner, "max_iter", "an int at least 1", max_iter)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from assay.parameters import array, real, refusal
+from assay.losses import Logistic, Loss, Squared
+from assay.parameters import matrix, real, refusal, require
+from assay.penalties import SquaredNorm
 from assay.solvers.least_squares.direct import Array
 
 
@@ -63,32 +64,81 @@ def quadratic(A: Any, b: Any, c: float = 0.0) -> Smooth:
     A matrix with a negative eigenvalue is allowed: f is then not convex and has no minimum. A singular
     one has its minimum at the solution of least norm when b is in its range, and none otherwise.
     """
-    matrix, linear = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
-    if linear.ndim != 1 or linear.size == 0 or matrix.shape != 2 * linear.shape:
-        raise refusal("quadratic", "A", f"a matrix of shape {2 * linear.shape}, as b asks", matrix.shape)
-    if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=1e-12 * np.abs(matrix).max()):
+    curved, linear = np.asarray(A, dtype=float), np.asarray(b, dtype=float)
+    if linear.ndim != 1 or linear.size == 0 or curved.shape != 2 * linear.shape:
+        raise refusal("quadratic", "A", f"a matrix of shape {2 * linear.shape}, as b asks", curved.shape)
+    if not np.allclose(curved, curved.T, rtol=1e-10, atol=1e-12 * np.abs(curved).max()):
         raise refusal("quadratic", "A", "a symmetric matrix", A)
-    eigenvalues = np.linalg.eigvalsh(matrix)
+    eigenvalues = np.linalg.eigvalsh(curved)
     rounding = len(linear) * np.finfo(float).eps * max(abs(eigenvalues[0]), abs(eigenvalues[-1]))
     convex = eigenvalues[0] >= -rounding
     lowest = float(eigenvalues[0]) if eigenvalues[0] > rounding else 0.0
 
     def value(x: Array) -> float:
-        return float(x @ (matrix @ x) / 2 - linear @ x + c)
+        return float(x @ (curved @ x) / 2 - linear @ x + c)
 
     minimum, minimiser = None, None
     if convex:
-        solution = np.linalg.lstsq(matrix, linear, rcond=None)[0]
-        if np.linalg.norm(matrix @ solution - linear) <= 1e-9 * max(float(np.linalg.norm(linear)), 1e-300):
+        solution = np.linalg.lstsq(curved, linear, rcond=None)[0]
+        if np.linalg.norm(curved @ solution - linear) <= 1e-9 * max(float(np.linalg.norm(linear)), 1e-300):
             minimiser, minimum = solution, value(solution)
     return Smooth(
         value,
-        lambda x: matrix @ x - linear,
-        lambda x: matrix,
+        lambda x: curved @ x - linear,
+        lambda x: curved,
         float(max(abs(eigenvalues[0]), abs(eigenvalues[-1]))),
         lowest if convex else None,
         minimum,
         minimiser,
+    )
+
+
+def weighted_sum(terms: Sequence[tuple[float, Smooth]]) -> Smooth:
+    """Σ wₖ fₖ, with L and α summed where every term knows them (α only for weights that keep convexity)."""
+    smoothness: float | None = 0.0
+    modulus: float | None = 0.0
+    for weight, f in terms:
+        known = f.smoothness is not None and smoothness is not None
+        smoothness = (smoothness or 0.0) + abs(weight) * (f.smoothness or 0.0) if known else None
+        if f.smoothness == 0.0:
+            continue
+        usable = modulus is not None and f.strong_convexity is not None and weight >= 0
+        modulus = (modulus or 0.0) + weight * (f.strong_convexity or 0.0) if usable else None
+
+    def hessian(x: Array) -> Array:
+        return np.asarray(sum(w * f.hessian(x) for w, f in terms if f.hessian is not None))
+
+    return Smooth(
+        lambda x: float(sum(w * f.value(x) for w, f in terms)),
+        lambda x: np.asarray(sum(w * f.gradient(x) for w, f in terms)),
+        hessian if all(f.hessian is not None for _, f in terms) else None,
+        smoothness,
+        modulus,
+    )
+
+
+def sum_of_losses(loss: Loss, design: Array, y: Array, share: Array) -> Smooth:
+    """Σ sᵢ ℓ(yᵢ, ⟨xᵢ, w⟩), with the constants that follow from those of the loss and the spectrum of XᵀSX."""
+    spectrum = np.linalg.eigvalsh((design.T * share) @ design)
+    lowest, room = float(spectrum[0]), len(spectrum) * float(np.finfo(float).eps) * float(spectrum[-1])
+    return Smooth(
+        lambda w: float(share @ loss.value(y, design @ w)),
+        lambda w: design.T @ (share * loss.gradient(y, design @ w)),
+        lambda w: (design.T * (share * loss.curvature(y, design @ w))) @ design,
+        loss.smoothness * float(spectrum[-1]) if np.isfinite(loss.smoothness) else None,
+        loss.strong_convexity * (lowest if lowest > room else 0.0) if loss.convex else None,
+    )
+
+
+def squared_norm(strength: float, n_penalised: int, size: int) -> Smooth:
+    """(strength/2)‖w‖² of the first of `size` coefficients, the others left alone."""
+    penalty, kept = SquaredNorm(strength), np.arange(size) < n_penalised
+    return Smooth(
+        lambda w: float(penalty.value(w[:n_penalised])),
+        lambda w: np.where(kept, penalty.gradient(w), 0.0),
+        lambda w: strength * np.diag(kept.astype(float)),
+        strength,
+        strength if n_penalised == size else 0.0,
     )
 
 
@@ -98,27 +148,15 @@ def least_squares_objective(X: Any, y: Any, alpha: float = 0.0, *, mean: bool = 
     The constants are L = 2(λ_max + α) and 2(λ_min + α), with λ the eigenvalues of XᵀX/n (of XᵀX).
     """
     rows, target = _table("least_squares_objective", X, y, alpha)
-    scale = 1 / len(target) if mean else 1.0
-    d = rows.shape[1]
-    gram = scale * rows.T @ rows + alpha * np.eye(d)
-    base = quadratic(2 * gram, 2 * scale * rows.T @ target)
+    scale, d = 1 / len(target) if mean else 1.0, rows.shape[1]
+    objective = _ridge(Squared(halved=False), rows, target, scale, alpha)
+    base = quadratic(2 * (scale * rows.T @ rows + alpha * np.eye(d)), 2 * scale * rows.T @ target)
     solution = base.minimiser
-
-    def value(w: Array) -> float:
-        residual = target - rows @ w
-        return float(scale * residual @ residual + alpha * w @ w)
-
-    def gradient(w: Array) -> Array:
-        return 2 * scale * (rows.T @ (rows @ w - target)) + 2 * alpha * w
-
-    return Smooth(
-        value,
-        gradient,
-        lambda w: 2 * gram,
-        base.smoothness,
-        base.strong_convexity,
-        None if solution is None else value(solution),
-        solution,
+    return replace(
+        objective,
+        strong_convexity=base.strong_convexity,
+        minimum=None if solution is None else objective.value(solution),
+        minimiser=solution,
     )
 
 
@@ -129,26 +167,9 @@ def logistic_objective(X: Any, y: Any, alpha: float = 0.0, *, mean: bool = True)
     larger of the two labels is s = +1.
     """
     rows, target = _table("logistic_objective", X, y, alpha, labels=True)
-    labels = np.unique(target)
-    if len(labels) != 2:
-        raise refusal("logistic_objective", "y", "labels of exactly two kinds", labels.tolist())
-    sign = np.where(target == labels[1], 1.0, -1.0)
-    scale = 1 / len(target) if mean else 1.0
-    signed = rows * sign[:, None]
-    top = float(np.linalg.eigvalsh(scale * rows.T @ rows)[-1])
-
-    def value(w: Array) -> float:
-        return float(scale * np.logaddexp(0.0, -(signed @ w)).sum() + alpha * w @ w)
-
-    def gradient(w: Array) -> Array:
-        return -scale * (signed.T @ expit(-(signed @ w))) + 2 * alpha * w
-
-    def hessian(w: Array) -> Array:
-        margin = signed @ w
-        curvature = scale * expit(margin) * expit(-margin)
-        return (rows.T * curvature) @ rows + 2 * alpha * np.eye(rows.shape[1])
-
-    return Smooth(value, gradient, hessian, top / 4 + 2 * alpha, 2 * alpha)
+    return _ridge(
+        Logistic(), rows, signs("logistic_objective", target), 1 / len(target) if mean else 1.0, alpha
+    )
 
 
 def kernel_ridge_objective(K: Any, y: Any, alpha: float) -> Smooth:
@@ -157,18 +178,27 @@ def kernel_ridge_objective(K: Any, y: Any, alpha: float) -> Smooth:
     return quadratic(2 * (gram @ gram + alpha * gram), 2 * gram @ target, float(target @ target))
 
 
+def signs(owner: str, y: NDArray[Any]) -> Array:
+    """Labels of two kinds as −1 and +1, the larger being +1."""
+    kinds = np.unique(y)
+    if len(kinds) != 2:
+        raise refusal(owner, "y", "labels of exactly two kinds", kinds.tolist())
+    return np.where(y == kinds[1], 1.0, -1.0)
+
+
+def _ridge(loss: Loss, rows: Array, y: Array, scale: float, alpha: float) -> Smooth:
+    """Scale times the sum of the losses, plus α‖w‖²."""
+    d = rows.shape[1]
+    fit = sum_of_losses(loss, rows, y, np.full(len(y), scale))
+    return weighted_sum([(1.0, fit), (1.0, squared_norm(2 * alpha, d, d))])
+
+
 def _table(owner: str, X: Any, y: Any, alpha: float, *, labels: bool = False) -> tuple[Array, NDArray[Any]]:
-    if not real(at_least=0).contains(alpha):
-        raise refusal(owner, "alpha", "a finite number at least 0", alpha)
-    if not array("", lambda values: values.ndim == 2 and values.size > 0).contains(X):
-        raise refusal(owner, "X", "a matrix of finite numbers with at least one row", X)
-    rows = np.asarray(X, dtype=float)
-    target = np.asarray(y)
+    require(owner, real(at_least=0), alpha=alpha)
+    require(owner, matrix, X=X)
+    rows, target = np.asarray(X, dtype=float), np.asarray(y)
     words = f"one {'label' if labels else 'finite number'} for each of the {len(rows)} rows"
-    if target.shape != rows.shape[:1]:
+    numeric = target.dtype.kind in "biuf"
+    if target.shape != rows.shape[:1] or not (labels or (numeric and np.isfinite(target).all())):
         raise refusal(owner, "y", words, y)
-    if labels:
-        return rows, target
-    if target.dtype.kind not in "biuf" or not np.isfinite(target).all():
-        raise refusal(owner, "y", words, y)
-    return rows, target.astype(float)
+    return rows, target if labels else target.astype(float)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_most
+from assay.optimize.descent.iteration import Run, State, follow, never_rises, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
-from assay.parameters import array, boolean, integer, one_of, real, refusal
+from assay.parameters import boolean, one_of, real, refusal, require
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
@@ -48,8 +50,17 @@ class Simple:
 
     def proximal(self, x: Array, step: float) -> Array:
         """argmin_v ½‖v − x‖² + step · Ω(v)."""
-        found = self.penalty.project(x) if self.is_set else self.penalty.proximal(x, step)
-        return np.asarray(found, dtype=float)
+        moved = self.penalty.project(x) if self.is_set else self.penalty.proximal(x, step)
+        return np.asarray(moved, dtype=float)
+
+    def state(self, objective: Smooth, x: Array, scale: float, step: float) -> State:
+        """The point with f + Ω and its residual."""
+        residual = self.residual(x, objective.gradient(x), scale)
+        return State(x, self.total(objective, x), residual, step)
+
+    def total(self, objective: Smooth, x: Array) -> float:
+        """F + Ω."""
+        return float(objective.value(x)) + self.value(x)
 
     def residual(self, x: Array, gradient: Array, scale: float) -> float:
         """Distance from −∇f to ∂Ω(x); for a set, the gradient mapping of the step 1/scale."""
@@ -102,8 +113,8 @@ def proximal_gradient(
     --------
     >>> from assay.penalties import L1
     >>> from assay.optimize import proximal_gradient, quadratic
-    >>> found = proximal_gradient(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
-    >>> found.point, found.certificates.holds
+    >>> result = proximal_gradient(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
+    >>> result.point, result.certificates.holds
     (array([2., 0.]), True)
 
     References
@@ -111,37 +122,41 @@ def proximal_gradient(
     Wei §1.2.1; Beck & Teboulle (2009); O'Donoghue & Candès (2015).
     """
     owner = "proximal_gradient"
-    simple, point = Simple(owner, penalty), _common(owner, start, tol, max_iter)
-    for name, flag in (("accelerated", accelerated), ("monotone", monotone), ("restart", restart)):
-        if not boolean.contains(flag):
-            raise refusal(owner, name, boolean.words, flag)
-    size, search = _step(owner, objective, step)
-    values = [float(objective.value(point)) + simple.value(point)]
-    residuals = [simple.residual(point, objective.gradient(point), 1 / size)]
-    steps: list[float] = []
-    points = [point]
+    simple, point = Simple(owner, penalty), read_start(owner, start, tol=tol, max_iter=max_iter)
+    require(owner, boolean, accelerated=accelerated, monotone=monotone, restart=restart)
+    first, searched = _step(owner, objective, step)
+    momentum = _Momentum(accelerated, monotone, restart)
+    states = _forward_backward_steps(objective, simple, point, first, searched, momentum)
+    run = follow(states, tol=tol, max_iter=max_iter, keep_points=keep_points)
+    last = float(run.trace.step_sizes[-1]) if run.n_iter else first
+    return _result(objective, simple, run, last, tol, falls=monotone or not accelerated)
+
+
+class _Momentum(NamedTuple):
+    """Whether a point is carried ahead, and what makes the momentum start again."""
+
+    accelerated: bool
+    monotone: bool
+    restart: bool
+
+
+def _forward_backward_steps(
+    objective: Smooth, simple: Simple, point: Array, size: float, searched: bool, momentum: _Momentum
+) -> Iterator[State]:
+    state = simple.state(objective, point, 1 / size, np.nan)
     ahead, weight = point, 1.0
-    while residuals[-1] > tol and len(steps) < max_iter:
-        moved, size = _forward_backward(objective, simple, ahead, size, search)
-        value = float(objective.value(moved)) + simple.value(moved)
-        if accelerated and restart and (ahead - moved) @ (moved - point) > 0:
+    while True:
+        yield state
+        moved, size = _forward_backward(objective, simple, ahead, size, searched)
+        if momentum.restart and (ahead - moved) @ (moved - point) > 0:
             weight = 1.0
-        if accelerated and monotone and value > values[-1]:
-            moved, size = _forward_backward(objective, simple, point, size, search)
-            value, weight = float(objective.value(moved)) + simple.value(moved), 1.0
-        following = (1 + (1 + 4 * weight**2) ** 0.5) / 2 if accelerated else 1.0
-        ahead = moved + (weight - 1) / following * (moved - point)
-        point, weight = moved, following
-        steps.append(size)
-        values.append(value)
-        residuals.append(simple.residual(point, objective.gradient(point), 1 / size))
-        if keep_points:
-            points.append(point)
-    trace = Trace(
-        np.array(values), np.array(residuals), np.array(steps), np.array(points) if keep_points else None
-    )
-    falls = monotone or not accelerated
-    return _result(objective, simple, point, size, tol, trace, falls)
+        following = simple.state(objective, moved, 1 / size, size)
+        if momentum.accelerated and momentum.monotone and following.value > state.value:
+            moved, size = _forward_backward(objective, simple, point, size, searched)
+            following, weight = simple.state(objective, moved, 1 / size, size), 1.0
+        next_weight = (1 + (1 + 4 * weight**2) ** 0.5) / 2 if momentum.accelerated else 1.0
+        ahead = moved + (weight - 1) / next_weight * (moved - point)
+        point, weight, state = moved, next_weight, following
 
 
 def proximal_newton(
@@ -164,39 +179,37 @@ def proximal_newton(
     owner = "proximal_newton"
     if objective.hessian is None:
         raise refusal(owner, "objective", "one with a hessian", None)
-    simple, point = Simple(owner, penalty), _common(owner, start, tol, max_iter)
-    value = float(objective.value(point)) + simple.value(point)
-    scale = max(float(np.linalg.eigvalsh(objective.hessian(point))[-1]), 1e-300)
-    values, residuals = [value], [simple.residual(point, objective.gradient(point), scale)]
-    steps: list[float] = []
-    points = [point]
-    while residuals[-1] > tol and len(steps) < max_iter:
+    simple, point = Simple(owner, penalty), read_start(owner, start, tol=tol, max_iter=max_iter)
+    run = follow(_model_steps(objective, simple, point), tol=tol, max_iter=max_iter, keep_points=keep_points)
+    return _result(
+        objective, simple, run, 1 / _largest_curvature(objective.hessian(run.point)), tol, falls=True
+    )
+
+
+def _model_steps(objective: Smooth, simple: Simple, point: Array) -> Iterator[State]:
+    """Steps to the minimiser of the model, halved until they give a quarter of what its slope promises."""
+    assert objective.hessian is not None
+    size = np.nan
+    while True:
         gradient, hessian = objective.gradient(point), np.asarray(objective.hessian(point), dtype=float)
-        scale = max(float(np.linalg.eigvalsh(hessian)[-1]), 1e-300)
+        scale = _largest_curvature(hessian)
+        state = simple.state(objective, point, scale, size)
+        yield state
         # A little curvature keeps a singular model bounded; it fades with the residual.
-        hessian = hessian + min(1e-3 * scale, residuals[-1]) * np.eye(len(point))
-        target = _model_minimiser(simple, hessian, gradient, point, scale, 0.1 * min(residuals[-1], 1.0))
+        hessian = hessian + min(1e-3 * scale, state.residual) * np.eye(len(point))
+        target = _model_minimiser(simple, hessian, gradient, point, scale, 0.1 * min(state.residual, 1.0))
         direction = target - point
         promised = gradient @ direction + simple.value(target) - simple.value(point)
-        size, room = 1.0, 1e-14 * max(1.0, abs(value))
-        while size > 1e-12:
-            moved = point + size * direction
-            reached = float(objective.value(moved)) + simple.value(moved)
-            if reached <= value + 0.25 * size * promised + room:
-                break
+        size, room = 1.0, 1e-14 * max(1.0, abs(state.value))
+        while simple.total(objective, point + size * direction) > state.value + 0.25 * size * promised + room:
             size /= 2
-        else:
-            break
-        point, value = moved, reached
-        steps.append(size)
-        values.append(value)
-        residuals.append(simple.residual(point, objective.gradient(point), scale))
-        if keep_points:
-            points.append(point)
-    trace = Trace(
-        np.array(values), np.array(residuals), np.array(steps), np.array(points) if keep_points else None
-    )
-    return _result(objective, simple, point, 1 / scale, tol, trace, True)
+            if size <= 1e-12:
+                return
+        point = point + size * direction
+
+
+def _largest_curvature(hessian: Array) -> float:
+    return max(float(np.linalg.eigvalsh(hessian)[-1]), 1e-300)
 
 
 def _model_minimiser(
@@ -207,10 +220,8 @@ def _model_minimiser(
         lambda x: gradient + hessian @ (x - point),
         smoothness=1.01 * scale + float(np.diagonal(hessian).max()) * 1e-3,
     )
-    found = proximal_gradient(
-        model, simple.penalty, point, restart=True, tol=min(0.1, tol**0.5) * tol, max_iter=5000
-    )
-    return found.point
+    enough = min(0.1, tol**0.5) * tol
+    return proximal_gradient(model, simple.penalty, point, restart=True, tol=enough, max_iter=5000).point
 
 
 def _forward_backward(
@@ -230,30 +241,21 @@ def _forward_backward(
 
 
 def _result(
-    objective: Smooth, simple: Simple, point: Array, size: float, tol: float, trace: Trace, falls: bool
+    objective: Smooth, simple: Simple, run: Run, size: float, tol: float, *, falls: bool
 ) -> Composite:
-    residual = simple.residual(point, objective.gradient(point), 1 / size)
-    value = float(objective.value(point)) + simple.value(point)
-    proofs = [
-        at_most(
-            "Zero is in ∇f + ∂Ω, so the point is a minimiser.",
-            "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping",
-            residual,
-            tol,
-            source=SOURCE,
-            assumptions=("f and Ω are convex",),
-        )
-    ]
-    if falls:
-        rise = float(np.max(np.diff(trace.values), initial=0.0))
-        room = 1e3 * float(np.finfo(float).eps) * float(np.abs(trace.values[[0, -1]]).max())
-        claim = "The objective never rises."
-        proofs.append(at_most(claim, "largest rise", rise, 0.0, tolerance=room))
+    residual = simple.residual(run.point, objective.gradient(run.point), 1 / size)
+    zero = at_most(
+        "Zero is in ∇f + ∂Ω, so the point is a minimiser.",
+        "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping",
+        residual,
+        tol,
+        source=SOURCE,
+        assumptions=("f and Ω are convex",),
+    )
+    proofs = Certificates([zero, never_rises(run.trace, units=1e3)] if falls else [zero])
     modulus = objective.strong_convexity or 0.0
     bound = residual**2 / (2 * modulus) if modulus and not simple.is_set else np.inf
-    return Composite(
-        point, value, residual, bound, len(trace.step_sizes), residual <= tol, trace, Certificates(proofs)
-    )
+    return Composite(run.point, run.value, residual, bound, run.n_iter, residual <= tol, run.trace, proofs)
 
 
 def _step(owner: str, objective: Smooth, step: Any) -> tuple[float, bool]:
@@ -268,13 +270,3 @@ def _step(owner: str, objective: Smooth, step: Any) -> tuple[float, bool]:
         words = f"a finite number above 0 or {one_of('1/L', 'backtracking').words}"
         raise refusal(owner, "step", words, step)
     return float(step), False
-
-
-def _common(owner: str, start: Any, tol: float, max_iter: int) -> Array:
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
-        raise refusal(owner, "start", "a vector of finite numbers", start)
-    if not real(at_least=0).contains(tol):
-        raise refusal(owner, "tol", "a finite number at least 0", tol)
-    if not integer(at_least=1).contains(max_iter):
-        raise refusal(owner, "max_iter", "an int at least 1", max_iter)
-    return np.array(start, dtype=float)

@@ -12,10 +12,9 @@ from assay import losses
 from assay.optimize.descent.frank_wolfe import frank_wolfe
 from assay.optimize.descent.gradient import accelerated_gradient, gradient_descent, projected_gradient
 from assay.optimize.descent.newton import newton
-from assay.optimize.descent.objective import Smooth
+from assay.optimize.descent.objective import Smooth, squared_norm, sum_of_losses, weighted_sum
 from assay.optimize.descent.proximal import proximal_gradient, proximal_newton
 from assay.optimize.descent.splitting import admm
-from assay.optimize.programs.program import weighted_sum
 from assay.parameters import array, boolean, real, refusal
 from assay.penalties import L1, ConvexSet, SquaredNorm
 from assay.solvers.least_squares.direct import Array
@@ -176,15 +175,7 @@ class PenalisedRisk:
         self._require("smooth", ("differentiable penalty",))
         if self.penalty is None:
             return self.fit
-        strength, d, size = float(self.penalty.strength), self.n_features, self.size
-        mask = np.arange(size) < d
-        ridge = Smooth(
-            lambda w: strength * float(w[:d] @ w[:d]) / 2,
-            lambda w: strength * np.where(mask, w, 0.0),
-            lambda w: strength * np.diag(mask.astype(float)),
-            strength,
-            strength if size == d else 0.0,
-        )
+        ridge = squared_norm(float(self.penalty.strength), self.n_features, self.size)
         return weighted_sum([(1.0, self.fit), (1.0, ridge)])
 
     def minimise(self, solver: str = "auto", *, start: Any = None, **options: Any) -> Any:
@@ -296,26 +287,8 @@ def penalised_risk(
         design = np.column_stack([design, np.ones(n)])
     omega = _penalty(owner, penalty, strength)
     share = np.asarray(weight, dtype=float)
-    fit = _average_loss(chosen, design, np.asarray(y, dtype=float), share / share.sum())
+    fit = sum_of_losses(chosen, design, np.asarray(y, dtype=float), share / share.sum())
     return PenalisedRisk(chosen, fit, omega, d, bool(fit_intercept), _traits(chosen, omega, fit_intercept))
-
-
-def _average_loss(loss: losses.Loss, design: Array, y: Array, share: Array) -> Smooth:
-    spectrum = np.linalg.eigvalsh((design.T * share) @ design)
-    lowest = max(float(spectrum[0]), 0.0)
-    room = len(spectrum) * float(np.finfo(float).eps) * float(spectrum[-1])
-
-    def hessian(w: Array) -> Array:
-        return (design.T * (share * loss.curvature(y, design @ w))) @ design
-
-    smooth = np.isfinite(loss.smoothness)
-    return Smooth(
-        lambda w: float(share @ loss.value(y, design @ w)),
-        lambda w: design.T @ (share * loss.gradient(y, design @ w)),
-        hessian,
-        loss.smoothness * float(spectrum[-1]) if smooth else None,
-        loss.strong_convexity * (lowest if lowest > room else 0.0) if loss.convex else None,
-    )
 
 
 def _traits(loss: losses.Loss, penalty: Any, intercept: bool) -> frozenset[str]:

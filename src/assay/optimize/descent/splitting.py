@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from assay.certificates import Certificates, at_most
+from assay.optimize.descent.iteration import read_start
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
-from assay.parameters import array, boolean, integer, real, refusal
+from assay.parameters import boolean, matrix, nothing, real, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
@@ -39,9 +40,7 @@ def admm(
     second: Any,
     start: Any,
     *,
-    A: Any = None,
-    B: Any = None,
-    c: Any = None,
+    constraint: tuple[Any, Any, Any] = (None, None, None),
     penalty: float = 1.0,
     relaxation: float = 1.0,
     adaptive: bool = False,
@@ -57,10 +56,8 @@ def admm(
         identity; a callable (v, ρ) ↦ argmin f(x) + (ρ/2)‖Ax − v‖² serves any matrix.
     start : array-like
         z₀.
-    A, B : array-like, optional
-        The identity and minus the identity by default, so that x = z.
-    c : array-like, optional
-        Zero by default.
+    constraint : tuple (A, B, c) of array-likes or None
+        None stands for the identity, for minus the identity and for zero, so that x = z by default.
     penalty : float, default=1.0
         ρ > 0.
     relaxation : float, default=1.0
@@ -76,43 +73,44 @@ def admm(
     --------
     >>> from assay.penalties import L1
     >>> from assay.optimize import admm, quadratic
-    >>> found = admm(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
-    >>> found.other.round(6), found.certificates.holds
+    >>> result = admm(quadratic([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5]), L1(1.0), [0.0, 0.0])
+    >>> result.other.round(6), result.certificates.holds
     (array([2., 0.]), True)
 
     References
     ----------
     Boyd, Parikh, Chu, Peleato & Eckstein (2011), §3.
     """
-    z, left, right, offset = _read(start, A, B, c)
-    _limits(penalty, relaxation, adaptive, tol, max_iter)
+    z = read_start("admm", start, max_iter=max_iter)
+    left, right, offset = _read(z, *constraint)
+    require("admm", real(above=0), penalty=penalty, tol=tol)
+    require("admm", boolean, adaptive=adaptive)
+    if not (real(above=0).contains(relaxation) and relaxation < 2):
+        raise refusal("admm", "relaxation", "a number above 0 and below 2", relaxation)
     update_x, update_z = _update("first", first, left), _update("second", second, right)
     rho, scaled = float(penalty), np.zeros(len(offset))
-    primal: list[float] = []
-    dual: list[float] = []
-    x, image = np.zeros(left.shape[1]), right @ z
-    converged = False
-    while len(primal) < max_iter and not converged:
+    residuals: list[tuple[float, float]] = []
+    image, converged = right @ z, False
+    # `scaled` is the multipliers over ρ: what the constraint has been missed by so far.
+    while len(residuals) < max_iter and not converged:
         x = np.asarray(update_x(offset - image - scaled, rho), dtype=float)
         # Over-relaxation mixes the new Ax with the value that the last z asks for.
         mixed = relaxation * (left @ x) + (1 - relaxation) * (offset - image)
         z = np.asarray(update_z(offset - mixed - scaled, rho), dtype=float)
         before, image = image, right @ z
         scaled = scaled + mixed + image - offset
-        gap = left @ x + image - offset
-        drift = rho * (left.T @ (image - before))
-        primal.append(float(np.linalg.norm(gap)))
-        dual.append(float(np.linalg.norm(drift)))
-        sizes = [np.linalg.norm(v) for v in (left @ x, image, offset)]
-        enough = tol * (len(offset) ** 0.5 + float(max(sizes)))
-        slope = tol * (len(x) ** 0.5 + float(np.linalg.norm(rho * (left.T @ scaled))))
-        converged = primal[-1] <= enough and dual[-1] <= slope
-        if adaptive and not converged and len(primal) < max_iter // 2:
-            factor = 2.0 if primal[-1] > 10 * dual[-1] else 0.5 if dual[-1] > 10 * primal[-1] else 1.0
+        primal = float(np.linalg.norm(left @ x + image - offset))
+        dual = float(np.linalg.norm(rho * (left.T @ (image - before))))
+        residuals.append((primal, dual))
+        size = float(max(np.linalg.norm(v) for v in (left @ x, image, offset)))
+        slope = float(np.linalg.norm(rho * (left.T @ scaled)))
+        converged = primal <= tol * (len(offset) ** 0.5 + size) and dual <= tol * (len(x) ** 0.5 + slope)
+        if adaptive and not converged and len(residuals) < max_iter // 2:
+            factor = 2.0 if primal > 10 * dual else 0.5 if dual > 10 * primal else 1.0
             rho, scaled = rho * factor, scaled / factor
-    multipliers = rho * scaled
-    proofs = admm_certificates(first, second, x, z, multipliers, left, right, offset, tol)
-    return Splitting(x, z, multipliers, rho, len(primal), converged, np.array(primal), np.array(dual), proofs)
+    proofs = admm_certificates(first, second, x, z, rho * scaled, left, right, offset, tol)
+    primals, duals = np.array(residuals).T
+    return Splitting(x, z, rho * scaled, rho, len(residuals), converged, primals, duals, proofs)
 
 
 def admm_certificates(
@@ -125,8 +123,8 @@ def admm_certificates(
     gap = float(np.linalg.norm(left @ x + right @ z - offset))
     claim = "The points satisfy Ax + Bz = c."
     proofs = [at_most(claim, "primal residual", gap, room * size, source=SOURCE)]
-    for name, function, point, matrix in (("x", first, x, left), ("z", second, z, right)):
-        slope = matrix.T @ multipliers
+    for name, function, point, linear in (("x", first, x, left), ("z", second, z, right)):
+        slope = linear.T @ multipliers
         distance = _stationarity(function, point, slope)
         if distance is None:
             continue
@@ -154,12 +152,12 @@ def _stationarity(function: Any, point: Array, slope: Array) -> float | None:
     return None
 
 
-def _update(name: str, function: Any, matrix: Array) -> Update:
+def _update(name: str, function: Any, linear: Array) -> Update:
     if isinstance(function, Smooth):
-        return _newton_update(name, function, matrix)
+        return _newton_update(name, function, linear)
     if isinstance(function, ConvexSet) or hasattr(function, "proximal"):
-        sign = float(matrix[0, 0])
-        if matrix.shape[0] != matrix.shape[1] or not np.array_equal(matrix, sign * np.eye(len(matrix))):
+        sign = float(linear[0, 0])
+        if linear.shape[0] != linear.shape[1] or not np.array_equal(linear, sign * np.eye(len(linear))):
             words = "a Smooth or a callable, unless its matrix is a multiple of the identity"
             raise refusal("admm", name, words, function)
         if isinstance(function, ConvexSet):
@@ -171,18 +169,18 @@ def _update(name: str, function: Any, matrix: Array) -> Update:
     return update
 
 
-def _newton_update(name: str, function: Smooth, matrix: Array) -> Update:
+def _newton_update(name: str, function: Smooth, linear: Array) -> Update:
     if function.hessian is None:
         raise refusal("admm", name, "a Smooth with a hessian, or a callable", function)
     curvature = function.hessian
-    gram = matrix.T @ matrix
-    last = np.zeros(matrix.shape[1])
+    gram = linear.T @ linear
+    last = np.zeros(linear.shape[1])
 
     def update(v: Array, rho: float) -> Array:
         nonlocal last
         model = Smooth(
-            lambda x: float(function.value(x)) + rho / 2 * float(np.sum((matrix @ x - v) ** 2)),
-            lambda x: function.gradient(x) + rho * (matrix.T @ (matrix @ x - v)),
+            lambda x: float(function.value(x)) + rho / 2 * float(np.sum((linear @ x - v) ** 2)),
+            lambda x: function.gradient(x) + rho * (linear.T @ (linear @ x - v)),
             lambda x: curvature(x) + rho * gram,
         )
         last = newton(model, last, tol=1e-20, max_iter=50).point
@@ -191,32 +189,11 @@ def _newton_update(name: str, function: Smooth, matrix: Array) -> Update:
     return update
 
 
-def _read(start: Any, A: Any, B: Any, c: Any) -> tuple[Array, Array, Array, Array]:
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
-        raise refusal("admm", "start", "a vector of finite numbers", start)
-    z = np.array(start, dtype=float)
-    matrix = array("", lambda values: values.ndim == 2 and values.size > 0)
-    for name, value in (("A", A), ("B", B)):
-        if value is not None and not matrix.contains(value):
-            raise refusal("admm", name, "None or a matrix of finite numbers", value)
+def _read(z: Array, A: Any, B: Any, c: Any) -> tuple[Array, Array, Array]:
+    require("admm", nothing | matrix, A=A, B=B)
     right = -np.eye(len(z)) if B is None else np.asarray(B, dtype=float)
     left = np.eye(len(right)) if A is None else np.asarray(A, dtype=float)
     if right.shape[1] != len(z) or len(left) != len(right):
         raise refusal("admm", "B", f"a matrix of {len(left)} rows and {len(z)} columns", right.shape)
-    m = len(right)
-    if c is not None and not array("", lambda values: values.shape == (m,)).contains(c):
-        raise refusal("admm", "c", f"None or a vector of {m} finite numbers", c)
-    return z, left, right, np.zeros(m) if c is None else np.asarray(c, dtype=float)
-
-
-def _limits(penalty: Any, relaxation: Any, adaptive: Any, tol: Any, max_iter: Any) -> None:
-    if not real(above=0).contains(penalty):
-        raise refusal("admm", "penalty", "a finite number above 0", penalty)
-    if not (real(above=0).contains(relaxation) and relaxation < 2):
-        raise refusal("admm", "relaxation", "a number above 0 and below 2", relaxation)
-    if not boolean.contains(adaptive):
-        raise refusal("admm", "adaptive", boolean.words, adaptive)
-    if not real(above=0).contains(tol):
-        raise refusal("admm", "tol", "a finite number above 0", tol)
-    if not integer(at_least=1).contains(max_iter):
-        raise refusal("admm", "max_iter", "an int at least 1", max_iter)
+    require("admm", nothing | vector(len(right)), c=c)
+    return left, right, np.zeros(len(right)) if c is None else np.asarray(c, dtype=float)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize
 
 from assay.optimize.descent.objective import Smooth
-from assay.parameters import real, refusal
+from assay.parameters import real, refusal, require
 from assay.solvers.least_squares.direct import Array
 
 StepRule: TypeAlias = "Callable[[int], float]"
@@ -18,26 +18,26 @@ StepRule: TypeAlias = "Callable[[int], float]"
 Search: TypeAlias = "Callable[[int, Array, float, Array, Array], float]"
 """Step size from the iteration, the point, its value, its gradient and the direction to subtract."""
 
+POSITIVE = real(above=0)
 NAMED_STEPS = ("1/L", "2/(alpha+L)", "exact", "backtracking")
 
 
 def constant_step(size: float) -> StepRule:
     """The same step at every iteration."""
-    _positive("constant_step", "size", size)
+    require("constant_step", POSITIVE, size=size)
     return lambda t: size
 
 
 def inverse_step(size: float, delay: float = 0.0) -> StepRule:
     """c/(t + t₀): the steps sum to infinity and their squares do not, so noise is averaged out."""
-    _positive("inverse_step", "size", size)
-    if not real(at_least=0).contains(delay):
-        raise refusal("inverse_step", "delay", "a finite number at least 0", delay)
+    require("inverse_step", POSITIVE, size=size)
+    require("inverse_step", real(at_least=0), delay=delay)
     return lambda t: size / (t + delay)
 
 
 def root_step(size: float) -> StepRule:
     """c/√t."""
-    _positive("root_step", "size", size)
+    require("root_step", POSITIVE, size=size)
     return lambda t: size / t**0.5
 
 
@@ -46,12 +46,21 @@ def averaging_step(distance: float, deviation: float, n_iter: int, smoothness: f
 
     Its theorem needs the step to be at most 1/L; a shorter horizon is refused with the one that is enough.
     """
-    for name, value in (("distance", distance), ("deviation", deviation), ("smoothness", smoothness)):
-        _positive("averaging_step", name, value)
+    require("averaging_step", POSITIVE, distance=distance, deviation=deviation, smoothness=smoothness)
     enough = int(np.ceil(smoothness**2 * distance**2 / (2 * deviation**2)))
     if n_iter < max(enough, 1):
         raise refusal("averaging_step", "n_iter", f"at least {max(enough, 1)}, so that ηL ≤ 1", n_iter)
     return constant_step(distance / (deviation * (2 * n_iter) ** 0.5))
+
+
+def step_rule(owner: str, step: float | StepRule) -> StepRule:
+    """Read a step that is a number or a function of the iteration."""
+    if callable(step):
+        return step
+    if not POSITIVE.contains(step):
+        raise refusal(owner, "step", "a finite number above 0 or a function of t = 1, 2, …", step)
+    size = float(step)
+    return lambda t: size
 
 
 def exact_step(objective: Smooth, point: Array, direction: Array, guess: float = 1.0) -> float:
@@ -128,8 +137,3 @@ def _remembering_backtracking(objective: Smooth) -> Search:
         return size
 
     return find
-
-
-def _positive(owner: str, name: str, value: Any) -> None:
-    if not real(above=0).contains(value):
-        raise refusal(owner, name, "a finite number above 0", value)

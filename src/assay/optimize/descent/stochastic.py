@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from assay.certificates import Certificate, at_most
-from assay.optimize.descent.objective import Smooth, quadratic
-from assay.optimize.descent.steps import StepRule
-from assay.parameters import array, integer, real, refusal
+from assay.losses import Logistic, Loss, Squared
+from assay.optimize.descent.iteration import averaged_steps, read_start
+from assay.optimize.descent.objective import Smooth, quadratic, signs
+from assay.optimize.descent.steps import StepRule, step_rule
+from assay.parameters import integer, real, require
+from assay.penalties import SquaredNorm
 from assay.randomness import RandomState, generator
 from assay.solvers.least_squares.direct import Array
 
@@ -47,30 +49,16 @@ def stochastic_descent(
     A constant step stalls at a distance set by the noise (`stochastic_rate`), or converges on average when
     the horizon fixes it (`averaging_step`); `inverse_step` and `root_step` fall with time.
     """
-    owner = "stochastic_descent"
-    if not array("", lambda values: values.ndim == 1 and values.size > 0).contains(start):
-        raise refusal(owner, "start", "a vector of finite numbers", start)
-    if not integer(at_least=1).contains(n_iter):
-        raise refusal(owner, "n_iter", "an int at least 1", n_iter)
-    if not callable(step) and not real(above=0).contains(step):
-        raise refusal(owner, "step", "a finite number above 0 or a function of t = 1, 2, …", step)
-    times = range(1, n_iter + 1)
-    sizes = np.array([step(t) for t in times]) if callable(step) else np.full(n_iter, float(step))
-    rng = generator(random_state)
-    point = np.array(start, dtype=float)
-    total = np.zeros_like(point)
-    points = np.empty((n_iter + 1, len(point))) if keep_points else None
-    if points is not None:
-        points[0] = point
-    with np.errstate(over="ignore", invalid="ignore"):
-        for t in range(n_iter):
-            point = point - sizes[t] * noisy_gradient(point, rng)
-            total += point
-            if points is not None:
-                points[t + 1] = point
-        mean = total / n_iter
-    diverged = not bool(np.isfinite(point).all())
-    return Stochastic(mean if average else point, point, mean, n_iter, diverged, sizes, points)
+    point = read_start("stochastic_descent", start, n_iter=n_iter)
+    rule, rng = step_rule("stochastic_descent", step), generator(random_state)
+    sizes = np.array([rule(t) for t in range(1, n_iter + 1)])
+
+    def advance(x: Array, t: int) -> Array:
+        return x - sizes[t - 1] * noisy_gradient(x, rng)
+
+    last, mean, points = averaged_steps(advance, point, n_iter, keep_points)
+    diverged = not bool(np.isfinite(last).all())
+    return Stochastic(mean if average else last, last, mean, n_iter, diverged, sizes, points)
 
 
 def stochastic_gradient(
@@ -109,9 +97,7 @@ def stochastic_gradient(
     random_state : None, int, Generator, SeedSequence or RandomState
         Where the row numbers come from.
     """
-    for name, value in (("n_rows", n_rows), ("batch_size", batch_size)):
-        if not integer(at_least=1).contains(value):
-            raise refusal("stochastic_gradient", name, "an int at least 1", value)
+    require("stochastic_gradient", integer(at_least=1), n_rows=n_rows, batch_size=batch_size)
 
     def draw(point: Array, rng: np.random.Generator) -> Array:
         return np.asarray(gradient_of_rows(point, rng.integers(n_rows, size=batch_size)).mean(axis=0))
@@ -129,23 +115,20 @@ def stochastic_gradient(
 
 def least_squares_rows(X: Any, y: Any, alpha: float = 0.0) -> RowGradients:
     """Row gradients 2x(xᵀw − y) + 2αw, whose mean is the gradient of `least_squares_objective`."""
-    rows, target = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-
-    def gradient(w: Array, chosen: NDArray[Any]) -> Array:
-        some = rows[chosen]
-        return 2 * some * (some @ w - target[chosen])[:, None] + 2 * alpha * w
-
-    return gradient
+    return _rows(Squared(halved=False), X, np.asarray(y, dtype=float), alpha)
 
 
 def logistic_rows(X: Any, y: Any, alpha: float = 0.0) -> RowGradients:
     """Row gradients −s σ(−s xᵀw) x + 2αw, whose mean is the gradient of `logistic_objective`."""
-    rows, target = np.asarray(X, dtype=float), np.asarray(y)
-    signed = rows * np.where(target == target.max(), 1.0, -1.0)[:, None]
+    return _rows(Logistic(), X, signs("logistic_rows", np.asarray(y)), alpha)
+
+
+def _rows(loss: Loss, X: Any, target: Array, alpha: float) -> RowGradients:
+    rows, penalty = np.asarray(X, dtype=float), SquaredNorm(2 * alpha)
 
     def gradient(w: Array, chosen: NDArray[Any]) -> Array:
-        some = signed[chosen]
-        return -some * expit(-(some @ w))[:, None] + 2 * alpha * w
+        some = rows[chosen]
+        return some * loss.gradient(target[chosen], some @ w)[:, None] + penalty.gradient(w)
 
     return gradient
 
@@ -155,10 +138,9 @@ def gradient_noise(gradient_of_rows: RowGradients, n_rows: int, points: Any, *, 
 
     On an unbounded set the noise of least squares has no bound: the theorems are about the points visited.
     """
-    everything = np.arange(n_rows)
     noise = []
     for point in np.atleast_2d(np.asarray(points, dtype=float)):
-        gradients = gradient_of_rows(point, everything)
+        gradients = gradient_of_rows(point, np.arange(n_rows))
         noise.append(float(np.sum((gradients - gradients.mean(axis=0)) ** 2) / n_rows / batch_size))
     return np.array(noise)
 
@@ -193,13 +175,12 @@ class NoisyMean(NamedTuple):
 
 
 def constant_step_floor(spread: float = 1.0, start: float = 5.0) -> NoisyMean:
-    """The mean of two rows ±s, found by stochastic descent: with a constant step γ, E x² → γs²/(2 − γ).
+    """The mean of two rows ±s, by stochastic descent: with a constant step γ, E x² → γs²/(2 − γ).
 
     The squared distance never goes to zero, however many steps are taken; with γₜ = 1/t the point is the
     mean of the draws, and does.
     """
-    if not real(above=0).contains(spread):
-        raise refusal("constant_step_floor", "spread", "a finite number above 0", spread)
+    require("constant_step_floor", real(above=0), spread=spread)
     ends = np.array([-spread, spread])
     return NoisyMean(
         quadratic([[1.0]], [0.0]),

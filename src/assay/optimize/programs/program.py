@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.optimize.descent.objective import Smooth
+from assay.optimize.descent.objective import Smooth, weighted_sum
 from assay.parameters import array, boolean, refusal
 from assay.penalties import KKTResiduals, Quadratic
 from assay.solvers.least_squares.direct import Array
@@ -186,33 +186,6 @@ def kkt_report(problem: ConvexProgram, x: Any, mu: Any = (), lam: Any = ()) -> d
     Wei §1.2.2.
     """
     return dict(problem.kkt_residuals(x, mu, lam)._asdict())
-
-
-def weighted_sum(terms: Sequence[tuple[float, Smooth]]) -> Smooth:
-    """Σ wₖ fₖ, with L and α summed where every term knows them (α only for weights that keep convexity)."""
-    smoothness: float | None = 0.0
-    modulus: float | None = 0.0
-    for weight, f in terms:
-        known = f.smoothness is not None
-        smoothness = (
-            smoothness + abs(weight) * (f.smoothness or 0.0) if known and smoothness is not None else None
-        )
-        if f.smoothness == 0.0:
-            continue
-        usable = modulus is not None and f.strong_convexity is not None and weight >= 0
-        modulus = (modulus or 0.0) + weight * (f.strong_convexity or 0.0) if usable else None
-    curved = [f for _, f in terms]
-
-    def hessian(x: Array) -> Array:
-        return np.asarray(sum(w * f.hessian(x) for w, f in terms if f.hessian is not None))
-
-    return Smooth(
-        lambda x: float(sum(w * f.value(x) for w, f in terms)),
-        lambda x: np.asarray(sum(w * f.gradient(x) for w, f in terms)),
-        hessian if all(f.hessian is not None for f in curved) else None,
-        smoothness,
-        modulus,
-    )
 
 
 def _smooth(name: str, function: Any, d: int) -> Smooth:

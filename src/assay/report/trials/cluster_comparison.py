@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score, rand_score
 
-from assay.cluster import ClusterSelection, Silhouette
+from assay.cluster import Silhouette
+from assay.models import Selection
 from assay.report.trials.cluster_trial import Scan
 from assay.report.trials.comparison import Candidate, Comparison, final_step
 from assay.report.trials.wording import joined, plus_minus
@@ -58,13 +59,13 @@ class ClusteringComparison(Comparison):
 
     Attributes
     ----------
-    gap, eigengap : ClusterSelection or None
+    gap, eigengap : Selection or None
         What the gap statistic of k-means, and the eigenvalues of the graph of neighbours, say about the
         number of groups; None when there was no time for them.
     """
 
-    gap: ClusterSelection | None = None
-    eigengap: ClusterSelection | None = None
+    gap: Selection | None = None
+    eigengap: Selection | None = None
 
     @property
     def clusterings(self) -> tuple[Clustering, ...]:

@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
-from assay.cluster import ClusterSelection, KMeans, select_k
+from assay.cluster import KMeans, select_k
+from assay.models import Selection
 from assay.registry import Entry
 from assay.report.tables.data import Data
 from assay.report.trials.cluster_comparison import Clustering, ClusteringComparison
@@ -80,7 +81,7 @@ def compare_clusterings(
     )
 
 
-def select_number(encoded: EncodedTable, criterion: str, seed: int) -> ClusterSelection | None:
+def select_number(encoded: EncodedTable, criterion: str, seed: int) -> Selection | None:
     """The number of groups, one included, by a criterion of the table; None where it does not judge it."""
     Z = encoded.Z[encoded.measured[:: math.ceil(len(encoded.measured) / CRITERIA_ROWS)]]
     options: dict[str, Any] = {"n_references": N_REFERENCES} if criterion == "gap" else {}

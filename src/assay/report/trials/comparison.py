@@ -13,7 +13,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
-from assay.linear import Selection
+from assay.models import Selection
 from assay.report.errors import ReportError
 from assay.report.tables.associations import leaks, short
 from assay.report.tables.data import Data, Task

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.linear import Selection
+from assay.models import Selection
 from assay.registry import Entry
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.schema import Column
@@ -162,7 +162,7 @@ def fit_entry(entry: Entry, features: NDArray, target: NDArray, seed: int) -> Fi
     if "cv" in accepted and len(target) > TUNING_ROWS:
         options["cv"] = "split"
     chosen = model.select(features, target, **options)
-    curve = replace(chosen, model=None) if isinstance(chosen, Selection) else None
+    curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
     return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
 
 

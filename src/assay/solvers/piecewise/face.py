@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from assay.losses import SidedLoss
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.tilted import Frame, Tilt, design, pulled, scores, sides
+from assay.solvers.piecewise.frame import Frame, MachineLoss, design, pulled, scores, sides
 
 LARGEST_FACE = 2000
 """Unknowns up to which the last step solves for the rows in the corners exactly."""
@@ -32,14 +33,17 @@ class State(NamedTuple):
     c_q: Array
 
 
-def begin_rows(block: Block, tilt: Tilt, upper: Array, lower: Array, residual: Array) -> tuple[float, float]:
+def begin_rows(
+    block: Block, machine: MachineLoss[SidedLoss], upper: Array, lower: Array, residual: Array
+) -> tuple[float, float]:
     """Write the bounds and the targets of one block; total slopes and slopes times target."""
-    target, up, low = sides(block, tilt)
+    target, up, low = sides(block, machine)
+    epsilon = machine.loss.row_form.epsilon
     if upper.shape[1] == 1:
         upper[:, 0], lower[:, 0], residual[:, 0] = up, low, target
     else:
         upper[:, 0], lower[:, 1] = up, low
-        residual[:, 0], residual[:, 1] = target - tilt.epsilon, target + tilt.epsilon
+        residual[:, 0], residual[:, 1] = target - epsilon, target + epsilon
     return float((up + low).sum()), float((up + low) @ target)
 
 
@@ -49,7 +53,7 @@ def pull_step(block: Block, frame: Frame, nu: Array) -> Array:
 
 
 def slacks(state: State) -> tuple[Array, Array, Array, Array]:
-    """The slacks u − ν and l + ν, β and 1/(p/(u − ν) + q/(l + ν)); rows that weigh nothing stand still."""
+    """The slacks u − ν and l + ν, β and 1/(p/(u − ν) + q/(l + ν)); rows that weigh nothing do not move."""
     beta = state.upper + state.lower
     dead = beta == 0
     above = np.where(dead, 1.0, state.upper - state.nu)
@@ -93,10 +97,10 @@ def onto_face(
     room = 1e-13 * objective_of(states, penalty, point)
     before = gap_of(states, penalty, point, data.reduce(pull_step, frame, rowwise=(nu,)))
     places = [_places(state, unit) for state in states]
-    found = _solve_face(data, frame, states, penalty, point, places)
-    if found is None:
+    solved = _solve_face(data, frame, states, penalty, point, places)
+    if solved is None:
         return point, nu
-    there, moved = found
+    there, moved = solved
     inside = all(
         bool(np.all((state.nu <= state.upper * (1 + 1e-9)) & (state.nu >= -state.lower * (1 + 1e-9))))
         for state in moved
@@ -140,13 +144,13 @@ def _solve_face(
     right[:k] = data.reduce(pull_step, frame, rowwise=(nu[0],))
     right[:k] += nu[1][:, 0] if len(states) > 1 else 0.0
     right[k : k + n_rows] = rows.residual[which, column] + corner[:n_rows] @ point
-    found = _solve_scaled(system, right)
-    if found is None:
+    solution = _solve_scaled(system, right)
+    if solution is None:
         return None
-    nu[0][which, column] = found[k : k + n_rows]
+    nu[0][which, column] = solution[k : k + n_rows]
     if len(states) > 1:
-        nu[1][edge, 0] = found[k + n_rows :]
-    return found[:k], _at(data, frame, states, nu, found[:k] - point)
+        nu[1][edge, 0] = solution[k + n_rows :]
+    return solution[:k], _at(data, frame, states, nu, solution[:k] - point)
 
 
 def _rows_of(data: Rows, frame: Frame, which: NDArray) -> Array:
@@ -163,11 +167,10 @@ def _solve_scaled(system: Array, right: Array) -> Array | None:
     size = np.sqrt(np.maximum(np.abs(system).max(axis=1), np.abs(system).max(axis=0)))
     size = np.where(size > 0, size, 1.0)
     try:
-        found, *_ = linalg.lstsq(system / np.outer(size, size), right / size, cond=1e-13)
+        scaled, *_ = linalg.lstsq(system / np.outer(size, size), right / size, cond=1e-13)
     except linalg.LinAlgError:
         return None
-    found = found / size
-    return found if np.isfinite(found).all() else None
+    return scaled / size if np.isfinite(scaled).all() else None
 
 
 def _at(data: Rows, frame: Frame, states: list[State], nu: list[Array], move: Array) -> list[State]:

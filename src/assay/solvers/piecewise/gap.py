@@ -1,101 +1,82 @@
-"""What certifies a machine with a two-sided loss: sums over its rows, and the duality gap."""
+"""What certifies a machine with a sided loss: sums over its rows, and the duality gap."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
+from assay.losses import Huber, SidedLoss
+from assay.losses._row_form import row_terms
+from assay.losses._sided import conjugate_square, row_sides
 from assay.rows import Block, Rows, add
+from assay.solvers.in_memory import add_row, loop_rows, row_product
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.tilted import Tilt, sides, slopes
-
-# The evidence of a two-sided loss on dense rows, each of which is read once.
-
-
-LOSS, LOSS_AT_ZERO, OUTSIDE, WRONG, TOTAL = range(5)
-"""Places in `sums` of `evidence_rows`."""
-
-
-@compiled
-def evidence_rows(  # type: ignore[no-untyped-def]
-    X,
-    target,
-    upper,
-    lower,
-    weight,
-    coef,
-    intercept,
-    dual,
-    epsilon,
-    squared,
-    digits,
-    sums,
-    sided,
-    signs,
-    pulls,
-):
-    """Add rows to `sums`, to the rows (slack, squares, mass, number) of `sided`, to `signs` and to `pulls`.
-
-    The dual point is `dual`, brought back into its box, or the slopes of the loss when that is empty.
-    """
-    n, d = X.shape
-    given = dual.shape[0] == n
-    for i in range(n):
-        score = 0.0
-        for j in range(d):
-            score += X[i, j] * coef[j]
-        t, up, down = target[i], upper[i], lower[i]
-        residual = t - score - intercept
-        above, under = max(residual - epsilon, 0.0), max(-residual - epsilon, 0.0)
-        if squared:
-            sums[LOSS] += up * above * above + down * under * under
-            nu = 2.0 * (up * above - down * under)
-        else:
-            sums[LOSS] += up * above + down * under
-            nu = (up if above > 0.0 else 0.0) - (down if under > 0.0 else 0.0)
-        if given:
-            nu = float(dual[i])
-            if not squared:
-                beyond = max(nu - up, -down - nu, 0.0)
-                sums[OUTSIDE] = max(sums[OUTSIDE], beyond / (up + down) if up + down > 0.0 else beyond)
-                nu = min(max(nu, -down), up)
-        above, under = max(t - epsilon, 0.0), max(-t - epsilon, 0.0)
-        if squared:
-            sums[LOSS_AT_ZERO] += up * above * above + down * under * under
-        else:
-            sums[LOSS_AT_ZERO] += up * above + down * under
-        sums[TOTAL] += up + down
-        if t * (t - residual) <= 0.0:
-            sums[WRONG] += up + down
-        noise = digits * (2.0 * abs(t) + abs(residual) + abs(intercept))
-        signs[1 if abs(residual) <= noise else 0 if residual > 0.0 else 2] += weight[i]
-        if nu == 0.0:
-            continue
-        side = 0 if nu > 0.0 else 1
-        size, slope = abs(nu), up if nu > 0.0 else down
-        sided[0, side] += size * ((residual if nu > 0.0 else -residual) - epsilon)
-        if squared:
-            sided[1, side] += size * size / (4.0 * slope if slope > 0.0 else 1.0)
-        sided[2, side] += size
-        sided[3, side] += 1.0
-        for j in range(d):
-            pulls[side, j] += nu * X[i, j]
-
+from assay.solvers.piecewise.frame import MachineLoss, row_targets
 
 PERFECT = 1e-6
 """Share of the loss at zero below which an objective is rounding: gaps are relative to no less."""
 
+LOSS, LOSS_AT_ZERO, OUTSIDE, WRONG, TOTAL = range(5)
+"""Places in `totals` of `EvidenceSums`."""
 
-class Evidence(NamedTuple):
-    """Sums over the rows that the certificates of a tilted loss are computed from.
 
-    Parts of ν above and below zero are kept apart, `[above, below]`, because either may be scaled down to
-    make Σν vanish. `slack` are Σ ν(r ∓ ε), `squares` Σ ν²/(4 s slope), `mass` Σ|ν|, `pulls` Σ ν x,
-    `signs` the weights of rows with r above, at and below zero, `total` and `wrong` the slopes of all rows
-    and of those with tf ≤ 0.
+class EvidenceSums(NamedTuple):
+    """What `evidence_rows` adds to: totals, rows (slack, squares, mass, number) per side, signs, pulls."""
+
+    totals: Array
+    sided: Array
+    signs: Array
+    pulls: Array
+
+
+@compiled
+def evidence_rows(rows, target, weight, count, coef, intercept, dual, form, digits, sums):  # type: ignore[no-untyped-def]
+    """Add rows to the sums; each is read once.
+
+    The dual point is `dual`, brought back into its box, or the slopes of the loss when that is empty.
+    """
+    for i in range(target.shape[0]):
+        t, s = target[i], weight[i]
+        score = row_product(rows, i, coef) + intercept
+        residual = t - score
+        upper, lower = row_sides(form, t)
+        up, down = s * upper, s * lower
+        value, slope, _ = row_terms(form, t, score)
+        sums.totals[LOSS] += s * value
+        sums.totals[LOSS_AT_ZERO] += s * row_terms(form, t, 0.0)[0]
+        sums.totals[TOTAL] += up + down
+        if t * score <= 0.0:
+            sums.totals[WRONG] += up + down
+        noise = digits * (2.0 * abs(t) + abs(residual) + abs(intercept))
+        sums.signs[1 if abs(residual) <= noise else 0 if residual > 0.0 else 2] += count[i]
+        nu = -s * slope
+        if dual.shape[0] > 0:
+            nu = float(dual[i])
+            if form.reach == 0.0:
+                beyond = max(nu - up, -down - nu, 0.0)
+                beyond = beyond / (up + down) if up + down > 0.0 else beyond
+                sums.totals[OUTSIDE] = max(sums.totals[OUTSIDE], beyond)
+                nu = min(max(nu, -down), up)
+        if nu == 0.0:
+            continue
+        side, size = 0 if nu > 0.0 else 1, abs(nu)
+        sums.sided[0, side] += size * ((residual if nu > 0.0 else -residual) - form.epsilon)
+        sums.sided[1, side] += conjugate_square(form, up if nu > 0.0 else down, nu)
+        sums.sided[2, side] += size
+        sums.sided[3, side] += 1.0
+        add_row(rows, i, nu, sums.pulls[side])
+
+
+class SidedEvidence(NamedTuple):
+    """Sums over the rows that the certificates of a sided loss are computed from.
+
+    Parts of ν, the slope of each row in its residual, above and below zero are kept apart, `[above, below]`,
+    because either may be scaled down to make Σν vanish. `slack` are Σ ν(r ∓ ε), `squares` the quadratic part
+    of the conjugate, `mass` Σ|ν|, `pulls` Σ ν x, `signs` the weights of rows with r above, at and below zero,
+    `total` and `wrong` the sides of all rows and of those with yf ≤ 0.
     """
 
     loss: float
@@ -115,82 +96,78 @@ class Evidence(NamedTuple):
         """Sizes of the two parts of Xᵀν, the unit of what is left when they cancel."""
         return np.abs(self.pulls).sum(axis=0)
 
+    @property
+    def imbalance(self) -> float:
+        """|Σν| over Σ|ν|."""
+        mass = float(self.mass.sum())
+        return abs(float(self.mass[0] - self.mass[1])) / mass if mass > 0 else 0.0
 
-def gather_tilted(
-    data: Rows, tilt: Tilt, coef: Array, intercept: float, dual: NDArray | None = None
-) -> tuple[Evidence, float]:
+
+Bounded: TypeAlias = "tuple[SidedEvidence, float]"
+"""Evidence, and the largest violation of the box of ν, relative to its width."""
+
+
+def gather_sided(
+    data: Rows, machine: MachineLoss[SidedLoss], coef: Array, intercept: float, dual: NDArray | None = None
+) -> Bounded:
     """Evidence at coefficients and a dual point (the slopes themselves when None), and its box violation."""
     rowwise = () if dual is None else (dual,)
-    found, outside = data.reduce(evidence_step, tilt, coef, intercept, combine=_add, rowwise=rowwise)
-    return found, float(outside)
+    return data.reduce(evidence_step, machine, coef, intercept, combine=_combine, rowwise=rowwise)
 
 
-def _add(left: tuple[Evidence, float], right: tuple[Evidence, float]) -> tuple[Evidence, float]:
+def _combine(left: Bounded, right: Bounded) -> Bounded:
     return add(left[0], right[0]), max(left[1], right[1])
 
 
 def evidence_step(
-    block: Block, tilt: Tilt, coef: Array, intercept: float, dual: NDArray | None = None
-) -> tuple[Evidence, float]:
-    """Evidence of one block; `outside` is the largest violation of the box, relative to its width."""
-    target, upper, lower = sides(block, tilt)
-    weight = block.weights
+    block: Block, machine: MachineLoss[SidedLoss], coef: Array, intercept: float, dual: NDArray | None = None
+) -> Bounded:
+    """Evidence of one block, and the largest violation of the box, relative to its width."""
+    return _evidence(block, machine.loss, *machine.read(block), coef, intercept, dual)
+
+
+def _evidence(
+    block: Block,
+    loss: SidedLoss,
+    target: Array,
+    weight: Array,
+    coef: Array,
+    intercept: float,
+    dual: NDArray | None = None,
+) -> Bounded:
     digits = 1e-9 if block.X.dtype == np.float64 else 1e-5
-    if block.is_sparse:
-        # One column that holds the scores: the rows are multiplied here, all else is the same loop.
-        X, slope, shown = np.asarray(block.X @ coef, dtype=np.float64)[:, np.newaxis], np.ones(1), 1
-    else:
-        X, slope, shown = block.X, np.asarray(coef, dtype=np.float64), block.X.shape[1]
-    sums, sided, signs, pulls = np.zeros(5), np.zeros((4, 2)), np.zeros(3), np.zeros((2, shown))
-    nu = np.empty(0) if dual is None else dual
-    evidence_rows(
-        X,
-        target,
-        upper,
-        lower,
-        weight,
-        slope,
-        float(intercept),
-        nu,
-        float(tilt.epsilon),
-        tilt.squared,
-        digits,
-        sums,
-        sided,
-        signs,
-        pulls,
+    sums = EvidenceSums(np.zeros(5), np.zeros((4, 2)), np.zeros(3), np.zeros((2, block.X.shape[1])))
+    slope, nu = np.asarray(coef, dtype=np.float64), np.empty(0) if dual is None else dual
+    rows, form, count = loop_rows(block.X), loss.row_form, block.weights
+    evidence_rows(rows, target, weight, count, slope, float(intercept), nu, form, digits, sums)
+    totals = sums.totals.tolist()
+    evidence = SidedEvidence(
+        totals[LOSS],
+        totals[LOSS_AT_ZERO],
+        sums.sided[0],
+        sums.sided[1],
+        sums.sided[2],
+        sums.pulls,
+        sums.signs,
+        sums.sided[3].astype(np.int64),
+        totals[WRONG],
+        totals[TOTAL],
+        float(count.sum()),
     )
-    if block.is_sparse:
-        pulls = _sparse_pulls(block, tilt, X[:, 0] + intercept, dual)
-    found = Evidence(
-        float(sums[LOSS]),
-        float(sums[LOSS_AT_ZERO]),
-        sided[0],
-        sided[1],
-        sided[2],
-        pulls,
-        signs,
-        sided[3].astype(np.int64),
-        float(sums[WRONG]),
-        float(sums[TOTAL]),
-        float(weight.sum()),
-    )
-    return found, float(sums[OUTSIDE])
+    return evidence, totals[OUTSIDE]
 
 
-def _sparse_pulls(block: Block, tilt: Tilt, prediction: Array, dual: NDArray | None) -> Array:
-    """Σ ν x over the rows with ν above and below zero."""
-    target, upper, lower = sides(block, tilt)
-    if dual is None:
-        nu = slopes(target - prediction, upper, lower, tilt)
-    else:
-        nu = dual.astype(np.float64)
-        nu = nu if tilt.squared else np.clip(nu, -lower, upper)
-    parts = np.stack([np.maximum(nu, 0), np.minimum(nu, 0)])
-    return np.asarray(block.X.T @ parts.T, dtype=np.float64).T
+def largest_ratio(left: Array, sizes: Array) -> float:
+    """The largest of |left| over sizes; 0 where both vanish."""
+    return float(np.divide(np.abs(left), sizes, out=np.zeros_like(left), where=sizes > 0).max(initial=0.0))
 
 
-class Gap(NamedTuple):
+def balanced(mass: Array) -> Array:
+    """Shares of the two sides of ν that make them weigh the same: the heavier one is scaled down."""
+    return np.minimum(1.0, mass.min() / np.where(mass > 0, mass, 1.0)) if mass.max() > 0 else np.ones(2)
+
+
+class MachineGap(NamedTuple):
     """Objective and its distance from a lower bound, by a feasible dual point."""
 
     objective: float
@@ -203,25 +180,78 @@ class Gap(NamedTuple):
         return self.gap / self.scale if self.scale > 0 else 0.0
 
 
-def tilted_gap(
-    evidence: Evidence, coef: Array, intercept: float, *, fit_intercept: bool, intercept_penalty: float
-) -> Gap:
-    """Duality gap of ½‖w‖² + ½ρb² + Σℓ: the dual is Σ(ν target − ℓ*(ν)) − ½‖Xᵀν‖² − (Σν)²/(2ρ).
+class MachineProblem(NamedTuple):
+    """What a machine minimises: ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b), where ρ = 0 leaves b free."""
 
-    With a free intercept (ρ = 0) the dual point must have Σν = 0: the heavier of its sides is scaled down.
+    machine: MachineLoss[SidedLoss]
+    fit_intercept: bool
+    intercept_penalty: float
+
+    def gap(self, evidence: SidedEvidence, coef: Array, intercept: float) -> MachineGap:
+        """Duality gap: the dual is Σ(ν target − ℓ*(ν)) − ½‖Xᵀν‖² − (Σν)²/(2ρ).
+
+        With a free intercept the dual point must have Σν = 0: the heavier of its sides is scaled down.
+        """
+        rho = self.intercept_penalty
+        share = balanced(evidence.mass) if self.fit_intercept and rho == 0 else np.ones(2)
+        pull = share @ evidence.pulls
+        gap = evidence.loss - share @ evidence.slack + share**2 @ evidence.squares
+        gap += np.sum((coef - pull) ** 2) / 2
+        objective = evidence.loss + coef @ coef / 2
+        if self.fit_intercept and rho > 0:
+            balance = share @ (evidence.mass * [1.0, -1.0])
+            gap += (rho * intercept - balance) ** 2 / (2 * rho)
+            objective += rho * intercept**2 / 2
+        floor = PERFECT * evidence.loss_at_zero
+        return MachineGap(float(objective), max(float(gap), 0.0), max(float(objective), float(floor)))
+
+    def residual(self, evidence: SidedEvidence, coef: Array, intercept: float) -> float:
+        """How far w is from Xᵀν and ρb from Σν, relative to the sizes of what cancels."""
+        residual = largest_ratio(coef - evidence.pulls.sum(axis=0), np.abs(coef) + evidence.sizes)
+        if not self.fit_intercept:
+            return residual
+        mass = evidence.mass.sum() + self.intercept_penalty * abs(intercept)
+        level = abs(self.intercept_penalty * intercept - evidence.mass @ [1.0, -1.0])
+        return max(residual, level / mass if mass > 0 else 0.0)
+
+
+# Huber regression with its scale charges a row s (σ + σ H(r/σ)), where H is twice Huber's loss.
+
+
+def huber_step(block: Block, loss: Huber, coef: Array, intercept: float, sigma: float) -> SidedEvidence:
+    """Evidence of one block at ν = s H'(r/σ); `squares` are Σ ν²/(4s)."""
+    scaled = row_targets(block) / sigma, block.weights, coef / sigma, intercept / sigma
+    unit, _ = _evidence(block, loss, *scaled)
+    return unit._replace(
+        loss=sigma * (unit.weight + 2 * unit.loss),
+        loss_at_zero=sigma * (unit.weight + 2 * unit.loss_at_zero),
+        slack=2 * sigma * unit.slack,
+        squares=2 * unit.squares,
+        mass=2 * unit.mass,
+        pulls=2 * unit.pulls,
+    )
+
+
+def huber_gap(
+    evidence: SidedEvidence, coef: Array, sigma: float, *, alpha: float, fit_intercept: bool, fixed: bool
+) -> MachineGap:
+    """Objective and duality gap at a feasible dual point.
+
+    Dual: Σ ν y − ‖Xᵀν‖²/(4α) over |ν| ≤ 2εs, Σν = 0 with an intercept, and Σ ν²/(4s) ≤ Σ s for a fitted σ, or
+    less σ Σ ν²/(4s) and plus σ Σ s for a given one. The heavier side of ν is scaled down to balance them,
+    then both for the last constraint. Without penalty the gap is that of a dual point with Xᵀν = 0.
     """
-    share = np.ones(2)
-    up, down = evidence.mass
-    free = fit_intercept and intercept_penalty == 0
-    if free and max(up, down) > 0:
-        share = np.array([min(1.0, down / up) if up > 0 else 1.0, min(1.0, up / down) if down > 0 else 1.0])
+    share = balanced(evidence.mass) if fit_intercept and evidence.mass.min() > 0 else np.ones(2)
+    size = float(share**2 @ evidence.squares)
+    if not fixed and size > evidence.weight:
+        share = share * np.sqrt(evidence.weight / size)
+    gap = evidence.loss - float(share @ evidence.slack)
+    if fixed:
+        gap += sigma * float(share**2 @ evidence.squares) - sigma * evidence.weight
     pull = share @ evidence.pulls
-    gap = evidence.loss - share @ evidence.slack + share**2 @ evidence.squares
-    gap += np.sum((coef - pull) ** 2) / 2
-    objective = evidence.loss + coef @ coef / 2
-    if fit_intercept and intercept_penalty > 0:
-        balance = share @ (evidence.mass * [1.0, -1.0])
-        gap += (intercept_penalty * intercept - balance) ** 2 / (2 * intercept_penalty)
-        objective += intercept_penalty * intercept**2 / 2
-    floor = PERFECT * evidence.loss_at_zero
-    return Gap(float(objective), max(float(gap), 0.0), max(float(objective), float(floor)))
+    objective = evidence.loss + alpha * float(coef @ coef)
+    if alpha > 0:
+        gap += float(np.sum((2 * alpha * coef - pull) ** 2)) / (4 * alpha)
+    else:
+        gap += abs(float(coef @ pull))
+    return MachineGap(objective, max(gap, 0.0), max(objective, PERFECT * evidence.loss_at_zero))

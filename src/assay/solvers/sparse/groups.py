@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.penalties import SparseGroup
-from assay.penalties._groups import Partition, group_weights, partition
+from assay.penalties.groups import Partition, group_weights, partition
 from assay.solvers.least_squares.moments import Moments
 from assay.solvers.sparse.design import Array, Design
 from assay.solvers.sparse.loops import DEPTH, extrapolation

@@ -18,7 +18,7 @@ from assay.losses import Loss
 from assay.rows import Matrix, MemoryRows, Rows, block_rows
 from assay.solvers.in_memory import LARGEST_BYTES, in_memory, targets_and_weights
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.tilted import Frame
+from assay.solvers.piecewise.frame import Frame
 from assay.solvers.stochastic import loops
 from assay.solvers.stochastic.steps import Rule, coded_target, loss_code
 

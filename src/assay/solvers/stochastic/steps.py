@@ -21,8 +21,8 @@ from assay.losses import (
 )
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.tilted import Frame, gram, scores
-from assay.solvers.piecewise.tilted import design as shifted
+from assay.solvers.piecewise.frame import Frame, gram, scores
+from assay.solvers.piecewise.frame import design as shifted
 from assay.solvers.stochastic import loops
 
 ADAPTIVE = ("adagrad", "rmsprop", "adadelta", "adam")

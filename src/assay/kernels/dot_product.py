@@ -1,0 +1,307 @@
+"""Kernels of the inner product of two rows, and their features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.kernels.kernel import Kernel, ScaledKernel, is_psd, require
+from assay.kernels.tiles import Fill, Matrix, as_matrix, inner, is_sparse, scaled_exponential, squared_norms
+
+
+class DotProduct(Kernel):
+    """A kernel that is a function of ⟨x, z⟩, turned into its values in place."""
+
+    def _turn(self, values: NDArray) -> None:
+        """Replace inner products by values of the kernel."""
+
+    def _open(self, X: Matrix, Z: Matrix) -> Fill:
+        def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+            inner(X[rows], Z[columns], tile)
+            self._turn(tile)
+
+        return fill
+
+    def diagonal(self, X: Any) -> NDArray:
+        """See `Kernel.diagonal`."""
+        X = as_matrix(X)
+        values = squared_norms(X)
+        self.for_features(X.shape[1])._turn(values)
+        return values
+
+
+@dataclass(frozen=True)
+class Linear(DotProduct):
+    """k(x, z) = ⟨x, z⟩.
+
+    Examples
+    --------
+    >>> from assay.kernels import Linear
+    >>> Linear().gram([[1.0, 2.0], [3.0, 4.0]])
+    array([[ 5., 11.],
+           [11., 25.]])
+
+    References
+    ----------
+    Sangnier §1.4.2; Wei §6.1.3; Peyré.
+    """
+
+    def feature_map(self, X: Any) -> Any:
+        """The rows themselves: ⟨φ(x), φ(z)⟩ = k(x, z) with φ the identity."""
+        return as_matrix(X)
+
+
+@dataclass(frozen=True)
+class Polynomial(DotProduct, ScaledKernel):
+    """k(x, z) = (coef0 + γ ⟨x, z⟩)^degree, homogeneous with coef0 = 0.
+
+    Parameters
+    ----------
+    degree : int at least 1, default=3
+        Only whole degrees give a positive semi-definite kernel in general.
+    gamma : float above 0 or None, default=None
+        The scale of the inner product (c in Sangnier); None means one over the number of features.
+    coef0 : float at least 0, default=1.0
+        The constant; a negative one would not be positive semi-definite.
+
+    Examples
+    --------
+    >>> from assay.kernels import Polynomial
+    >>> kernel = Polynomial(degree=2, gamma=1.0)
+    >>> kernel.feature_map([[1.0, 3.0]]).round(3)    # 1, √2 x₁, √2 x₂, x₁², x₂², √2 x₁x₂
+    array([[1.   , 1.414, 4.243, 1.   , 9.   , 4.243]])
+
+    References
+    ----------
+    Sangnier §1.4.2; Wei §6.1.3; Peyré.
+    """
+
+    degree: int = 3
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(self, "degree", parameters.integer(at_least=1))
+        super().__post_init__()
+        require(self, "coef0", parameters.real(at_least=0.0))
+
+    def _turn(self, values: NDArray) -> None:
+        """Turn inner products into kernel values in place, by products (a general power is far slower)."""
+        values *= values.dtype.type(self.gamma)
+        values += values.dtype.type(self.coef0)
+        base = values.copy() if self.degree > 1 else values
+        with np.errstate(over="ignore"):
+            for bit in bin(self.degree)[3:]:
+                values *= values
+                if bit == "1":
+                    values *= base
+
+    def feature_map(self, X: Any) -> NDArray:
+        """Weighted monomials φ with ⟨φ(x), φ(z)⟩ = k(x, z), by degree, pure powers first.
+
+        There are C(n_features + degree, degree) of them (those of the full degree alone when coef0 = 0).
+        """
+        X = as_matrix(X)
+        gamma = self._scale(X)
+        coefficients = [
+            math.comb(self.degree, k) * self.coef0 ** (self.degree - k) * gamma**k
+            for k in range(self.degree + 1)
+        ]
+        return series_features(X, coefficients)
+
+
+@dataclass(frozen=True)
+class Exponential(DotProduct, ScaledKernel):
+    """k(x, z) = exp(γ ⟨x, z⟩).
+
+    Grows like exp(γ‖x‖²): scale the columns first.
+
+    Parameters
+    ----------
+    gamma : float above 0 or None, default=None
+        The scale γ; None means one over the number of features.
+
+    Examples
+    --------
+    >>> from assay.kernels import Exponential
+    >>> Exponential(gamma=1.0).gram([[0.0], [1.0]]).round(4)
+    array([[1.    , 1.    ],
+           [1.    , 2.7183]])
+
+    References
+    ----------
+    Sangnier §1.4.2.
+    """
+
+    gamma: float | None = None
+
+    def _turn(self, values: NDArray) -> None:
+        assert self.gamma is not None
+        scaled_exponential(values, float(self.gamma))
+
+    def diagonal(self, X: Any) -> NDArray:
+        """See `Kernel.diagonal`."""
+        X = as_matrix(X)
+        with np.errstate(over="ignore"):
+            return np.exp(self._scale(X) * squared_norms(X)).astype(X.dtype)
+
+    def taylor_features(self, X: Any, order: int) -> NDArray:
+        """Features whose inner products are Σ_{k ≤ order} (γ⟨x, z⟩)^k / k!."""
+        X = as_matrix(X)
+        return exponential_features(X, self._scale(X), order)
+
+
+@dataclass(frozen=True)
+class Sigmoid(DotProduct, ScaledKernel):
+    """k(x, z) = tanh(γ ⟨x, z⟩ + coef0), not positive semi-definite in general: see `check_psd`.
+
+    Parameters
+    ----------
+    gamma : float above 0 or None, default=None
+        The scale γ; None means one over the number of features.
+    coef0 : float, default=1.0
+        The constant.
+
+    Examples
+    --------
+    >>> from assay.kernels import Sigmoid, check_psd
+    >>> bool(check_psd(Sigmoid(gamma=1.0), [[0.0], [1.0], [5.0]]))
+    False
+
+    References
+    ----------
+    Wei §6.1.3.
+    """
+
+    gamma: float | None = None
+    coef0: float = 1.0
+    positive_definite: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "coef0", parameters.real())
+
+    def _turn(self, values: NDArray) -> None:
+        values *= values.dtype.type(self.gamma)
+        values += values.dtype.type(self.coef0)
+        np.tanh(values, out=values)
+
+
+@dataclass(frozen=True, eq=False)
+class Bilinear(Kernel):
+    """k(x, z) = xᵀAz with A symmetric positive semi-definite.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_features, n_features)
+        The matrix A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.kernels import Bilinear
+    >>> Bilinear(np.diag([1.0, 4.0])).gram([[1.0, 1.0], [2.0, 0.0]])
+    array([[5., 2.],
+           [2., 4.]])
+
+    References
+    ----------
+    Sangnier §1.4.2.
+    """
+
+    matrix: Any
+
+    def __post_init__(self) -> None:
+        A = np.array(self.matrix, dtype=np.float64)
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(
+                f"The 'matrix' parameter of Bilinear must be square. Got shape {A.shape} instead."
+            )
+        verdict = is_psd(A)
+        if not verdict:
+            raise ValueError(
+                "The 'matrix' parameter of Bilinear must be symmetric positive semi-definite. Got smallest "
+                f"eigenvalue {verdict.min_eigenvalue:.3g} and asymmetry {verdict.asymmetry:.3g} instead."
+            )
+        A.setflags(write=False)
+        object.__setattr__(self, "matrix", A)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bilinear) and np.array_equal(self.matrix, other.matrix)
+
+    def __hash__(self) -> int:
+        return hash(self.matrix.tobytes())
+
+    def _open(self, X: Matrix, Z: Matrix) -> Fill:
+        left = np.ascontiguousarray(X @ self._matrix_for(X))
+
+        def fill(rows: slice, columns: slice, tile: NDArray) -> None:
+            inner(left[rows], Z[columns], tile)
+
+        return fill
+
+    def diagonal(self, X: Any) -> NDArray:
+        """See `Kernel.diagonal`."""
+        features = self.feature_map(X)
+        return np.einsum("ij,ij->i", features, features)
+
+    def feature_map(self, X: Any) -> NDArray:
+        """The rows times A^{1/2}."""
+        X = as_matrix(X)
+        values, vectors = np.linalg.eigh(self._matrix_for(X).astype(np.float64))
+        root = (vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T
+        return np.asarray(X @ root.astype(X.dtype))
+
+    def _matrix_for(self, X: Matrix) -> NDArray:
+        if X.shape[1] != self.matrix.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the 'matrix' of Bilinear has shape {self.matrix.shape}."
+            )
+        return self.matrix.astype(X.dtype)
+
+
+def series_features(X: Any, coefficients: list[float]) -> NDArray:
+    """Features φ with ⟨φ(x), φ(z)⟩ = Σ_k a_k ⟨x, z⟩^k, for a_k ≥ 0.
+
+    ⟨x, z⟩^k = Σ_{|m| = k} k!/(m₁! ⋯ m_d!) x^m z^m: one feature √(a_k k!/m!) x^m per multi-index m with
+    a_k > 0, by degree, pure powers first.
+    """
+    X = as_matrix(X)
+    X = X.toarray() if is_sparse(X) else X
+    features = []
+    for degree, coefficient in enumerate(coefficients):
+        if coefficient == 0.0:
+            continue
+        for exponents in _multi_indices(X.shape[1], degree):
+            weight = coefficient * math.factorial(degree)
+            for exponent in exponents.values():
+                weight /= math.factorial(exponent)
+            column = np.full(X.shape[0], math.sqrt(weight), dtype=X.dtype)
+            for feature, exponent in exponents.items():
+                column *= X[:, feature] ** exponent
+            features.append(column)
+    return np.column_stack(features)
+
+
+def exponential_features(X: Any, scale: float, order: int) -> NDArray:
+    """Features of Σ_{k ≤ order} (scale ⟨x, z⟩)^k / k!, the Taylor series of exp(scale ⟨x, z⟩)."""
+    at_least_zero = parameters.integer(at_least=0)
+    if not at_least_zero.contains(order):
+        raise parameters.refusal("the Taylor expansion", "order", at_least_zero.words, order)
+    return series_features(X, [scale**k / math.factorial(k) for k in range(order + 1)])
+
+
+def _multi_indices(n_features: int, degree: int) -> Iterator[dict[int, int]]:
+    """Multi-indices of one degree as {feature: exponent}, those with the largest single exponent first."""
+    indices = [
+        {feature: chosen.count(feature) for feature in sorted(set(chosen))}
+        for chosen in combinations_with_replacement(range(n_features), degree)
+    ]
+    yield from sorted(indices, key=lambda exponents: -max(exponents.values(), default=0))

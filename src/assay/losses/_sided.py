@@ -1,0 +1,184 @@
+"""Losses of the error that are linear or quadratic in pieces, with one factor above the target, one below.
+
+With the residual r = y − f and the excess t = max(0, |r| − ε),
+
+    ℓ(y, f) = side · h(t),    side = upper where r > 0, lower where r < 0,
+
+where h(t) = t; or, for a loss of a positive reach δ, h(t) = ½ κ t² up to δ and κδ(t − ½ δ) beyond. Pinball:
+upper τ, lower 1 − τ. Huber: κ = 1 up to δ. Squares: a reach without end. Hinge of the label y = ±1:
+max(0, 1 − yf) is (y − f)₊ for y = 1 and (f − y)₊ for y = −1, so that a row has one side only.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.loops import inlined
+from assay.losses._loss import Loss, piecewise_linear_root, weighted_quantile, weights_of
+from assay.losses._row_form import terms_of
+
+
+class SidedForm(NamedTuple):
+    """Row form of all sided losses.
+
+    Attributes
+    ----------
+    upper, lower : float
+        Factors above and below the target.
+    epsilon : float
+        Errors ε that cost nothing.
+    curve, reach : float
+        Curvature κ and how far δ the excess stays quadratic; a reach of 0 is a corner.
+    labelled : bool
+        Whether the target is a label ±1, and a row has the side of its label alone.
+    """
+
+    upper: float = 1.0
+    lower: float = 1.0
+    epsilon: float = 0.0
+    curve: float = 0.0
+    reach: float = 0.0
+    labelled: bool = False
+
+    @property
+    def steepest(self) -> float:
+        """Largest derivative of h."""
+        return self.curve * self.reach if self.reach > 0 else 1.0
+
+
+@inlined
+def row_sides(form, y):  # type: ignore[no-untyped-def]
+    """Factors of one row above and below its target."""
+    upper = 0.0 if form.labelled and y < 0.0 else form.upper
+    lower = 0.0 if form.labelled and y > 0.0 else form.lower
+    return upper, lower
+
+
+@terms_of(SidedForm)
+def sided_terms(form, y, score):  # type: ignore[no-untyped-def]
+    """Loss, slope and curvature in the score; the slope is 0 in corners."""
+    residual = y - score
+    upper, lower = row_sides(form, y)
+    side = upper if residual > 0.0 else lower if residual < 0.0 else min(upper, lower)
+    beyond = abs(residual) - form.epsilon
+    excess = max(beyond, 0.0)
+    # At the end of the reach the line goes on with the slope that the parabola has there.
+    rest = excess - 0.5 * form.reach if excess > form.reach else 0.5 * excess
+    steep = form.curve * min(excess, form.reach) if form.reach > 0.0 else 1.0 * (excess > 0.0)
+    bend = form.curve * (beyond >= 0.0 and beyond <= form.reach)
+    return side * steep * rest, (-side if residual > 0.0 else side) * steep, side * bend
+
+
+@inlined
+def slope_bound(form, side):  # type: ignore[no-untyped-def]
+    """Largest slope of a row on a side with that factor; infinite for squares."""
+    if side == 0.0 or form.reach == 0.0:
+        return side
+    return side * form.curve * form.reach
+
+
+@inlined
+def conjugate_square(form, side, slope):  # type: ignore[no-untyped-def]
+    """The quadratic part u²/(2κ side) of the conjugate −uy + ε|u| + u²/(2κ side); 0 for corners."""
+    if form.reach == 0.0:
+        return 0.0
+    return slope * slope / (2.0 * form.curve * side if side > 0.0 else 1.0)
+
+
+@inlined
+def dual_step(form, upper, lower, stiffness, pull):  # type: ignore[no-untyped-def]
+    """The slope u that minimises ½ stiffness u² − pull u + ε|u| + u²/(2κ side) between its bounds."""
+    side = upper if pull > 0.0 else lower
+    away = abs(pull) - form.epsilon
+    if away <= 0.0 or side == 0.0:
+        return 0.0
+    total = stiffness + (1.0 / (form.curve * side) if form.reach > 0.0 else 0.0)
+    size = slope_bound(form, side)
+    if total > 0.0:
+        size = min(away / total, size)
+    return size if pull > 0.0 else -size
+
+
+class SidedLoss(Loss):
+    """Base of the losses that are linear or quadratic in pieces of the error y − f; see `SidedForm`.
+
+    Solvers for such losses need no more than the form: the factors of the two sides, the errors that cost
+    nothing, and whether there are corners.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def row_form(self) -> SidedForm:
+        """The two sides, the free errors, the curvature and its reach."""
+
+    @property
+    def cornered(self) -> bool:
+        """Whether the loss has corners and is linear beyond them."""
+        return self.row_form.reach == 0
+
+    @property
+    def convex(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def smoothness(self) -> float:
+        """κ times the larger side, inf for a loss with corners."""
+        form = self.row_form
+        return math.inf if self.cornered else form.curve * max(form.upper, form.lower)
+
+    @property
+    def strong_convexity(self) -> float:
+        """κ for squares that forgive no error, else 0."""
+        form = self.row_form
+        everywhere = form.reach == math.inf and form.epsilon == 0 and not form.labelled
+        return form.curve * min(form.upper, form.lower) if everywhere else 0.0
+
+    @property
+    def lipschitz(self) -> float:
+        """The larger side times the slope at the end of the reach, inf for squares."""
+        form = self.row_form
+        return form.steepest * max(form.upper, form.lower)
+
+    def sides(self, y: NDArray) -> tuple[NDArray, NDArray]:
+        """Factors of each row above and below its target."""
+        form, y = self.row_form, np.asarray(y)
+        if form.labelled:
+            return form.upper * (y > 0), form.lower * (y < 0)
+        return np.full(y.shape, form.upper), np.full(y.shape, form.lower)
+
+    def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
+        """ℓ*(y, u) = u y + ε |u| + u²/(2κ side) for slopes u that the side has."""
+        form, slope = self.row_form, np.asarray(slope)
+        side = np.where(slope < 0, *self.sides(y)).astype(np.result_type(slope, np.float32))
+        size = np.abs(slope)
+        if form.reach == math.inf:
+            inside = (side > 0) | (size == 0)
+        else:
+            inside = size <= form.steepest * side
+        value = slope * y + form.epsilon * size
+        if form.reach > 0:
+            value = value + slope**2 / (2 * form.curve * np.where(side > 0, side, 1))
+        return np.where(inside, value, np.inf)
+
+    def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> float:
+        """A weighted quantile for corners; else the root of the sum of slopes, exact up to rounding."""
+        form = self.row_form
+        values, weight = np.asarray(y, dtype=float), weights_of(y, sample_weight)
+        edge = form.epsilon + (form.reach if form.reach < math.inf else 0.0)
+        edges = np.concatenate([values - edge, values + edge])
+        if not self.cornered:
+            return piecewise_linear_root(
+                lambda c: float(weight @ self.gradient(values, np.array(c))), np.sort(edges)
+            )
+        level = form.upper / (form.upper + form.lower)
+        if edge == 0:
+            return weighted_quantile(values, weight, level)
+        return weighted_quantile(edges, np.concatenate([form.upper * weight, form.lower * weight]), level)
