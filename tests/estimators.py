@@ -1,30 +1,18 @@
-"""Every public estimator, found by walking the package."""
+"""Every public estimator, as the registry knows it."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-import assay
+from assay.registry import estimators
 
 
 def estimator_classes() -> list[type[BaseEstimator]]:
     """Public estimator classes of all rooms, in the order of their names."""
-    found: dict[str, type[BaseEstimator]] = {}
-    for module in pkgutil.iter_modules(assay.__path__):
-        if not module.ispkg:
-            continue
-        room = importlib.import_module(f"assay.{module.name}")
-        for name in getattr(room, "__all__", []):
-            item = getattr(room, name)
-            if inspect.isclass(item) and issubclass(item, BaseEstimator) and hasattr(item, "fit"):
-                found[name] = item
-    return [found[name] for name in sorted(found)]
+    return [entry.kind for entry in sorted(estimators(), key=lambda entry: entry.name)]
 
 
 def instances() -> Iterator[Any]:

@@ -51,6 +51,15 @@ def test_every_link_to_a_file_leads_to_one(page):
         assert (source.parent / target).is_file(), target
 
 
+def test_contributing_names_files_and_rooms_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    house = re.search(r"```\nsrc/assay/\n(.*?)```", text, re.DOTALL)[1]
+    named = {*re.findall(r"`([a-z_]+/[\w./]*)`", text), *re.findall(r"\b([a-z_]+(?:/|\.py))(?=\s)", house)}
+    assert len(named) > 15
+    for name in named:
+        assert (ROOT / name).exists() or (ROOT / "src" / "assay" / name).exists(), name
+
+
 def test_the_example_of_the_readme_prints_what_the_readme_shows():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()

@@ -36,10 +36,17 @@ _PERSISTENCE = {"save", "load"}
 def __getattr__(name: str) -> Any:
     if name in _PERSISTENCE:
         return getattr(importlib.import_module("assay.persistence"), name)
-    if name in __all__:
-        return importlib.import_module(f"assay.{name}")
+    if not name.startswith("_"):
+        try:
+            return importlib.import_module(f"assay.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"assay.{name}":
+                raise
     raise AttributeError(f"module 'assay' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    import pkgutil
+
+    packages = (module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+    return sorted({*__all__, *packages})

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from assay.certificates import Certificate, Certificates
-from assay.cli.leaderboard import show_comparison
+from assay.cli.terminal import show_comparison
 from assay.report import Candidate, Comparison, RawTable, choose_data
 
 HOLDS = Certificate("The gap is small.", "gap", 0.0, "<=", 1.0)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pickle
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -22,6 +19,7 @@ from sklearn.utils import get_tags
 import assay
 from assay import display
 from assay.base import Model
+from estimators import estimator_classes
 
 ONE_COLUMN = {"curve"}
 """Pictures of models of one column."""
@@ -32,20 +30,6 @@ NO_PROBABILITIES = {
     for kind in ("calibration", "probability")
 }
 """Pictures that a method refuses because it has no probabilities."""
-
-
-def public_estimators() -> list[type[Model]]:
-    found = []
-    for room in pkgutil.iter_modules(assay.__path__):
-        if room.ispkg:
-            module = importlib.import_module(f"assay.{room.name}")
-            members = (getattr(module, name) for name in getattr(module, "__all__", []))
-            found += [
-                member
-                for member in members
-                if inspect.isclass(member) and issubclass(member, Model) and not inspect.isabstract(member)
-            ]
-    return sorted(set(found), key=lambda kind: kind.__name__)
 
 
 def fitted(kind: type[Model], n_features: int) -> tuple[Model, np.ndarray, np.ndarray]:
@@ -80,7 +64,7 @@ def arrays_in(value: Any) -> list[np.ndarray]:
 
 # A perceptron on classes that overlap says that it does not end, as it should.
 @pytest.mark.filterwarnings("ignore:Perceptron:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("estimator", estimator_classes(), ids=lambda kind: kind.__name__)
 def test_every_picture_keeps_its_data_and_is_drawn_again_from_them_alone(estimator):
     model, X, y = fitted(estimator, 4)
     kinds = display.kinds(model)
@@ -131,7 +115,7 @@ def test_every_display_of_the_package_says_what_it_is():
 
 def test_the_displays_of_all_estimators_are_public():
     public = {getattr(display, name) for name in display.__all__}
-    for estimator in public_estimators():
+    for estimator in estimator_classes():
         used = set(display.pictures(estimator()).displays.values())
         assert used <= public, (estimator, used - public)
 

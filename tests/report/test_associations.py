@@ -8,8 +8,16 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway
 
 from assay.report import Data
-from assay.report.tables.association_measures import correlation_ratio, correlations, cramers_v
-from assay.report.tables.associations import as_codes, leaks, repeats, sample, with_target
+from assay.report.tables.associations import (
+    as_codes,
+    correlation_ratio,
+    correlations,
+    cramers_v,
+    leaks,
+    repeats,
+    sample,
+    with_target,
+)
 
 
 def test_correlations_are_those_of_the_rows_known_of_both(rng):

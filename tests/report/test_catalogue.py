@@ -9,8 +9,9 @@ import json
 import pytest
 from sklearn.base import BaseEstimator
 
+from assay.registry import COURSES
 from assay.report import ReportError, catalogue, entries, find_method, roster
-from assay.report.methods import COURSES, describe, sentences
+from assay.report.methods import describe, sentences
 from estimators import estimator_classes
 
 each_method = pytest.mark.parametrize("method", catalogue(), ids=lambda method: method.name)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, compare
-from assay.report.trials.coverage import (
+from assay.report.trials.resampling import (
     COVERAGE,
     OWN,
     RESIDUALS,
@@ -16,8 +16,8 @@ from assay.report.trials.coverage import (
     conformal_width,
     measure_intervals,
     residual_bounds,
+    splits,
 )
-from assay.report.trials.resampling import splits
 
 
 def table(X, y, **options) -> Data:

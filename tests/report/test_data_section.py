@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from assay.report import Comparison, Data, choose_data
-from assay.report.page.data import data_section
-from assay.report.page.data_remarks import count_doubles, double_remarks, target_remarks
-from assay.report.page.distributions import histogram, summarise_levels, summarise_numbers
+from assay.report.page.columns import histogram, summarise_levels, summarise_numbers
+from assay.report.page.data import count_doubles, data_section, double_remarks, target_remarks
 from assay.report.tables.reading import RawTable
 
 

@@ -17,7 +17,7 @@ from assay import persistence
 from assay.cluster import KMeans
 from assay.linear import Lasso, LogisticRegression, Ridge
 from assay.report import ReportError, certify_table, fit_table, parse_value, predict_table
-from assay.report.parameter_values import parse_parameters
+from assay.report.fitting import parse_parameters
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from assay.certificates import Certificate, Certificates
 from assay.report import Data, choose_data, compare, read_table, render
-from assay.report.page.method import command
+from assay.report.page.document import command
 from assay.report.page.models import assumption_that_matters
 from assay.report.results import fingerprint
 from assay.report.writing import MODEL

@@ -20,9 +20,9 @@ from assay.linear import Lasso
 from assay.report import Data, ReportError, compare
 from assay.report.tables.schema import describe_columns
 from assay.report.trials import engine, supervised
-from assay.report.trials.encodings import Encodings
 from assay.report.trials.engine import carry_out
 from assay.report.trials.resampling import splits
+from assay.report.trials.trial import Encodings
 from assay.rows import n_threads
 
 SCRIPT = """
@@ -230,7 +230,7 @@ def test_encodings_are_learnt_from_the_training_rows_and_made_once(rng):
 
 
 def test_encodings_beyond_the_memory_are_made_again(rng, monkeypatch):
-    monkeypatch.setattr("assay.report.trials.encodings.MEMORY", 100)
+    monkeypatch.setattr("assay.report.trials.trial.MEMORY", 100)
     frame = pd.DataFrame({"size": rng.normal(size=30)})
     parts = splits(30, folds=3, repeats=1, seed=0)
     with Encodings(frame, np.arange(30.0), describe_columns(frame), parts) as it:

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.rows import is_external, rows, threads
-from assay.rows._array_map import ArrayMap
-from assay.rows._stream import StreamRows
+from assay.rows._stream import ArrayMap, StreamRows
 
 
 class Unit:

@@ -45,12 +45,6 @@ class Board:
 
     Events come on one thread and the picture is drawn on another: a line is replaced, never changed.
 
-    Parameters
-    ----------
-    clock : callable, default=time.monotonic
-    budget : float, optional
-        Seconds after which no fit begins.
-
     Examples
     --------
     >>> from assay.report import Event
@@ -136,7 +130,7 @@ class Board:
 
 
 def _pace(line: Line) -> float | None:
-    """Seconds a fit, once there was one."""
+    """Seconds per fit, once there was one."""
     if line.began is None or line.event.done == 0:
         return None
     return line.seconds / line.event.done

@@ -87,9 +87,8 @@ def compare(options: CompareOptions) -> None:
 def run_compare(table: str, output: Path, options: CompareOptions) -> None:
     """Compare the methods on one table, print the leaderboard and write the files to a folder."""
     from assay import display, report
-    from assay.cli.leaderboard import show_comparison
     from assay.cli.live import watching
-    from assay.cli.terminal import open_console, say
+    from assay.cli.terminal import open_console, say, show_comparison
 
     console, budget = open_console(), seconds(options.budget)
     drop = tuple(dict.fromkeys(options.drop or ()))
@@ -238,12 +237,7 @@ class Interruption:
     """Notes Ctrl-C while it is entered, and lets it interrupt as it always does.
 
     A comparison that is interrupted returns the methods it has finished: only who noted the signal can tell
-    that from a comparison that came to its end.
-
-    Parameters
-    ----------
-    tell : callable
-        Called at the first Ctrl-C.
+    that from a comparison that came to its end. `tell` is called at the first Ctrl-C.
     """
 
     def __init__(self, tell: Callable[[], None]) -> None:

@@ -34,12 +34,7 @@ Row = list[tuple[str, str]]
 
 
 class ComparisonWatch:
-    """What is told while a comparison runs; this one says nothing.
-
-    Parameters
-    ----------
-    board : Board
-    """
+    """What is told while a comparison runs; this one says nothing."""
 
     def __init__(self, board: Board) -> None:
         self.board = board

@@ -95,9 +95,9 @@ def chosen(listed: Sequence[Method], task: str | None, family: str | None) -> li
 
 def readable(family: str) -> str:
     """The name of a family for readers."""
-    from assay.report.trials.roster import FAMILIES
+    from assay.registry import title_of
 
-    return FAMILIES.get(family, family.replace("_", " "))
+    return title_of(family)
 
 
 def record(method: Method) -> dict[str, Any]:

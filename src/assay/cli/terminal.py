@@ -1,8 +1,9 @@
-"""Printing: the console, tables of certificates, and text exactly as it is."""
+"""Printing: the console, the leaderboard, tables of certificates, and text exactly as it is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -103,3 +104,102 @@ def show_verdict(console: Console, certificates: Certificates) -> None:
         say(console, "The certificate holds.", style="green")
     else:
         say(console, f"All {len(certificates)} certificates hold.", style="green")
+
+
+if TYPE_CHECKING:
+    from assay.report import Candidate, Comparison
+
+MEASURES = {
+    "regression": ("RMSE", "MAE"),
+    "classification": ("balanced accuracy", "ROC AUC"),
+    "clustering": ("groups", "explained", "stability"),
+}
+"""Measures that are shown beside the score, the more telling first."""
+
+MOST_NOTES = 5
+"""What was decided about the table is told in so many sentences."""
+
+RECOMMENDED = "★"
+RECOMMENDED_IN_ASCII = "*"
+
+
+class BoardColumn(NamedTuple):
+    """A column of the leaderboard; those of the greatest importance stay in a narrow terminal."""
+
+    title: str
+    importance: int
+    cell: Callable[[Candidate], str]
+    justify: str = "right"
+
+
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """Print the leaderboard, the verdict and what one must know beside it."""
+    star = RECOMMENDED_IN_ASCII if console.options.ascii_only else RECOMMENDED
+    console.print(leaderboard(console, comparison, star))
+    say(console, f"{star} {comparison.headline}.", style="bold")
+    for sentence in (*comparison.remarks, *comparison.skipped):
+        say(console, sentence)
+    notes = comparison.data.notes
+    for sentence in notes[:MOST_NOTES]:
+        say(console, sentence, style="dim")
+    if len(notes) > MOST_NOTES:
+        say(console, f"{len(notes) - MOST_NOTES} more notes on the table are in the report.", style="dim")
+    console.print()
+
+
+def leaderboard(console: Console, comparison: Comparison, star: str) -> Table:
+    """The candidates, best first, in as many columns as the console has room for."""
+    columns = _columns(comparison, star)
+    for least in range(max(column.importance for column in columns) + 1):
+        kept = [column for column in columns if column.importance >= least]
+        table = _table(console, comparison, kept)
+        if fits(console, table):
+            break
+    return table
+
+
+def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
+    from assay.report import plus_minus, shown_measure
+
+    def name(candidate: Candidate) -> str:
+        return f"{star if candidate is comparison.recommended else ' '} {escape(candidate.name)}"
+
+    def measure(title: str) -> Callable[[Candidate], str]:
+        return lambda item: shown_measure(title, item.measures[title]) if title in item.measures else "—"
+
+    listed = [
+        title
+        for title in MEASURES[comparison.task]
+        if any(title in candidate.measures for candidate in comparison.candidates)
+    ]
+    return [
+        BoardColumn("  method", 9, name, "left"),
+        BoardColumn(comparison.score_name, 9, lambda item: plus_minus(item.score, item.standard_error)),
+        *(BoardColumn(title, 3 - place, measure(title)) for place, title in enumerate(listed)),
+        BoardColumn("fit time", 1, lambda candidate: f"{candidate.fit_seconds:.3f} s"),
+        BoardColumn("certificates", 8, _verdict, "left"),
+    ]
+
+
+def _table(console: Console, comparison: Comparison, columns: Sequence[BoardColumn]) -> Table:
+    table: Any = plain_table(console)
+    for column in columns:
+        table.add_column(column.title, justify=column.justify, no_wrap=column.title != "  method")
+    for candidate in comparison.candidates:
+        style = "bold" if candidate is comparison.recommended else "dim" if candidate.is_baseline else None
+        table.add_row(*(column.cell(candidate) for column in columns), style=style)
+    return table
+
+
+def _verdict(candidate: Candidate) -> str:
+    if not candidate.certificates:
+        return ""
+    failed = not candidate.certificates.holds
+    color = (
+        COLORS["fails"]
+        if failed
+        else COLORS["vacuous"]
+        if "vacuous" in candidate.verdict
+        else COLORS["holds"]
+    )
+    return f"[{color}]{candidate.verdict}[/]"

@@ -1,4 +1,4 @@
-"""Clusters: groups of rows that the data shows without being told."""
+"""Clustering: groups of rows that the data shows without being told."""
 
 from __future__ import annotations
 

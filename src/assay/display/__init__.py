@@ -5,48 +5,36 @@ library; `pictures` is the `functools.singledispatch` function behind it, on whi
 class can be registered.
 """
 
-from assay.display import kernel_machines as _kernel  # noqa: F401  (registers its pictures)
 from assay.display.base import Display
-from assay.display.classes import pictures as _classification  # noqa: F401  (registers its pictures)
 from assay.display.classes.confusion import ConfusionDisplay
 from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
-from assay.display.classes.line import ClassLineDisplay
+from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
 from assay.display.classes.pictures import HistoryDisplay
 from assay.display.classes.posterior import PosteriorDisplay, plot_posterior
-from assay.display.classes.probability import ClassProbabilityDisplay
-from assay.display.cluster import bicluster as _bicluster  # noqa: F401  (registers its pictures)
-from assay.display.cluster import centers as _centers  # noqa: F401  (registers its pictures)
-from assay.display.cluster import convex as _convex_clusters  # noqa: F401  (registers its pictures)
-from assay.display.cluster import density as _density_clusters  # noqa: F401  (registers its pictures)
-from assay.display.cluster import hierarchy as _hierarchy  # noqa: F401  (registers its pictures)
-from assay.display.cluster import overlap as _overlap  # noqa: F401  (registers its pictures)
-from assay.display.cluster import pictures as _cluster  # noqa: F401  (registers its pictures)
-from assay.display.cluster import spectral as _spectral  # noqa: F401  (registers its pictures)
+from assay.display.cluster import pictures as _pictures  # noqa: F401  (declares which there are)
 from assay.display.cluster.bicluster import (
     BiclusterFitDisplay,
     BiclusterMatrixDisplay,
     BiclusterValuesDisplay,
+    OverlapErrorsDisplay,
+    OverlapLoadingsDisplay,
 )
-from assay.display.cluster.center_table import CentersDisplay
-from assay.display.cluster.centers import MembershipsDisplay
-from assay.display.cluster.color_quantization import ColorQuantizationDisplay, plot_color_quantization
+from assay.display.cluster.centers import CentersDisplay, MembershipsDisplay
 from assay.display.cluster.convex import CentroidMapDisplay, ClusterPathDisplay, FusionTreeDisplay
-from assay.display.cluster.dendrogram import DendrogramDisplay
 from assay.display.cluster.density import ClusterSizesDisplay, DensityMapDisplay
-from assay.display.cluster.density_curves import KDistanceDisplay, ReachabilityDisplay
-from assay.display.cluster.density_tree import CondensedTreeDisplay
-from assay.display.cluster.hierarchy import HeightsDisplay, InertiaDisplay
+from assay.display.cluster.density_curves import CondensedTreeDisplay, KDistanceDisplay, ReachabilityDisplay
+from assay.display.cluster.hierarchy import DendrogramDisplay, HeightsDisplay, InertiaDisplay
+from assay.display.cluster.kmeans import IterationsDisplay, SplitTreeDisplay
 from assay.display.cluster.kmeans_figures import (
+    ColorQuantizationDisplay,
     FrontiersDisplay,
     InitsDisplay,
     plot_cluster_frontiers,
+    plot_color_quantization,
     plot_inits,
 )
 from assay.display.cluster.map import ClusterMapDisplay
-from assay.display.cluster.overlap import OverlapErrorsDisplay, OverlapLoadingsDisplay
-from assay.display.cluster.partition import PartitionDisplay, plot_partition
-from assay.display.cluster.pictures import IterationsDisplay, SplitTreeDisplay
 from assay.display.cluster.selection import ElbowDisplay, SelectionOfKDisplay
 from assay.display.cluster.selection_evidence import (
     BreakpointsDisplay,
@@ -55,27 +43,36 @@ from assay.display.cluster.selection_evidence import (
     plot_elbow,
     plot_selection,
 )
-from assay.display.cluster.silhouette import SilhouetteDisplay, plot_silhouette, plot_silhouettes
-from assay.display.cluster.spectral import EigenvectorsDisplay, EmbeddingDisplay, SpectrumDisplay
-from assay.display.cluster.spectral_graph import GraphDisplay
+from assay.display.cluster.silhouette import (
+    PartitionDisplay,
+    SilhouetteDisplay,
+    plot_partition,
+    plot_silhouette,
+    plot_silhouettes,
+)
+from assay.display.cluster.spectral import (
+    EigenvectorsDisplay,
+    EmbeddingDisplay,
+    GraphDisplay,
+    SpectrumDisplay,
+)
 from assay.display.cluster.traces import BatchesDisplay, ConvergenceDisplay, RestartsDisplay
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
-from assay.display.linear import features as _features  # noqa: F401  (registers its pictures)
-from assay.display.linear import pictures as _linear  # noqa: F401  (registers its pictures)
-from assay.display.linear import reduced_rank as _reduced_rank  # noqa: F401  (registers its pictures)
-from assay.display.linear import sparse as _sparse  # noqa: F401  (registers its pictures)
-from assay.display.linear.coefficients import ClassCoefficientsDisplay, CoefficientsDisplay
+from assay.display.linear.coefficients import (
+    ClassCoefficientsDisplay,
+    CoefficientsDisplay,
+    ImagesDisplay,
+    plot_images,
+)
 from assay.display.linear.features import (
     CurveDisplay,
     EffectsDisplay,
     FeatureCoefficientsDisplay,
     FeatureFunctionsDisplay,
 )
-from assay.display.linear.images import ImagesDisplay, plot_images
-from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay
+from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay, SelectionDisplay, SparsePathDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.linear.reduced_rank import CoefficientMatrixDisplay, SingularValuesDisplay
-from assay.display.linear.sparse import SelectionDisplay, SparsePathDisplay
 from assay.display.optimize.functions import ChordDisplay, LossCurvesDisplay, plot_chord, plot_loss_curves
 from assay.display.optimize.problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
 from assay.display.optimize.sets import (
@@ -86,7 +83,7 @@ from assay.display.optimize.sets import (
     plot_separability,
 )
 from assay.display.plane import PrincipalPlaneDisplay, plot_principal_plane
-from assay.display.registry import Pictures, kinds, pictures, plot
+from assay.display.registry import Default, Pictures, kinds, list_pictures, pictures, plot
 from assay.display.style import house_style, require_matplotlib
 from assay.display.theory import (
     DimensionFreeDisplay,
@@ -125,6 +122,7 @@ __all__ = [
     "ConvexPicture",
     "ConvexSetDisplay",
     "CurveDisplay",
+    "Default",
     "DendrogramDisplay",
     "DensityMapDisplay",
     "DescentDisplay",
@@ -206,3 +204,4 @@ __all__ = [
 ]
 
 publish(globals())
+list_pictures()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import fields
 from inspect import Parameter, signature
 from typing import Any, ClassVar, Self
 
@@ -18,8 +19,8 @@ class Display:
     """Base of all pictures, after scikit-learn's displays.
 
     A subclass is a dataclass whose fields are the data that the picture shows; it writes `_collect`, which
-    reads them off a fitted model, and `_draw`, which draws them and computes nothing. `needs` names the data
-    without which there is no picture.
+    reads them off a fitted model, and `_draw`, which draws them and computes nothing. The data without which
+    there is no picture are named in the class statement: `class MapDisplay(Display, needs=("X",))`.
 
     Attributes
     ----------
@@ -34,6 +35,11 @@ class Display:
     _collect: ClassVar[Any]
     ax_: Any
     figure_: Any
+
+    def __init_subclass__(cls, *, needs: tuple[str, ...] | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if needs is not None:
+            cls.needs = needs
 
     @classmethod
     def from_estimator(
@@ -84,6 +90,12 @@ class Display:
     def _takes_any_option(cls) -> bool:
         """Whether options are handed on to a method of the model."""
         return any(each.kind is Parameter.VAR_KEYWORD for each in _parameters(cls))
+
+    @classmethod
+    def _read_off(cls, result: Any, **others: Any) -> Self:
+        """A picture whose data are the attributes of a result of the same names, and some others."""
+        names = [each.name for each in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: getattr(result, name) for name in names if hasattr(result, name)} | others)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the picture.

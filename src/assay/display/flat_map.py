@@ -93,14 +93,14 @@ def regions(limits: tuple[NDArray, NDArray], slopes: NDArray, heights: NDArray) 
     (left, bottom), (right, top) = limits
     middle = (limits[0] + limits[1]) / 2
     frame = np.array([(left, bottom), (right, bottom), (right, top), (left, top)]) - middle
-    found = []
+    parts = []
     for chosen in range(len(slopes)):
         part = frame
         for other in range(len(slopes)):
             if other != chosen:
                 part = cut(part, slopes[other] - slopes[chosen], heights[chosen] - heights[other])
-        found.append(part + middle)
-    return found
+        parts.append(part + middle)
+    return parts
 
 
 def cut(polygon: NDArray, normal: NDArray, level: float) -> NDArray:

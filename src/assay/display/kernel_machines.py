@@ -12,7 +12,7 @@ from assay.display.base import Display
 from assay.display.columns import column_names, dense, sampled
 from assay.display.linear.pictures import LeaveOneOutDisplay, chosen_alpha
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import declare
 from assay.display.style import FAINT_INK, PALETTE
 from assay.kernel_machines import KernelRidge
 
@@ -135,20 +135,19 @@ def _settings(model: Any) -> str:
     return f"{name} kernel, alpha = {chosen_alpha(model):.3g}{shown}"
 
 
-@pictures.register(KernelRidge)
-def pictures_of_kernel_ridge(model: KernelRidge) -> Pictures:
-    """The curve of one feature, else predictions on data, else weights."""
-    displays = {
-        "curve": KernelCurveDisplay,
-        "predictions": PredictionsDisplay,
-        "residuals": ResidualsDisplay,
-        "leave_one_out": LeaveOneOutDisplay,
-        "weights": KernelWeightsDisplay,
-    }
-    return Pictures(displays, _default)
-
-
 def _default(model: KernelRidge, X: Any, y: Any) -> str:
+    """The curve of one feature, else predictions on data, else weights."""
     if model.n_features_in_ == 1 and model.kernel != "precomputed":
         return "curve"
     return "weights" if X is None or y is None else "predictions"
+
+
+declare(
+    KernelRidge,
+    default=_default,
+    curve=KernelCurveDisplay,
+    predictions=PredictionsDisplay,
+    residuals=ResidualsDisplay,
+    leave_one_out=LeaveOneOutDisplay,
+    weights=KernelWeightsDisplay,
+)

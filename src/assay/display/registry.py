@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import singledispatch
+from textwrap import fill
 from typing import Any, NamedTuple, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from assay.display.base import Display, unwrapped
+from assay.registry import estimators
 
 T = TypeVar("T")
 
@@ -25,38 +28,10 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     **options
-        `kind` chooses among the pictures of the model, and `feature_names` names the columns:
+        `kind` chooses among the pictures of the model, and `feature_names` names the columns; the others
+        are those of the display that draws the picture:
 
-        - LinearRegression: "predictions" (default with data), "residuals", "coefficients";
-        - Ridge: "path" (default with data), "leave_one_out", and those of LinearRegression;
-        - Lasso, ElasticNet, GroupLasso, SparseRegressor: "path" (default with data), "selection", and those
-          of LinearRegression;
-        - PolynomialRegression, SplineRegression, DictionaryRegression: "curve" (default for one feature),
-          "effects", and those of LinearRegression; feature maps: "functions" (`column` chooses);
-        - ReducedRankRegression: "matrix" (default without data), "singular_values", and those of
-          LinearRegression;
-        - LogisticRegression, LinearSVC, Perceptron, SGDClassifier: "map" (default with data), "confusion",
-          "roc", "precision_recall", "calibration" (with probabilities), "probability" (two classes),
-          "coefficients" (`image_shape` shows them as images), "history" (fit with history=True);
-        - AgglomerativeClustering, DivisiveClustering: "map" (default with data), "dendrogram" (`max_leaves`
-          truncates it), "heights", "inertia" (Ward);
-        - KMedoids, KMedian, KGeometricMedian, KCoordinateMedian, SphericalKMeans, KernelKMeans,
-          CentroidClustering: "map" (default with data), "centers", "convergence", "restarts";
-        - FuzzyCMeans: "memberships", and those of KMedoids;
-        - KMeans: "map" (default with data), "centers", "restarts", "convergence", "iterations" (`history`);
-        - MiniBatchKMeans: "map" (default with data), "centers", "convergence";
-        - BisectingKMeans: "map" (default with data), "tree", "centers";
-        - SpectralClustering: "map" (default with data), "graph", "spectrum" (default without), "embedding",
-          "eigenvectors";
-        - DBSCAN: "map" (default with data), "k_distance", "sizes"; OPTICS: "map" (default with data),
-          "reachability", "sizes"; HDBSCAN: "map" (default with data), "condensed_tree", "sizes";
-        - ConvexClustering: "map" (default with data), "path", "dendrogram", "centers", "convergence";
-        - BlockBiclustering, ConvexBiclustering, SparseSVDBiclustering, SpectralBiclustering,
-          SpectralCoclustering: "matrix" (default with data), "fitted", "singular_values", "convergence"
-          (those that the model has); OverlappingClustering: "loadings", "cross_validation";
-        - every clustering of rows also has "silhouette", by its own metric (`metric` takes another one);
-        - KernelRidge: "curve" (default for one feature), "predictions" (default with data), "residuals",
-          "leave_one_out", "weights".
+        {pictures}
 
     Returns
     -------
@@ -97,6 +72,26 @@ class Pictures(NamedTuple):
     default: Callable[[Any, Any, Any], str]
 
 
+@dataclass(frozen=True)
+class Default:
+    """The kind that `plot` draws unless told: `with_data` of a model on data, else `alone`.
+
+    Attributes
+    ----------
+    with_data, alone : str
+    target : bool, default=False
+        Whether the data must have a target too.
+    """
+
+    with_data: str
+    alone: str
+    target: bool = False
+
+    def __call__(self, model: Any, X: Any, y: Any) -> str:
+        """The kind for a model and data."""
+        return self.alone if X is None or (self.target and y is None) else self.with_data
+
+
 @singledispatch
 def pictures(model: Any) -> Pictures:
     """The pictures that there are of a model; register a function here to give a class its own.
@@ -114,6 +109,44 @@ def pictures(model: Any) -> Pictures:
         f"There is no picture of {type(model).__name__}; there is one of {', '.join(known)}, and "
         "assay.display.pictures.register adds one."
     )
+
+
+def declare(*models: type, default: Callable[[Any, Any, Any], str], **displays: type[Display]) -> None:
+    """Give classes of models their pictures, by kind in the order in which a reader wants them."""
+    for kind in models:
+        pictures.register(kind, lambda model: Pictures(displays, default))
+
+
+def list_pictures() -> None:
+    """Write the pictures of every estimator into the documentation of `plot`."""
+    told: dict[str, list[str]] = {}
+    for entry in estimators():
+        if pictures.dispatch(entry.kind) is pictures.dispatch(object):
+            continue  # tests/test_registry.py tells that it has none
+        told.setdefault(_in_words(pictures(entry.kind())), []).append(entry.name)
+    lines = "\n".join(
+        fill(f"- {', '.join(names)}: {words};", 100, initial_indent=" " * 8, subsequent_indent=" " * 10)
+        for words, names in told.items()
+    )
+    plot.__doc__ = (plot.__doc__ or "").replace("{pictures}", f"{lines.strip().removesuffix(';')}.")
+
+
+def _in_words(shown: Pictures) -> str:
+    """The kinds of pictures, with the options of each and which one is the default."""
+    default, tail = shown.default, ""
+    marks: dict[str, str] = {}
+    if not isinstance(default, Default):
+        tail = f"; by default {(default.__doc__ or 'one of them').lower().rstrip('.')}"
+    elif default.alone == default.with_data:
+        marks = {default.alone: "default"}
+    else:
+        marks = {default.alone: "default without data", default.with_data: "default with data"}
+    words = []
+    for kind, display in shown.displays.items():
+        options = [f"`{name}`" for name in display.option_names() if name != "feature_names"]
+        notes = ", ".join([*options, *([marks[kind]] if kind in marks else [])])
+        words.append(f'"{kind}" ({notes})' if notes else f'"{kind}"')
+    return ", ".join(words) + tail
 
 
 def default_kind(model: Any, X: Any = None, y: Any = None) -> str:

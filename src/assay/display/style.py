@@ -18,6 +18,8 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7b4fa3", "#8
 """Okabe and Ito's colours, without those that vanish on light or dark; vermilion is kept for marks."""
 
 ACCENT = "#d55e00"
+DASHES = (0, (4, 3))
+"""How lines that only help to read a picture are drawn."""
 
 SETTINGS: Mapping[str, Any] = {
     "font.family": "sans-serif",
@@ -95,3 +97,14 @@ def colors(n_colors: int) -> list[Any]:
     if n_colors <= len(PALETTE):
         return list(PALETTE[:n_colors])
     return list(require_matplotlib().colormaps["turbo"](np.linspace(0.04, 0.96, n_colors)))
+
+
+def write_beside(text: str, place: Any, ax: Any, *, by: tuple[float, float] = (9, 0), **style: Any) -> None:
+    """A few words beside a point, moved from it `by` points of the page."""
+    style = {"va": "center", "fontsize": 9, **style}
+    ax.annotate(text, place, xytext=by, textcoords="offset points", **style)
+
+
+def whole_numbers(ax: Any) -> None:
+    """Let the ticks of the horizontal axis be whole numbers."""
+    ax.xaxis.get_major_locator().set_params(integer=True)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.columns import dense
-from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
+from assay.display.linear.pictures import draw_errors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors
 from assay.theory import DimensionFree, Overfitting
 
 
@@ -32,8 +33,8 @@ class OverfittingDisplay(Display):
     >>> import numpy as np
     >>> from assay.display import OverfittingDisplay
     >>> from assay.theory import polynomial_overfitting
-    >>> found = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
-    >>> OverfittingDisplay.from_result(found).true_risk.shape
+    >>> result = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
+    >>> OverfittingDisplay.from_result(result).true_risk.shape
     (12,)
     """
 
@@ -44,24 +45,16 @@ class OverfittingDisplay(Display):
     best_degree: int
 
     @classmethod
-    def from_result(cls, found: Overfitting, *, ax: Any = None) -> Self:
+    def from_result(cls, result: Overfitting, *, ax: Any = None) -> Self:
         """Draw what `assay.theory.polynomial_overfitting` returned."""
-        return cls(
-            np.asarray(found.degrees),
-            np.asarray(found.train_risk),
-            np.asarray(found.true_risk),
-            float(found.noise_variance),
-            int(found.best_degree),
-        ).plot(ax=ax)
+        return cls._read_off(result).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         train = np.maximum(self.train_risk, 1e-6)
         ax.plot(self.degrees, train, "o-", color=PALETTE[0], label="training risk")
         ax.plot(self.degrees, self.true_risk, "o-", color=PALETTE[1], label="true risk")
         if self.noise_variance > 0:
-            ax.axhline(
-                self.noise_variance, color=FAINT_INK, linewidth=1.1, linestyle=(0, (4, 3)), label="noise"
-            )
+            ax.axhline(self.noise_variance, color=FAINT_INK, linewidth=1.1, linestyle=DASHES, label="noise")
         ax.axvline(self.best_degree, color=ACCENT, linewidth=1.2, linestyle=(0, (1, 2)))
         ax.set_yscale("log")
         ax.legend()
@@ -86,8 +79,8 @@ class PolynomialFitsDisplay(Display):
     >>> import numpy as np
     >>> from assay.display import PolynomialFitsDisplay
     >>> from assay.theory import polynomial_overfitting
-    >>> found = polynomial_overfitting(lambda x: np.sin(4 * x), range(4), random_state=0)
-    >>> PolynomialFitsDisplay.from_result(found).curves.shape
+    >>> result = polynomial_overfitting(lambda x: np.sin(4 * x), range(4), random_state=0)
+    >>> PolynomialFitsDisplay.from_result(result).curves.shape
     (4, 500)
     """
 
@@ -98,12 +91,12 @@ class PolynomialFitsDisplay(Display):
     degrees: Sequence[int]
 
     @classmethod
-    def from_result(cls, found: Overfitting, *, ax: Any = None) -> Self:
+    def from_result(cls, result: Overfitting, *, ax: Any = None) -> Self:
         """Draw the fits of what `assay.theory.polynomial_overfitting` returned."""
         grid = np.linspace(-1, 1, 500)
-        curves = np.array([legendre.legval(grid, coef) for coef in found.coef])
-        degrees = [int(degree) for degree in found.degrees]
-        return cls(np.asarray(found.x), np.asarray(found.y), grid, curves, degrees).plot(ax=ax)
+        curves = np.array([legendre.legval(grid, coef) for coef in result.coef])
+        degrees = [int(degree) for degree in result.degrees]
+        return cls(np.asarray(result.x), np.asarray(result.y), grid, curves, degrees).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         ax.scatter(self.x, self.y, s=26, color=FAINT_INK, zorder=3, linewidths=0)
@@ -116,12 +109,12 @@ class PolynomialFitsDisplay(Display):
         ax.set(xlabel="x", ylabel="y", title="polynomials of several degrees on one sample")
 
 
-def plot_overfitting(found: Overfitting, *, kind: str = "risk", ax: Any = None) -> Any:
+def plot_overfitting(result: Overfitting, *, kind: str = "risk", ax: Any = None) -> Any:
     """Draw the training and the true risk against the degree, or the fitted polynomials.
 
     Parameters
     ----------
-    found : Overfitting
+    result : Overfitting
         Result of `assay.theory.polynomial_overfitting`.
     kind : {"risk", "fits"}, default="risk"
     ax : matplotlib Axes, optional
@@ -135,15 +128,15 @@ def plot_overfitting(found: Overfitting, *, kind: str = "risk", ax: Any = None) 
     >>> import numpy as np
     >>> from assay.display import plot_overfitting
     >>> from assay.theory import polynomial_overfitting
-    >>> found = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
-    >>> plot_overfitting(found).get_xlabel()
+    >>> result = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
+    >>> plot_overfitting(result).get_xlabel()
     'degree'
     """
     if kind not in ("risk", "fits"):
         raise ValueError(f"The 'kind' of plot_overfitting must be 'risk' or 'fits'. Got {kind!r} instead.")
     if kind == "risk":
-        return OverfittingDisplay.from_result(found, ax=ax).ax_
-    return PolynomialFitsDisplay.from_result(found, ax=ax).ax_
+        return OverfittingDisplay.from_result(result, ax=ax).ax_
+    return PolynomialFitsDisplay.from_result(result, ax=ax).ax_
 
 
 @dataclass
@@ -171,15 +164,14 @@ class DimensionFreeDisplay(Display):
     bound: float
 
     @classmethod
-    def from_result(cls, found: DimensionFree, *, ax: Any = None) -> Self:
+    def from_result(cls, result: DimensionFree, *, ax: Any = None) -> Self:
         """Draw what `assay.theory.dimension_free_experiment` returned."""
-        dimensions, plain, penalised = map(np.asarray, (found.n_features, found.least_squares, found.ridge))
-        return cls(dimensions, plain, penalised, float(found.bound)).plot(ax=ax)
+        return cls._read_off(result).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         ax.plot(self.n_features, self.least_squares, "o-", color=PALETTE[1], label="least squares")
         ax.plot(self.n_features, self.ridge, "o-", color=PALETTE[0], label="ridge at λ*")
-        ax.axhline(self.bound, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), label="R σ ‖θ*‖/(2√n)")
+        ax.axhline(self.bound, color=ACCENT, linewidth=1.3, linestyle=DASHES, label="R σ ‖θ*‖/(2√n)")
         ax.set(xscale="log", yscale="log")
         ax.legend()
         ax.set(
@@ -189,12 +181,12 @@ class DimensionFreeDisplay(Display):
         )
 
 
-def plot_dimension_free(found: DimensionFree, *, ax: Any = None) -> Any:
+def plot_dimension_free(result: DimensionFree, *, ax: Any = None) -> Any:
     """Draw the exact risks of least squares and ridge against the dimension, with the bound of ridge.
 
     Parameters
     ----------
-    found : DimensionFree
+    result : DimensionFree
         Result of `assay.theory.dimension_free_experiment`.
     ax : matplotlib Axes, optional
 
@@ -205,7 +197,7 @@ def plot_dimension_free(found: DimensionFree, *, ax: Any = None) -> Any:
     >>> plot_dimension_free(dimension_free_experiment([2, 20], random_state=0)).get_xlabel()
     'number of features'
     """
-    return DimensionFreeDisplay.from_result(found, ax=ax).ax_
+    return DimensionFreeDisplay.from_result(result, ax=ax).ax_
 
 
 @dataclass
@@ -233,15 +225,7 @@ class PenaltyErrorDisplay(Display):
         return cls(np.asarray(path.alphas), np.asarray(penalty_error(path, X, y))).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
-        best = int(np.argmin(self.errors))
-        ax.plot(self.alphas, self.errors, color=PALETTE[0])
-        ax.plot(self.alphas[best], self.errors[best], "o", color=ACCENT, markersize=7)
-        ax.set_xscale("log")
-        ax.set(
-            xlabel="alpha (penalty)",
-            ylabel="mean squared error on held-out rows",
-            title=f"least error {self.errors[best]:.4g} at alpha = {self.alphas[best]:.3g}",
-        )
+        draw_errors(self.alphas, self.errors, "mean squared error on held-out rows", ACCENT, ax)
 
 
 def plot_penalty_error(path: Any, X: Any, y: Any, *, ax: Any = None) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
+import ast
 import inspect
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +16,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from assay import parameters
 from assay.certificates import Certificates
 from assay.report.errors import ReportError
 from assay.report.methods import find_method
-from assay.report.parameter_values import parse_parameters
 from assay.report.results import about_fit
 from assay.report.tables.data import Data, Task, choose_data
 from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
@@ -89,6 +90,7 @@ def fit_table(
     >>> fitted.model[-1], fitted.certificates.holds
     (Ridge(alpha=0.1), True)
     """
+    # What can be refused is refused before the table is read; nothing is written before the fit is whole.
     place = check_file(output, force=force)
     kind = estimator(method)
     asked = task_of(kind, task)
@@ -123,14 +125,12 @@ def check_file(output: str | Path, *, force: bool = False) -> Path:
 def estimator(method: str) -> type:
     """The class of a method that answers a question about a table; a sentence for one that does not."""
     entry = find_method(method)
-    kind: type = getattr(importlib.import_module(f"assay.{entry.family}"), entry.name)
-    made = kind()
-    if not (is_regressor(made) or is_classifier(made) or entry.family == "cluster"):
+    if entry.task == "transformation" and entry.family != "cluster":
         raise ReportError(
             f"{entry.name} turns columns into features and answers no question by itself; "
             "use it in a scikit-learn Pipeline before a model."
         )
-    return kind
+    return entry.kind
 
 
 def task_of(kind: type, task: str = "auto") -> Task:
@@ -189,3 +189,123 @@ def save_fit(model: Any, place: Path, about: Mapping[str, Any]) -> None:
         save(model, place, about=about)
     except OSError as error:
         raise ReportError(f"The model cannot be written to {place}: {error.strerror or error}.") from error
+
+
+WORDS: dict[str, Any] = {"true": True, "false": False, "none": None}
+OPENING, CLOSING = "[(", "])"
+
+
+def parse_value(text: str) -> Any:
+    """A number, true, false, none, a word, or a list of such, from text.
+
+    Quotes make a word of anything. Lists stand in brackets and may hold lists.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> from assay.report import parse_value
+    >>> [parse_value(text) for text in ("3", "1e-3", "true", "none", "rbf", "'3'")]
+    [3, 0.001, True, None, 'rbf', '3']
+    >>> parse_value("[1, 0.5, [rbf, none]]")
+    [1, 0.5, ['rbf', None]]
+    """
+    word = text.strip()
+    if word[:1] in ("'", '"'):
+        return _quoted(word)
+    if word[:1] and word[0] in OPENING:
+        if len(word) < 2 or word[-1] != CLOSING[OPENING.index(word[0])]:
+            raise ReportError(f"The list {word!r} is not closed; write it as [1, 2, 3].")
+        return [parse_value(item) for item in _items(word[1:-1], word)]
+    if word.lower() in WORDS:
+        return WORDS[word.lower()]
+    for number in (int, float):
+        try:
+            return number(word)
+        except ValueError:
+            continue
+    return word
+
+
+def parse_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values for the parameters of an estimator, each known to be one and inside its domain.
+
+    Texts are parsed; other values are taken as they are. A text that is itself an option of the parameter
+    ("none" where there is a method of that name) stays a text.
+
+    Examples
+    --------
+    >>> from assay.linear import Ridge
+    >>> from assay.report.fitting import parse_parameters
+    >>> parse_parameters(Ridge, {"alpha": "0.5", "fit_intercept": "false"})
+    {'alpha': 0.5, 'fit_intercept': False}
+    """
+    known = list(inspect.signature(kind).parameters)
+    domains: Mapping[str, parameters.Domain] = getattr(kind, "_domains", {})
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ReportError(_unknown(kind, name, known))
+        values[name] = _chosen(value, domains.get(name))
+        if name in domains:
+            try:
+                parameters.check(kind.__name__, {name: values[name]}, {name: domains[name]})
+            except parameters.ParameterError as error:
+                raise ReportError(str(error)) from error
+    return values
+
+
+def _chosen(value: Any, domain: parameters.Domain | None) -> Any:
+    if not isinstance(value, str):
+        return value
+    parsed = parse_value(value)
+    if domain is not None and not domain.contains(parsed):
+        if domain.contains(value):
+            return value
+        if isinstance(parsed, list) and domain.contains(tuple(parsed)):
+            return tuple(parsed)
+    return parsed
+
+
+def _unknown(kind: type, name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    if near:
+        return f"{kind.__name__} has no parameter {name!r}; did you mean {' or '.join(map(repr, near))}?"
+    return f"{kind.__name__} has no parameter {name!r}; it has {', '.join(map(repr, known)) or 'none'}."
+
+
+def _quoted(word: str) -> str:
+    try:
+        value = ast.literal_eval(word)
+    except (SyntaxError, ValueError):
+        value = None
+    if not isinstance(value, str):
+        raise ReportError(f"The quotes of {word} do not close; write a word as 'word'.")
+    return value
+
+
+def _items(inside: str, whole: str) -> list[str]:
+    """The parts between the commas that stand in no bracket and no quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for place, mark in enumerate(inside):
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        elif mark in OPENING:
+            depth += 1
+        elif mark in CLOSING:
+            depth -= 1
+        elif mark == "," and depth == 0:
+            parts.append(inside[start:place])
+            start = place + 1
+    if depth or quote:
+        raise ReportError(f"The list {whole!r} is not closed; write it as [1, 2, 3].")
+    parts.append(inside[start:])
+    if not parts[-1].strip():
+        parts.pop()
+    if any(not part.strip() for part in parts):
+        raise ReportError(f"The list {whole!r} has nothing between two commas; write it as [1, 2, 3].")
+    return parts

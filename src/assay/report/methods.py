@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from textwrap import dedent
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sklearn.base import BaseEstimator, BiclusterMixin, is_classifier, is_clusterer, is_regressor
-
-import assay
+from assay.registry import courses_among, documentation, estimators, task_of
 from assay.report.errors import ReportError
 
-SECTION = re.compile(r"^(?P<name>[A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
-COURSES = ("Douc & Le Corff", "Peyré", "Rudi & Şimşekli", "Sangnier", "Wei")
-"""Authors of the five courses, as references name them."""
-
-# A course and what follows it, up to the semicolon or the full stop that ends the entry.
-COURSE = re.compile(rf"(?:{'|'.join(COURSES)})\b(?:[^;.]|\.(?=\S))*")
 
 
 class Parameter(NamedTuple):
@@ -82,7 +73,7 @@ class Method:
     courses: tuple[str, ...]
 
     @property
-    def kind(self) -> Any:
+    def kind(self) -> type:
         """The class itself."""
         return getattr(importlib.import_module(f"assay.{self.family}"), self.name)
 
@@ -97,16 +88,7 @@ def catalogue() -> tuple[Method, ...]:
     >>> [method.name for method in catalogue() if method.task == "classification"][:2]
     ['LinearSVC', 'LogisticRegression']
     """
-    methods = []
-    for module in pkgutil.iter_modules(assay.__path__):
-        if not module.ispkg or module.name in ("report", "display", "cli"):
-            continue
-        room = importlib.import_module(f"assay.{module.name}")
-        for name in getattr(room, "__all__", ()):
-            kind = getattr(room, name)
-            if inspect.isclass(kind) and issubclass(kind, BaseEstimator) and hasattr(kind, "fit"):
-                methods.append(describe(kind, module.name))
-    return tuple(sorted(methods, key=lambda method: (method.family, method.name)))
+    return tuple(describe(entry.kind, entry.room) for entry in estimators())
 
 
 def describe(kind: type, family: str) -> Method:
@@ -124,7 +106,7 @@ def describe(kind: type, family: str) -> Method:
     >>> method.courses[0], method.parameters[0].name, method.parameters[0].default
     ('Rudi & Şimşekli §1.5.2', 'alpha', '1.0')
     """
-    opening, sections = _sections(inspect.getdoc(kind) or "")
+    opening, sections = documentation(kind)
     summary, *paragraphs = re.split(r"\n\s*\n", opening.strip("\n"))
     labelled = {label: _labelled(paragraphs, label) for label in ("Assumes:", "Certificates:")}
     ends = [place for place, text in enumerate(paragraphs) if text.startswith(tuple(labelled))]
@@ -135,7 +117,7 @@ def describe(kind: type, family: str) -> Method:
     return Method(
         name=kind.__name__,
         family=family,
-        task=_task(kind()),
+        task=task_of(kind()),
         summary=_flat(summary),
         objective="\n\n".join(text for text in (lead, _indented(formula)) if text),
         formula=formula,
@@ -145,7 +127,7 @@ def describe(kind: type, family: str) -> Method:
         notes="\n\n".join(_flat(text) for text in rest),
         parameters=_parameters(kind, sections.get("Parameters", "")),
         references=references,
-        courses=tuple(mark.group().strip() for mark in COURSE.finditer(references)),
+        courses=courses_among(references),
     )
 
 
@@ -192,16 +174,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
-def _sections(text: str) -> tuple[str, dict[str, str]]:
-    marks = list(SECTION.finditer(text))
-    if not marks:
-        return text, {}
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    return text[: marks[0].start()], {
-        mark["name"]: text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)
-    }
-
-
 def _labelled(paragraphs: list[str], label: str) -> str:
     texts = [text.removeprefix(label) for text in paragraphs if text.startswith(label)]
     return _flat(" ".join(texts))
@@ -240,13 +212,3 @@ def _flat(text: str) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
-
-
-def _task(model: object) -> str:
-    if is_classifier(model):
-        return "classification"
-    if is_clusterer(model):
-        return "clustering"
-    if isinstance(model, BiclusterMixin):
-        return "biclustering"
-    return "regression" if is_regressor(model) else "transformation"

@@ -20,7 +20,7 @@ from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, read_numbers, read_words
 from assay.report.tables.schema import Column
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.coverage import Intervals, conformal_width
+from assay.report.trials.resampling import Intervals, conformal_width
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""

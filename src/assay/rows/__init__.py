@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
-from assay.rows._coded import class_weights, code, coded_rows, merge_weights
-from assay.rows._columns import beside, is_name, split_columns
-from assay.rows._mapped import MappedRows
+from assay.rows._columns import beside, check_weights, is_name, split_columns
+from assay.rows._mapped import MappedRows, class_weights, code, coded_rows, merge_weights
 from assay.rows._memory import MemoryRows
 from assay.rows._threads import alone, n_threads, one_blas_thread, ordered_map, threads
-from assay.rows._weights import check_weights
 
 __all__ = [
     "Block",

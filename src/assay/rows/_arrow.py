@@ -26,7 +26,7 @@ Batches = Iterator[tuple[int, pa.RecordBatch]]
 """Batches in order, each with the index of its first row."""
 
 
-class Table(Protocol):
+class ColumnTable(Protocol):
     """A table of named columns that is read batch by batch."""
 
     where: str
@@ -68,7 +68,7 @@ class ParquetFiles:
             ) from error
 
     def batches(self, columns: list[str], batch_rows: int, wanted: NDArray | None = None) -> Batches:
-        """See `Table.batches`; row groups without a wanted row are skipped."""
+        """See `ColumnTable.batches`; row groups without a wanted row are skipped."""
         start = 0
         for path, sizes in zip(self._paths, self._group_rows, strict=True):
             starts = start + np.cumsum([0, *sizes])
@@ -81,10 +81,10 @@ class ParquetFiles:
                     if _row_groups(file) != sizes:
                         raise _changed(repr(path), sum(sizes), file.metadata.num_rows)
                     for group in groups:
-                        found = file.iter_batches(
+                        batches = file.iter_batches(
                             batch_rows, row_groups=[group], columns=columns, use_threads=n_threads() > 1
                         )
-                        yield from _numbered(found, int(starts[group]))
+                        yield from _numbered(batches, int(starts[group]))
 
 
 class ArrowDataset:
@@ -105,14 +105,14 @@ class ArrowDataset:
             raise ValueError(f"{self.where} cannot be read: {_first_line(error)}.") from error
 
     def batches(self, columns: list[str], batch_rows: int, wanted: NDArray | None = None) -> Batches:
-        """See `Table.batches`."""
+        """See `ColumnTable.batches`."""
         options: dict[str, Any] = {}
         if isinstance(getattr(self._dataset, "format", None), pads.ParquetFileFormat):
             options["fragment_scan_options"] = pads.ParquetFragmentScanOptions(
                 use_buffered_stream=True, buffer_size=BUFFER_BYTES, pre_buffer=False
             )
         with self._reading():
-            found = self._dataset.to_batches(
+            batches = self._dataset.to_batches(
                 columns=columns,
                 batch_size=batch_rows,
                 batch_readahead=2,
@@ -120,7 +120,7 @@ class ArrowDataset:
                 use_threads=n_threads() > 1,
                 **options,
             )
-            yield from _numbered(found, 0)
+            yield from _numbered(batches, 0)
 
 
 class ArrowTable:
@@ -132,7 +132,7 @@ class ArrowTable:
         self._table, self.schema, self.n_rows = table, table.schema, table.num_rows
 
     def batches(self, columns: list[str], batch_rows: int, wanted: NDArray | None = None) -> Batches:
-        """See `Table.batches`."""
+        """See `ColumnTable.batches`."""
         yield from _numbered(self._table.select(columns).to_batches(max_chunksize=batch_rows), 0)
 
 
@@ -140,7 +140,11 @@ class TableSource:
     """Features, target and weights of a table, by column name."""
 
     def __init__(
-        self, table: Table, target: str | Sequence[str] | None, weight: str | None, features: NDArray | None
+        self,
+        table: ColumnTable,
+        target: str | Sequence[str] | None,
+        weight: str | None,
+        features: NDArray | None,
     ) -> None:
         names = table.schema.names
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -236,7 +240,7 @@ def open_arrow(
     X: Any, target: str | Sequence[str] | None, weight: str | None, features: NDArray | None
 ) -> TableSource:
     """Open Parquet files, a dataset, a table or a record batch."""
-    table: Table
+    table: ColumnTable
     if isinstance(X, ParquetFiles):
         table = X
     elif isinstance(X, pads.Dataset):

@@ -24,6 +24,11 @@ class Block(NamedTuple):
     weight: NDArray | None
     start: int
 
+    def cut(self, start: int, stop: int) -> Block:
+        """Some of the rows, by their places in the block."""
+        X, y, weight = (None if values is None else values[start:stop] for values in self[:3])
+        return Block(X, y, weight, self.start + start)
+
     @property
     def is_sparse(self) -> bool:
         """Whether the features are a CSR matrix."""
@@ -93,7 +98,7 @@ class Rows(ABC):
 
     @abstractmethod
     def map(self, step: Step, *state: Any, dtype: Any, width: int | None = None) -> Any:
-        """Apply `step(block, *state)`, which gives one value (or `width` values) a row, and keep them all.
+        """Apply `step(block, *state)`, which gives one value (or `width` values) per row, and keep them all.
 
         Local sources give a NumPy array, Dask sources a lazy Dask array.
         """
@@ -137,5 +142,5 @@ def add(left: Any, right: Any) -> Any:
 
 
 def block_rows(n_features: int, itemsize: int, *, block_bytes: int = BLOCK_BYTES) -> int:
-    """Rows a block; a function of the table alone, so that results do not depend on the threads."""
+    """Rows of a block; a function of the table alone, so that results do not depend on the threads."""
     return int(np.clip(block_bytes // max(1, n_features * itemsize), MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))

@@ -1,4 +1,4 @@
-"""Features, target and weights by column name."""
+"""Features, target and weights: by column name, and checked to be what they must be."""
 
 from __future__ import annotations
 
@@ -103,6 +103,15 @@ def check_target(y: Any, n_samples: int, dtype: Any) -> NDArray | None:
     return target
 
 
+def check_values(X: NDArray, y: NDArray | None, weight: NDArray | None, start: int) -> None:
+    """Check the values of the rows from `start` on."""
+    check_finite(X, "X")
+    if y is not None:
+        check_finite(y, "y")
+    if weight is not None:
+        check_block_weights(weight, start)
+
+
 def check_finite(X: NDArray, what: str) -> None:
     """Raise one sentence if an array of floats holds NaN or infinity."""
     with np.errstate(invalid="ignore", over="ignore"):
@@ -110,3 +119,38 @@ def check_finite(X: NDArray, what: str) -> None:
     if suspicious and not np.isfinite(X).all():
         kind = "NaN" if np.isnan(X).any() else "infinity"
         raise ValueError(f"{what} contains {kind}; drop or fill those rows first.")
+
+
+def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | None:
+    """Return weights as an array of this dtype, or None when every row counts once."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(sample_weight, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers, one per row.") from None
+    if weight.ndim != 1 or weight.shape[0] != n_samples:
+        raise ValueError(
+            f"sample_weight must be one-dimensional with {n_samples} entries, one per row. "
+            f"Got shape {weight.shape} instead."
+        )
+    check_block_weights(weight)
+    if not weight.any():
+        raise all_weights_zero()
+    return weight
+
+
+def check_block_weights(weight: NDArray, start: int = 0) -> None:
+    """Check the weights of the rows from `start` on; whether all are zero only the whole table can tell."""
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight holds NaN or infinity: drop those rows or give them a finite weight.")
+    if weight.min(initial=0.0) < 0:
+        raise ValueError(
+            f"sample_weight must be at least 0. Got {weight.min():g} at row {start + int(weight.argmin())} "
+            "instead."
+        )
+
+
+def all_weights_zero() -> ValueError:
+    """The error for a table that no row of counts."""
+    return ValueError("sample_weight must be above 0 for at least one row. All sample weights are zero.")

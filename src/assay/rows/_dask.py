@@ -1,4 +1,4 @@
-"""Rows on a cluster: Dask arrays and dataframes, one task a partition, on whatever scheduler is active."""
+"""Rows on a cluster: Dask arrays and dataframes, one task per partition, on whatever scheduler is active."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from assay.rows._blocks import Block, Combine, Rows, Step, add, block_rows
-from assay.rows._columns import check_finite, check_target, feature_columns, is_name
+from assay.rows._columns import (
+    all_weights_zero,
+    check_target,
+    check_values,
+    check_weights,
+    feature_columns,
+    is_name,
+)
 from assay.rows._threads import alone
-from assay.rows._weights import all_weights_zero, check_block_weights, check_weights
 
 FAN_IN = 8
 """Partial results combined by one task of the tree."""
@@ -91,7 +97,7 @@ class DaskRows(Rows):
         """See `Rows.reduce`."""
         if rowwise:
             raise ValueError(
-                "Arrays with one entry a row cannot follow a walk on a cluster; use map instead."
+                "Arrays with one entry per row cannot follow a walk on a cluster; use map instead."
             )
         walk, combination = self._walk(step, state), delayed(combine or add, traverse=False)
         layer = [self._task(_reduce, walk, part, combination) for part in self._parts if part.n_rows]
@@ -217,7 +223,7 @@ def _join(
             sample_weight = check_weights(sample_weight, n_samples, layout.dtype)
         elif sample_weight.ndim != 1:
             raise ValueError(
-                f"sample_weight must be one-dimensional, one entry a row. It has {sample_weight.ndim}."
+                f"sample_weight must be one-dimensional, one entry per row. It has {sample_weight.ndim}."
             )
         weights = _along(sample_weight, lengths, "sample_weight")
     starts = [int(stop) - length for stop, length in zip(np.cumsum(lengths), lengths, strict=True)]
@@ -277,11 +283,7 @@ def _arrays(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> Block:
         for values in (X, y, weight)
     )
     if walk.check:
-        check_finite(X, "X")
-        if y is not None:
-            check_finite(y, "y")
-        if weight is not None:
-            check_block_weights(weight, start)
+        check_values(X, y, weight, start)
     return Block(X, y, weight, start)
 
 
@@ -292,8 +294,7 @@ def _of_frame(frame: Any, columns: Any, dtype: np.dtype) -> NDArray:
 def _blocks(whole: Block) -> Iterator[Block]:
     n_rows, step = whole.X.shape[0], block_rows(whole.X.shape[1], whole.X.dtype.itemsize)
     for start in range(0, n_rows, step):
-        X, y, weight = (None if values is None else values[start : start + step] for values in whole[:3])
-        yield Block(X, y, weight, whole.start + start)
+        yield whole.cut(start, start + step)
 
 
 def _reduce(walk: Walk, X: Any, y: Any, weight: Any, start: int, combine: Combine) -> Any:
@@ -323,9 +324,7 @@ def _any_weight(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> bool:
 
 
 def _first(walk: Walk, X: Any, y: Any, weight: Any, start: int, n_rows: int) -> Block:
-    whole = _arrays(walk, X, y, weight, start)
-    X, y, weight = (None if values is None else values[:n_rows] for values in whole[:3])
-    return Block(X, y, weight, start)
+    return _arrays(walk, X, y, weight, start).cut(0, n_rows)
 
 
 def _on_one_block(walk: Walk, pieces: list[Block]) -> Any:

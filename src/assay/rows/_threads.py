@@ -79,7 +79,7 @@ def ordered_map(
     items : iterable
         Consumed on the calling thread, as the results are.
     window : int, optional
-        Items handed out and not yet given back, besides the one waited for; two a thread by default.
+        Items handed out and not yet given back, besides the one waited for; two per thread by default.
     """
     if _inside.get():
         yield from map(function, items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from sklearn.metrics import confusion_matrix
 from assay.display.base import Display
 from assay.display.classes.scores import labels_of
 from assay.display.columns import plain, shortened
-from assay.display.style import FAINT_PAPER_INK, PAPER_INK
+from assay.display.style import FAINT_PAPER_INK, PAPER_INK, write_beside
 
 MAX_WRITTEN_CLASSES = 20
 MAX_SHARES = 8
@@ -21,7 +21,7 @@ MAX_SHARES = 8
 
 
 @dataclass
-class ConfusionDisplay(Display):
+class ConfusionDisplay(Display, needs=("X", "y")):
     """Counts of the predicted classes for each observed one, shaded by their share of it.
 
     Parameters
@@ -39,7 +39,6 @@ class ConfusionDisplay(Display):
            [0, 1]])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     counts: NDArray
     names: Sequence[str]
 
@@ -117,13 +116,12 @@ def _write_cells(counts: NDArray, shares: NDArray, ax: Any) -> None:
         color = "white" if share > 0.6 else PAPER_INK if count else FAINT_PAPER_INK
         lines = ((str(count), size, "bold", 7), (f"{share:.0%}", 8.5, "normal", -8)) if roomy else ()
         for text, points, weight, rise in lines or ((str(count), size, "bold", 0),):
-            ax.annotate(
+            write_beside(
                 text,
                 (column, row),
-                xytext=(0, rise),
-                textcoords="offset points",
+                ax,
+                by=(0, rise),
                 ha="center",
-                va="center",
                 color=color,
                 fontsize=points,
                 fontweight=weight,

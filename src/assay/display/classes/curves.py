@@ -13,7 +13,7 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 from assay.display.base import Display
 from assay.display.classes.scores import labels_of
 from assay.display.columns import plain, shortened
-from assay.display.style import FAINT_INK, PALETTE, colors
+from assay.display.style import DASHES, FAINT_INK, PALETTE, colors
 
 # What the pictures of scores of classes share: a class against all others, a curve each, and a legend.
 
@@ -22,10 +22,9 @@ MAX_CURVES = 8
 """Classes with a curve of their own; of more, the most frequent ones are drawn."""
 
 
-class ScoredClassesDisplay(Display):
+class ScoredClassesDisplay(Display, needs=("X", "y")):
     """What the three pictures share: they read scores of classes, one class against all others."""
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     # Reads the data of the picture off labels and scores; each picture has its own.
     _read: ClassVar[Any]
 
@@ -141,12 +140,11 @@ def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> boo
 
 
 N_BINS = 10
-DASHES = (0, (4, 3))
 
 
 @dataclass
 class RocCurveDisplay(ScoredClassesDisplay):
-    """True against false alarms as the threshold of a class moves: a curve a class, the second of two.
+    """True against false alarms as the threshold of a class moves: a curve per class, the second of two.
 
     Parameters
     ----------

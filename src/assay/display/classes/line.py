@@ -1,24 +1,24 @@
-"""A classifier along one feature: curves of its probabilities or scores, over the rows as ticks."""
+"""Classes along a line: one feature, or the distance to the border of two classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.classes.scores import both_scores, class_colors, labels_of, quietly, share_right, write
-from assay.display.columns import column_names, shortened
-from assay.display.flat_map import limits_around, rows_at, shown_rows
-from assay.display.style import FAINT_INK, INK
+from assay.display.columns import column_names, sampled, shortened
+from assay.display.flat_map import limits_around, rgb, rows_at, shown_rows
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE
 
 N_POINTS = 601
 
 
 @dataclass
-class ClassLineDisplay(Display):
+class ClassLineDisplay(Display, needs=("X",)):
     """Probabilities, or scores, of the classes along one feature, and the rows as ticks.
 
     Of two classes the curve of the second is drawn, with the rows of the first below it and its own above.
@@ -48,7 +48,6 @@ class ClassLineDisplay(Display):
     array([2.7, 4.9])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     grid: NDArray
     curves: NDArray
     turns: NDArray
@@ -98,7 +97,7 @@ class ClassLineDisplay(Display):
         for curve, color in zip(shown.T, palette[1:] if two else palette, strict=True):
             ax.plot(self.grid, curve, color=color)
         for turn in self.turns:
-            ax.axvline(turn, color=INK, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1)
+            ax.axvline(turn, color=INK, linewidth=1.1, linestyle=DASHES, zorder=1)
         bottom, top = (0.0, 1.0) if self.certain else (float(shown.min()), float(shown.max()))
         span = (bottom, top if top > bottom else bottom + 1.0)
         ax.set(xlim=(self.grid[0], self.grid[-1]), xlabel=self.name, title=self.title)
@@ -133,7 +132,7 @@ class ClassLineDisplay(Display):
             write(ax, word, np.array([x, level]), palette[place], ha="left" if at_left else "right")
 
     def _draw_ticks(self, ax: Any, palette: NDArray, span: tuple[float, float]) -> None:
-        """Ticks of the rows, a line a class below the curves; of two classes the second above them."""
+        """Ticks of the rows, a line per class below the curves; of two classes the second above them."""
         height = span[1] - span[0]
         for place, (label, color) in enumerate(zip(self.classes, palette, strict=True)):
             above = len(self.classes) == 2 and place == 1
@@ -150,3 +149,150 @@ class ClassLineDisplay(Display):
             )
         lines = 1 if len(self.classes) == 2 else len(self.classes)
         ax.set_ylim(span[0] - (0.09 + 0.05 * lines) * height, span[1] + 0.14 * height)
+
+
+N_GROUPS = 10
+LEAST_IN_GROUP = 15
+
+
+@dataclass
+class ClassProbabilityDisplay(Display):
+    """The curve 1/(1 + e^{−‖w‖d}) with its tangent of slope ‖w‖/4 at the hyperplane, and the rows.
+
+    Parameters
+    ----------
+    grid, probability : arrays of shape (n_points,)
+        Signed distances to the hyperplane, and the probability of the second class there.
+    norm : float
+        ‖w‖.
+    classes : array of shape (2,)
+    distance : array of shape (n_rows,) or None
+        Signed distances of the rows.
+    positive : array of bool of shape (n_rows,) or None
+        Which of them are of the second class.
+    groups : array of shape (3, n_groups), optional
+        Mean distance of groups of about as many rows, observed share of the second class, its standard error.
+
+    Examples
+    --------
+    >>> from assay.datasets import breast_cancer
+    >>> from assay.display import ClassProbabilityDisplay
+    >>> from assay.linear import LogisticRegression
+    >>> X, y = breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> ClassProbabilityDisplay.from_estimator(model, X, y).groups.shape
+    (3, 10)
+    """
+
+    grid: NDArray
+    probability: NDArray
+    norm: float
+    classes: NDArray
+    distance: NDArray | None = None
+    positive: NDArray | None = None
+    groups: NDArray | None = None
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        coef, intercept = _score(estimator)
+        norm = float(np.linalg.norm(coef))
+        distance = positive = groups = None
+        if X is not None:
+            shown = sampled(X.shape[0] if hasattr(X, "shape") else len(X))
+            distance = quietly(estimator.decision_function, rows_at(X, shown)).astype(float) / norm
+            if y is not None:
+                positive = labels_of(X, y)[shown] == estimator.classes_[1]
+                groups = _in_groups(distance, positive)
+        reach = 8.0 / norm if distance is None else max(float(np.abs(distance).max()) * 1.06, 4.0 / norm)
+        grid = np.linspace(-reach, reach, 801)
+        rows = np.multiply.outer(grid - intercept / norm, coef / norm)
+        curve = quietly(estimator.predict_proba, rows)[:, 1]
+        return cls(grid, curve, norm, np.asarray(estimator.classes_), distance, positive, groups)
+
+    def _draw(self, ax: Any) -> None:
+        reach = self.grid[-1]
+        ax.axhline(0.5, color=FAINT_INK, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1)
+        ax.axvline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
+        ax.plot(self.grid, self.probability, color=INK, linewidth=2.2, zorder=4)
+        ends = np.array([-2.0, 2.0]) / self.norm
+        tangent = 0.5 + ends * self.norm / 4
+        ax.plot(ends, tangent, color=ACCENT, linewidth=1.6, linestyle=DASHES, zorder=5)
+        # Right of the hyperplane and below one half there is nothing but this line.
+        words = f"slope ‖w‖/4 = {self.norm / 4:.3g}\nat the hyperplane"
+        ax.text(0.03 * reach, 0.32, words, color=ACCENT, fontsize=9.5)
+        if self.distance is not None and self.positive is not None:
+            _draw_ticks(self.distance, self.positive, ax)
+        if self.groups is not None:
+            _draw_groups(self.groups, ax)
+        names = [shortened(str(label), 18) for label in self.classes]
+        for place, (level, color) in enumerate(zip((-0.13, 1.13), PALETTE, strict=False)):
+            side = ("left", "right")[place]
+            write(ax, names[place], np.array([(-0.98, 0.98)[place] * reach, level]), rgb(color), ha=side)
+        ax.set(
+            xlim=(-reach, reach),
+            ylim=(-0.2, 1.2),
+            xlabel="signed distance to the hyperplane",
+            ylabel=f"probability of {names[1]}",
+            title="nearly linear beside the hyperplane, certain far from it",
+        )
+        ax.set_yticks(np.linspace(0, 1, 5))
+
+
+def _score(model: Any) -> tuple[NDArray, float]:
+    """The normal and the intercept of the hyperplane of two classes with probabilities, or a refusal."""
+    name = type(model).__name__
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"The 'probability' picture needs predict_proba, which {name} lacks; use kind='map'."
+        )
+    if len(model.classes_) != 2:
+        raise ValueError(
+            f"The 'probability' picture is of two classes; this {name} has {len(model.classes_)}. "
+            "Use kind='map' or kind='confusion'."
+        )
+    coef = np.asarray(model.coef_, dtype=float)[0]
+    if not np.any(coef):
+        raise ValueError(f"All coefficients of this {name} are zero: there is no hyperplane to draw.")
+    return coef, float(np.ravel(model.intercept_)[0])
+
+
+def _in_groups(distance: NDArray, positive: NDArray) -> NDArray | None:
+    """Mean distance, share of the class and its standard error in groups of about equal size."""
+    n_groups = min(N_GROUPS, distance.size // LEAST_IN_GROUP)
+    if n_groups < 3:
+        return None
+    groups = np.array_split(np.argsort(distance, kind="stable"), n_groups)
+    middle = np.array([distance[group].mean() for group in groups])
+    share = np.array([positive[group].mean() for group in groups])
+    error = np.sqrt(share * (1 - share) / np.array([group.size for group in groups]))
+    return np.array([middle, share, error])
+
+
+def _draw_ticks(distance: NDArray, positive: NDArray, ax: Any) -> None:
+    """The rows as ticks, those of the first class below 0 and those of the second above 1."""
+    for chosen, level, color in ((~positive, -0.06, PALETTE[0]), (positive, 1.06, PALETTE[1])):
+        place = distance[chosen]
+        ax.plot(
+            place,
+            np.full(place.size, level),
+            "|",
+            color=color,
+            markersize=8,
+            alpha=0.45 if distance.size < 600 else 0.15,
+        )
+
+
+def _draw_groups(groups: NDArray, ax: Any) -> None:
+    middle, share, error = groups
+    ax.errorbar(
+        middle,
+        share,
+        yerr=error,
+        fmt="o",
+        color=PALETTE[2],
+        markersize=5,
+        linewidth=1.2,
+        zorder=5,
+        label="observed share\n± standard error",
+    )
+    ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.68))

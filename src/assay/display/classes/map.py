@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.classes.scores import both_scores, class_colors, labels_of, quietly, share_right, write
-from assay.display.classes.shades import draw_points, draw_shades, shares_on_grid
+from assay.display.classes.scores import (
+    both_scores,
+    class_colors,
+    draw_points,
+    draw_shades,
+    labels_of,
+    quietly,
+    share_right,
+    shares_on_grid,
+    write,
+)
 from assay.display.columns import column_names, shortened
 from assay.display.flat_map import limits_around, principal_plane, regions, rows_at, shown_rows
 from assay.display.plane import line_in_view
@@ -90,7 +99,7 @@ def _depth(part: NDArray, places: NDArray) -> NDArray:
 
 
 @dataclass
-class ClassMapDisplay(Display):
+class ClassMapDisplay(Display, needs=("X",)):
     """The classes of a linear classifier in a plane: two features, or the first two principal axes of more.
 
     Parameters
@@ -123,7 +132,6 @@ class ClassMapDisplay(Display):
     (240, 240, 3)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     observed: NDArray
     predicted: NDArray

@@ -12,20 +12,19 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.classes.confusion import ConfusionDisplay
 from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
-from assay.display.classes.line import ClassLineDisplay
+from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
-from assay.display.classes.probability import ClassProbabilityDisplay
 from assay.display.columns import plain, shortened
 from assay.display.linear.coefficients import ClassCoefficientsDisplay
-from assay.display.registry import Pictures, pictures
-from assay.display.style import PALETTE, colors
+from assay.display.registry import Default, Pictures, pictures
+from assay.display.style import PALETTE, colors, whole_numbers
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
 from assay.linear.classifier import LinearClassifier
 
 
 @dataclass
 class HistoryDisplay(Display):
-    """What a fit kept of its iterations: a curve, or one a class.
+    """What a fit kept of its iterations: a curve, or one per class.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ class HistoryDisplay(Display):
         seen = np.concatenate(self.curves)
         if seen.min() > 0 and seen.max() > 100 * seen.min():
             ax.set_yscale("log")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         last = max(curve[-1] for curve in self.curves)
         ax.set(
             xlabel="iteration" if self.first is not None else "measurement",
@@ -124,4 +123,4 @@ def pictures_of_linear_classifier(model: LinearClassifier) -> Pictures:
         "coefficients": ClassCoefficientsDisplay,
         "history": HistoryDisplay,
     }
-    return Pictures(displays, lambda model, X, y: "coefficients" if X is None else "map")
+    return Pictures(displays, Default("map", "coefficients"))

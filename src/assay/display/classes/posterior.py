@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets import ClassificationLaw
-from assay.display.classes.scores import class_colors
-from assay.display.classes.shades import cell_centers, draw_points, draw_shades, shares_on_grid
+from assay.display.classes.scores import cell_centers, class_colors, draw_points, draw_shades, shares_on_grid
 from assay.display.columns import plain, shortened
 from assay.display.flat_map import limits_around, shown_rows
 from assay.display.optimize.sets import ConvexPicture

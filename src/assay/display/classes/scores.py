@@ -1,15 +1,16 @@
-"""What the pictures of classifiers share: scores, answers on plain rows, and names written in colour."""
+"""What the pictures of classes share: scores, colours, shades and points."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.flat_map import rgb
-from assay.display.style import colors
+from assay.display.style import FAINT_INK, colors
 
 
 def quietly(method: Any, rows: Any) -> NDArray:
@@ -66,3 +67,76 @@ def write(ax: Any, word: str, place: NDArray, color: Any, **alignment: Any) -> N
         zorder=7,
         path_effects=[withStroke(linewidth=3.0, foreground="white", alpha=0.85)],
     )
+
+
+GRID = 240
+"""Points per side of the picture of the probabilities."""
+
+PALEST, STRONGEST = 0.05, 0.38
+"""Strength of a colour where all classes are as probable, and where one is certain."""
+
+
+def cell_centers(limits: tuple[NDArray, NDArray], side: int = GRID) -> tuple[NDArray, NDArray]:
+    """Abscissas and ordinates of the centres of the cells, so that a shade stands where it was computed."""
+    columns, rows = (
+        low + (np.arange(side) + 0.5) / side * (high - low) for low, high in zip(*limits, strict=True)
+    )
+    return columns, rows
+
+
+def shares_on_grid(probabilities: Callable[[NDArray], Any], limits: tuple[NDArray, NDArray]) -> NDArray:
+    """Probabilities of the classes at the cells of a frame, shape (side, side, n_classes)."""
+    points = np.column_stack([grid.ravel() for grid in np.meshgrid(*cell_centers(limits))])
+    return np.asarray(probabilities(points), dtype=float).reshape(GRID, GRID, -1)
+
+
+def draw_shades(shares: NDArray, limits: tuple[NDArray, NDArray], palette: NDArray, ax: Any) -> None:
+    """Mix the colours of the classes by their probabilities, paler where none stands out."""
+    (left, bottom), (right, top) = limits
+    certainty = (shares.max(axis=2) - 1 / len(palette)) / (1 - 1 / len(palette))
+    strength = PALEST + (STRONGEST - PALEST) * certainty[:, :, None]
+    ax.imshow(
+        np.clip(1 - strength * (1 - shares @ palette), 0, 1),
+        extent=(left, right, bottom, top),
+        origin="lower",
+        aspect="auto",
+        interpolation="bilinear",
+        zorder=0,
+    )
+
+
+def draw_points(
+    flat: NDArray,
+    observed: NDArray,
+    predicted: NDArray,
+    classes: NDArray,
+    palette: NDArray,
+    ax: Any,
+    *,
+    ring: str,
+) -> None:
+    """The rows in the colours of their classes, those that the model mistakes ringed."""
+    crowded = len(flat) > 500
+    wrong = observed != predicted
+    colored = point_colors(observed, classes, palette)
+    for rows, edge, width, order in ((~wrong, "white", 0.0 if crowded else 0.4, 3), (wrong, ring, 0.9, 4)):
+        if rows.any():
+            ax.scatter(
+                *flat[rows].T,
+                c=colored[rows],
+                s=11 if crowded else 24,
+                alpha=0.65 if crowded else 0.9,
+                edgecolors=edge,
+                linewidths=width,
+                rasterized=len(flat) > 1000,
+                zorder=order,
+            )
+    ax.grid(visible=False)
+
+
+def point_colors(observed: NDArray, classes: NDArray, palette: NDArray) -> NDArray:
+    """Colour of each row; faint ink for a class that the model has never seen."""
+    order = np.argsort(classes)  # classes called by their names are not in the order of the alphabet
+    places = order[np.searchsorted(classes, observed, sorter=order).clip(0, len(classes) - 1)]
+    known = classes[places] == observed
+    return np.where(known[:, None], palette[places], np.array(rgb(FAINT_INK)))

@@ -1,65 +1,28 @@
-"""Pictures of biclusterings: the matrix in the order of its biclusters, what was fitted, its values."""
+"""Pictures of biclusterings and of overlapping clusters of columns: matrices, values, loadings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import (
-    BlockBiclustering,
-    ConvexBiclustering,
     SparseSVDBiclustering,
-    SpectralBiclustering,
-    SpectralCoclustering,
 )
 from assay.display.base import Display
-from assay.display.cluster.center_table import write_column_names
-from assay.display.cluster.traces import ConvergenceDisplay
-from assay.display.columns import column_names, dense, sampled
-from assay.display.registry import Pictures, pictures
-from assay.display.style import INK, PALETTE
+from assay.display.cluster.centers import write_column_names
+from assay.display.columns import column_names, dense, sampled, shortened
+from assay.display.style import ACCENT, DASHES, INK, PALETTE, whole_numbers
 
 MAX_LINES = 400
 """At most this many rows, and columns, of a matrix are shown."""
 
 
-@pictures.register(BlockBiclustering)
-@pictures.register(ConvexBiclustering)
-def pictures_of_fitted_blocks(model: Any) -> Pictures:
-    """The matrix in the order of its biclusters, or what was fitted."""
-    displays = {
-        "matrix": BiclusterMatrixDisplay,
-        "fitted": BiclusterFitDisplay,
-        "convergence": ConvergenceDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "fitted" if X is None else "matrix")
-
-
-@pictures.register(SparseSVDBiclustering)
-def pictures_of_layers(model: SparseSVDBiclustering) -> Pictures:
-    """The matrix in the order of its biclusters, or what was fitted."""
-    displays = {
-        "matrix": BiclusterMatrixDisplay,
-        "fitted": BiclusterFitDisplay,
-        "singular_values": BiclusterValuesDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "fitted" if X is None else "matrix")
-
-
-@pictures.register(SpectralBiclustering)
-@pictures.register(SpectralCoclustering)
-def pictures_of_spectral_biclusters(model: Any) -> Pictures:
-    """The matrix in the order of its biclusters, or the singular values that show their number."""
-    displays = {"matrix": BiclusterMatrixDisplay, "singular_values": BiclusterValuesDisplay}
-    return Pictures(displays, lambda model, X, y: "singular_values" if X is None else "matrix")
-
-
 @dataclass
-class BiclusterMatrixDisplay(Display):
+class BiclusterMatrixDisplay(Display, needs=("X",)):
     """The matrix of a fit, rows and columns in the order of their biclusters.
 
     Parameters
@@ -84,7 +47,6 @@ class BiclusterMatrixDisplay(Display):
     array([6., 6., 6., 2., 2., 2.])
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     matrix: NDArray
     row_groups: NDArray
     column_groups: NDArray
@@ -134,20 +96,10 @@ class BiclusterMatrixDisplay(Display):
 
 
 @dataclass
-class BiclusterFitDisplay(BiclusterMatrixDisplay):
+class BiclusterFitDisplay(BiclusterMatrixDisplay, needs=()):
     """The matrix that a biclustering fitted, rows and columns in the order of their biclusters.
 
-    Parameters
-    ----------
-    matrix : array of shape (n_rows, n_columns)
-        The fitted entries shown, in that order.
-    row_groups, column_groups : arrays of int of shape (n_rows,) and (n_columns,)
-        Groups in that order: lines are drawn where they change.
-    names : sequence of str
-        Names of the columns.
-    n_rows : int
-        Rows of the whole matrix.
-    title : str
+    The fields are those of `BiclusterMatrixDisplay`.
 
     Examples
     --------
@@ -158,8 +110,6 @@ class BiclusterFitDisplay(BiclusterMatrixDisplay):
     >>> BiclusterFitDisplay.from_estimator(BlockBiclustering(random_state=0).fit(X)).matrix.shape
     (8, 6)
     """
-
-    needs: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
@@ -228,6 +178,118 @@ class BiclusterValuesDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         ax.bar(np.arange(1, len(self.values) + 1), self.values, color=PALETTE[0], width=0.6)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.grid(visible=False, axis="x")
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
+
+
+MAX_NAMED = 40
+
+
+@dataclass
+class OverlapLoadingsDisplay(Display):
+    """One line per column of the table, one column per cluster; pure variables first, in a frame.
+
+    Parameters
+    ----------
+    loadings : array of shape (n_variables, n_clusters)
+        In the order shown.
+    names : sequence of str
+        Names of the variables, in the order shown.
+    pure_sizes : sequence of int
+        Number of pure variables of each cluster: they come first, cluster by cluster.
+    n_overlaps : int
+        Variables that lie in several clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import OverlapLoadingsDisplay
+    >>> display = OverlapLoadingsDisplay(np.array([[1.0, 0], [0, 1], [0.5, 0.5]]), ["a", "b", "c"], [1, 1], 1)
+    >>> display.plot().ax_.get_title()
+    'loadings: 2 pure variables framed, 1 in several clusters'
+    """
+
+    loadings: NDArray
+    names: Sequence[str]
+    pure_sizes: Sequence[int]
+    n_overlaps: int
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        loadings = dense(estimator.loadings_)
+        names = column_names(estimator, X, feature_names, len(loadings))
+        pure = np.concatenate(estimator.pure_sets_)
+        rest = np.setdiff1d(np.arange(len(loadings)), pure)
+        sizes = np.abs(loadings[rest])
+        main = np.where(sizes.any(axis=1), sizes.argmax(axis=1), loadings.shape[1])
+        order = np.concatenate([pure, rest[np.argsort(main, kind="stable")]])
+        pure_sizes = [len(group) for group in estimator.pure_sets_]
+        return cls(loadings[order], [names[j] for j in order], pure_sizes, len(estimator.overlaps_))
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        image = ax.imshow(self.loadings, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0)
+        start = 0
+        for cluster, size in enumerate(self.pure_sizes):
+            corner = (cluster - 0.5, start - 0.5)
+            ax.add_patch(Rectangle(corner, 1, size, fill=False, edgecolor=INK, linewidth=1.6, clip_on=False))
+            start += size
+        few = len(self.names) <= MAX_NAMED
+        ax.set_yticks(
+            np.arange(len(self.names)) if few else [],
+            [shortened(name, 18) for name in self.names] if few else [],
+        )
+        ax.set_xticks(np.arange(self.loadings.shape[1]))
+        ax.grid(visible=False)
+        bar = ax.figure.colorbar(image, ax=ax, fraction=0.04, pad=0.02)
+        bar.outline.set_visible(False)
+        ax.set(
+            xlabel="cluster",
+            ylabel="variable" if few else f"{len(self.names)} variables",
+            title=f"loadings: {sum(self.pure_sizes)} pure variables framed, "
+            f"{self.n_overlaps} in several clusters",
+        )
+
+
+@dataclass
+class OverlapErrorsDisplay(Display):
+    """The error of each δ on the half of the rows that did not estimate it, and the δ chosen.
+
+    Parameters
+    ----------
+    candidates : array of shape (n_candidates,)
+    errors : array of shape (n_candidates, n_splits)
+    delta : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import OverlapErrorsDisplay
+    >>> display = OverlapErrorsDisplay(np.array([0.1, 0.2]), np.array([[1.0, 1.1], [2.0, 2.1]]), 0.1)
+    >>> display.plot().ax_.get_title()
+    'δ = 0.1'
+    """
+
+    candidates: NDArray
+    errors: NDArray
+    delta: float
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        if not estimator.delta_candidates_.size:
+            raise ValueError(
+                "The 'cross_validation' picture of OverlappingClustering needs a fit that chose δ: "
+                "leave delta=None."
+            )
+        errors = np.asarray(estimator.delta_errors_, dtype=float)
+        return cls(np.asarray(estimator.delta_candidates_, dtype=float), errors, float(estimator.delta_))
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(self.candidates, self.errors, color=PALETTE[0], linewidth=0.7, alpha=0.4)
+        ax.plot(self.candidates, self.errors.mean(axis=1), "o-", color=PALETTE[0], markersize=4)
+        ax.axvline(self.delta, color=ACCENT, linewidth=1.0, linestyle=DASHES)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set(xlabel="δ", ylabel="error at the other half", title=f"δ = {self.delta:.3g}")

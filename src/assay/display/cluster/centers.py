@@ -1,67 +1,110 @@
-"""Pictures of clusters around medoids, medians, directions and degrees: shaded maps, memberships."""
+"""Pictures of centres: a table of them, shaded maps, memberships."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import FuzzyCMeans, KernelKMeans, SphericalKMeans
+from assay.cluster import ConvexClustering, FuzzyCMeans, SphericalKMeans
 from assay.cluster.quantizer.engine import RepresenterModel
 from assay.display.base import Display
-from assay.display.cluster.center_table import CentersDisplay
-from assay.display.cluster.clusterers import (
-    Ground,
+from assay.display.cluster.map import (
+    MapGround,
     centers_among,
     degrees_at,
     ground_of,
     named_rows,
     title_of,
 )
-from assay.display.cluster.map import ClusterMapDisplay
-from assay.display.cluster.silhouette import SilhouetteDisplay
-from assay.display.cluster.traces import ConvergenceDisplay, RestartsDisplay
-from assay.display.columns import dense
+from assay.display.columns import column_names, dense, shortened
 from assay.display.flat_map import Plane, rows_at, shown_rows
-from assay.display.registry import Pictures, pictures
 from assay.display.style import colors
 
+MAX_WRITTEN_CELLS = 80
+MAX_NAMED_FEATURES = 24
+MAX_SHARED_CLUSTERS = 20
+"""Convex clustering may leave many clusters of one row: only the largest are shown."""
+
+
+@dataclass
+class CentersDisplay(Display):
+    """One line per cluster, one column per feature, in colours from the least to the greatest centre.
+
+    Parameters
+    ----------
+    centers : array of shape (n_clusters, n_features)
+    names : sequence of str
+        Names of the features.
+    clusters : sequence of str
+        Names of the clusters.
+    ylabel, title : str
+
+    Examples
+    --------
+    >>> from assay.cluster import KMeans
+    >>> from assay.datasets import iris
+    >>> from assay.display import CentersDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> CentersDisplay.from_estimator(KMeans(3, random_state=0).fit(X)).centers.shape
+    (3, 4)
+    """
+
+    centers: NDArray
+    names: Sequence[str]
+    clusters: Sequence[str]
+    ylabel: str = "cluster"
+    title: str = "centres of the clusters"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        centers = dense(estimator.cluster_centers_)
+        names = column_names(estimator, X, feature_names, centers.shape[1])
+        if not isinstance(estimator, ConvexClustering):
+            return cls(centers, names, [str(cluster) for cluster in range(len(centers))])
+        sizes = np.bincount(estimator.labels_)
+        largest = np.sort(np.argsort(-sizes, kind="stable")[:MAX_SHARED_CLUSTERS])
+        clusters = [f"{cluster} ({sizes[cluster]})" for cluster in largest]
+        part = f"the {len(largest)} largest of " if len(largest) < len(sizes) else ""
+        title = f"centres of {part}{len(sizes)} cluster{'s' if len(sizes) != 1 else ''}"
+        return cls(centers[largest], names, clusters, "cluster (rows)", title)
+
+    def _draw(self, ax: Any) -> None:
+        low, high = self.centers.min(axis=0), self.centers.max(axis=0)
+        level = (self.centers - low) / np.where(high > low, high - low, 1.0)
+        ax.imshow(level, aspect="auto", cmap="Blues", vmin=-0.15, vmax=1.15)
+        if self.centers.size <= MAX_WRITTEN_CELLS:
+            for (row, column), value in np.ndenumerate(self.centers):
+                ink = "white" if level[row, column] > 0.6 else "#24292e"
+                text = f"{value:.3g}".replace("-", "−")
+                ax.annotate(text, (column, row), ha="center", va="center", fontsize=9, color=ink)
+        few = write_column_names(self.names, ax)
+        step = max(1, len(self.clusters) // 25)
+        ax.set_yticks(np.arange(0, len(self.clusters), step), self.clusters[::step])
+        ax.grid(visible=False)
+        xlabel = "" if few else f"{len(self.names)} features"
+        ax.set(ylabel=self.ylabel, title=self.title, xlabel=xlabel)
+
+
+def write_column_names(names: Sequence[str], ax: Any) -> bool:
+    """Write names below the columns of a table, tilted where they are long; say whether there was room."""
+    few = len(names) <= MAX_NAMED_FEATURES
+    tilted = few and max(map(len, names)) * len(names) > 60
+    ax.set_xticks(
+        np.arange(len(names)) if few else [],
+        [shortened(name, 18) for name in names] if few else [],
+        rotation=35 if tilted else 0,
+        ha="right" if tilted else "center",
+        rotation_mode="anchor" if tilted else "default",
+    )
+    return few
+
+
 GRID = 220
-"""Points a side of the plane at which regions of two features are asked for."""
-
-
-@pictures.register(RepresenterModel)
-def pictures_of_centers(model: Any) -> Pictures:
-    """The clusters of data, the centres, or the descent."""
-    displays: dict[str, type[Display]] = {
-        "map": ClusterMapDisplay,
-        "convergence": ConvergenceDisplay,
-        "restarts": RestartsDisplay,
-    }
-    precomputed = getattr(model, "_is_precomputed", False)
-    if not precomputed and not isinstance(model, KernelKMeans):
-        displays["centers"] = CentersDisplay
-    # Of a precomputed kernel there are no dissimilarities.
-    if not (precomputed and isinstance(model, KernelKMeans)):
-        displays["silhouette"] = SilhouetteDisplay
-    without_data = "centers" if "centers" in displays else "convergence"
-    return Pictures(displays, lambda model, X, y: without_data if X is None or precomputed else "map")
-
-
-@pictures.register(FuzzyCMeans)
-def pictures_of_fuzzy(model: FuzzyCMeans) -> Pictures:
-    """The clusters of data, or the centres."""
-    displays = {
-        "map": ClusterMapDisplay,
-        "memberships": MembershipsDisplay,
-        "centers": CentersDisplay,
-        "convergence": ConvergenceDisplay,
-        "restarts": RestartsDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "centers" if X is None else "map")
+"""Points per side of the plane at which regions of two features are asked for."""
 
 
 @title_of.register(RepresenterModel)
@@ -89,20 +132,20 @@ def _(model: FuzzyCMeans, X: Any, places: NDArray) -> NDArray:
 
 
 @ground_of.register(RepresenterModel)
-def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> Ground:
+def _(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
     """The clusters, or degrees, that rows of two features would be given; more features have no one plane."""
     if plane.origin.size != 2 or getattr(model, "_is_precomputed", False):
-        return Ground()
+        return MapGround()
     (left, bottom), (right, top) = limits
     across, up = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
     grid = named_rows(model, np.column_stack([values.ravel() for values in np.meshgrid(across, up)]))
     if isinstance(model, FuzzyCMeans):
-        return Ground(shades=np.asarray(model.memberships(grid), dtype=float).reshape(GRID, GRID, -1))
-    return Ground(shades=np.asarray(model.predict(grid)).reshape(GRID, GRID).astype(int))
+        return MapGround(shades=np.asarray(model.memberships(grid), dtype=float).reshape(GRID, GRID, -1))
+    return MapGround(shades=np.asarray(model.predict(grid)).reshape(GRID, GRID).astype(int))
 
 
 @dataclass
-class MembershipsDisplay(Display):
+class MembershipsDisplay(Display, needs=("X",)):
     """Stacked degrees of every row, the rows ordered by cluster and by how clearly they belong to it.
 
     Parameters
@@ -121,7 +164,6 @@ class MembershipsDisplay(Display):
     (150, 3)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     degrees: NDArray
     title: str = "memberships"
 

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import ConvexClustering
 from assay.display.base import Display
-from assay.display.cluster.center_table import CentersDisplay
-from assay.display.cluster.clusterers import title_of
-from assay.display.cluster.dendrogram import Tree
-from assay.display.cluster.map import tints
-from assay.display.cluster.silhouette import SilhouetteDisplay
-from assay.display.cluster.traces import ConvergenceDisplay
+from assay.display.cluster.hierarchy import JoinTree
+from assay.display.cluster.map import tints, title_of
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import limits_around, principal_plane, rgb
-from assay.display.registry import Pictures, pictures
 from assay.display.style import ACCENT, FAINT_INK, colors
 
 MAX_PATHS = 400
 """The path of at most this many rows is drawn."""
-
-
-@pictures.register(ConvexClustering)
-def pictures_of_convex_clustering(model: ConvexClustering) -> Pictures:
-    """Rows and centroids, or the centres."""
-    displays = {
-        "map": CentroidMapDisplay,
-        "centers": CentersDisplay,
-        "path": ClusterPathDisplay,
-        "dendrogram": FusionTreeDisplay,
-        "convergence": ConvergenceDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "centers" if X is None else "map")
 
 
 @title_of.register(ConvexClustering)
@@ -72,7 +53,7 @@ def _rows_of(model: Any, kind: str, X: Any) -> NDArray:
 
 
 @dataclass
-class CentroidMapDisplay(Display):
+class CentroidMapDisplay(Display, needs=("X",)):
     """Each row with a line to its centroid; of one feature, centroids against rows.
 
     Parameters
@@ -93,7 +74,6 @@ class CentroidMapDisplay(Display):
     (4, 2)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     centroids: NDArray
     labels: NDArray
@@ -134,7 +114,7 @@ class CentroidMapDisplay(Display):
 
 
 @dataclass
-class ClusterPathDisplay(Display):
+class ClusterPathDisplay(Display, needs=("X",)):
     """The clusterpath: where the centroid of each row goes as the penalty grows.
 
     Parameters
@@ -158,7 +138,6 @@ class ClusterPathDisplay(Display):
     (4, 2)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     ways: NDArray
     labels: NDArray
     points: NDArray | None
@@ -198,7 +177,7 @@ class ClusterPathDisplay(Display):
 
 
 @dataclass
-class FusionTreeDisplay(Tree):
+class FusionTreeDisplay(JoinTree, needs=("X",)):
     """The tree of fusions of a clusterpath; its heights are the penalties at which they happen.
 
     The fields are those of `DendrogramDisplay`.
@@ -213,8 +192,6 @@ class FusionTreeDisplay(Tree):
     >>> FusionTreeDisplay.from_estimator(model, X).brackets.shape
     (3, 4, 2)
     """
-
-    needs: ClassVar[tuple[str, ...]] = ("X",)
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:

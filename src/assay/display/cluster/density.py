@@ -4,65 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import DBSCAN, HDBSCAN, OPTICS
+from assay.cluster import DBSCAN, HDBSCAN
 from assay.display.base import Display
-from assay.display.cluster.clusterers import Layout, layout_of, title_of
-from assay.display.cluster.density_curves import KDistanceDisplay, ReachabilityDisplay
-from assay.display.cluster.density_tree import CondensedTreeDisplay
-from assay.display.cluster.map import NOISE, number_clusters
-from assay.display.cluster.silhouette import SilhouetteDisplay
+from assay.display.cluster.map import NOISE, RowPlaces, layout_of, number_clusters, title_of
 from assay.display.columns import column_names
 from assay.display.flat_map import limits_around, n_rows, principal_plane, rgb, shown_rows
-from assay.display.registry import Pictures, pictures
-from assay.display.style import FAINT_INK, colors
+from assay.display.style import FAINT_INK, colors, write_beside
 
 MAX_NAMED = 30
 TYPES = ("noise", "border", "core")
 
 
-@pictures.register(DBSCAN)
-def pictures_of_dbscan(model: DBSCAN) -> Pictures:
-    """The rows as core, border and noise, or the sizes of the clusters."""
-    displays = {
-        "map": DensityMapDisplay,
-        "k_distance": KDistanceDisplay,
-        "sizes": ClusterSizesDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "sizes" if X is None else "map")
-
-
-@pictures.register(OPTICS)
-def pictures_of_optics(model: OPTICS) -> Pictures:
-    """The clusters of rows, or the reachability plot."""
-    displays = {
-        "map": DensityMapDisplay,
-        "reachability": ReachabilityDisplay,
-        "sizes": ClusterSizesDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "reachability" if X is None else "map")
-
-
-@pictures.register(HDBSCAN)
-def pictures_of_hdbscan(model: HDBSCAN) -> Pictures:
-    """The clusters of rows, or the condensed tree."""
-    displays = {
-        "map": DensityMapDisplay,
-        "condensed_tree": CondensedTreeDisplay,
-        "sizes": ClusterSizesDisplay,
-        "silhouette": SilhouetteDisplay,
-    }
-    return Pictures(displays, lambda model, X, y: "condensed_tree" if X is None else "map")
-
-
 @dataclass
-class DensityMapDisplay(Display):
+class DensityMapDisplay(Display, needs=("X",)):
     """The rows of a fit by how firmly they belong to their clusters; noise as grey crosses.
 
     Parameters
@@ -89,7 +48,6 @@ class DensityMapDisplay(Display):
     [('noise', 17), ('border', 16), ('core', 117)]
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     labels: NDArray
     strength: NDArray
@@ -111,10 +69,10 @@ class DensityMapDisplay(Display):
         layout = layout_of(estimator, X, shown)
         if layout is None and points.shape[1] == 1:
             flat = np.column_stack([points[:, 0], _spread(points.shape[0])])
-            layout = Layout(flat, names[0], "rows, spread out")
+            layout = RowPlaces(flat, names[0], "rows, spread out")
         elif layout is None:
             plane = principal_plane(points)
-            layout = Layout(plane.flatten(points), **plane.labels(names))
+            layout = RowPlaces(plane.flatten(points), **plane.labels(names))
         counts = [("noise", int(np.count_nonzero(estimator.labels_ < 0)))]
         if isinstance(estimator, DBSCAN):
             types = np.bincount(estimator.point_types_, minlength=len(TYPES))
@@ -224,14 +182,7 @@ class ClusterSizesDisplay(Display):
         shades = [*(palette[cluster] for cluster in self.clusters), NOISE]
         ax.barh(places, widths, color=shades, height=0.72)
         for place, width in zip(places, widths, strict=True):
-            ax.annotate(
-                f"{width:g}",
-                (width, place),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=9,
-            )
+            write_beside(f"{width:g}", (width, place), ax, by=(4, 0))
         ax.set_yticks(places, [*(f"cluster {cluster}" for cluster in self.clusters), "noise"])
         ax.set_ylim(places[-1] + 0.7, -0.7)
         ax.margins(x=0.12)

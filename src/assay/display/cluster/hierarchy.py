@@ -1,39 +1,199 @@
-"""Pictures of hierarchical clusterings: which there are, and what each number of clusters costs."""
+"""Pictures of hierarchical clusterings: the tree, and what each number of clusters costs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import AgglomerativeClustering, DivisiveClustering
+from assay.cluster import AgglomerativeClustering, DivisiveClustering, MergeTree
 from assay.display.base import Display
-from assay.display.cluster.clusterers import title_of
-from assay.display.cluster.dendrogram import DendrogramDisplay
-from assay.display.cluster.map import ClusterMapDisplay
-from assay.display.cluster.silhouette import SilhouetteDisplay
-from assay.display.registry import Pictures, pictures
-from assay.display.style import ACCENT, PALETTE
+from assay.display.cluster.map import title_of
+from assay.display.flat_map import rgb
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
+
+MAX_LEAVES = 50
+"""Trees up to this size are shown whole, larger ones cut into `TRUNCATED_LEAVES` branches."""
+TRUNCATED_LEAVES = MAX_NAMED_LEAVES = 30
+
+
+@dataclass
+class JoinTree(Display):
+    """A tree of joins; `DendrogramDisplay` says what its fields are."""
+
+    brackets: NDArray
+    clusters: NDArray
+    n_clusters: int
+    cut: float
+    xlabel: str
+    ylabel: str
+    title: str
+    branch_heights: NDArray
+    branch_clusters: NDArray
+    branch_alone: NDArray
+    names: Sequence[str]
+    limits: tuple[float, float]
+    scale: str = "linear"
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.collections import LineCollection
+
+        palette = np.array([*(rgb(color) for color in colors(max(self.n_clusters, 1))), rgb(FAINT_INK)])
+        # Joins above the cut, in grey, lie over those below it.
+        lines = LineCollection(
+            list(self.brackets), colors=palette[self.clusters], linewidths=1.4, capstyle="round"
+        )
+        ax.add_collection(lines)
+        ink, x = palette[self.branch_clusters], np.arange(len(self.branch_heights))
+        several = self.branch_heights > 0
+        if several.any():
+            shades = [(*color, 0.35) for color in ink[several]]
+            ax.bar(x[several], self.branch_heights[several], width=0.55, color=shades, linewidth=0)
+        if self.branch_alone.any():
+            alone = x[self.branch_alone]
+            dots = ink[self.branch_alone]
+            ax.scatter(alone, np.full(alone.size, self.limits[0]), c=dots, s=22, clip_on=False, zorder=4)
+        ax.axhline(self.cut, color=ACCENT, linewidth=1.0, linestyle=DASHES, zorder=1)
+        ax.set_yscale(self.scale)
+        ax.set_xlim(-0.8, len(x) - 0.2)
+        ax.set_ylim(*self.limits)
+        ax.grid(visible=False, axis="x")
+        upright = len(self.names) > 14
+        ax.set_xticks(np.arange(len(self.names)), self.names, rotation=90 if upright else 0)
+        ax.tick_params(axis="x", length=0, labelsize=7.5 if upright else 9)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
+
+
+@dataclass
+class DendrogramDisplay(JoinTree):
+    """A tree of joins, in the colours of the clusters that it is cut into.
+
+    Large trees are cut into branches: a bar as high as the highest join of a branch stands for its leaves.
+
+    Parameters
+    ----------
+    brackets : array of shape (n_joins, 4, 2)
+        The corners of the lines of each join, from the foot of the left branch to that of the right.
+    clusters : array of int of shape (n_joins,)
+        The cluster that each join lies in; −1 above the cut.
+    n_clusters : int
+    cut : float
+        Height of the cut.
+    xlabel, ylabel, title : str
+    branch_heights : array of shape (n_branches,)
+        Height of each branch at the bottom, from left to right; 0 for single leaves.
+    branch_clusters : array of int of shape (n_branches,)
+        The cluster of each branch; −1 for clusters without a colour of their own.
+    branch_alone : array of bool of shape (n_branches,)
+        Single leaves that are clusters of their own, and thus have no join in their colour.
+    names : sequence of str
+        Names of the branches; none are written where it is empty.
+    limits : pair of floats
+        Lower and upper end of the axis of heights.
+    scale : {"linear", "log"}, default="linear"
+
+    Examples
+    --------
+    >>> from assay.cluster import AgglomerativeClustering
+    >>> from assay.datasets import us_arrests
+    >>> from assay.display import DendrogramDisplay
+    >>> model = AgglomerativeClustering(4).fit(us_arrests().X)
+    >>> DendrogramDisplay.from_estimator(model).brackets.shape
+    (49, 4, 2)
+    """
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, max_leaves: int | None = None, feature_names: Any = None
+    ) -> Self:
+        tree: MergeTree = estimator.tree_
+        n, n_clusters = tree.n_leaves, estimator.n_clusters_
+        if max_leaves is None:
+            max_leaves = MAX_LEAVES if n <= MAX_LEAVES else TRUNCATED_LEAVES
+        branches = _branches(tree, max(2, n_clusters, max_leaves))
+        heights = np.concatenate([np.zeros(n), tree.heights.astype(float)])
+        ceiling = float(heights.max()) or 1.0
+        cluster = _cluster_of_node(tree, n_clusters)
+        foot = heights.copy()
+        foot[branches.nodes] = 0.0
+        left, right = tree.children[branches.joins].astype(int).T
+        x = branches.x[np.stack([left, left, right, right], axis=1)]
+        top = heights[n + branches.joins]
+        brackets = np.stack([x, np.stack([foot[left], top, top, foot[right]], axis=1)], axis=2)
+        sizes = tree.spans.sizes[branches.nodes]
+        names, xlabel = _branch_names(estimator, branches.nodes, sizes, n)
+        return cls(
+            brackets=brackets,
+            clusters=cluster[n + branches.joins],
+            n_clusters=n_clusters,
+            cut=_cut_height(estimator, tree, ceiling),
+            xlabel=xlabel,
+            ylabel="diameter" if isinstance(estimator, DivisiveClustering) else "height",
+            title=title_of(estimator),
+            branch_heights=heights[branches.nodes],
+            branch_clusters=cluster[branches.nodes],
+            branch_alone=np.isin(branches.nodes, tree.nodes_at(n_clusters)) & (sizes == 1),
+            names=names,
+            limits=(0.0, 1.05 * ceiling),
+        )
+
+
+class _Branches(NamedTuple):
+    """The upper part of a tree: branches at the bottom, places of all nodes, and the joins above."""
+
+    nodes: NDArray
+    x: NDArray
+    joins: NDArray
+
+
+def _branches(tree: MergeTree, max_leaves: int) -> _Branches:
+    """The nodes left of the tree cut into at most `max_leaves`, from left to right, and the joins above."""
+    n = tree.n_leaves
+    n_shown = min(n, max_leaves)
+    nodes = tree.nodes_at(n_shown)
+    nodes = nodes[np.argsort(tree.spans.start[nodes])]
+    x = np.full(2 * n - 1, np.nan)
+    x[nodes] = np.arange(n_shown)
+    joins = np.arange(n - n_shown, n - 1)
+    for join in joins:
+        x[n + join] = x[tree.children[join]].mean()
+    return _Branches(nodes, x, joins)
+
+
+def _cluster_of_node(tree: MergeTree, n_clusters: int) -> NDArray:
+    """The cluster that each node lies in; −1 for joins of clusters."""
+    n = tree.n_leaves
+    labels = tree.cut(n_clusters)
+    cluster = labels[tree.spans.order[tree.spans.start]].astype(int)
+    cluster[2 * n - n_clusters :] = -1
+    return cluster
+
+
+def _cut_height(model: Any, tree: MergeTree, ceiling: float) -> float:
+    """Between the last join made and the first not made, or the threshold."""
+    n_made = tree.n_leaves - model.n_clusters_
+    below = float(tree.heights[n_made - 1]) if n_made > 0 else 0.0
+    above = float(tree.heights[n_made]) if n_made < tree.n_leaves - 1 else 1.02 * ceiling
+    threshold = getattr(model, "distance_threshold_", None) or model.distance_threshold
+    return (below + above) / 2 if threshold is None else min(float(threshold), 1.03 * ceiling)
+
+
+def _branch_names(model: Any, nodes: NDArray, sizes: NDArray, n_leaves: int) -> tuple[list[str], str]:
+    """Rows by their numbers and branches by their sizes, unless there are too many; and what they are."""
+    every = sizes.max() == 1
+    if len(nodes) > MAX_NAMED_LEAVES and every:
+        return [], f"{n_leaves} rows"
+    names = [
+        str(model.leaf_rows_[node]) if size == 1 else f"({size})"
+        for node, size in zip(nodes, sizes, strict=True)
+    ]
+    return names, "row" if every else "row, or (number of rows) of a branch"
+
 
 MAX_LEVELS = 30
-
-
-@pictures.register(AgglomerativeClustering)
-@pictures.register(DivisiveClustering)
-def pictures_of_hierarchy(model: Any) -> Pictures:
-    """The clusters of data, or the tree."""
-    displays: dict[str, type[Display]] = {
-        "map": ClusterMapDisplay,
-        "dendrogram": DendrogramDisplay,
-        "heights": HeightsDisplay,
-    }
-    if getattr(model, "linkage", "") == "ward":
-        displays["inertia"] = InertiaDisplay
-    displays["silhouette"] = SilhouetteDisplay
-    flat = not model._is_precomputed
-    return Pictures(displays, lambda model, X, y: "map" if flat and X is not None else "dendrogram")
 
 
 @title_of.register(AgglomerativeClustering)
@@ -47,16 +207,7 @@ def _(model: Any) -> str:
 
 @dataclass
 class _Levels(Display):
-    """A value for each number of clusters, the one chosen marked.
-
-    Parameters
-    ----------
-    n_clusters : array of int of shape (n_levels,)
-    values : array of shape (n_levels,)
-    chosen : int
-        The number of clusters of the model.
-    ylabel, title : str
-    """
+    """A value for each number of clusters, the one chosen marked; the fields are in `HeightsDisplay`."""
 
     n_clusters: NDArray
     values: NDArray
@@ -69,7 +220,7 @@ class _Levels(Display):
         here = self.n_clusters == self.chosen
         if here.any():
             ax.plot(self.n_clusters[here], self.values[here], "o", color=ACCENT, markersize=9)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.set_ylim(bottom=min(0.0, float(self.values.min(initial=0.0))))
         ax.set(xlabel="clusters", ylabel=self.ylabel, title=self.title)
 
@@ -110,14 +261,7 @@ class HeightsDisplay(_Levels):
 class InertiaDisplay(_Levels):
     """Inertia within the clusters of every cut of a tree of Ward.
 
-    Parameters
-    ----------
-    n_clusters : array of int of shape (n_levels,)
-    values : array of shape (n_levels,)
-        The inertias.
-    chosen : int
-        The number of clusters of the model.
-    ylabel, title : str
+    The fields are those of `HeightsDisplay`; the values are the inertias.
 
     Examples
     --------

@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import InitComparison
+from assay.cluster import InitComparison, quantize_colors
 from assay.display.base import Display
 from assay.display.columns import dense
 from assay.display.flat_map import limits_around
-from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors, write_beside
+from assay.randomness import RandomState
 
 GRID = 301
 
@@ -29,7 +30,7 @@ class FrontiersDisplay(Display):
         The true classes, shown by colour.
     across, up : arrays of shape (n_across,) and (n_up,)
         Coordinates of a grid of points.
-    found, best : arrays of int of shape (n_up, n_across)
+    labels, best : arrays of int of shape (n_up, n_across)
         What the clusterer, and the best rule, say there.
     name : str
         Of the clusterer.
@@ -41,7 +42,7 @@ class FrontiersDisplay(Display):
     >>> from assay.display import FrontiersDisplay
     >>> law = Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
     >>> X, y = law.sample(300, random_state=0)
-    >>> FrontiersDisplay.from_law(KMeans(2, random_state=0).fit(X), law, X, y).found.shape
+    >>> FrontiersDisplay.from_law(KMeans(2, random_state=0).fit(X), law, X, y).labels.shape
     (301, 301)
     """
 
@@ -49,23 +50,13 @@ class FrontiersDisplay(Display):
     classes: NDArray
     across: NDArray
     up: NDArray
-    found: NDArray
+    labels: NDArray
     best: NDArray
     name: str
 
     @classmethod
     def from_law(cls, estimator: Any, law: Any, X: Any, y: Any = None, *, ax: Any = None) -> Self:
-        """Ask a clusterer and the law at every point of a grid, and draw what they say.
-
-        Parameters
-        ----------
-        estimator, law, X, y, ax
-            As in `plot_cluster_frontiers`.
-
-        Returns
-        -------
-        display : FrontiersDisplay
-        """
+        """Ask a clusterer and the law at every point of a grid, as `plot_cluster_frontiers`."""
         points = dense(X)
         if points.shape[1] != 2:
             raise ValueError(
@@ -75,15 +66,15 @@ class FrontiersDisplay(Display):
         low, high = limits_around(points)
         across, up = np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID)
         mesh = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-        found = np.asarray(estimator.predict(mesh)).reshape(GRID, GRID)
+        labels = np.asarray(estimator.predict(mesh)).reshape(GRID, GRID)
         best = np.searchsorted(law.classes, law.bayes_rule(mesh)).reshape(GRID, GRID)
-        return cls(points, classes, across, up, found, best, type(estimator).__name__).plot(ax=ax)
+        return cls(points, classes, across, up, labels, best, type(estimator).__name__).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         palette = np.array(colors(int(self.classes.max()) + 1), dtype=object)
         ax.scatter(*self.points.T, c=list(palette[self.classes]), s=10, alpha=0.6, linewidths=0.0)
-        self._draw_frontier(ax, self.best, INK, (0, (4, 3)), "best rule, knowing the law")
-        self._draw_frontier(ax, self.found, ACCENT, "-", self.name)
+        self._draw_frontier(ax, self.best, INK, DASHES, "best rule, knowing the law")
+        self._draw_frontier(ax, self.labels, ACCENT, "-", self.name)
         ax.legend(loc="best")
         ax.grid(visible=False)
         ax.set(
@@ -176,19 +167,7 @@ class InitsDisplay(Display):
 
     @classmethod
     def from_comparison(cls, comparison: InitComparison, *, ax: Any = None) -> Self:
-        """Read the data of the picture off a comparison, and draw it.
-
-        Parameters
-        ----------
-        comparison : InitComparison
-            What `assay.cluster.compare_inits` found.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : InitsDisplay
-        """
+        """Draw what `assay.cluster.compare_inits` returned, as `plot_inits`."""
         n_iter = comparison.n_iter.mean(axis=1)
         return cls(comparison.inits, comparison.excess, comparison.success(), n_iter).plot(ax=ax)
 
@@ -200,15 +179,16 @@ class InitsDisplay(Display):
             ax.scatter(excess[line], line + scatter[line], s=16, color=color, alpha=0.6, linewidths=0.0)
             median = float(np.median(excess[line]))
             ax.plot([median, median], [line - 0.34, line + 0.34], color=INK, linewidth=2.2)
-            ax.annotate(
+            write_beside(
                 f"{self.success[line]:.0%} within 0.1 %, {self.n_iter[line]:.1f} iterations",
                 (1.0, line),
+                ax,
+                by=(-4, 26),
                 xycoords=("axes fraction", "data"),
-                xytext=(-4, 26),
-                textcoords="offset points",
                 ha="right",
                 fontsize=8.5,
                 color=FAINT_INK,
+                va="baseline",
             )
         ax.set_yticks(range(n_inits), self.inits)
         ax.set_ylim(n_inits - 0.4, -0.6)
@@ -224,7 +204,7 @@ def plot_inits(comparison: InitComparison, *, ax: Any = None) -> Any:
     Parameters
     ----------
     comparison : InitComparison
-        What `assay.cluster.compare_inits` found.
+        Result of `assay.cluster.compare_inits`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -242,3 +222,93 @@ def plot_inits(comparison: InitComparison, *, ax: Any = None) -> Any:
     'inertia above the smallest of all'
     """
     return InitsDisplay.from_comparison(comparison, ax=ax).ax_
+
+
+@dataclass
+class ColorQuantizationDisplay(Display):
+    """An image, the image in few colours, and the distortion against the number of colours.
+
+    Parameters
+    ----------
+    n_colors : sequence of int
+    distortions : array of shape (n_numbers,)
+        Mean squared error of a pixel at each.
+    images : sequence of pairs (str, array of shape (height, width, 3))
+        The images shown, with their titles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import ColorQuantizationDisplay
+    >>> y, x = np.mgrid[0:1:24j, 0:1:32j]
+    >>> display = ColorQuantizationDisplay.from_image(np.stack([x, y, 1 - x], axis=2), (2, 4, 8))
+    >>> [title for title, _ in display.images]
+    ['original', '2 colours', '4 colours']
+    """
+
+    n_colors: Sequence[int]
+    distortions: NDArray
+    images: Sequence[tuple[str, NDArray]]
+
+    @classmethod
+    def from_image(
+        cls, image: Any, n_colors: Sequence[int], *, random_state: RandomState = 0, ax: Any = None
+    ) -> Self:
+        """Reduce an image to several numbers of colours, as `plot_color_quantization`."""
+        counts = [int(count) for count in n_colors]
+        reduced = [quantize_colors(image, count, random_state=random_state) for count in counts]
+        original = np.asarray(image)
+        original = original / 255.0 if original.dtype.kind in "iu" else original
+        shown = [("original", original)]
+        shown += [(f"{counts[place]} colours", reduced[place].image) for place in (0, len(counts) // 2)]
+        return cls(counts, np.array([one.distortion for one in reduced]), shown).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(self.n_colors, self.distortions, "o-", color=PALETTE[0])
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high * (high / low) ** 0.9)  # the images stand above the curve
+        for place, (title, picture) in enumerate(self.images):
+            inset = ax.inset_axes((0.01 + 0.335 * place, 0.54, 0.32, 0.38))
+            inset.imshow(np.clip(picture, 0.0, 1.0))
+            inset.set_axis_off()
+            inset.set_title(title, fontsize=9, pad=3)
+        ax.set_xticks(self.n_colors, [str(count) for count in self.n_colors])
+        ax.minorticks_off()
+        ax.set(xlabel="colours", ylabel="mean squared error of a pixel", title="an image in few colours")
+
+
+def plot_color_quantization(
+    image: Any,
+    n_colors: Sequence[int] = (2, 4, 8, 16, 32, 64),
+    *,
+    random_state: RandomState = 0,
+    ax: Any = None,
+) -> Any:
+    """Draw an image, the image in few colours, and the distortion against the number of colours.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width, 3)
+        See `assay.cluster.quantize_colors`.
+    n_colors : sequence of int
+        Numbers of colours; the images of the first and the middle one are shown.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=0
+        Where the initial colours come from.
+    ax : matplotlib Axes, optional
+        Where to draw the distortion, with the images above it; a new figure by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import plot_color_quantization
+    >>> y, x = np.mgrid[0:1:24j, 0:1:32j]
+    >>> plot_color_quantization(np.stack([x, y, 1 - x], axis=2), (2, 4, 8)).get_ylabel()
+    'mean squared error of a pixel'
+    """
+    return ColorQuantizationDisplay.from_image(image, n_colors, random_state=random_state, ax=ax).ax_

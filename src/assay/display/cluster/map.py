@@ -1,28 +1,166 @@
-"""The map of a clustering: rows in the colours of their clusters, over the cells that the rule makes."""
+"""The map of a clustering, and what its pictures ask of a clusterer: a family answers by registering."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import singledispatch
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
 
-from assay.display.base import Display
-from assay.display.cluster.clusterers import (
-    borders_of,
-    centers_among,
-    count_clusters,
-    degrees_at,
-    ground_of,
-    labels_at,
-    layout_of,
-    title_of,
+from assay.cluster import (
+    DBSCAN,
+    HDBSCAN,
+    OPTICS,
+    AgglomerativeClustering,
+    ConvexClustering,
+    DivisiveClustering,
+    KernelKMeans,
+    SpectralClustering,
 )
-from assay.display.columns import column_names
-from assay.display.flat_map import limits_around, principal_plane, rgb, shown_rows
-from assay.display.style import FAINT_INK, colors
+from assay.display.base import Display
+from assay.display.columns import column_names, dense
+from assay.display.flat_map import Plane, limits_around, n_rows, principal_plane, rgb, rows_at, shown_rows
+from assay.display.style import DASHES, FAINT_INK, colors
+from assay.models.clusterer import PairwiseClusterer
+
+LABELS_OF_THE_FIT = (
+    AgglomerativeClustering,
+    ConvexClustering,
+    DBSCAN,
+    DivisiveClustering,
+    HDBSCAN,
+    OPTICS,
+    SpectralClustering,
+)
+"""Models whose rule for new rows need not give the rows of the fit back their own labels."""
+
+MAX_DENSE = 500
+"""Up to so many rows all eigenvectors of a matrix are found at once."""
+
+
+class MapGround(NamedTuple):
+    """What lies under the rows of a map.
+
+    Attributes
+    ----------
+    cells : sequence of arrays of shape (n_corners, 2)
+        The corners of the part of the plane that belongs to each cluster, where these parts are polygons.
+    shades : array of shape (n_up, n_across) or (n_up, n_across, n_clusters), or None
+        Else the clusters, or the degrees of membership, of a grid of points.
+    """
+
+    cells: Sequence[NDArray] = ()
+    shades: NDArray | None = None
+
+
+class RowPlaces(NamedTuple):
+    """Places of rows that have no coordinates of their own, and what the two directions are."""
+
+    points: NDArray
+    xlabel: str
+    ylabel: str
+
+
+def labels_at(model: Any, X: Any, places: NDArray) -> NDArray:
+    """Clusters of some rows of a table: those of the fit where it is the table of the fit, else predicted."""
+    if isinstance(model, LABELS_OF_THE_FIT) and len(model.labels_) == n_rows(X):
+        return np.asarray(model.labels_)[places].astype(int)
+    return np.asarray(model.predict(named_rows(model, rows_at(X, places)))).astype(int)
+
+
+def named_rows(model: Any, rows: Any) -> Any:
+    """Rows as the model knows them: with the names of the columns of the fit, or without any."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return dense(rows) if hasattr(rows, "columns") else rows
+    if hasattr(rows, "columns") or len(names) != rows.shape[1]:
+        return rows
+    import pandas as pd
+
+    return pd.DataFrame(dense(rows), columns=names)
+
+
+def count_clusters(model: Any) -> int:
+    """Number of clusters of a fit."""
+    for name in ("cluster_centers_", "embedding_centers_"):
+        if hasattr(model, name):
+            return int(getattr(model, name).shape[0])
+    return int(model.n_clusters_ if hasattr(model, "n_clusters_") else model.n_clusters)
+
+
+@singledispatch
+def title_of(model: Any) -> str:
+    """What stands above the pictures of a clustering."""
+    count = count_clusters(model)
+    return f"{count} cluster{'' if count == 1 else 's'}"
+
+
+@singledispatch
+def centers_among(model: Any, points: NDArray) -> NDArray | None:
+    """The centres to mark among rows, if the model has any."""
+    return dense(model.cluster_centers_) if hasattr(model, "cluster_centers_") else None
+
+
+@singledispatch
+def ground_of(model: Any, plane: Plane, limits: tuple[NDArray, NDArray]) -> MapGround:
+    """What the rule of the model makes of a plane; by default nothing is drawn."""
+    return MapGround()
+
+
+@singledispatch
+def borders_of(model: Any) -> NDArray | None:
+    """Where clusters of one feature meet, if the rule of the model says so in closed form."""
+    return None
+
+
+@singledispatch
+def degrees_at(model: Any, X: Any, places: NDArray) -> NDArray | None:
+    """Degrees to which some rows belong to each cluster, if the model has any."""
+    return None
+
+
+@singledispatch
+def layout_of(model: Any, X: Any, places: NDArray) -> RowPlaces | None:
+    """Places in the plane of rows that have no coordinates, if the model knows any."""
+    return None
+
+
+@layout_of.register(PairwiseClusterer)
+def _(model: PairwiseClusterer, X: Any, places: NDArray) -> RowPlaces | None:
+    """Of given dissimilarities: classical scaling."""
+    if not model._is_precomputed or len(set(np.shape(X))) > 1:
+        return None
+    return _principal_coordinates(-0.5 * dense(rows_at(X, places))[:, places] ** 2)
+
+
+@layout_of.register(KernelKMeans)
+def _(model: KernelKMeans, X: Any, places: NDArray) -> RowPlaces | None:
+    """Of a given kernel: its first two principal axes."""
+    if not model._is_precomputed or len(set(np.shape(X))) > 1:
+        return None
+    return _principal_coordinates(dense(rows_at(X, places))[:, places])
+
+
+def _principal_coordinates(products: NDArray) -> RowPlaces:
+    """The two coordinates that give inner products back best, once those are taken about their mean."""
+    centered = products - products.mean(axis=0) - products.mean(axis=1)[:, np.newaxis] + products.mean()
+    n = len(centered)
+    if n <= MAX_DENSE:
+        values, vectors = eigh(centered, subset_by_index=[max(n - 2, 0), n - 1])
+    else:
+        # A start of its own: the search must not draw from the global random state.
+        values, vectors = eigsh(centered, k=2, which="LA", v0=np.linspace(-1.0, 1.0, n))
+    points = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
+    points = points * np.where(points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1.0, 1.0)
+    if points.shape[1] < 2:
+        points = np.column_stack([points, np.zeros(n)])
+    return RowPlaces(points, "first principal coordinate", "second principal coordinate")
+
 
 NOISE = "#aab2ba"
 CROWDED = 500
@@ -33,7 +171,7 @@ MAX_NUMBERED = 30
 
 
 @dataclass
-class ClusterMapDisplay(Display):
+class ClusterMapDisplay(Display, needs=("X",)):
     """Rows in the colours of their clusters: in the plane of two features, or of two principal axes of more.
 
     One feature is shown as a histogram. Where the model has centres they are marked, and where its rule can
@@ -70,7 +208,6 @@ class ClusterMapDisplay(Display):
     ((150, 2), (3, 2), 3)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     points: NDArray
     labels: NDArray
     n_clusters: int
@@ -162,7 +299,7 @@ class ClusterMapDisplay(Display):
             for color, center in zip(palette, self.centers[:, 0], strict=True):
                 ax.axvline(center, color=color, linewidth=2.0)
         for border in () if self.borders is None else self.borders:
-            ax.axvline(border, color=FAINT_INK, linewidth=0.9, linestyle=(0, (4, 3)))
+            ax.axvline(border, color=FAINT_INK, linewidth=0.9, linestyle=DASHES)
 
 
 def draw_rows(points: NDArray, ink: NDArray, ax: Any, *, crowded: bool | None = None) -> None:
@@ -225,7 +362,7 @@ def _write(text: str, place: NDArray, ax: Any, **style: Any) -> None:
 
 
 def tints(labels: NDArray, degrees: NDArray | None, palette: NDArray) -> NDArray:
-    """A colour a row: that of its cluster, grey for none, a mixture for degrees of membership."""
+    """A colour per row: that of its cluster, grey for none, a mixture for degrees of membership."""
     if degrees is not None:
         return np.clip(degrees @ palette, 0.0, 1.0)
     ink = palette[np.maximum(labels, 0)]

@@ -17,7 +17,7 @@ from assay.display.cluster.selection import (
     parameter_words,
     verdict,
 )
-from assay.display.linear.sparse import SelectionDisplay
+from assay.display.linear.pictures import SelectionDisplay
 from assay.display.registry import choose
 from assay.display.style import ACCENT, PALETTE
 from assay.models import Selection

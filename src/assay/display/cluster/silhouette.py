@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import Silhouette, silhouette
+from assay.cluster import PartitionComparison, Silhouette, compare_partitions, silhouette
 from assay.display.base import Display
-from assay.display.cluster.clusterers import labels_at
-from assay.display.cluster.map import ClusterMapDisplay
+from assay.display.cluster.map import ClusterMapDisplay, labels_at
 from assay.display.columns import column_names, dense, sampled
 from assay.display.flat_map import n_rows, principal_plane, rows_at, shown_rows
-from assay.display.style import ACCENT, FAINT_INK, colors, house_style
+from assay.display.style import ACCENT, DASHES, FAINT_INK, colors, house_style
 from assay.parameters import refusal
 
 MAX_ROWS = 2000
@@ -27,8 +26,8 @@ SPACE = 0.02
 
 
 @dataclass
-class SilhouetteDisplay(Display):
-    """Silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
+class SilhouetteDisplay(Display, needs=("X",)):
+    """Silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
 
     The picture of a fitted clusterer measures its rows with its own metric; of more than 2000 rows a fixed
     sample is taken, and said.
@@ -61,7 +60,6 @@ class SilhouetteDisplay(Display):
     '3 clusters, mean silhouette 0.551'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     values: NDArray
     labels: NDArray
     clusters: NDArray
@@ -72,35 +70,14 @@ class SilhouetteDisplay(Display):
     n_rows: int | None = None
 
     @classmethod
-    def from_silhouette(cls, found: Silhouette, *, ax: Any = None) -> Self:
-        """Draw silhouettes that were measured before.
-
-        Parameters
-        ----------
-        found : Silhouette
-            Result of `assay.cluster.silhouette`.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : SilhouetteDisplay
-        """
-        return cls._read(found).plot(ax=ax)
+    def from_silhouette(cls, widths: Silhouette, *, ax: Any = None) -> Self:
+        """Draw what `assay.cluster.silhouette` returned, as `plot_silhouette`."""
+        return cls._read(widths).plot(ax=ax)
 
     @classmethod
-    def _read(cls, found: Silhouette, n_rows: int | None = None) -> Self:
-        name = found.metric if isinstance(found.metric, str) else "a metric of one's own"
-        return cls(
-            found.values,
-            found.labels,
-            found.clusters,
-            found.cluster_weights,
-            found.mean,
-            found.n_left_out,
-            name,
-            n_rows,
-        )
+    def _read(cls, widths: Silhouette, n_rows: int | None = None) -> Self:
+        name = widths.metric if isinstance(widths.metric, str) else "a metric of one's own"
+        return cls._read_off(widths, metric=name, n_rows=n_rows)
 
     @classmethod
     def _collect(
@@ -110,18 +87,17 @@ class SilhouetteDisplay(Display):
         shown = sampled(total, MAX_ROWS)
         labels = labels_at(estimator, X, shown)
         metric = _own_metric(estimator) if metric is None else metric
-        n_found = np.unique(labels[labels >= 0]).size
-        if n_found < 2 or n_found >= np.count_nonzero(labels >= 0):
+        n_clusters = np.unique(labels[labels >= 0]).size
+        if n_clusters < 2 or n_clusters >= np.count_nonzero(labels >= 0):
             raise ValueError(
                 f"The 'silhouette' picture of {type(estimator).__name__} needs at least two clusters, and "
-                f"fewer than rows. There are {n_found} clusters of "
+                f"fewer than rows. There are {n_clusters} clusters of "
                 f"{np.count_nonzero(labels >= 0)} rows instead."
             )
         rows = rows_at(X, shown)
         if isinstance(metric, str) and metric == "precomputed":
             rows = dense(rows)[:, shown]
-        found = silhouette(rows, labels, metric=metric)
-        return cls._read(found, total if total > shown.size else None)
+        return cls._read(silhouette(rows, labels, metric=metric), total if total > shown.size else None)
 
     def _draw(self, ax: Any) -> None:
         room = max(1.0, SPACE * self.cluster_weights.sum())
@@ -138,7 +114,7 @@ class SilhouetteDisplay(Display):
             ticks.append((heights[0] + heights[-1]) / 2)
             start = heights[-1] + room
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.8)
-        ax.axvline(self.mean, color=ACCENT, linewidth=1.4, linestyle=(0, (4, 3)))
+        ax.axvline(self.mean, color=ACCENT, linewidth=1.4, linestyle=DASHES)
         ax.set_yticks(ticks, [str(cluster) for cluster in self.clusters])
         ax.grid(visible=False, axis="y")
         ax.set_xlim(min(-0.1, float(np.nanmin(self.values)) - 0.05), 1.0)
@@ -161,12 +137,12 @@ def _own_metric(model: Any) -> Any:
     return "euclidean" if isinstance(metric, str) and metric == "sqeuclidean" else metric
 
 
-def plot_silhouette(found: Silhouette, *, ax: Any = None) -> Any:
-    """Draw the silhouettes of a partition: one bar a row, sorted inside each cluster, and their mean.
+def plot_silhouette(widths: Silhouette, *, ax: Any = None) -> Any:
+    """Draw the silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
 
     Parameters
     ----------
-    found : Silhouette
+    widths : Silhouette
         Result of `assay.cluster.silhouette`.
     ax : matplotlib Axes, optional
 
@@ -181,7 +157,7 @@ def plot_silhouette(found: Silhouette, *, ax: Any = None) -> Any:
     >>> plot_silhouette(silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])).get_xlabel()
     'silhouette'
     """
-    return SilhouetteDisplay.from_silhouette(found, ax=ax).ax_
+    return SilhouetteDisplay.from_silhouette(widths, ax=ax).ax_
 
 
 def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean") -> Any:
@@ -211,13 +187,13 @@ def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean"
     shown = [model for model in models if len(np.unique(np.asarray(model.labels_)[model.labels_ != -1])) > 1]
     if not shown:
         raise refusal("plot_silhouettes", "models", "fits with at least two clusters each", models)
-    found = [silhouette(X, model.labels_, metric=metric) for model in shown]
+    measured = [silhouette(X, model.labels_, metric=metric) for model in shown]
     with house_style():
         import matplotlib.pyplot as plt
 
         size = (9.0, 2.9 * len(shown))
         axes = plt.subplots(len(shown), 2, figsize=size, layout="constrained", squeeze=False)[1]
-    for (left, right), one in zip(axes, found, strict=True):
+    for (left, right), one in zip(axes, measured, strict=True):
         SilhouetteDisplay.from_silhouette(one, ax=left)
         _map(one, X).plot(ax=right)
     lowest = min(left.get_xlim()[0] for left in axes[:, 0])
@@ -226,16 +202,102 @@ def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean"
     return axes
 
 
-def _map(found: Silhouette, X: Any) -> ClusterMapDisplay:
+def _map(widths: Silhouette, X: Any) -> ClusterMapDisplay:
     """The rows in the colours of the bars; of one feature, against their silhouettes."""
     points, shown = shown_rows(X)
     names = column_names(None, X, None, points.shape[1])
     if points.shape[1] == 1:
-        flat = np.column_stack([points[:, 0], found.values[shown]])
+        flat = np.column_stack([points[:, 0], widths.values[shown]])
         xlabel, ylabel = names[0], "silhouette"
     else:
         plane = principal_plane(points)
         flat = plane.flatten(points)
         xlabel, ylabel = plane.labels(names).values()
-    count = len(found.clusters)
-    return ClusterMapDisplay(flat, found.labels[shown], count, xlabel, ylabel, f"{count} clusters")
+    count = len(widths.clusters)
+    return ClusterMapDisplay(flat, widths.labels[shown], count, xlabel, ylabel, f"{count} clusters")
+
+
+MAX_BESIDE = 6
+"""Classes whose bars stand beside each other; more are stacked."""
+
+MAX_NAMED = 12
+
+
+@dataclass
+class PartitionDisplay(Display, needs=("X", "y")):
+    """The histogram of the true classes inside each cluster, stacked where there are many classes.
+
+    `from_estimator(model, X, y)` compares the clusters that a model gives rows with their classes.
+
+    Parameters
+    ----------
+    contingency : array of int of shape (n_classes, n_clusters)
+        Rows of each class in each cluster.
+    classes, clusters : arrays
+        The labels.
+    matched_accuracy, adjusted_rand : float
+
+    Examples
+    --------
+    >>> from assay.cluster import compare_partitions
+    >>> from assay.display import PartitionDisplay
+    >>> PartitionDisplay.from_comparison(compare_partitions([0, 0, 1, 1], [1, 1, 0, 1])).contingency
+    array([[0, 2],
+           [1, 1]])
+    """
+
+    contingency: NDArray
+    classes: NDArray
+    clusters: NDArray
+    matched_accuracy: float
+    adjusted_rand: float
+
+    @classmethod
+    def from_comparison(cls, comparison: PartitionComparison, *, ax: Any = None) -> Self:
+        """Draw what `assay.cluster.compare_partitions` returned, as `plot_partition`."""
+        return cls._read_off(comparison).plot(ax=ax)
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        labels = labels_at(estimator, X, np.arange(n_rows(X)))
+        return cls._read_off(compare_partitions(np.asarray(y), labels))
+
+    def _draw(self, ax: Any) -> None:
+        n_classes, n_clusters = self.contingency.shape
+        stacked = n_classes > MAX_BESIDE
+        places, bottom = np.arange(n_clusters), np.zeros(n_clusters)
+        width = 0.8 if stacked else 0.8 / n_classes
+        for order, (name, color) in enumerate(zip(self.classes, colors(n_classes), strict=True)):
+            middle = places if stacked else places - 0.4 + (order + 0.5) * width
+            counts = self.contingency[order]
+            ax.bar(middle, counts, 0.92 * width, bottom=bottom, color=color, label=f"class {name}")
+            bottom = bottom + counts if stacked else bottom
+        ax.set_xticks(np.arange(n_clusters), [str(name) for name in self.clusters])
+        ax.grid(visible=False, axis="x")
+        if n_classes <= MAX_NAMED:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.set(
+            xlabel="cluster",
+            ylabel="rows",
+            title=f"classes in each cluster: matched accuracy {self.matched_accuracy:.3f}, "
+            f"adjusted Rand {self.adjusted_rand:.3f}",
+        )
+
+
+def plot_partition(comparison: PartitionComparison, *, ax: Any = None) -> Any:
+    """Draw the histogram of the true classes inside each cluster, stacked where there are many classes.
+
+    Parameters
+    ----------
+    comparison : PartitionComparison
+        Result of `assay.cluster.compare_partitions`.
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> from assay.cluster import compare_partitions
+    >>> from assay.display import plot_partition
+    >>> plot_partition(compare_partitions([0, 0, 1, 1], [1, 1, 0, 1])).get_ylabel()
+    'rows'
+    """
+    return PartitionDisplay.from_comparison(comparison, ax=ax).ax_

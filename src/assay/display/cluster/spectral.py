@@ -8,34 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from assay.cluster import SpectralClustering
 from assay.display.base import Display
-from assay.display.cluster.clusterers import count_clusters, title_of
-from assay.display.cluster.map import ClusterMapDisplay
-from assay.display.cluster.silhouette import SilhouetteDisplay
-from assay.display.cluster.spectral_graph import GraphDisplay, draw_vertices
+from assay.display.cluster.map import RowPlaces, count_clusters, draw_rows, layout_of, tints, title_of
 from assay.display.columns import column_names, dense, sampled
-from assay.display.registry import Pictures, pictures
-from assay.display.style import ACCENT, FAINT_INK, PALETTE, colors
-from assay.graphs import eigengap
+from assay.display.flat_map import n_rows, principal_plane, rgb
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
+from assay.graphs import eigengap, minor_eigenpairs
 
 MAX_CURVES = 5
-
-
-@pictures.register(SpectralClustering)
-def pictures_of_spectral(model: SpectralClustering) -> Pictures:
-    """The clusters of data, or the spectrum of the graph."""
-    displays: dict[str, type[Display]] = {
-        "map": ClusterMapDisplay,
-        "graph": GraphDisplay,
-        "spectrum": SpectrumDisplay,
-        "embedding": EmbeddingDisplay,
-        "eigenvectors": EigenvectorsDisplay,
-    }
-    if not model._is_precomputed:  # of affinities there are no dissimilarities
-        displays["silhouette"] = SilhouetteDisplay
-    return Pictures(displays, lambda model, X, y: "spectrum" if X is None else "map")
 
 
 @title_of.register(SpectralClustering)
@@ -77,8 +60,8 @@ class SpectrumDisplay(Display):
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
         n_used = len(estimator.eigenvalues_)
         n_shown = min(estimator.affinity_matrix_.shape[0], max(2 * n_used, 10))
-        found = eigengap(estimator.affinity_matrix_, laplacian=estimator.laplacian, k_max=n_shown - 1)
-        return cls(np.asarray(found.values), n_used, int(found.n_clusters))
+        gap = eigengap(estimator.affinity_matrix_, laplacian=estimator.laplacian, k_max=n_shown - 1)
+        return cls(np.asarray(gap.values), n_used, int(gap.n_clusters))
 
     def _draw(self, ax: Any) -> None:
         values, index = self.eigenvalues, np.arange(1, self.eigenvalues.size + 1)
@@ -93,7 +76,7 @@ class SpectrumDisplay(Display):
         if values.size > self.n_used:
             ax.axhspan(values[self.n_used - 1], values[self.n_used], color=ACCENT, alpha=0.12, linewidth=0.0)
         ax.legend(loc="upper left")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.set(
             xlabel="index",
             ylabel="eigenvalue of the Laplacian",
@@ -168,7 +151,7 @@ class EmbeddingDisplay(Display):
     def _draw(self, ax: Any) -> None:
         draw_vertices(self.points, self.labels, ax)
         if self.border is not None:
-            ax.axhline(self.border, color=ACCENT, linewidth=1.2, linestyle=(0, (4, 3)))
+            ax.axhline(self.border, color=ACCENT, linewidth=1.2, linestyle=DASHES)
         if self.centers is not None:
             ink = colors(len(self.centers))
             ax.scatter(
@@ -230,3 +213,100 @@ class EigenvectorsDisplay(Display):
             ax.plot(self.places, vector, linewidth=1.4, label=name)
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         ax.set(xlabel=self.xlabel, ylabel="eigenvector, scaled to 1", title="minor eigenvectors")
+
+
+MAX_VERTICES = 1500
+EDGES_PER_VERTEX = 12
+
+
+@layout_of.register(SpectralClustering)
+def _(model: SpectralClustering, X: Any, places: NDArray) -> RowPlaces | None:
+    """Places of the vertices of a graph without coordinates: two more eigenvectors."""
+    if model._is_precomputed and n_rows(X) == len(model.labels_):
+        return _layout(model, places)
+    return None
+
+
+def _layout(model: SpectralClustering, vertices: NDArray) -> RowPlaces:
+    n_pairs = min(3, model.affinity_matrix_.shape[0])
+    vectors = minor_eigenpairs(model.affinity_matrix_, n_pairs, tol=1e-5).vectors[vertices]
+    places = vectors[:, [-2, -1]] if n_pairs == 3 else vectors[:, [0, -1]]
+    return RowPlaces(places, "second eigenvector", "third eigenvector")
+
+
+@dataclass
+class GraphDisplay(Display):
+    """The vertices and edges of the graph; edges that the partition cuts stand out.
+
+    Parameters
+    ----------
+    points : array of shape (n_vertices, 2)
+        Places of the vertices, in two features, two principal axes, or two eigenvectors.
+    labels : array of int of shape (n_vertices,)
+        Their clusters.
+    edges : array of int of shape (n_edges, 2)
+        The strongest edges.
+    weights : array of shape (n_edges,)
+    xlabel, ylabel : str
+
+    Examples
+    --------
+    >>> from assay.cluster import SpectralClustering
+    >>> from assay.datasets import iris
+    >>> from assay.display import GraphDisplay
+    >>> X, _ = iris(return_X_y=True)
+    >>> display = GraphDisplay.from_estimator(SpectralClustering(2, random_state=0).fit(X))
+    >>> display.edges.shape == (len(display.weights), 2)
+    True
+    """
+
+    points: NDArray
+    labels: NDArray
+    edges: NDArray
+    weights: NDArray
+    xlabel: str
+    ylabel: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        vertices = sampled(estimator.affinity_matrix_.shape[0], MAX_VERTICES)
+        if estimator._is_precomputed or estimator.X_fit_.shape[1] == 1:
+            layout = _layout(estimator, vertices)
+        else:
+            points = dense(estimator.X_fit_[vertices])
+            plane = principal_plane(points)
+            words = plane.labels(column_names(estimator, X, feature_names, points.shape[1]))
+            layout = RowPlaces(plane.flatten(points), **words)
+        W = sparse.csr_array(estimator.affinity_matrix_[vertices][:, vertices])
+        upper = sparse.coo_array(sparse.triu(W, k=1))
+        strongest = np.argsort(-upper.data, kind="stable")[: EDGES_PER_VERTEX * vertices.size]
+        return cls(
+            points=layout.points,
+            labels=np.asarray(estimator._vertex_labels)[vertices],
+            edges=np.column_stack([upper.row[strongest], upper.col[strongest]]),
+            weights=np.asarray(upper.data[strongest], dtype=float),
+            xlabel=layout.xlabel,
+            ylabel=layout.ylabel,
+        )
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib.collections import LineCollection
+
+        first, second = self.labels[self.edges].T
+        across = first != second
+        strength = 0.15 + 0.45 * self.weights / self.weights.max(initial=1e-300)
+        for cut, color, order in ((False, FAINT_INK, 1), (True, ACCENT, 2)):
+            some = across == cut
+            faces = [(*rgb(color), min(1.0, alpha + 0.4 * cut)) for alpha in strength[some]]
+            lines = list(self.points[self.edges[some]])
+            ax.add_collection(LineCollection(lines, colors=faces, linewidths=0.6 + 0.5 * cut, zorder=order))
+        draw_vertices(self.points, self.labels, ax)
+        ax.grid(visible=False)
+        title = f"{int(across.sum())} of {across.size} edges shown are cut"
+        ax.set(title=title, xlabel=self.xlabel, ylabel=self.ylabel)
+
+
+def draw_vertices(points: NDArray, labels: NDArray, ax: Any) -> None:
+    """Vertices in the colours of their clusters."""
+    palette = np.array([rgb(color) for color in colors(max(int(labels.max()) + 1, 1))])
+    draw_rows(points, tints(labels, None, palette), ax)

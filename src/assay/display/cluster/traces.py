@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from assay.cluster import BlockBiclustering, ConvexBiclustering, ConvexClustering, KMeans
 from assay.display.base import Display
-from assay.display.style import ACCENT, PALETTE
+from assay.display.style import ACCENT, DASHES, PALETTE, whole_numbers, write_beside
 
 LEAST_GAP = 1e-17
 """A logarithmic axis has no zero."""
 
-DASHES = (0, (4, 3))
 MAX_NUMBERED = 20
 """Beyond so many restarts not each one has its number."""
 
@@ -94,16 +93,16 @@ class ConvergenceDisplay(Display):
         else:
             ax.set_yscale("log")
             ax.axhline(self.tol, color=ACCENT, linewidth=1.0, linestyle=DASHES)
-            ax.annotate(
+            write_beside(
                 "tol",
                 (0.0, self.tol),
+                ax,
+                by=(3, 4),
                 xycoords=("axes fraction", "data"),
-                xytext=(3, 4),
-                textcoords="offset points",
                 color=ACCENT,
-                fontsize=9,
+                va="baseline",
             )
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
 
 
@@ -145,7 +144,7 @@ class BatchesDisplay(Display):
         if self.width > 1:
             ax.plot(steps[self.width - 1 :], self.smooth, color=ACCENT, label=f"mean of {self.width}")
             ax.legend()
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax)
         title = f"{self.values.size} batches of rows"
         ax.set(xlabel="step", ylabel="mean squared distance", title=title)
 

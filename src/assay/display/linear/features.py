@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from assay.display.base import Display
 from assay.display.columns import column_names, dense, sampled, shortened
 from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.pictures import LINEAR
-from assay.display.registry import Pictures, pictures
+from assay.display.registry import Default, declare
 from assay.display.style import FAINT_INK, PALETTE, colors
 from assay.linear.features.base import FeatureMap
 from assay.linear.features.regression import FeatureRegression
@@ -105,7 +105,7 @@ def _range(model: Any) -> tuple[NDArray, NDArray]:
 
 
 @dataclass
-class CurveDisplay(Display):
+class CurveDisplay(Display, needs=("X",)):
     """The fitted function of one column with the interval of its mean, over the rows.
 
     Parameters
@@ -130,7 +130,6 @@ class CurveDisplay(Display):
     (401, 1)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     grid: NDArray
     fitted: NDArray
     interval: NDArray | None
@@ -175,7 +174,7 @@ class CurveDisplay(Display):
 
 
 @dataclass
-class EffectsDisplay(Display):
+class EffectsDisplay(Display, needs=("X",)):
     """Prediction along each column, the others at their means, centred and over the column's own range.
 
     Parameters
@@ -196,7 +195,6 @@ class EffectsDisplay(Display):
     (8, 401)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X",)
     effects: NDArray
     names: Sequence[str]
     n_columns: int
@@ -268,22 +266,23 @@ def _columns(values: Any) -> NDArray:
     return values.reshape(values.shape[0], -1)
 
 
-@pictures.register(FeatureMap)
-def pictures_of_feature_map(model: FeatureMap) -> Pictures:
-    """The features along one column."""
-    return Pictures({"functions": FeatureFunctionsDisplay}, lambda model, X, y: "functions")
-
-
-@pictures.register(FeatureRegression)
-def pictures_of_feature_regression(model: FeatureRegression) -> Pictures:
-    """The fitted curve of one column, the effects or the predictions of several, else coefficients."""
-    displays = {"curve": CurveDisplay, "effects": EffectsDisplay, **LINEAR}
-    return Pictures({**displays, "coefficients": FeatureCoefficientsDisplay}, _default)
-
-
 def _default(model: FeatureRegression, X: Any, y: Any) -> str:
+    """The fitted curve of one column, the effects or the predictions of several, else coefficients."""
     if X is None:
         return "coefficients"
     if model.n_features_in_ == 1:
         return "curve"
     return "effects" if y is None else "predictions"
+
+
+declare(FeatureMap, default=Default("functions", "functions"), functions=FeatureFunctionsDisplay)
+declare(
+    FeatureRegression,
+    default=_default,
+    **{
+        "curve": CurveDisplay,
+        "effects": EffectsDisplay,
+        **LINEAR,
+        "coefficients": FeatureCoefficientsDisplay,
+    },
+)

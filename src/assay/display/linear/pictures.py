@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,18 @@ from assay.display.base import Display
 from assay.display.columns import column_names, shortened
 from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.registry import Pictures, pictures
-from assay.display.style import ACCENT, FAINT_INK, PALETTE
+from assay.display.registry import Default, declare
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, write_beside
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
+from assay.linear.sparse.base import SparseModel
 
 MAX_CURVES = 60
 MAX_NAMED_CURVES = 8
 
 
 @dataclass
-class PathDisplay(Display):
+class PathDisplay(Display, needs=("X", "y")):
     """Coefficients as the penalty grows.
 
     Parameters
@@ -48,7 +49,6 @@ class PathDisplay(Display):
     (65, 10)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     alphas: NDArray
     coefficients: NDArray
     names: Sequence[str]
@@ -87,7 +87,7 @@ class PathDisplay(Display):
 
 
 @dataclass
-class LeaveOneOutDisplay(Display):
+class LeaveOneOutDisplay(Display, needs=("X", "y")):
     """Error of predicting each row from all others, by penalty; the model's own and the best are marked.
 
     Parameters
@@ -107,7 +107,6 @@ class LeaveOneOutDisplay(Display):
     (65,)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     alphas: NDArray
     errors: NDArray
     alpha: float
@@ -122,16 +121,18 @@ class LeaveOneOutDisplay(Display):
         return cls(np.asarray(path.alphas), errors.reshape(errors.shape[0], -1).mean(axis=1), alpha)
 
     def _draw(self, ax: Any) -> None:
-        best = int(np.nanargmin(self.errors))
-        ax.plot(self.alphas, self.errors, color=PALETTE[0])
-        ax.plot(self.alphas[best], self.errors[best], "o", color=PALETTE[0], markersize=7)
+        draw_errors(self.alphas, self.errors, "leave-one-out mean squared error", PALETTE[0], ax)
         mark_alpha(ax, self.alpha, self.alphas)
-        ax.set_xscale("log")
-        ax.set(
-            xlabel="alpha (penalty)",
-            ylabel="leave-one-out mean squared error",
-            title=f"least error {self.errors[best]:.4g} at alpha = {self.alphas[best]:.3g}",
-        )
+
+
+def draw_errors(alphas: NDArray, errors: NDArray, name: str, mark: str, ax: Any) -> None:
+    """Errors by penalty, the least one marked in a colour and told above."""
+    best = int(np.nanargmin(errors))
+    ax.plot(alphas, errors, color=PALETTE[0])
+    ax.plot(alphas[best], errors[best], "o", color=mark, markersize=7)
+    ax.set_xscale("log")
+    title = f"least error {errors[best]:.4g} at alpha = {alphas[best]:.3g}"
+    ax.set(xlabel="alpha (penalty)", ylabel=name, title=title)
 
 
 def alpha_grid(center: float, n_alphas: int = 65) -> NDArray:
@@ -152,21 +153,20 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
         return
     low, high = np.log(alphas.min()), np.log(alphas.max())
     at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
-    ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)), zorder=4)
-    ax.annotate(
+    ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
+    write_beside(
         f"alpha = {alpha:.3g}",
         (alpha, 1.0),
+        ax,
+        by=(-4 if at_right else 4, -2),
         xycoords=("data", "axes fraction"),
-        xytext=(-4 if at_right else 4, -2),
-        textcoords="offset points",
         color=ACCENT,
-        fontsize=9,
         ha="right" if at_right else "left",
         va="top",
     )
 
 
-LINEAR = {
+LINEAR: dict[str, type[Display]] = {
     "predictions": PredictionsDisplay,
     "residuals": ResidualsDisplay,
     "coefficients": CoefficientsDisplay,
@@ -174,16 +174,125 @@ LINEAR = {
 """The pictures that every linear regression has."""
 
 
-@pictures.register(LinearPredictor)
-def pictures_of_linear_regression(model: LinearPredictor) -> Pictures:
-    """Predictions on data, else coefficients."""
-    return Pictures(LINEAR, lambda model, X, y: "coefficients" if X is None or y is None else "predictions")
+declare(LinearPredictor, default=Default("predictions", "coefficients", target=True), **LINEAR)
+declare(
+    Ridge,
+    default=Default("path", "coefficients", target=True),
+    path=PathDisplay,
+    leave_one_out=LeaveOneOutDisplay,
+    **LINEAR,
+)
 
 
-@pictures.register(Ridge)
-def pictures_of_ridge(model: Ridge) -> Pictures:
-    """The regularisation path on data, else coefficients."""
-    return Pictures(
-        {"path": PathDisplay, "leave_one_out": LeaveOneOutDisplay, **LINEAR},
-        lambda model, X, y: "coefficients" if X is None or y is None else "path",
-    )
+N_ALPHAS = 60
+
+
+class SparsePathDisplay(PathDisplay):
+    """Coefficients of a sparse model as the penalty grows, and how many of them are not zero.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import SparsePathDisplay
+    >>> from assay.linear import Lasso
+    >>> X, y = diabetes(return_X_y=True)
+    >>> SparsePathDisplay.from_estimator(Lasso(alpha=1.0).fit(X, y), X, y).title
+    '0 to 8 features along the path'
+    """
+
+    @classmethod
+    def _collect(
+        cls, estimator: Any, X: Any, y: Any, *, alphas: Any = None, feature_names: Any = None
+    ) -> Self:
+        grid = {"n_alphas": N_ALPHAS} if alphas is None else {"alphas": alphas}
+        path = estimator.path(X, y, **grid)
+        coefficients = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
+        names = column_names(estimator, X, feature_names, coefficients.shape[1])
+        title = f"{path.n_nonzero[0]} to {path.n_nonzero[-1]} features along the path"
+        return cls(np.asarray(path.alphas), coefficients, names, float(estimator.alpha_), title)
+
+
+@dataclass
+class SelectionDisplay(Display, needs=("X", "y")):
+    """The criterion that chooses a penalty, with its standard errors.
+
+    The dot is the least value, the diamond the largest penalty within one standard error of it, the dashed
+    line the choice.
+
+    Parameters
+    ----------
+    alphas, criterion, standard_error : arrays of shape (n_alphas,)
+    criterion_name : str
+    alpha : float
+        The penalty chosen.
+    one_se_index : int
+        Place of the largest penalty within one standard error.
+    rule : str
+        The rule that chose.
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.display import SelectionDisplay
+    >>> from assay.linear import Lasso
+    >>> X, y = diabetes(return_X_y=True)
+    >>> SelectionDisplay.from_estimator(Lasso().fit(X, y), X, y, rule="bic").criterion_name
+    'BIC'
+    """
+
+    alphas: NDArray
+    criterion: NDArray
+    standard_error: NDArray
+    criterion_name: str
+    alpha: float
+    one_se_index: int
+    rule: str
+
+    @classmethod
+    def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
+        """Draw what `select` returned."""
+        return cls._read(selection).plot(ax=ax)
+
+    @classmethod
+    def _read(cls, selection: Any) -> Self:
+        return cls(
+            selection.alphas,
+            np.asarray(selection.curve),
+            np.asarray(selection.standard_error),
+            selection.criterion,
+            float(selection.alpha),
+            int(selection.one_se_index),
+            str(selection.rule),
+        )
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
+        return cls._read(estimator.select(X, y, **options))
+
+    def _draw(self, ax: Any) -> None:
+        noisy = bool(np.any(self.standard_error > 0))
+        ax.plot(self.alphas, self.criterion, color=PALETTE[0])
+        if noisy:
+            low, high = self.criterion - self.standard_error, self.criterion + self.standard_error
+            ax.fill_between(self.alphas, low, high, color=PALETTE[0], alpha=0.18, lw=0)
+        best = int(np.argmin(self.criterion))
+        ax.plot(self.alphas[best], self.criterion[best], "o", color=PALETTE[0], markersize=7)
+        if noisy:
+            place = self.one_se_index
+            ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
+        mark_alpha(ax, self.alpha, self.alphas)
+        ax.set_xscale("log")
+        ax.set(
+            xlabel="alpha (penalty)",
+            ylabel=self.criterion_name,
+            title=f"rule {self.rule!r} chooses alpha = {self.alpha:.3g}",
+        )
+
+
+declare(
+    SparseModel,
+    default=Default("path", "coefficients", target=True),
+    path=SparsePathDisplay,
+    selection=SelectionDisplay,
+    **LINEAR,
+)

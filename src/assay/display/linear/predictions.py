@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +11,11 @@ from sklearn.metrics import r2_score
 
 from assay.display.base import Display
 from assay.display.columns import sampled
-from assay.display.style import FAINT_INK
+from assay.display.style import DASHES, FAINT_INK
 
 
 @dataclass
-class PredictionsDisplay(Display):
+class PredictionsDisplay(Display, needs=("X", "y")):
     """Predictions against what was observed, with the line where both agree.
 
     Parameters
@@ -32,7 +32,6 @@ class PredictionsDisplay(Display):
     'R² = 0.99'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     observed: ArrayLike
     predicted: ArrayLike
     name: str = "predicted"
@@ -47,14 +46,14 @@ class PredictionsDisplay(Display):
             _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
         low = min(observed.min(), predicted.min())
         high = max(observed.max(), predicted.max())
-        ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         _name_targets(ax, observed.shape[1])
         title = f"R² = {r2_score(observed, predicted):z.2f}" if observed.shape[0] > 1 else ""
         ax.set(xlabel="observed", ylabel=self.name, title=title.replace("-", "−"))
 
 
 @dataclass
-class ResidualsDisplay(Display):
+class ResidualsDisplay(Display, needs=("X", "y")):
     """What predictions miss, against the predictions: a pattern here is something the model does not see.
 
     Parameters
@@ -69,7 +68,6 @@ class ResidualsDisplay(Display):
     'root mean square = 0.0816'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("X", "y")
     observed: ArrayLike
     predicted: ArrayLike
 
@@ -82,7 +80,7 @@ class ResidualsDisplay(Display):
         for target in range(observed.shape[1]):
             residuals = observed[:, target] - predicted[:, target]
             _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
-        ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         _name_targets(ax, observed.shape[1])
         spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
         ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")

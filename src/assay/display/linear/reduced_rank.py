@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.columns import column_names, shortened
 from assay.display.linear.pictures import LINEAR
-from assay.display.registry import Pictures, pictures
-from assay.display.style import ACCENT, PALETTE
+from assay.display.registry import Default, declare
+from assay.display.style import ACCENT, DASHES, PALETTE
 from assay.linear import ReducedRankRegression
 
 
@@ -90,16 +90,16 @@ class SingularValuesDisplay(Display):
         places = np.arange(1, len(self.values) + 1)
         ax.plot(places, self.values, "o-", color=PALETTE[0])
         if self.rank < len(self.values):
-            ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=(0, (4, 3)))
+            ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=DASHES)
         ax.set_xticks(places if len(places) <= 20 else [])
         title = f"singular values {self.what}, rank {self.rank}"
         ax.set(xlabel="number", ylabel="singular value", title=title)
 
 
-@pictures.register(ReducedRankRegression)
-def pictures_of_reduced_rank(model: ReducedRankRegression) -> Pictures:
-    """Predictions on data, else the matrix of coefficients."""
-    return Pictures(
-        {"matrix": CoefficientMatrixDisplay, "singular_values": SingularValuesDisplay, **LINEAR},
-        lambda model, X, y: "matrix" if X is None or y is None else "predictions",
-    )
+declare(
+    ReducedRankRegression,
+    default=Default("predictions", "matrix", target=True),
+    matrix=CoefficientMatrixDisplay,
+    singular_values=SingularValuesDisplay,
+    **LINEAR,
+)

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.display.optimize.sets import DASHES, ConvexPicture, in_words
-from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE
+from assay.display.optimize.sets import ConvexPicture, in_words
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, write_beside
 from assay.losses import Hinge, Logistic, ZeroOne
 from assay.parameters import refusal
 
@@ -59,13 +59,14 @@ class LossCurvesDisplay(ConvexPicture):
             jumps = np.flatnonzero(np.abs(np.diff(values)) > 0.5) + 1
             drawn = np.insert(values, jumps, np.nan)
             ax.plot(np.insert(self.margin, jumps, np.nan), drawn, color=color, linewidth=2.2)
-            ax.annotate(
+            write_beside(
                 {"ZeroOne": "0-1", "Logistic": "logistic (base 2)"}.get(name, in_words(name)),
                 (self.margin[place], values[place]),
-                xytext=(6, 4),
-                textcoords="offset points",
+                ax,
+                by=(6, 4),
                 color=color,
                 fontsize=10,
+                va="baseline",
             )
         top = min(3.4, max(1.5, *(float(values.max()) for values in self.losses.values())))
         ax.set(
@@ -150,14 +151,15 @@ class ChordDisplay(ConvexPicture):
         ):
             ax.plot(x[middle], height, "o", color=color, markersize=6)
             upper = (name == "chord") == bool(chord[middle] >= graph[middle])
-            ax.annotate(
+            write_beside(
                 name,
                 (x[middle], height),
-                xytext=(0, 9 if upper else -9),
-                textcoords="offset points",
+                ax,
+                by=(0, 9 if upper else -9),
                 color=color,
                 ha="center",
                 va="bottom" if upper else "top",
+                fontsize=None,
             )
         below = self.largest_excess <= 1e-9 * max(1.0, float(np.abs(graph).max()))
         where = "below its chord" if below else "above its chord somewhere"

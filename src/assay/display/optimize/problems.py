@@ -70,21 +70,21 @@ class ProgramDisplay(ConvexPicture):
         """Solve a problem of two variables, and draw it from −view to view."""
         if not isinstance(program, ConvexProgram) or program.n_variables != 2:
             raise refusal("plot_program", "program", "a ConvexProgram of two variables", program)
-        found = solve_program(program)
-        reach = view or 2 * max(1.0, float(np.abs(found.point).max()))
+        solution = solve_program(program)
+        reach = view or 2 * max(1.0, float(np.abs(solution.point).max()))
         grid = np.linspace(-reach, reach, 241)
         return cls(
-            found.point,
-            found.value,
-            found.multipliers,
-            found.equality_multipliers,
-            found.status,
+            solution.point,
+            solution.value,
+            solution.multipliers,
+            solution.equality_multipliers,
+            solution.status,
             grid,
             on_grid(program.objective.value, grid, grid),
             on_grid(lambda z: max((g.value(z) for g in program.inequalities), default=-1.0), grid, grid),
             [on_grid(h.value, grid, grid) for h in program.equalities],
             len(program.inequalities),
-            -np.asarray(program.objective.gradient(found.point), dtype=float),
+            -np.asarray(program.objective.gradient(solution.point), dtype=float),
         ).plot(ax=ax)
 
     @property

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.plane import hull_outline, label, line_in_view, outline_of, plane_points, view_of
-from assay.display.style import ACCENT, INK, PALETTE
+from assay.display.style import ACCENT, DASHES, INK, PALETTE
 from assay.optimize import separating_hyperplane
 from assay.parameters import refusal
 from assay.penalties import ConvexSet
-
-DASHES = (0, (4, 3))
 
 
 class ConvexPicture(Display):
@@ -77,16 +75,16 @@ class SeparabilityDisplay(ConvexPicture):
         if labels.shape != points.shape[:1] or len(kinds) != 2:
             raise refusal("plot_separability", "y", f"two labels on {len(points)} rows", y)
         groups = [points[labels == kind] for kind in kinds]
-        found = separating_hyperplane(groups[1], groups[0])
+        between = separating_hyperplane(groups[1], groups[0])
         line, edges = None, []
-        if found.separated and found.normal is not None and found.offset is not None:
+        if between.separated and between.normal is not None and between.offset is not None:
             view = view_of(points)
-            line = line_in_view(found.normal, found.offset, *view)
-            offsets = [found.offset + side * found.margin for side in (-0.5, 0.5)]
-            edges = [line_in_view(found.normal, offset, *view) for offset in offsets]
-        nearest = (found.first_point, found.second_point)
+            line = line_in_view(between.normal, between.offset, *view)
+            offsets = [between.offset + side * between.margin for side in (-0.5, 0.5)]
+            edges = [line_in_view(between.normal, offset, *view) for offset in offsets]
+        nearest = (between.first_point, between.second_point)
         names = [str(kind) for kind in kinds]
-        return cls(groups, names, found.separated, found.margin, line, edges, nearest).plot(ax=ax)
+        return cls(groups, names, between.separated, between.margin, line, edges, nearest).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         for group, name, color, marker in zip(self.groups, self.labels, PALETTE, "os", strict=False):

@@ -16,16 +16,6 @@ MAX_NAMED = 12
 def describe(ax: Any) -> str:
     """Tell what is drawn on axes: the title, the marks with their values, and the axes with their range.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        After drawing.
-
-    Returns
-    -------
-    words : str
-        Sentences.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from assay.certificates import Certificate
 from assay.report.methods import Method, catalogue
 from assay.report.page.pieces import anchor
 from assay.report.trials.comparison import Candidate, Comparison, final_step
-from assay.report.trials.wording import joined
+from assay.report.trials.wording import capital, joined
 from assay.suitability import Suitability
 
 INTRODUCTION = (
@@ -34,18 +34,7 @@ SUPERSCRIPT = re.compile(
 
 
 def appendix(comparison: Comparison) -> str:
-    """The appendix as HTML, a section with the id "appendix"; empty where only baselines were tried.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What `compare` found.
-
-    Returns
-    -------
-    html : str
-        One part for each method, closed until the reader opens it.
-    """
+    """The appendix as HTML, a section with the id "appendix"; empty where only baselines were tried."""
     known = {method.name: method for method in catalogue()}
     parts = []
     for rank, candidate in enumerate(comparison.candidates):
@@ -166,7 +155,7 @@ def _limits(suits: Suitability | None) -> str:
 
 def _sentence(words: str) -> str:
     """Words that follow a label in the documentation, as a sentence of their own."""
-    return _marked(words[:1].upper() + words[1:])
+    return _marked(capital(words))
 
 
 def _marked(text: str) -> str:

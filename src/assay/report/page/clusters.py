@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.report.page.pieces import Heading, Row, table
+from assay.report.page.pieces import Heading, Row, notes, table
 from assay.report.tables.data import Data
 from assay.report.trials.cluster_comparison import CRITERIA, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import shown
+from assay.report.trials.wording import capital, shown
 
 MAX_MEMBERS = 120
 MAX_GROUP_COLUMNS = 9
@@ -78,7 +78,7 @@ def _numbers(comparison: ClusteringComparison) -> str:
             [escape(item.name), *("—" if number is None else str(number or "none") for number in said)]
         )
     text = _table(
-        "Number of groups by method and criterion", ["Method", *map(_capital, CRITERIA.values())], lines
+        "Number of groups by method and criterion", ["Method", *map(capital, CRITERIA.values())], lines
     )
     words = [
         f"{name} chooses {selection.best}{' (in doubt)' if selection.ambiguous else ''}: {selection.reason}."
@@ -88,8 +88,7 @@ def _numbers(comparison: ClusteringComparison) -> str:
         )
         if selection is not None
     ]
-    notes = "".join(f'<p class="note">{escape(sentence)}</p>' for sentence in words)
-    return f"<h3>How many groups? What each criterion chooses</h3>{text}{notes}"
+    return f"<h3>How many groups? What each criterion chooses</h3>{text}{notes(words)}"
 
 
 def _agreement(comparison: ClusteringComparison) -> str:
@@ -104,7 +103,7 @@ def _agreement(comparison: ClusteringComparison) -> str:
     caption = "Do the methods agree? Adjusted Rand index of their groups"
     note = "1 for the same groups, 0 for an agreement by chance; rows in no group count as one."
     text = _table(caption, ["", *(item.name for item in clusterings)], lines)
-    return f'<h3>{caption}</h3>{text}<p class="note">{note}</p>'
+    return f"<h3>{caption}</h3>{text}{notes([note])}"
 
 
 def _members(row_names: Sequence[str], labels: Any) -> str:
@@ -139,7 +138,3 @@ def _table(caption: str, names: Sequence[str], lines: Sequence[Sequence[str]]) -
 
 def _named(cluster: int) -> str:
     return "none" if cluster < 0 else str(cluster)
-
-
-def _capital(name: str) -> str:
-    return name[0].upper() + name[1:]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
 from assay.report.page.appendix import appendix
+from assay.report.page.clusters import HOW_CLUSTERING
 from assay.report.page.data import data_section
-from assay.report.page.leaderboard import leaderboard
-from assay.report.page.method import method, reproduction, usage
-from assay.report.page.models import certificates_overview, models
-from assay.report.page.pieces import anchor
+from assay.report.page.models import certificates_overview, leaderboard, models
+from assay.report.page.pieces import anchor, section
+from assay.report.results import fingerprint, versions
+from assay.report.tables.data import Data
+from assay.report.tables.reading import STANDARD_INPUT
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.wording import plus_minus, shown
 
@@ -137,3 +141,116 @@ def _key_figures(comparison: Comparison) -> list[tuple[str, str]]:
         ("rows × columns", f"{rows:,} × {columns}".replace(",", " ")),
         ("certificates", best.verdict),
     ]
+
+
+HOW_FOLDS = (
+    "Cross-validation: the rows are shuffled (seed {seed}) and cut into {folds} folds, {times}, the same for "
+    "every method. Each fold is predicted by a model fitted on the others.",
+    "Whatever a method learns or chooses, it does on the training rows of each fold alone: the values that "
+    "stand for missing ones, the levels of categories, the scale of the columns, the penalty, the width of a "
+    "kernel. No row helps to predict itself.",
+)
+HOW_NOISE = (
+    "± is the standard error of the mean, with the correction of Nadeau and Bengio for training rows that "
+    "the folds share; differences are tested split by split with the same correction.",
+    "The model recommended is the simplest one that loses to the best by no more than one standard error of "
+    "their difference. The models shown and saved are fitted once more on all rows.",
+)
+HOW_REGRESSION = (
+    *HOW_FOLDS,
+    "R² is 1 − (squared error) / (squared error of the fold's mean), averaged over the splits.",
+    "Coverage is the share of unseen rows that the 90 % prediction intervals held. A method without "
+    "intervals of its own gets them from its residuals on other folds.",
+    *HOW_NOISE,
+)
+HOW_CLASSIFICATION = (
+    *HOW_FOLDS,
+    "Every fold has its share of each class. Accuracy is the share of rows whose class is named right; "
+    "balanced accuracy averages that share over the classes.",
+    "Log-loss, Brier score and calibration error judge the probabilities out of fold; 0 is perfect.",
+    *HOW_NOISE,
+)
+HOW = {
+    "regression": HOW_REGRESSION,
+    "classification": HOW_CLASSIFICATION,
+    "clustering": HOW_CLUSTERING,
+}
+
+
+def method(comparison: Comparison) -> str:
+    """How the numbers came about."""
+    repeats = comparison.repeats or 1
+    times = "once" if repeats == 1 else f"{repeats} times over"
+    facts = {"seed": comparison.seed, "folds": comparison.folds, "times": times}
+    items = "".join(f"<li>{escape(sentence.format(**facts))}</li>" for sentence in HOW[comparison.task])
+    return section("method", "How it was measured", f"<ul>{items}</ul>")
+
+
+def usage(comparison: Comparison, model_path: str) -> str:
+    """How to predict with the saved model, in a terminal and in Python."""
+    columns = comparison.data.feature_names
+    listed = ", ".join(repr(name) for name in columns[:4]) + (", ..." if len(columns) > 4 else "")
+    verb = "clusters" if comparison.task == "clustering" else "predictions"
+    path = shlex.quote(model_path)
+    terminal = f"assay predict {path} new-rows.csv\nassay certify {path}\n"
+    code = (
+        "import assay\n\n"
+        f"model = assay.load({model_path!r})\n"
+        f"{verb} = model.predict(table)   # a frame with the columns {listed}\n"
+    )
+    return section(
+        "usage",
+        "Use the model",
+        f"<p>{escape(comparison.recommended.name)} is saved in <code>{escape(model_path)}</code>, the coding "
+        "and scaling of the columns included.</p>"
+        f"<p>New rows, and the certificates, in a terminal:</p>{_listing(terminal)}"
+        f"<p>The same model in Python:</p>{_listing(code)}",
+    )
+
+
+def reproduction(comparison: Comparison) -> str:
+    """The command, the seed, the table and the versions behind the numbers."""
+    data = comparison.data
+    facts = {
+        "Seed": str(comparison.seed),
+        "Table": f"{data.name}, {data.X.shape[0]} rows, {data.X.shape[1]} columns learnt from",
+        "Fingerprint of the table": f"SHA-256 {fingerprint(data)}",
+        "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
+        "Time": f"{comparison.seconds:.1f} s in all",
+    }
+    lines = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(words)}</dd></div>" for name, words in facts.items()
+    )
+    return section(
+        "reproduce",
+        "Reproduce it",
+        f"<p>The same command on the same table gives the same numbers, times apart:</p>"
+        f'{_listing(command(comparison))}<dl class="record">{lines}</dl>',
+    )
+
+
+def command(comparison: Comparison) -> str:
+    """The command that makes the comparison again, every choice written out."""
+    data = comparison.data
+    words = ["assay", "compare", _table_argument(data), "--task", comparison.task]
+    if data.target is not None:
+        words += ["--target", data.target]
+    for name in data.dropped:
+        words += ["--drop", name]
+    if comparison.folds is not None:
+        words += ["--folds", str(comparison.folds), "--repeats", str(comparison.repeats or 1)]
+    names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})
+    words += ["--methods", ",".join(names), "--seed", str(comparison.seed)]
+    return shlex.join(words) + "\n"
+
+
+def _table_argument(data: Data) -> str:
+    """The path of a file as it was given, "-" for standard input, or the name of an embedded table."""
+    if Path(data.source).name == data.name:
+        return data.source
+    return STANDARD_INPUT if data.name == "standard input" else data.name
+
+
+def _listing(text: str) -> str:
+    # A long list of names may break after a comma, and is copied as one word all the same.
+    return f"<pre>{escape(text).replace(',', ',<wbr>')}</pre>"

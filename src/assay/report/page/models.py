@@ -1,4 +1,4 @@
-"""The sections of a report on one model each: pictures, what was chosen, certificates."""
+"""The leaderboard, the certificates of all models, and a section on each model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,96 @@ from collections import Counter
 from html import escape
 
 from assay.certificates import SYMBOLS, Certificate, Certificates
-from assay.report.page.clusters import groups_of
-from assay.report.page.pictures import pictures
-from assay.report.page.pieces import Cell, Heading, Row, anchor, badge, figure, notes, parameters, table, tag
+from assay.report.page.clusters import CLUSTER_MEASURES, beside_the_leaderboard, groups_of
+from assay.report.page.pictures import overview, pictures
+from assay.report.page.pieces import (
+    Cell,
+    Heading,
+    Row,
+    anchor,
+    badge,
+    duration,
+    figure,
+    notes,
+    parameters,
+    section,
+    table,
+    tag,
+)
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import plus_minus, shown
+from assay.report.trials.wording import capital, plus_minus, shown, shown_measure
+
+MEASURES = {
+    "regression": ("RMSE", "MAE"),
+    "classification": ("balanced accuracy", "ROC AUC", "log-loss"),
+    "clustering": CLUSTER_MEASURES,
+}
+"""Measures beside the score, in the order of the columns; further ones follow."""
+
+GREAT_IS_GOOD = {"balanced accuracy", "ROC AUC", "explained", "stability", "coverage"}
+
+
+def leaderboard(comparison: Comparison) -> str:
+    """The section: the scores as a picture, then as a table that can be sorted."""
+    measures = measure_names(comparison)
+    paired = comparison.task != "clustering"
+    score = comparison.score_name
+    headings = [
+        Heading("Method"),
+        Heading(capital(score), numeric=True, great_first=True, sorted="descending"),
+        *([Heading("Against the best", numeric=True, great_first=True)] if paired else []),
+        Heading("Certificates"),
+        *(Heading(capital(name), numeric=True, great_first=name in GREAT_IS_GOOD) for name in measures),
+        Heading("Fit time", numeric=True),
+    ]
+    rows = []
+    for rank, candidate in enumerate(comparison.candidates):
+        cells = [
+            _name(comparison, candidate, rank),
+            Cell(escape(plus_minus(candidate.score, candidate.standard_error)), candidate.score),
+            *([_loss(comparison, candidate)] if paired else []),
+            badge(candidate),
+            *(_measure(candidate, name) for name in measures),
+            Cell(duration(candidate.fit_seconds), candidate.fit_seconds),
+        ]
+        rows.append(Row(cells, candidate is comparison.recommended))
+    caption = f"Methods by {score}; ± is one standard error."
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        f"{figure(overview(comparison), wide=True)}{table(caption, headings, rows, sortable=True)}"
+        f"{notes(comparison.skipped)}{beside_the_leaderboard(comparison)}",
+    )
+
+
+def measure_names(comparison: Comparison) -> list[str]:
+    """The measures that some method has: those of the task first, then any other, in order."""
+    there = dict.fromkeys(name for candidate in comparison.candidates for name in candidate.measures)
+    first = [name for name in MEASURES[comparison.task] if name in there]
+    return first + [name for name in there if name not in first]
+
+
+def _name(comparison: Comparison, candidate: Candidate, rank: int) -> str:
+    chosen = "".join(f'<span class="chosen">{escape(part)}</span>' for part in parameters(candidate))
+    return f'<a href="#{anchor(rank)}">{escape(candidate.name)}</a>{tag(comparison, candidate)}{chosen}'
+
+
+def _measure(candidate: Candidate, name: str) -> str | Cell:
+    if name not in candidate.measures:
+        return "—"
+    value = candidate.measures[name]
+    return Cell(shown_measure(name, value), value)
+
+
+def _loss(comparison: Comparison, candidate: Candidate) -> Cell:
+    """What a candidate loses against the best, and how surely."""
+    if candidate is comparison.best:
+        return Cell("best", 0.0)
+    loss = comparison.against_best(candidate)
+    chance = "p < 0.001" if loss.p_value < 0.001 else f"p = {loss.p_value:.3f}"
+    size = f"{-loss.mean:+z.3f}".replace("-", "−")
+    return Cell(f'{size}<span class="chosen">{escape(chance)}</span>', -loss.mean)
+
 
 CERTIFICATES_NOTE = (
     "A certificate is a claim about a fit that was measured and could have failed. It holds, it fails, or "
@@ -33,11 +118,8 @@ def certificates_overview(comparison: Comparison) -> str:
         if candidate.certificates
     ]
     caption = "Certificates of every model: how many hold, are vacuous or fail, and what they assume."
-    return (
-        '<section id="certificates" aria-labelledby="certificates-title">'
-        f'<h2 id="certificates-title">Certificates</h2><p>{CERTIFICATES_NOTE}</p>'
-        f"{table(caption, headings, rows, sortable=True)}</section>"
-    )
+    body = f"<p>{CERTIFICATES_NOTE}</p>{table(caption, headings, rows, sortable=True)}"
+    return section("certificates", "Certificates", body)
 
 
 def _line(comparison: Comparison, candidate: Candidate, rank: int) -> list[str | Cell]:

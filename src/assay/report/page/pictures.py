@@ -14,17 +14,30 @@ from typing import Any
 import numpy as np
 
 from assay.display import house_style
-from assay.display.style import ACCENT, FAINT_INK, GRID, INK, PALETTE
+from assay.display.style import ACCENT, FAINT_INK, GRID, INK, PALETTE, write_beside
 from assay.report.page.alternative import describe
-from assay.report.page.cluster_pictures import OVERVIEW_CAPTION, draw_overview, of_clusters, overview_size
-from assay.report.page.prediction_pictures import of_classes, of_regression
+from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
+from assay.report.trials.cluster_comparison import Clustering
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import plus_minus
+from assay.report.trials.wording import capital, plus_minus
 
 OnAxes = Callable[[Any], Any]
 
 RASTER_DPI = 110
 """Of what is drawn as points of colour: clouds of many rows, shaded maps."""
+
+
+SPLITS = (
+    "Mean {score} over the splits; the bar reaches two standard errors to each side, faint dots are the "
+    "splits. "
+)
+OVERVIEW = {
+    "regression": f"{SPLITS}1 is perfect, 0 no better than the mean.",
+    "classification": f"{SPLITS}1 is perfect; the baseline always names the commonest class.",
+    "clustering": "Mean silhouette of the rows; the bar reaches two standard errors to each side. 1 means "
+    "groups far apart, 0 groups that touch; one group has 0 by convention.",
+}
+"""What is said below the leaderboard as a picture, by task."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +54,8 @@ def overview(comparison: Comparison) -> Picture:
         f"{candidate.name} {plus_minus(candidate.score, candidate.standard_error)}"
         for candidate in comparison.candidates
     )
-    words = f"{comparison.score_name[0].upper()}{comparison.score_name[1:]} of each method: {scores}."
-    if comparison.task == "clustering":
-        size = overview_size(comparison)
-        return draw(
-            lambda ax: draw_overview(comparison, ax), OVERVIEW_CAPTION, "overview", size=size, words=words
-        )
-    meaning = (
-        "1 is perfect, 0 no better than the mean."
-        if comparison.task == "regression"
-        else "1 is perfect; the baseline always names the commonest class."
-    )
-    caption = (
-        f"Mean {comparison.score_name} over the splits; the bar reaches two standard errors to each side, "
-        f"faint dots are the splits. {meaning}"
-    )
+    words = f"{capital(comparison.score_name)} of each method: {scores}."
+    caption = OVERVIEW[comparison.task].format(score=comparison.score_name)
     size = (6.0, 0.8 + 0.36 * len(comparison.candidates))
     return draw(lambda ax: _draw_scores(comparison, ax), caption, "overview", size=size, words=words)
 
@@ -76,19 +76,6 @@ def draw(
     words: str = "",
 ) -> Picture:
     """Draw a picture for the page.
-
-    Parameters
-    ----------
-    on_axes : callable
-        Draws on the axes that it is given.
-    caption : str
-        The sentence below.
-    key : str
-        Makes the ids inside different from those of other pictures on the page.
-    size : pair of float, default=(5.6, 3.9)
-        Width and height in inches.
-    words : str, optional
-        What the picture shows; told from what is drawn by default.
 
     Examples
     --------
@@ -130,17 +117,15 @@ def _draw_scores(comparison: Comparison, ax: Any) -> None:
     candidates = comparison.candidates[::-1]
     for place, candidate in enumerate(candidates):
         color = ACCENT if candidate is comparison.recommended else PALETTE[0]
-        splits = np.full(candidate.scores.size, place)
-        ax.plot(candidate.scores, splits, "o", color=color, alpha=0.3, markersize=4.5)
-        ax.errorbar(
-            candidate.score,
-            place,
-            xerr=2 * candidate.standard_error,
-            fmt="o",
-            color=color,
-            capsize=3,
-            markersize=7,
-        )
+        error = 2 * candidate.standard_error
+        if comparison.task != "clustering":
+            splits = np.full(candidate.scores.size, place)
+            ax.plot(candidate.scores, splits, "o", color=color, alpha=0.3, markersize=4.5)
+        ax.errorbar(candidate.score, place, xerr=error, fmt="o", color=color, capsize=3, markersize=7)
+        if isinstance(candidate, Clustering):
+            count = candidate.n_groups
+            words = "no groups" if count == 0 else "1 group" if count == 1 else f"{count} groups"
+            write_beside(words, (candidate.score + error, place), ax, color=FAINT_INK)
     if comparison.task == "regression":
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
     names = [
@@ -149,6 +134,9 @@ def _draw_scores(comparison: Comparison, ax: Any) -> None:
     ]
     ax.set_yticks(range(len(candidates)), names)
     ax.set_ylim(-0.6, len(candidates) - 0.4)
+    if comparison.task == "clustering":
+        low, high = ax.get_xlim()
+        ax.set_xlim(low, high + 0.14 * (high - low))
     ax.grid(axis="y", visible=False)
     ax.set_xlabel(comparison.score_name)
 
@@ -166,20 +154,6 @@ USES = re.compile(rf"(?:{USE.pattern}){{2,}}")
 
 def embed(svg: str, label: str, key: str) -> str:
     """Make an SVG file of matplotlib a part of a page.
-
-    Parameters
-    ----------
-    svg : str
-        The file, with texts kept as texts.
-    label : str
-        What the picture shows, for those who do not see it.
-    key : str
-        Makes the ids of the picture different from all others on the page.
-
-    Returns
-    -------
-    part : str
-        An `<svg>` element without prologue, metadata, outside names or fonts.
 
     Examples
     --------

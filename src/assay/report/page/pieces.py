@@ -13,23 +13,12 @@ from assay.report.trials.comparison import Candidate, Comparison
 
 @dataclass(frozen=True)
 class Heading:
-    """The head of a column.
-
-    Attributes
-    ----------
-    name : str
-    numeric : bool, default=False
-        Whether the cells are numbers, set to the right and sorted as numbers.
-    great_first : bool, default=False
-        Whether the first click sorts from the greatest down.
-    sorted : str, default=""
-        How the rows are sorted by this column as the page opens: "ascending", "descending" or not.
-    """
+    """The head of a column."""
 
     name: str
-    numeric: bool = False
-    great_first: bool = False
-    sorted: str = ""
+    numeric: bool = False  # set to the right and sorted as numbers
+    great_first: bool = False  # the first click sorts from the greatest down
+    sorted: str = ""  # as the page opens: "ascending", "descending" or not
 
 
 class Cell(NamedTuple):
@@ -55,17 +44,6 @@ def table(
     stacked: bool = False,
 ) -> str:
     """A table that scrolls sideways where it must.
-
-    Parameters
-    ----------
-    caption : str
-        What the table tells; read aloud, not shown.
-    headings : sequence of Heading
-    rows : iterable of Row
-    sortable : bool, default=False
-        Whether the reader may sort it.
-    stacked : bool, default=False
-        Whether each row becomes a small list on a narrow screen.
 
     Examples
     --------
@@ -109,6 +87,14 @@ def _row(row: Row, headings: Sequence[Heading], stacked: bool) -> str:
     mark = ' class="best"' if row.marked else ""
     role = ' role="row"' if stacked else ""
     return f"<tr{mark}{role}>{''.join(cells)}</tr>"
+
+
+def section(place: str, title: str, body: str) -> str:
+    """A part of the page with its title."""
+    return (
+        f'<section id="{place}" aria-labelledby="{place}-title"><h2 id="{place}-title">{title}</h2>'
+        f"{body}</section>"
+    )
 
 
 def figure(picture: Picture, *, wide: bool = False) -> str:

@@ -41,17 +41,6 @@ def table_blocks(
     that holds digits only is a block of words. Files are read from front to back; what comes from a pipe and
     cannot be read so is kept on the disk meanwhile.
 
-    Parameters
-    ----------
-    source : path
-        As in `read_table`.
-    columns : sequence of Column
-        What the columns were at the fit.
-    keep : sequence of str
-        Further columns.
-    n_features : int, default=1
-        Numbers that a row becomes: the more, the fewer rows are in a block.
-
     Examples
     --------
     >>> from assay.report import describe_columns, read_table

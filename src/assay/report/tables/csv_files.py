@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from assay.report.errors import ReportError
 from assay.report.tables.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
@@ -60,19 +59,7 @@ def read_csv(lines: LineReader, name: str) -> tuple[pd.DataFrame, tuple[str, ...
 
 
 def csv_blocks(lines: LineReader, name: str, *, n_rows: int, words: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """The table in blocks of rows, every column of the same kind in all of them.
-
-    Parameters
-    ----------
-    lines : LineReader
-        The open file.
-    name : str
-        What to call it.
-    n_rows : int
-        Rows of a block.
-    words : sequence of str
-        Columns that hold texts, whatever a block of them looks like; all others hold numbers where they can.
-    """
+    """The table in blocks of rows, every column of the same kind in all of them."""
     layout = lay_out(lines.opening, name)
     # pandas calls columns without a header by their number until they are named.
     places = layout.names if layout.dialect.header else range(len(layout.names))
@@ -268,11 +255,6 @@ class Numbers(NamedTuple):
 
 def numbers_from_texts(texts: pd.Series[Any], decimal: str = ".") -> Numbers | None:
     """Read a column of texts as numbers, or tell by None that it holds something else.
-
-    Parameters
-    ----------
-    texts : Series of str
-    decimal : {".", ","}
 
     Examples
     --------

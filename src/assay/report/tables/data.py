@@ -131,6 +131,7 @@ def choose_task(table: RawTable, *, target: str | None = None, task: str = "auto
         if task != "auto":
             raise ReportError(f"{task.capitalize()} needs a target; name its column with --target.")
         return "clustering", None
+    # From here on there is a target, which decides unless the user does.
     require_column(table, target)
     if task == "auto":
         task = _task_of(table, target)

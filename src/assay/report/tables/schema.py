@@ -15,7 +15,6 @@ Kind = Literal[
     "numeric", "boolean", "categorical", "ordinal", "date", "identifier", "text", "constant", "empty"
 ]
 
-LEARNABLE = ("numeric", "boolean", "categorical", "ordinal", "date")
 TRUTHS = {"true": True, "false": False, "yes": True, "no": False, "t": True, "f": False}
 SCALES = (
     ("very low", "low", "medium", "high", "very high"),

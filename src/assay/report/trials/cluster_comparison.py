@@ -37,18 +37,10 @@ CRITERIA = {
 
 @dataclass(frozen=True, kw_only=True)
 class Clustering(Candidate):
-    """A clusterer on the leaderboard.
-
-    Attributes
-    ----------
-    scan : Scan
-        What it found at each value of its main parameter.
-    widths : Silhouette or None
-        Silhouettes of the measured rows; None where there is one group.
-    """
+    """A clusterer on the leaderboard."""
 
     scan: Scan
-    widths: Silhouette | None
+    widths: Silhouette | None  # of the measured rows; None where there is one group
 
     @property
     def n_groups(self) -> int:

@@ -22,10 +22,10 @@ from assay.cluster import (
     silhouette,
     within_inertia,
 )
+from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
 from assay.report.tables.encoder import ClusterEncoder
-from assay.report.trials.roster import Entry
 from assay.report.trials.trial import noted
 
 MAX_CLUSTERS = 8
@@ -40,24 +40,12 @@ MAX_DENSE_SIZES = 6
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table as numbers.
-
-    Attributes
-    ----------
-    encoder : ClusterEncoder
-        Fitted on all rows.
-    Z : array of shape (n_rows, n_features)
-        The columns as numbers, standardised.
-    measured : array of int
-        The rows that silhouettes are averaged over, the same for every method.
-    n_distinct : int
-        Number of different rows of Z.
-    """
+    """A table as numbers."""
 
     encoder: ClusterEncoder
-    Z: NDArray
-    measured: NDArray
-    n_distinct: int
+    Z: NDArray  # standardised columns
+    measured: NDArray  # rows that silhouettes are averaged over, the same for every method
+    n_distinct: int  # different rows of Z
 
 
 class PartitionMeasures(NamedTuple):
@@ -74,22 +62,12 @@ class PartitionMeasures(NamedTuple):
 
 @dataclass(frozen=True)
 class Scan:
-    """What a clusterer found at each value of its main parameter.
+    """The partitions of a clusterer at each value of its main parameter."""
 
-    Attributes
-    ----------
-    parameter : {"n_clusters", "min_cluster_size"}
-    values : tuple of int
-    partitions : tuple of PartitionMeasures
-        One per value.
-    place : int
-        That of the greatest mean silhouette.
-    """
-
-    parameter: str
+    parameter: str  # "n_clusters" or "min_cluster_size"
     values: tuple[int, ...]
     partitions: tuple[PartitionMeasures, ...]
-    place: int
+    place: int  # of the greatest mean silhouette
 
     def curve(self, name: str) -> NDArray:
         """A measure by value."""

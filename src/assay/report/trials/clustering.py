@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.cluster import KMeans, select_k
 from assay.models import Selection
+from assay.registry import Entry
 from assay.report.tables.data import Data
 from assay.report.trials.cluster_comparison import Clustering, ClusteringComparison
 from assay.report.trials.cluster_trial import (
@@ -34,7 +35,7 @@ from assay.report.trials.cluster_trial import (
 )
 from assay.report.trials.comparison import Candidate, certificates_of, ranked
 from assay.report.trials.engine import Engine, Progress, Work
-from assay.report.trials.roster import Entry, roster
+from assay.report.trials.roster import roster
 from assay.report.trials.wording import joined, plus_minus
 
 CRITERIA_ROWS = 1000

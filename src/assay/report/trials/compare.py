@@ -49,8 +49,8 @@ def compare(
     budget : float, optional
         Seconds after which no fit is begun; methods that were not finished are left out, and said.
     jobs : int, optional
-        Number of fits at the same time; the results are the same for any. By default one, or one per core
-        where the table is large enough for the start of further processes to pay.
+        Number of fits at the same time, with the same results; one, or one per core on a large table, by
+        default.
     progress : callable, optional
         Told an `Event` for every fit that begins and every method that ends.
 
@@ -67,13 +67,9 @@ def compare(
     >>> comparison.headline
     'us_arrests falls best into 2 groups: silhouette 0.41'
     """
-    options: dict[str, Any] = {
-        "seed": seed,
-        "methods": methods,
-        "exclude": exclude,
-        "budget": budget,
-        "progress": progress or (lambda event: None),
-    }
+    # All comparisons share these; folds, repeats and jobs are for predictions alone.
+    options: dict[str, Any] = {"seed": seed, "methods": methods, "exclude": exclude, "budget": budget}
+    options["progress"] = progress or (lambda event: None)
     if task == "clustering":
         from assay.report.trials.clustering import compare_clusterings
 

@@ -17,8 +17,7 @@ from assay.models import Selection
 from assay.report.errors import ReportError
 from assay.report.tables.associations import leaks, short
 from assay.report.tables.data import Data, Task
-from assay.report.trials.coverage import OWN, Intervals
-from assay.report.trials.resampling import Difference, compare_scores, simplest_within_noise
+from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores, simplest_within_noise
 from assay.report.trials.wording import joined, plus_minus, shown
 
 LEVEL = 0.05

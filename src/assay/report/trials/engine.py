@@ -106,25 +106,11 @@ class Standing:
 
 @dataclass
 class Engine:
-    """Carries out the fits of a comparison within a budget, and keeps what is finished when interrupted.
-
-    Parameters
-    ----------
-    progress : callable
-        Told every event.
-    budget : float, optional
-        Seconds from now after which no fit begins.
-
-    Attributes
-    ----------
-    skipped : list of str
-        Sentences on methods that were left out.
-    interrupted : bool
-    """
+    """Carries out the fits of a comparison within a budget, and keeps what is finished when interrupted."""
 
     progress: Progress
-    budget: float | None = None
-    skipped: list[str] = field(default_factory=list)
+    budget: float | None = None  # seconds from now after which no fit begins
+    skipped: list[str] = field(default_factory=list)  # sentences on methods that were left out
     interrupted: bool = False
 
     def __post_init__(self) -> None:
@@ -207,23 +193,10 @@ def carry_out(
 ) -> Generator[tuple[Task, Future[Any]], None, None]:
     """Carry out tasks, at most `jobs` at the same time, and give each back when it is done.
 
+    `prepare` is asked about each task when it is about to begin: it gives its work, which must survive
+    pickling where there are several jobs, or None to leave it out. With one job tasks end in their order.
     Everything but the work itself happens on the calling thread. An exception there, such as Ctrl-C, or the
     end of the iteration before the last task, stops the work that has begun.
-
-    Parameters
-    ----------
-    tasks : iterable
-        In the order in which they begin.
-    prepare : callable
-        Asked about each task when it is about to begin: gives its work, or None to leave it out. Work for
-        other processes must survive pickling.
-    jobs : int
-        1 for no process but this one.
-
-    Yields
-    ------
-    task, future
-        A finished task and what came of it; with one job in the order of the tasks.
     """
     if jobs == 1:
         yield from _one_by_one(tasks, prepare)

@@ -1,4 +1,4 @@
-"""Which rows are learnt from and which are predicted, and what differences of scores mean."""
+"""Which rows are learnt from and predicted, what differences of scores mean, whether intervals hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+
+from assay.display.classes.curves import calibration_curve
 
 SMALL_TABLE = 2000
 """Rows up to which the cross-validation is repeated: there its scores are noisy and fits are cheap."""
@@ -61,15 +63,7 @@ def corrected_error(scores: NDArray, test_share: float) -> float:
 
 
 def compare_scores(one: NDArray, other: NDArray, test_share: float) -> Difference:
-    """Paired comparison of two methods on the same folds: the corrected resampled t test.
-
-    Parameters
-    ----------
-    one, other : arrays of shape (n_splits,)
-        Scores, split by split.
-    test_share : float
-        Share of the rows that a split predicts.
-    """
+    """Paired comparison of two methods on the same folds: the corrected resampled t test."""
     difference = np.asarray(one) - np.asarray(other)
     mean, error = float(difference.mean()), corrected_error(difference, test_share)
     if not error > 0:
@@ -94,3 +88,110 @@ def simplest_within_noise(scores: Sequence[NDArray], complexity: Sequence[int], 
 
 def _within(difference: Difference) -> bool:
     return bool(difference.mean <= difference.standard_error)
+
+
+COVERAGE = 0.9
+"""The share of new rows that an interval is meant to hold."""
+
+OWN, RESIDUALS = "its own", "from the residuals of the folds"
+"""Where intervals come from."""
+
+
+class Intervals(NamedTuple):
+    """How the prediction intervals of a method fared on rows it had not seen.
+
+    Attributes
+    ----------
+    coverage : float
+        The share of rows that they were to hold.
+    held : float
+        The share that they held.
+    width : float
+        Their mean width.
+    source : str
+        "its own", or "from the residuals of the folds" for a method that has none of its own.
+    """
+
+    coverage: float
+    held: float
+    width: float
+    source: str
+
+
+def measure_intervals(
+    y: NDArray, predictions: NDArray, folds: NDArray, bounds: NDArray | None
+) -> Intervals | None:
+    """Measure the intervals of a method out of fold; without its own, those that its residuals ask for.
+
+    None where the other folds are too few rows for any finite width.
+    """
+    source = RESIDUALS if bounds is None else OWN
+    if bounds is None:
+        bounds = residual_bounds(y, predictions, folds)
+    if not np.isfinite(bounds).all():
+        return None
+    held = (bounds[:, 0] <= y) & (y <= bounds[:, 1])
+    return Intervals(COVERAGE, float(held.mean()), float(np.mean(bounds[:, 1] - bounds[:, 0])), source)
+
+
+def residual_bounds(
+    y: NDArray, predictions: NDArray, folds: NDArray, coverage: float = COVERAGE
+) -> NDArray[np.float64]:
+    """Interval of each row: its prediction ± the half-width that the rows of the other folds ask for."""
+    residuals = np.abs(y - predictions)
+    half = np.empty(len(y))
+    for fold in np.unique(folds):
+        inside = folds == fold
+        half[inside] = conformal_width(residuals[~inside], coverage)
+    return np.column_stack([predictions - half, predictions + half])
+
+
+def conformal_width(residuals: NDArray, coverage: float = COVERAGE) -> float:
+    """Half-width that holds a new row with at least that probability: the ⌈(n + 1) c⌉-th least |residual|.
+
+    The guarantee is for residuals that are exchangeable with the new one; infinite where n is too small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conformal_width(np.arange(1, 20), 0.9)
+    18.0
+    >>> conformal_width(np.arange(1, 5), 0.9)
+    inf
+    """
+    place = int(np.ceil((len(residuals) + 1) * coverage - 1e-9))
+    if place > len(residuals):
+        return float("inf")
+    return float(np.partition(np.abs(residuals), place - 1)[place - 1])
+
+
+def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
+    """Mean over rows of Σ_k (p_k − 1{y = k})²: 0 for certainty that is right, 2 for certainty that is wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> brier_score(np.array(["a", "b"]), np.array([[1.0, 0.0], [0.5, 0.5]]), np.array(["a", "b"]))
+    0.25
+    """
+    truth = np.asarray(y)[:, None] == labels[None, :]
+    return float(np.mean(np.sum((probabilities - truth) ** 2, axis=1)))
+
+
+def calibration_error(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
+    """Mean gap between the confidence in the class that is named and how often it is right.
+
+    Rows are put into ten groups of equally many by their confidence; each group weighs as many rows as it
+    has. Groups this size are off by chance alone, so that the gap of a perfect model is small but not zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.repeat(["a", "b"], [80, 20])
+    >>> calibration_error(y, np.tile([0.9, 0.1], (100, 1)), np.array(["a", "b"])).__round__(3)
+    0.1
+    """
+    named = probabilities.argmax(axis=1)
+    confidence = probabilities[np.arange(len(named)), named]
+    mean, share, size = calibration_curve(labels[named] == y, confidence)
+    return float(size @ np.abs(mean - share) / size.sum())

@@ -2,66 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_clusterer, is_regressor
 
-import assay
+from assay.registry import Entry, estimators
 from assay.report.errors import ReportError
 from assay.suitability import Suitability
-
-FAMILIES = {
-    "cluster": "clustering",
-    "kernel_machines": "kernel machines",
-    "linear": "linear models",
-}
-"""Names of the rooms, for readers."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """An estimator of the library that can be tried.
-
-    Attributes
-    ----------
-    name : str
-        Name of the class.
-    kind : type
-        The class.
-    family : str
-        The family of methods it belongs to.
-    task : {"regression", "classification", "clustering"}
-    suits : Suitability
-    summary : str
-        The first line of its documentation.
-    """
-
-    name: str
-    kind: type
-    family: str
-    task: str
-    suits: Suitability
-    summary: str
-
-    def make(self, seed: int) -> Any:
-        """An unfitted estimator with the settings of a comparison."""
-        settings = dict(self.suits.settings)
-        if "random_state" in inspect.signature(self.kind).parameters:
-            settings.setdefault("random_state", seed)
-        return self.kind(**settings)
 
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Every estimator that declares a suitability, by family and name."""
-    return tuple(sorted(_declared(), key=lambda entry: (entry.family, entry.name)))
+    """Every estimator that declares a suitability, by room and name."""
+    return tuple(entry for entry in estimators() if entry.suits is not None)
 
 
 def roster(
@@ -118,29 +73,6 @@ def roster(
     if not chosen:
         raise ReportError(f"No method for {task} is left to try.")
     return chosen, left_out
-
-
-def _declared() -> Iterator[Entry]:
-    for module in pkgutil.iter_modules(assay.__path__):
-        if module.name not in FAMILIES:
-            continue
-        room = importlib.import_module(f"assay.{module.name}")
-        for name in room.__all__:
-            kind = getattr(room, name)
-            # What a class inherits it has not declared of itself.
-            suits = vars(kind).get("_suits") if inspect.isclass(kind) else None
-            if suits is not None:
-                summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-                yield Entry(name, kind, FAMILIES[module.name], _task_of(kind()), suits, summary)
-
-
-def _task_of(model: Any) -> str:
-    if is_classifier(model):
-        return "classification"
-    if is_clusterer(model):
-        return "clustering"
-    assert is_regressor(model), f"{type(model).__name__} declares a suitability but has no task"
-    return "regression"
 
 
 def _purpose(suits: Suitability) -> str:

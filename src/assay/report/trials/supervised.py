@@ -18,12 +18,18 @@ from assay.report.errors import ReportError
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
-from assay.report.trials.coverage import Intervals, brier_score, calibration_error, measure_intervals
-from assay.report.trials.encodings import Encodings, StoredSplit
 from assay.report.trials.engine import Engine, Progress, Work
-from assay.report.trials.resampling import corrected_error, default_repeats, splits
+from assay.report.trials.resampling import (
+    Intervals,
+    brier_score,
+    calibration_error,
+    corrected_error,
+    default_repeats,
+    measure_intervals,
+    splits,
+)
 from assay.report.trials.roster import roster
-from assay.report.trials.trial import Outputs, Recipe, answer, finish, gather
+from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
 from assay.report.trials.wording import plus_minus
 from assay.rows import n_threads
 
@@ -37,17 +43,7 @@ HELD, WIDTH = "coverage", "interval width"
 
 @dataclass(frozen=True)
 class Question:
-    """How the answers to a task are scored.
-
-    Attributes
-    ----------
-    score_name : str
-    score : callable
-        Of (truth, predictions).
-    baseline : type
-        What any model must beat.
-    baseline_summary : str
-    """
+    """How the answers to a task are scored, and what any model must beat."""
 
     score_name: str
     score: Callable[[NDArray, NDArray], float]
@@ -140,28 +136,14 @@ def compare_predictions(
 
 @dataclass(frozen=True)
 class Validation:
-    """How every method is cross-validated.
-
-    Attributes
-    ----------
-    question : Question
-    encodings : Encodings
-        The splits as numbers.
-    labels : array or None
-        All classes, for a classification.
-    folds : int
-        Splits of the first repetition, which gives probabilities and intervals.
-    seed : int
-    in_files : bool
-        Whether fits read their rows from files, as those in other processes do.
-    """
+    """How every method is cross-validated."""
 
     question: Question
     encodings: Encodings
-    labels: NDArray | None
-    folds: int
+    labels: NDArray | None  # all classes, for a classification
+    folds: int  # splits of the first repetition, which gives probabilities and intervals
     seed: int
-    in_files: bool
+    in_files: bool  # whether fits read their rows from files, as those in other processes do
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,120 @@
-"""Trying one method: fitted on the training rows of each split, asked about the others."""
+"""Trying one method on the splits of a table: fitted on the training rows of each, asked about the others."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from assay.models import Selection
-from assay.report.trials.coverage import COVERAGE
-from assay.report.trials.resampling import FoldSplit
-from assay.report.trials.roster import Entry
+from assay.registry import Entry
+from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.schema import Column
+from assay.report.trials.resampling import COVERAGE, FoldSplit
+
+MEMORY = 1 << 30
+"""EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
+
+
+class EncodedSplit(NamedTuple):
+    """One split as numbers: the training rows, and those to predict, none for the fit on the whole table."""
+
+    encoder: TableEncoder
+    train: NDArray
+    target: NDArray
+    test: NDArray
+
+
+class StoredSplit(NamedTuple):
+    """The arrays of an encoded split as files, which several processes map into memory."""
+
+    train: Path
+    target: Path
+    test: Path
+
+    def open(self) -> tuple[NDArray, NDArray, NDArray]:
+        """The arrays, as views of the files."""
+        # Plain arrays, not memory maps: a model walks those as tables on disk.
+        train, target, test = (np.asarray(np.load(path, mmap_mode="r")) for path in self)
+        return train, target, test
+
+
+class Encodings:
+    """The encoded splits of a table, made when they are first asked for.
+
+    The number of a split past the last one stands for the whole table, to fit on and nothing to predict.
+    """
+
+    def __init__(
+        self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[FoldSplit]
+    ) -> None:
+        self.frame = frame
+        self.target = target
+        self.columns = columns
+        self.parts = parts
+        self._kept: dict[int, EncodedSplit] = {}
+        self._encoders: dict[int, TableEncoder] = {}
+        self._stored: dict[int, StoredSplit] = {}
+        self._stack = ExitStack()
+        self._folder: Path | None = None
+
+    def __enter__(self) -> Encodings:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._kept.clear()
+        self._stack.close()
+
+    def __getitem__(self, number: int) -> EncodedSplit:
+        """The split of that number."""
+        if number in self._kept:
+            return self._kept[number]
+        made = self._encode(number)
+        held = sum(item.train.nbytes + item.test.nbytes for item in self._kept.values())
+        if held + made.train.nbytes + made.test.nbytes <= MEMORY:
+            self._kept[number] = made
+        return made
+
+    def encoder(self, number: int) -> TableEncoder:
+        """What was learnt of the columns of a split that has been asked for."""
+        return self._encoders[number]
+
+    def stored(self, number: int) -> StoredSplit:
+        """The split of that number, as files that vanish with this object."""
+        if number not in self._stored:
+            if self._folder is None:
+                self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="assay-")))
+            encoded = self._encode(number)
+            paths = StoredSplit(*(self._folder / f"{number}-{name}.npy" for name in StoredSplit._fields))
+            target = encoded.target.astype("U") if encoded.target.dtype == object else encoded.target
+            for path, array in zip(paths, (encoded.train, target, encoded.test), strict=True):
+                np.save(path, array, allow_pickle=False)
+            self._stored[number] = paths
+        return self._stored[number]
+
+    def _encode(self, number: int) -> EncodedSplit:
+        whole = number == len(self.parts)
+        encoder = TableEncoder(self.columns)
+        if whole:
+            train = encoder.fit_transform(self.frame)
+            test, target = train[:0], self.target
+        else:
+            rows, shown = self.parts[number]
+            train = encoder.fit_transform(self.frame.iloc[rows])
+            test, target = encoder.transform(self.frame.iloc[shown]), self.target[rows]
+        self._encoders[number] = encoder
+        return EncodedSplit(encoder, train, target, test)
+
 
 TUNING_ROWS = 20_000
 """Beyond so many training rows, parameters are chosen on one split in place of cross-validation."""
@@ -24,17 +122,9 @@ TUNING_ROWS = 20_000
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a method is fitted to numbers.
+    """How a method is fitted to numbers."""
 
-    Attributes
-    ----------
-    entry : Entry or None
-        The estimator; None for the baseline.
-    baseline : type or None
-        What any model must beat.
-    """
-
-    entry: Entry | None
+    entry: Entry | None  # None for the baseline
     baseline: type | None = None
 
     @property
@@ -90,24 +180,11 @@ def chosen_parameters(entry: Entry, model: Any, seed: int) -> dict[str, float]:
 
 
 class Answers(NamedTuple):
-    """What a model says about rows it has not seen.
-
-    Attributes
-    ----------
-    predictions : array of shape (n_rows,)
-    probabilities : array of shape (n_rows, n_classes) or None
-        Where the model has any and they were asked for.
-    bounds : array of shape (n_rows, 2) or None
-        Its own interval for each row, likewise.
-    seconds : float
-        Time of the fit.
-    notes : tuple of str
-        Warnings of the fit.
-    """
+    """What a model says about rows it has not seen, the time of its fit, and the warnings."""
 
     predictions: NDArray
-    probabilities: NDArray | None
-    bounds: NDArray | None
+    probabilities: NDArray | None  # (n_rows, n_classes), where the model has any and they were asked for
+    bounds: NDArray | None  # (n_rows, 2), its own intervals, likewise
     seconds: float
     notes: tuple[str, ...]
 
@@ -122,21 +199,7 @@ def answer(
     classes: NDArray | None,
     detailed: bool,
 ) -> Answers:
-    """Fit on the training rows and ask about the others.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    train, target : arrays
-        Features and target to learn from.
-    test : array
-        Features of the rows to predict.
-    seed : int
-    classes : array or None
-        All classes, for a classification.
-    detailed : bool
-        Whether probabilities and intervals are asked for too.
-    """
+    """Fit on the training rows and ask about the others."""
     with noted() as notes:
         start = perf_counter()
         model = recipe.fit(train, target, seed).model

@@ -56,6 +56,11 @@ def shown_measure(name: str, value: float) -> str:
     return f"{value:.3f}" if name in OF_ORDER_ONE else shown(value)
 
 
+def capital(words: str) -> str:
+    """Words as they begin a sentence or head a column."""
+    return words[:1].upper() + words[1:]
+
+
 def joined(words: list[str]) -> str:
     """Words as one lists them: "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
