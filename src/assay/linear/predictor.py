@@ -12,12 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.linear.least_squares.engine import Array, Evidence, Fit, fit_linear, gather_evidence
+from assay.linear.least_squares.engine import (
+    Array,
+    Fit,
+    FitEvidence,
+    centred_triangle,
+    fit_linear,
+    gather_evidence,
+)
 from assay.models import convergence
 from assay.models.regressor import Regressor, target_dimension, vector_target
 from assay.parameters import Domain
 from assay.rows import Block, Rows
-from assay.solvers import minimum_norm, triangle
+from assay.solvers import minimum_norm
 
 __all__ = ["LinearModel", "LinearPredictor", "LinearRegressor", "affine", "vector_target"]
 
@@ -154,7 +161,7 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
                 "before reaching tol; its certificates say how far it is. Increase max_iter."
             )
 
-    def _evidence(self, data: Rows) -> Evidence:
+    def _evidence(self, data: Rows) -> FitEvidence:
         """Evidence of the fitted attributes against data, by one walk."""
         coef, intercept = self._columns()
         return gather_evidence(data, coef, intercept, fit_intercept=self.fit_intercept)
@@ -168,18 +175,10 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
             np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64)),
         )
 
-    def _geometry(self, data: Rows, evidence: Evidence) -> Any:
+    def _geometry(self, data: Rows) -> Any:
         """Rank and conditioning of a table, found again from its rows."""
-        d = data.shape[1]
-        mean = np.zeros(d + data.n_targets)
-        if self.fit_intercept:
-            weight, sums = data.reduce(weighted_sums)
-            mean = sums / weight
-        factor = triangle(data, mean)
-        largest = np.abs(mean[:d]) * np.sqrt(evidence.weight)
-        noise = 8 * np.finfo(float).eps * largest
-        factor[:, :d][:, np.linalg.norm(factor[:, :d], axis=0) <= noise] = 0.0
-        return minimum_norm(factor[:, :d], factor[:, d:])
+        known = centred_triangle(data, fit_intercept=self.fit_intercept)
+        return minimum_norm(known.x, known.y)
 
 
 def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:
@@ -194,12 +193,3 @@ def weighted_rows(block: Block) -> NDArray:
     if block.weight is not None:
         table *= np.sqrt(block.weight.astype(np.float64))[:, None]
     return table
-
-
-def weighted_sums(block: Block) -> tuple[float, NDArray]:
-    """Σ s and Σ s·[x, y] of one block."""
-    n = block.X.shape[0]
-    weight = block.weights
-    assert block.y is not None
-    sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
-    return float(weight.sum()), sums

@@ -12,7 +12,7 @@ from assay.solvers.least_squares.direct import (
     triangle,
 )
 from assay.solvers.least_squares.iterative import by_conjugate_gradient, by_gradient_descent
-from assay.solvers.least_squares.moments import Moments, augmented_rows, moments
+from assay.solvers.least_squares.moments import TableMoments, augmented_rows, moments
 from assay.solvers.separation import Separability, separability
 from assay.solvers.smooth.fit import SmoothFit, fit_smooth, newton_direction
 from assay.solvers.smooth.gap import row_duality_gap
@@ -33,7 +33,6 @@ __all__ = [
     "LikelihoodRows",
     "LogisticRows",
     "Measured",
-    "Moments",
     "PoissonRows",
     "ProximalFit",
     "QuasiNewton",
@@ -47,6 +46,7 @@ __all__ = [
     "SparseProblem",
     "SparseSolutions",
     "Split",
+    "TableMoments",
     "augmented_rows",
     "by_cholesky",
     "by_conjugate_gradient",

@@ -16,8 +16,8 @@ from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.features.base import FeatureMap, expanded_rows
 from assay.linear.least_squares.certificates import duality_gap, orthogonality
-from assay.linear.least_squares.design import Design
-from assay.linear.least_squares.engine import Array, Evidence
+from assay.linear.least_squares.engine import Array, FitEvidence
+from assay.linear.least_squares.influence import ColumnGeometry
 from assay.linear.least_squares.linear_regression import LinearRegression
 from assay.linear.least_squares.ridge_path import ridge_solutions
 from assay.linear.predictor import LinearModel, affine
@@ -140,7 +140,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         check_is_fitted(self)
         return self.map_.get_feature_names_out()
 
-    def _certificates(self, evidence: Evidence, coef: Array, solution: Solution) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, coef: Array, solution: Solution) -> Certificates:
         if self.alpha_ == 0:
             return super()._certificates(evidence, coef, solution)
         alpha, dtype = np.full(coef.shape[1], self.alpha_), self.coef_.dtype
@@ -164,7 +164,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         check_is_fitted(self)
         return LinearRegression._columns(self._on_features())
 
-    def _design(self, data: Rows | None = None) -> Design:
+    def _design(self, data: Rows | None = None) -> ColumnGeometry:
         return LinearRegression._design(self._on_features(), data)
 
     def _degrees_of_freedom(self) -> float:

@@ -11,13 +11,14 @@ from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
-from assay.linear.least_squares.centred_triangle import (
+from assay.linear.least_squares.certificates import LARGEST_CONDITION, orthogonality
+from assay.linear.least_squares.engine import (
+    Array,
     CentredTriangle,
+    FitEvidence,
     centred_triangle,
     evidence_of_triangle,
 )
-from assay.linear.least_squares.certificates import LARGEST_CONDITION, orthogonality
-from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.predictor import LinearModel
 from assay.parameters import Domain
 from assay.solvers import minimum_norm
@@ -129,7 +130,7 @@ class ColumnDroppingRegression(LinearModel):
         self.optimality_ = self.certificates_[0].value
         return self
 
-    def _certificates(self, evidence: Evidence, among: Among) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, among: Among) -> Certificates:
         coef, _ = self._columns()
         return Certificates(
             [

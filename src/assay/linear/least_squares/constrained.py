@@ -12,13 +12,14 @@ from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
-from assay.linear.least_squares.centred_triangle import (
+from assay.linear.least_squares.certificates import FLOAT32, LARGEST_CONDITION
+from assay.linear.least_squares.engine import (
+    Array,
     CentredTriangle,
+    FitEvidence,
     centred_triangle,
     evidence_of_triangle,
 )
-from assay.linear.least_squares.certificates import FLOAT32, LARGEST_CONDITION
-from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.predictor import LinearModel, weighted_rows
 from assay.parameters import Domain
 from assay.rows import Rows
@@ -190,7 +191,7 @@ class ConstrainedRegression(LinearModel):
             np.asarray(getattr(self, which), dtype=float).tolist(),  # on one line
         )
 
-    def _certificates(self, evidence: Evidence, condition: float) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, condition: float) -> Certificates:
         """The certificates, from sums over the rows at the coefficients of the model."""
         coef, _ = self._columns()
         rounding = 1e-4 if self.coef_.dtype == FLOAT32 else 1e-8

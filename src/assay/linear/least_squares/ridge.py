@@ -12,7 +12,7 @@ from sklearn.callback import with_callbacks
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import duality_gap, orthogonality, uniqueness
-from assay.linear.least_squares.engine import Array, Evidence
+from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.linear.least_squares.ridge_path import RidgePath, ridge_candidates, ridge_path
 from assay.linear.predictor import LinearModel
 from assay.models.selection import Selection, select_parameter
@@ -163,7 +163,7 @@ class Ridge(LinearModel):
         return np.broadcast_to(given * scale, (data.n_targets,)).copy()
 
     def _certificates(
-        self, evidence: Evidence, coef: Array, alpha: NDArray, solution: Solution
+        self, evidence: FitEvidence, coef: Array, alpha: NDArray, solution: Solution
     ) -> Certificates:
         dtype = self.coef_.dtype
         found = [orthogonality(evidence, coef, alpha, dtype)]
@@ -187,7 +187,7 @@ class Ridge(LinearModel):
         alpha = np.broadcast_to(np.asarray(self.alpha_, dtype=np.float64), (coef.shape[1],))
         solution = Solution(coef, self.rank_, np.nan)
         if alpha.min() == 0:
-            solution = self._geometry(data, evidence)._replace(coef=coef)
+            solution = self._geometry(data)._replace(coef=coef)
         return self._certificates(evidence, coef, alpha, solution)
 
     def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> RidgePath:

@@ -6,14 +6,14 @@ import numpy as np
 
 from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.low_rank.solver import Problem, dual_scale, duality_gap, spectral_norm
+from assay.linear.low_rank.solver import LowRankProblem, dual_scale, duality_gap, spectral_norm
 from assay.penalties import Nuclear
 
 SOURCE = "Wei §1.4.3"
 
 
 def rank_certificates(
-    problem: Problem, coef: Array, rank: int, measured: float, least: Array, *, single: bool
+    problem: LowRankProblem, coef: Array, rank: int, measured: float, least: Array, *, single: bool
 ) -> list[Certificate]:
     """Of the best matrix of a rank; `measured` is Σ s ‖Γ^½ r‖² of the rows themselves."""
     null = float(np.sum((problem.Y @ problem.root) ** 2))
@@ -39,7 +39,7 @@ def rank_certificates(
 
 
 def convex_certificates(
-    problem: Problem, coef: Array, row_dual: Array, measured: float, tol: float, *, single: bool
+    problem: LowRankProblem, coef: Array, row_dual: Array, measured: float, tol: float, *, single: bool
 ) -> list[Certificate]:
     """Of a penalised matrix: the duality gap and, for the nuclear norm alone, its optimality conditions.
 

@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.least_squares.centred_triangle import CentredTriangle, centred_triangle
 from assay.linear.least_squares.certificates import FLOAT32
-from assay.linear.least_squares.engine import Array
+from assay.linear.least_squares.engine import Array, CentredTriangle, centred_triangle
 from assay.linear.least_squares.multivariate import covariance_root, residual_products
 from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
 from assay.linear.low_rank.selection import RankPath, rank_path, select_rank
-from assay.linear.low_rank.solver import LowRank, Problem, by_proximal_gradient, by_rank, by_splitting
+from assay.linear.low_rank.solver import LowRank, LowRankProblem, by_proximal_gradient, by_rank, by_splitting
 from assay.linear.predictor import LinearRegressor
 from assay.models import convergence
 from assay.models.regressor import target_dimension
@@ -217,11 +216,11 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
             )
         return root
 
-    def _problem(self, known: CentredTriangle) -> Problem:
+    def _problem(self, known: CentredTriangle) -> LowRankProblem:
         """The problem on the triangle of the table."""
         root = self._weighting_root(known)
         penalised = self.method != "rank"
-        return Problem(
+        return LowRankProblem(
             known.x,
             known.y,
             root,
@@ -230,7 +229,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
             self.axis == "responses",
         )
 
-    def _solve(self, problem: Problem, report: Any) -> tuple[LowRank, Array | None]:
+    def _solve(self, problem: LowRankProblem, report: Any) -> tuple[LowRank, Array | None]:
         """The solution and, for a hard rank, the least values that any matrix of each rank reaches."""
         if self.method == "rank":
             found = by_rank(problem, self.rank)
@@ -262,7 +261,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
             self.history_ = np.array(found.trace)
 
     def _certificates(
-        self, problem: Problem, products: Array, sums: Array, weight: float, least: Array | None = None
+        self, problem: LowRankProblem, products: Array, sums: Array, weight: float, least: Array | None = None
     ) -> Certificates:
         """Certificates of the coefficients, from Σ s r rᵀ and Σ s r of their residuals."""
         coef, _ = self._columns()

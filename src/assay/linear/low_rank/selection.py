@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from assay import parameters
-from assay.linear.least_squares.centred_triangle import CentredTriangle
-from assay.linear.least_squares.engine import Array
-from assay.linear.low_rank.solver import Problem, by_proximal_gradient, by_rank, by_splitting
+from assay.linear.least_squares.engine import Array, CentredTriangle
+from assay.linear.low_rank.solver import LowRankProblem, by_proximal_gradient, by_rank, by_splitting
 from assay.models.path import PenaltyPath
 from assay.models.selection import (
     Candidates,
@@ -52,7 +51,7 @@ class RankPath(PenaltyPath):
 
 
 def rank_path(
-    problem: Problem, known: CentredTriangle, method: str, alphas: Any, tol: float, max_iter: int
+    problem: LowRankProblem, known: CentredTriangle, method: str, alphas: Any, tol: float, max_iter: int
 ) -> RankPath:
     """All ranks by one decomposition, or all penalties one after the other with warm starts."""
     coefs: list[Array] = []
@@ -83,7 +82,7 @@ def rank_path(
     )
 
 
-def alpha_grid(problem: Problem, n_alphas: int = 20) -> Array:
+def alpha_grid(problem: LowRankProblem, n_alphas: int = 20) -> Array:
     """Penalties from the critical one, where B vanishes, down to a hundredth of it."""
     critical = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2)) or 1.0
     return critical * np.geomspace(1.0, 1e-2, n_alphas)

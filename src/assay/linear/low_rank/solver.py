@@ -24,7 +24,7 @@ CHECK_EVERY = 10
 """Iterations between two looks at the duality gap."""
 
 
-class Problem(NamedTuple):
+class LowRankProblem(NamedTuple):
     """The data of one problem.
 
     Attributes
@@ -91,7 +91,7 @@ class HardRank(NamedTuple):
     least: Array
 
 
-def by_rank(problem: Problem, rank: int) -> HardRank:
+def by_rank(problem: LowRankProblem, rank: int) -> HardRank:
     """The best B of rank at most k: B̂ Γ^½ V V ᵀ Γ^−½, V the first k right singular vectors of X B̂ Γ^½."""
     plain = minimum_norm(problem.X, problem.Y).coef
     whitened = plain @ problem.root
@@ -103,7 +103,7 @@ def by_rank(problem: Problem, rank: int) -> HardRank:
     return HardRank(coef, values, floor + tails)
 
 
-def duality_gap(problem: Problem, coef: Array, row_dual: Array) -> float:
+def duality_gap(problem: LowRankProblem, coef: Array, row_dual: Array) -> float:
     """Gap at the residual, scaled until feasible; relative to the objective at zero, never negative.
 
     The dual point U maximises ½‖Ỹ‖² − ½‖Ỹ − U‖², Ỹ = YΓ^½, among those whose XᵀUΓ^½ is a sum of a matrix of
@@ -120,7 +120,7 @@ def duality_gap(problem: Problem, coef: Array, row_dual: Array) -> float:
     return max(problem.objective(coef) - dual, 0.0) / null
 
 
-def dual_scale(problem: Problem, pull: Array, row_dual: Array) -> float:
+def dual_scale(problem: LowRankProblem, pull: Array, row_dual: Array) -> float:
     """The factor s ≤ 1 that makes s·residual feasible for the dual, `pull` being Xᵀ·residual·Γ^½."""
     excess = _ratio(spectral_norm(pull - row_dual), problem.alpha)
     if problem.row_alpha > 0:
@@ -158,7 +158,7 @@ def spectral_norm(matrix: Array) -> float:
 
 
 def by_proximal_gradient(
-    problem: Problem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
+    problem: LowRankProblem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
 ) -> LowRank:
     """Accelerated proximal gradient with restarts: singular values soft-thresholded at every step."""
     d, t = problem.X.shape[1], problem.Y.shape[1]
@@ -185,7 +185,7 @@ def by_proximal_gradient(
 
 
 def by_splitting(
-    problem: Problem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
+    problem: LowRankProblem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
 ) -> LowRank:
     """Alternating directions: one copy of B for each of the three terms, brought together by multipliers.
 
@@ -226,7 +226,7 @@ def by_splitting(
     return LowRank(coef, row_dual, gap, n_iter, gap <= tol, trace)
 
 
-def _both(problem: Problem, low: Array, sparse: Array) -> Array:
+def _both(problem: LowRankProblem, low: Array, sparse: Array) -> Array:
     """The copy of low rank, with the rows that the other copy has at zero: it has both properties."""
     alive = np.any(problem.rows(sparse) != 0, axis=1)
     return problem.rows(problem.rows(low) * alive[:, None])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.loops import compiled
 from assay.penalties import SparseGroup
 from assay.penalties._groups import Partition, group_weights, partition
-from assay.solvers.least_squares.moments import Moments
+from assay.solvers.least_squares.moments import TableMoments
 from assay.solvers.sparse.design import Array, Design
 from assay.solvers.sparse.loops import DEPTH, extrapolation
 from assay.solvers.sparse.subproblem import GramSubproblem
@@ -142,7 +142,7 @@ def group_profile(owner: str, labels: Any, weights: Any, l1_ratio: float) -> Gro
 class _WholeTable:
     """The working set of a table known by its moments: all columns, always."""
 
-    def __init__(self, stats: Moments, profile: GroupProfile) -> None:
+    def __init__(self, stats: TableMoments, profile: GroupProfile) -> None:
         self.which = profile.groups.order
         self.gram = np.ascontiguousarray(stats.xx[np.ix_(self.which, self.which)] / stats.weight)
         self._linear = stats.xy[:, 0] / stats.weight
@@ -180,7 +180,7 @@ class GroupWalk:
 
     def __init__(
         self,
-        source: Moments | Design,
+        source: TableMoments | Design,
         profile: GroupProfile,
         *,
         tol: float,

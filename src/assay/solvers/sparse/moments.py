@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.solvers.least_squares.moments import Moments
+from assay.solvers.least_squares.moments import TableMoments
 from assay.solvers.sparse.design import Array
 from assay.solvers.sparse.loops import ELASTIC_NET, quadratic_gap
 from assay.solvers.sparse.subproblem import Profile, solve_gram
@@ -25,7 +25,7 @@ class MomentWalk:
 
     def __init__(
         self,
-        stats: Moments,
+        stats: TableMoments,
         unit: Profile,
         *,
         tol: float,

@@ -69,8 +69,8 @@ class SparseProblem:
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d), or Moments
-        Moments (of many more rows than columns) serve the squared loss.
+    X : array or sparse matrix of shape (n, d), or TableMoments
+        TableMoments (of many more rows than columns) serve the squared loss.
     y : array of shape (n,) or None
         Real targets, or labels −1 and +1 for the logistic loss.
     weight : array of shape (n,) or None
