@@ -27,7 +27,7 @@ from assay.solvers.smooth.row_losses import (
     SoftmaxRows,
 )
 from assay.solvers.smooth.row_risk import Measured, RowRisk, Split, row_terms, row_weights, shifted_columns
-from assay.solvers.sparse.path import SparseProblem, SparseSolutions, elastic_net_profile, sparse_path
+from assay.solvers.sparse.path import SparseProblem, SparseSolutions, sparse_path
 
 __all__ = [
     "LikelihoodRows",
@@ -53,7 +53,6 @@ __all__ = [
     "by_dual",
     "by_gradient_descent",
     "by_triangle",
-    "elastic_net_profile",
     "fit_smooth",
     "minimum_norm",
     "moments",

@@ -197,7 +197,7 @@ class LogisticSubproblem(Subproblem):
 
     def _value(self, prediction: Array, coef: Array, profile: Profile) -> float:
         loss = float(self._share @ self._losses(prediction))
-        return loss + float(penalty_value(coef, profile.slope, profile.curvature, 1.0, 0))
+        return loss + float(penalty_value(coef, profile))
 
     def _inner_gap(
         self, prediction: Array, chance: Array, coef: Array, corr: Array, profile: Profile
