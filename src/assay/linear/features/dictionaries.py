@@ -15,8 +15,7 @@ from assay.parameters import Domain, refusal
 from assay.rows import Block, Rows
 
 POSITIVE = parameters.real(above=0) | parameters.array(
-    "an array of positive numbers, one a column",
-    lambda values: values.ndim == 1 and bool(np.all(values > 0)),
+    "an array of positive numbers, one a column", lambda values: values.ndim == 1 and bool(np.all(values > 0))
 )
 
 

@@ -13,13 +13,7 @@ from assay import parameters
 from assay.linear.least_squares.engine import Array, CentredTriangle
 from assay.linear.low_rank.solver import LowRankProblem, by_proximal_gradient, by_rank, by_splitting
 from assay.models.path import PenaltyPath
-from assay.models.selection import (
-    Candidates,
-    FoldTable,
-    Selection,
-    select_parameter,
-    squared_row_loss,
-)
+from assay.models.selection import Candidates, FoldTable, Selection, select_parameter, squared_row_loss
 
 POSITIVE = parameters.array(
     "a list of positive numbers",

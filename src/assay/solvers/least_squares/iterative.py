@@ -124,8 +124,4 @@ def by_conjugate_gradient(
         if report(coef, mean_y - mean_x @ coef):
             break
     d = coef.shape[0]
-    return (
-        Solution(coef, d, np.nan, None, max(iteration, 1), converged),
-        mean_x,
-        mean_y,
-    )
+    return (Solution(coef, d, np.nan, None, max(iteration, 1), converged), mean_x, mean_y)
