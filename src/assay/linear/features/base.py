@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.certificates import LARGEST_CONDITION
 from assay.linear.least_squares.engine import stack
-from assay.models.transformer import Transformer
+from assay.models.capabilities import Transformer
 from assay.rows import Block, MappedRows, Rows
 
 Array = NDArray[np.float64]

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
@@ -55,18 +54,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
     def _feature_map(self) -> FeatureMap:
         """The map, not fitted."""
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FeatureRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        raw = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, raw: Rows) -> None:
         self.map_ = self._learned_map(raw)
         data = expanded_rows(raw, self.map_._expansion())
         alpha = np.full(data.n_targets, float(self.alpha))
@@ -78,7 +66,6 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         self._store_likelihood(fit.evidence, self._free_directions(fit.solution.rank), vector=vector)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
-        return self
 
     def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
         """One decomposition of the features serves every penalty."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
@@ -111,18 +110,7 @@ class ConstrainedRegression(LinearModel):
         self.constraint_value = constraint_value
         self.fit_intercept = fit_intercept
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConstrainedRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         watch = self._watch_fit(X, y, n_runs=1, max_iter=1)
         with watch.run("qr"):
             known = centred_triangle(data, fit_intercept=self.fit_intercept)
@@ -144,7 +132,6 @@ class ConstrainedRegression(LinearModel):
             evidence_of_triangle(known, *self._columns()), found.condition
         )
         self.optimality_ = self.certificates_[1].value
-        return self
 
     def _subspace(self, known: CentredTriangle) -> tuple[Array, Array]:
         """Orthonormal basis B of V and the offset θ₀, from the parameters or from the table."""
@@ -234,15 +221,7 @@ class ConstrainedRegression(LinearModel):
             ]
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         found = solve_in_subspace(known, self.basis_, self.offset_)
         condition = found.condition if found.rank == self.basis_.shape[1] else np.inf

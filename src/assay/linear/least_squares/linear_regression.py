@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import orthogonality, pythagoras, uniqueness
 from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.linear.least_squares.results import LeastSquaresResults, shaped
+from assay.rows import Rows
 from assay.solvers import Solution
 from assay.suitability import Suitability
 
@@ -113,18 +113,7 @@ class LinearRegression(LeastSquaresResults):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row counts twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         vector = self._targets(data)
         fit = self._solve(X, y, data, np.zeros(data.n_targets), vector=vector)
         self._store(fit, data, vector=vector)
@@ -132,7 +121,6 @@ class LinearRegression(LeastSquaresResults):
         self._store_likelihood(fit.evidence, fit.solution.rank, vector=self.coef_.ndim == 1)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
-        return self
 
     def _store_likelihood(self, evidence: FitEvidence, rank: int, *, vector: bool) -> None:
         n = evidence.weight
@@ -156,15 +144,7 @@ class LinearRegression(LeastSquaresResults):
             certificates.append(uniqueness(solution, coef.shape[0]))
         return Certificates(certificates)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves: residuals by one walk, conditioning by a QR walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         evidence = self._evidence(data)
         coef, _ = self._columns()
         return self._certificates(evidence, coef, self._geometry(data)._replace(coef=coef))

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates
@@ -127,18 +126,7 @@ class Ridge(LinearModel):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         alpha = self._penalties(data)
         if self.solver == "dual" and alpha.min() == 0:
             raise self._refuse("alpha", "above 0 with solver='dual'")
@@ -151,7 +139,6 @@ class Ridge(LinearModel):
         self.certificates_ = self._certificates(fit.evidence, fit.coef, alpha, fit.solution)
         self.optimality_ = self.certificates_[0].value
         self.dual_gap_ = self.certificates_[1].value if alpha.min() > 0 else 0.0
-        return self
 
     def _penalties(self, data: Rows) -> NDArray:
         """The penalty of each target on the scale of the sum."""
@@ -173,15 +160,7 @@ class Ridge(LinearModel):
             found.append(uniqueness(solution, coef.shape[0]))
         return Certificates(found)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         evidence = self._evidence(data)
         coef, _ = self._columns()
         alpha = np.broadcast_to(np.asarray(self.alpha_, dtype=np.float64), (coef.shape[1],))

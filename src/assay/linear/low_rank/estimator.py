@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.certificates import Certificates
@@ -19,9 +17,8 @@ from assay.linear.least_squares.multivariate import covariance_root, residual_pr
 from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
 from assay.linear.low_rank.selection import RankPath, rank_path, select_rank
 from assay.linear.low_rank.solver import LowRank, LowRankProblem, by_proximal_gradient, by_rank, by_splitting
-from assay.linear.predictor import LinearRegressor
+from assay.linear.predictor import RowRegressor
 from assay.models import convergence
-from assay.models.regressor import target_dimension
 from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.rows import Rows, alone
@@ -37,7 +34,7 @@ SMALL = 2**20
 WEIGHTINGS = ("identity", "residual", "canonical")
 
 
-class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
+class ReducedRankRegression(MultiOutputMixin, RowRegressor):
     """Linear regression of several responses with a matrix of coefficients of low rank.
 
     Minimises over B of shape (n_features, n_targets), the intercept b free,
@@ -159,18 +156,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ReducedRankRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples, n_targets) or (n_samples,), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         d, t = data.shape[1], data.n_targets
         if self.method == "rank" and self.rank > min(d, t):
             raise self._refuse("rank", f"at most {min(d, t)} for {d} predictors and {t} responses")
@@ -180,7 +166,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         with watch.run(self.method):
             found, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
         watch.finish()
-        self._store(found, known, data, vector=data.head(1, target_dimension) == 1)
+        self._store(found, known, data, vector=self._targets(data))
         self.weighting_matrix_ = problem.root @ problem.root
         self.critical_alpha_ = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
         coef, intercept = self._columns()
@@ -195,7 +181,6 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
                 f"ReducedRankRegression stopped after max_iter={self.max_iter} iterations with a relative "
                 f"duality gap of {found.gap:.2g}; increase max_iter or tol."
             )
-        return self
 
     def _weighting_root(self, known: CentredTriangle) -> Array:
         """Γ^½; sets `weighting_`."""
@@ -276,24 +261,10 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
             found.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
         return Certificates(found)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         products, sums = residual_products(data, *self._columns())
         return self._certificates(self._problem(known), products, sums, known.weight)
-
-    def _columns(self) -> tuple[Array, Array]:
-        """Coefficients as (d, t) and intercepts as (t,), in float64."""
-        check_is_fitted(self)
-        coef = np.asarray(self.coef_, dtype=np.float64).reshape(-1, self.n_features_in_)
-        return coef.T, np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
 
     def path(self, X: Any, y: Any, *, alphas: Any = None, sample_weight: Any = None) -> RankPath:
         """Coefficients, rank and training error for every rank, or for many penalties.

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
-from assay.linear.predictor import LinearRegressor
+from assay.linear.predictor import RowRegressor
 from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
@@ -50,7 +49,7 @@ def _is_weights(value: Any) -> bool:
     return weights.ndim == 1 and bool(np.all(weights >= 0))
 
 
-class SparseModel(LinearRegressor):
+class SparseModel(RowRegressor):
     """A prediction x ↦ w·x + b whose penalty sets coefficients to zero.
 
     A subclass gives its penalty (`_penalty`) and the distance of correlations to its subdifferential
@@ -99,24 +98,12 @@ class SparseModel(LinearRegressor):
             return float(self.total_penalty_strength) / (2 * total_weight)
         return float(self.alpha)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows in memory, or to many more rows than columns on disk or on a cluster.
+    def _open_training(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._open_vector(X, y, sample_weight)
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,), or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row counts twice.
-        """
-        data = self._open_vector(X, y, sample_weight)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         weight = data.total_weight
-        self._fit_rows(X, y, data, weight, self._alpha(weight))
-        return self
-
-    def _fit_rows(self, X: Any, y: Any, data: Rows, weight: float, alpha: float) -> None:
-        """Solve at one penalty, store the solution and its certificates."""
+        alpha = self._alpha(weight)
         problem = self._problem(data)
         solutions = self._run(X, y, problem, alpha)
         self._store(solutions, alpha, weight, data.dtype)
@@ -128,15 +115,7 @@ class SparseModel(LinearRegressor):
         self.dual_gap_ = self.certificates_[0].value
         self.optimality_ = self.certificates_[1].value
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         return self._certificates(*self._measured(data))
 
     def _problem(self, data: Rows, *, penalty: Any = None, n_strengths: int = 1) -> SparseProblem:

@@ -140,8 +140,10 @@ class SparseRegressor(SparseModel):
         self.max_iter = max_iter
         self.history = history
 
-    def _fit_rows(self, X: Any, y: Any, data: Rows, weight: float, alpha: float) -> None:
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         """Descend from the lasso solution at the same penalty."""
+        weight = data.total_weight
+        alpha = self._alpha(weight)
         penalty = self._penalty(alpha, data.shape[1])
         lasso = self._problem(data, penalty=penalties.L1(1.0))
         first = lasso.solve(np.array([alpha]), tol=self.tol, max_iter=self.max_iter)
@@ -160,15 +162,7 @@ class SparseRegressor(SparseModel):
         self.certificates_ = self._all_certificates(evidence, coef, data)
         self.optimality_ = self.certificates_[0].value
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         return self._all_certificates(*self._measured(data), data)
 
     def _keeps_trace(self) -> bool:
