@@ -21,7 +21,7 @@ from assay.linear.likelihood.inference import LikelihoodInference, LikelihoodTes
 from assay.linear.likelihood.logistic import LogisticRegression
 from assay.linear.likelihood.path import LikelihoodPath
 from assay.linear.low_rank.estimator import ReducedRankRegression
-from assay.linear.low_rank.selection import RankPath
+from assay.linear.low_rank.solver import RankPath
 from assay.linear.margin.huber_regressor import HuberRegressor
 from assay.linear.margin.linear_svc import LinearSVC
 from assay.linear.margin.linear_svr import LinearSVR

@@ -57,7 +57,7 @@ class FeatureMap(Transformer):
         X : array-like, frame, path, Arrow dataset, Dask array or dataframe
         y : ignored
         sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice, a weight of 0 that it does not stand there.
+            A weight of 2 means the row counts twice, a weight of 0 that it is absent.
         """
         data = self._open_rows(X, sample_weight=sample_weight)
         self._learn(data)

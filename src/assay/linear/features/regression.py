@@ -75,8 +75,8 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         raw = probe._open_rows(table.X, table.y, table.weight, with_target=True)
         probe.map_ = probe._learned_map(raw)
         data = expanded_rows(raw, probe.map_._expansion())
-        found = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
-        coef, intercept = found.coef[::-1, 0].T, found.intercept[::-1, 0]
+        path = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
+        coef, intercept = path.coef[::-1, 0].T, path.intercept[::-1, 0]
 
         def predict(X: Any) -> Array:
             rows = probe._open_new_rows(X)

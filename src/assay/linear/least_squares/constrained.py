@@ -115,21 +115,21 @@ class ConstrainedRegression(LinearModel):
         with watch.run("qr"):
             known = centred_triangle(data, fit_intercept=self.fit_intercept)
             basis, offset = self._subspace(known)
-            found = solve_in_subspace(known, basis, offset)
+            solution = solve_in_subspace(known, basis, offset)
         watch.finish()
-        if found.rank < basis.shape[1]:
-            raise self._not_injective(basis @ found.lost)
+        if solution.rank < basis.shape[1]:
+            raise self._not_injective(basis @ solution.lost)
         vector, dtype = self._targets(data), data.dtype
-        coef = found.coef.T.astype(dtype)
-        intercept = (known.mean_y - known.mean_x @ found.coef).astype(dtype)
+        coef = solution.coef.T.astype(dtype)
+        intercept = (known.mean_y - known.mean_x @ solution.coef).astype(dtype)
         self.coef_ = coef[0] if vector else coef
         self.intercept_ = intercept[0] if vector else intercept
         self.basis_, self.offset_ = basis, offset
-        self.rank_, self.condition_number_ = found.rank, found.condition
-        self.restricts_ = found.rank < minimum_norm(known.x, known.y).rank
+        self.rank_, self.condition_number_ = solution.rank, solution.condition
+        self.restricts_ = solution.rank < minimum_norm(known.x, known.y).rank
         self.n_iter_, self.converged_ = 1, True
         self.certificates_ = self._certificates(
-            evidence_of_triangle(known, *self._columns()), found.condition
+            evidence_of_triangle(known, *self._columns()), solution.condition
         )
         self.optimality_ = self.certificates_[1].value
 
@@ -143,7 +143,7 @@ class ConstrainedRegression(LinearModel):
         if self.basis is not None:
             given = np.asarray(self.basis, dtype=np.float64)
             if given.shape[0] != d:
-                raise self._refuse("basis", f"a matrix of {d} rows, one a column of X")
+                raise self._refuse("basis", f"a matrix of {d} rows, one per column of X")
             return linalg.orth(given / _norms(given, 0)), np.zeros(d)
         if self.constraint_matrix is None:
             space = minimum_norm(known.x, known.y).row_space
@@ -151,10 +151,10 @@ class ConstrainedRegression(LinearModel):
         matrix = np.asarray(self.constraint_matrix, dtype=np.float64)
         m = matrix.shape[0]
         if matrix.shape[1] != d:
-            raise self._refuse("constraint_matrix", f"a matrix of {d} columns, one a column of X")
+            raise self._refuse("constraint_matrix", f"a matrix of {d} columns, one per column of X")
         value = np.zeros(m) if self.constraint_value is None else np.asarray(self.constraint_value, float)
         if len(value) != m:
-            raise self._refuse("constraint_value", f"{m} numbers, one a row of 'constraint_matrix'")
+            raise self._refuse("constraint_value", f"{m} numbers, one per row of 'constraint_matrix'")
         scale = _norms(matrix, 1)
         matrix, value = matrix / scale, value / scale[:, 0]
         offset = np.linalg.pinv(matrix) @ value
@@ -223,8 +223,8 @@ class ConstrainedRegression(LinearModel):
 
     def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
-        found = solve_in_subspace(known, self.basis_, self.offset_)
-        condition = found.condition if found.rank == self.basis_.shape[1] else np.inf
+        solution = solve_in_subspace(known, self.basis_, self.offset_)
+        condition = solution.condition if solution.rank == self.basis_.shape[1] else np.inf
         return self._certificates(self._evidence(data), condition)
 
     def _smoothing_basis(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
@@ -252,13 +252,13 @@ def solve_in_subspace(known: CentredTriangle, basis: Array, offset: Array) -> In
     if k == 0:
         return InSubspace(np.repeat(offset[:, None], known.y.shape[1], axis=1), 0, 1.0, np.zeros(0))
     table = known.x @ basis
-    found = minimum_norm(table, known.y - (known.x @ offset)[:, None])
+    solution = minimum_norm(table, known.y - (known.x @ offset)[:, None])
     lost = np.zeros(k)
-    if found.rank < k:
-        assert found.row_space is not None
-        lost = linalg.null_space(found.row_space.T)[:, 0] if found.rank else np.eye(k)[0]
-    condition = found.condition if found.rank else np.inf
-    return InSubspace(offset[:, None] + basis @ found.coef, found.rank, condition, lost)
+    if solution.rank < k:
+        assert solution.row_space is not None
+        lost = linalg.null_space(solution.row_space.T)[:, 0] if solution.rank else np.eye(k)[0]
+    condition = solution.condition if solution.rank else np.inf
+    return InSubspace(offset[:, None] + basis @ solution.coef, solution.rank, condition, lost)
 
 
 def _norms(matrix: NDArray, axis: int) -> Array:

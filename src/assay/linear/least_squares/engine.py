@@ -110,35 +110,35 @@ def fit_linear(
     if solver == "dual":
         return _fit_dual(data, alpha, fit_intercept)
     if solver == "conjugate_gradient":
-        solution, mean_x, mean_y = by_conjugate_gradient(
+        iterated, mean_x, mean_y = by_conjugate_gradient(
             data, alpha, center=fit_intercept, tol=tol, max_iter=max_iter, report=report
         )
-        intercept = mean_y - mean_x @ solution.coef
-        evidence = gather_evidence(data, solution.coef, intercept, fit_intercept=fit_intercept)
-        return Fit(solution.coef, intercept, solution, evidence, None, [], solver, mean_x)
+        intercept = mean_y - mean_x @ iterated.coef
+        evidence = gather_evidence(data, iterated.coef, intercept, fit_intercept=fit_intercept)
+        return Fit(iterated.coef, intercept, iterated, evidence, None, [], solver, mean_x)
 
     stats = moments(data, center=fit_intercept)
     trace: list[float] = []
-    found: Solution | None = None
+    solution: Solution | None = None
     residual_ss: Array | None = None
     root: Array | None = None
     if solver == "gradient_descent":
-        found, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
+        solution, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
     elif solver in ("auto", "cholesky"):
-        found = by_cholesky(stats, alpha)
-    if found is None:
+        solution = by_cholesky(stats, alpha)
+    if solution is None:
         factor = triangle(data, np.concatenate([stats.mean_x, stats.mean_y]))
         factor[:, :d][:, stats.constant] = 0.0
-        found = by_triangle(factor, d, alpha)
-        residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ found.coef) ** 2, axis=0)
+        solution = by_triangle(factor, d, alpha)
+        residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ solution.coef) ** 2, axis=0)
         root = factor[:d, :d].copy()
         solver = "qr"
-    intercept = stats.mean_y - stats.mean_x @ found.coef
-    evidence = evidence_of_moments(stats, found.coef, residual_ss)
+    intercept = stats.mean_y - stats.mean_x @ solution.coef
+    evidence = evidence_of_moments(stats, solution.coef, residual_ss)
     solver = "cholesky" if solver == "auto" else solver
     # A view would keep the moments of all the targets alive.
     scatter = stats.xx.copy() if data.n_targets > d else stats.xx
-    return Fit(found.coef, intercept, found, evidence, scatter, trace, solver, stats.mean_x, root)
+    return Fit(solution.coef, intercept, solution, evidence, scatter, trace, solver, stats.mean_x, root)
 
 
 def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:

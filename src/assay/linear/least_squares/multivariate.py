@@ -138,11 +138,11 @@ class MultivariateRegression(LinearRegression):
         -------
         test : MultivariateTest
         """
-        found = self.inference()
+        inference = self.inference()
         owner = "MultivariateRegression.multivariate_test"
-        matrix = hypothesis(owner, L, found.names)
-        gap = matrix @ found.params.reshape(len(found.names), -1)
-        explained = gap.T @ np.linalg.solve(matrix @ found.normalized_cov_params @ matrix.T, gap)
+        matrix = hypothesis(owner, L, inference.names)
+        gap = matrix @ inference.params.reshape(len(inference.names), -1)
+        explained = gap.T @ np.linalg.solve(matrix @ inference.normalized_cov_params @ matrix.T, gap)
         inverse = self._noise_root()
         if inverse is None:
             raise ValueError(
@@ -151,7 +151,7 @@ class MultivariateRegression(LinearRegression):
             )
         values = np.maximum(np.linalg.eigvalsh(inverse @ explained @ inverse), 0.0)[::-1]
         values = values / self.total_weight_
-        return MultivariateTest.of(values, len(inverse), matrix.shape[0], found.df_resid, found.nobs)
+        return MultivariateTest.of(values, len(inverse), matrix.shape[0], inference.df_resid, inference.nobs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from assay.solvers import Solution
 from assay.suitability import Suitability
 
 PENALTY = parameters.real(at_least=0) | parameters.array(
-    "an array of non-negative numbers, one a target",
+    "an array of non-negative numbers, one per target",
     lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
 )
 
@@ -145,7 +145,7 @@ class Ridge(LinearModel):
         name = "alpha" if self.penalty_strength is None else "penalty_strength"
         given = np.asarray(getattr(self, name), dtype=np.float64)
         if given.ndim == 1 and given.shape[0] != data.n_targets:
-            raise self._refuse(name, f"a number or an array of {data.n_targets} numbers, one a target")
+            raise self._refuse(name, f"a number or an array of {data.n_targets} numbers, one per target")
         scale = 1.0 if self.penalty_strength is None else data.total_weight
         return np.broadcast_to(given * scale, (data.n_targets,)).copy()
 
@@ -153,12 +153,12 @@ class Ridge(LinearModel):
         self, evidence: FitEvidence, coef: Array, alpha: NDArray, solution: Solution
     ) -> Certificates:
         dtype = self.coef_.dtype
-        found = [orthogonality(evidence, coef, alpha, dtype)]
+        certificates = [orthogonality(evidence, coef, alpha, dtype)]
         if alpha.min() > 0:
-            found.append(duality_gap(evidence, coef, alpha, dtype))
+            certificates.append(duality_gap(evidence, coef, alpha, dtype))
         elif not np.isnan(solution.condition):
-            found.append(uniqueness(solution, coef.shape[0]))
-        return Certificates(found)
+            certificates.append(uniqueness(solution, coef.shape[0]))
+        return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:
         evidence = self._evidence(data)
@@ -246,5 +246,5 @@ class Ridge(LinearModel):
 
     def _single_alpha(self) -> float:
         if np.ndim(self.alpha_):
-            raise ValueError("One smoother matrix needs one penalty; alpha_ has one a target.")
+            raise ValueError("One smoother matrix needs one penalty; alpha_ has one per target.")
         return float(self.alpha_)

@@ -51,7 +51,7 @@ def convex_certificates(
     # What the triangle says of the residuals and what the rows say must be one.
     apart = abs(measured - float(np.sum(residual**2))) / null if null > 0 else 0.0
     bound = max(2 * tol, 1e-5 if single else 1e-10)
-    found = [
+    certificates = [
         at_most(
             "The objective is this close to its minimum.",
             "relative duality gap",
@@ -61,13 +61,13 @@ def convex_certificates(
         )
     ]
     if problem.row_alpha > 0 or problem.alpha == 0:
-        return found
+        return certificates
     pull = problem.pull(residual)
     size = float(np.linalg.norm(problem.X, 2) * np.linalg.norm(problem.root, 2))
     aligned = dual_scale(problem, pull, row_dual) * float(np.sum(pull * coef))
     gap = float(Nuclear(problem.alpha).value(coef)) - aligned
     return [
-        *found,
+        *certificates,
         at_most(
             "The spectral norm of the gradient is at most α, up to what the gap allows.",
             "spectral norm of the gradient over α",

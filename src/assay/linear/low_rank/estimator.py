@@ -15,8 +15,16 @@ from assay.linear.least_squares.certificates import FLOAT32
 from assay.linear.least_squares.engine import Array, CentredTriangle, centred_triangle
 from assay.linear.least_squares.multivariate import covariance_root, residual_products
 from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
-from assay.linear.low_rank.selection import RankPath, rank_path, select_rank
-from assay.linear.low_rank.solver import LowRank, LowRankProblem, by_proximal_gradient, by_rank, by_splitting
+from assay.linear.low_rank.solver import (
+    LowRank,
+    LowRankProblem,
+    RankPath,
+    by_proximal_gradient,
+    by_rank,
+    by_splitting,
+    rank_path,
+    select_rank,
+)
 from assay.linear.predictor import RowRegressor
 from assay.models import convergence
 from assay.models.selection import Selection
@@ -164,9 +172,9 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
         problem = self._problem(known)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
         with watch.run(self.method):
-            found, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
+            solution, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
         watch.finish()
-        self._store(found, known, data, vector=self._targets(data))
+        self._store(solution, known, data, vector=self._targets(data))
         self.weighting_matrix_ = problem.root @ problem.root
         self.critical_alpha_ = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
         coef, intercept = self._columns()
@@ -179,7 +187,7 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
         if not self.converged_:
             convergence.warn(
                 f"ReducedRankRegression stopped after max_iter={self.max_iter} iterations with a relative "
-                f"duality gap of {found.gap:.2g}; increase max_iter or tol."
+                f"duality gap of {solution.gap:.2g}; increase max_iter or tol."
             )
 
     def _weighting_root(self, known: CentredTriangle) -> Array:
@@ -217,33 +225,33 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
     def _solve(self, problem: LowRankProblem, report: Any) -> tuple[LowRank, Array | None]:
         """The solution and, for a hard rank, the least values that any matrix of each rank reaches."""
         if self.method == "rank":
-            found = by_rank(problem, self.rank)
-            self.singular_values_ = found.singular_values
-            return LowRank(found.coef, np.zeros_like(found.coef), 0.0, 1, True, []), found.least
+            solution = by_rank(problem, self.rank)
+            self.singular_values_ = solution.singular_values
+            return LowRank(solution.coef, np.zeros_like(solution.coef), 0.0, 1, True, []), solution.least
         solver = by_proximal_gradient if self.method == "nuclear" else by_splitting
         solve = partial(solver, problem, tol=self.tol, max_iter=self.max_iter, report=report)
         # Many products of small matrices: threads of the linear algebra would only wait for each other.
         return (alone(solve) if problem.X.size < SMALL else solve()), None
 
-    def _store(self, found: LowRank, known: CentredTriangle, data: Rows, *, vector: bool) -> None:
+    def _store(self, solution: LowRank, known: CentredTriangle, data: Rows, *, vector: bool) -> None:
         dtype = data.dtype
-        coef = found.coef.T.astype(dtype)
-        intercept = (known.mean_y - known.mean_x @ found.coef).astype(dtype)
+        coef = solution.coef.T.astype(dtype)
+        intercept = (known.mean_y - known.mean_x @ solution.coef).astype(dtype)
         self.coef_ = coef[0] if vector else coef
         self.intercept_ = intercept[0] if vector else intercept
-        left, values, right = np.linalg.svd(found.coef, full_matrices=False)
+        left, values, right = np.linalg.svd(solution.coef, full_matrices=False)
         rank = int(np.count_nonzero(values > ZERO * values[0]))
         rank = min(rank, self.rank) if self.method == "rank" else rank
         self.rank_ = rank
         self.left_factor_, self.right_factor_ = left[:, :rank] * values[:rank], right[:rank].T
         if self.method != "rank":
             self.singular_values_ = values
-        alive = found.coef.T if self.axis == "responses" else found.coef
+        alive = solution.coef.T if self.axis == "responses" else solution.coef
         self.selected_ = np.flatnonzero(np.any(alive != 0, axis=1))
-        self.row_dual_ = found.row_dual
-        self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
+        self.row_dual_ = solution.row_dual
+        self.n_iter_, self.converged_ = max(solution.n_iter, 1), solution.converged
         if self.history:
-            self.history_ = np.array(found.trace)
+            self.history_ = np.array(solution.trace)
 
     def _certificates(
         self, problem: LowRankProblem, products: Array, sums: Array, weight: float, least: Array | None = None
@@ -254,12 +262,14 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
         measured = float(np.sum(products * (problem.root @ problem.root)))
         if self.method == "rank":
             least = by_rank(problem, self.rank).least if least is None else least
-            found = rank_certificates(problem, coef, self.rank, measured, least, single=single)
+            certificates = rank_certificates(problem, coef, self.rank, measured, least, single=single)
         else:
-            found = convex_certificates(problem, coef, self.row_dual_, measured, self.tol, single=single)
+            certificates = convex_certificates(
+                problem, coef, self.row_dual_, measured, self.tol, single=single
+            )
         if self.fit_intercept:
-            found.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
-        return Certificates(found)
+            certificates.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
+        return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
