@@ -104,6 +104,12 @@ class RowRegressor(LinearRegressor):
         """Whether the target is a vector (and not a matrix of one or more columns)."""
         return bool(data.head(1, target_dimension) == 1)
 
+    def _set_coefficients(self, coef: Array, intercept: Array, data: Rows) -> None:
+        """Store coefficients (d, t) and intercepts (t,) in the shape of the target."""
+        rows, level = coef.T.astype(data.dtype), intercept.astype(data.dtype)
+        vector = self._targets(data)
+        self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)
+
 
 class LinearModel(MultiOutputMixin, RowRegressor):
     """Least squares and ridge: a linear prediction with the geometry of the table it was fitted on."""

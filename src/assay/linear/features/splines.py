@@ -309,10 +309,8 @@ class SplineMap(FeatureMap):
 
 def distinct(values: Array) -> Array:
     """Increasing values without repetition, at least two."""
-    distinct = np.unique(values)
-    return (
-        distinct if len(distinct) > 1 else np.array([distinct[0], distinct[0] + max(1.0, abs(distinct[0]))])
-    )
+    unique = np.unique(values)
+    return unique if len(unique) > 1 else np.array([unique[0], unique[0] + max(1.0, abs(unique[0]))])
 
 
 def clamped_knots(knots: Array, degree: int, multiplicity: int) -> Array:

@@ -107,12 +107,9 @@ class ColumnDroppingRegression(LinearModel):
         watch.finish()
         self.dropped_ = np.setdiff1d(np.arange(data.shape[1]), self.kept_)
         among = explain(known, self.kept_, self.dropped_)
-        coef = np.zeros((data.n_targets, data.shape[1]))
-        coef[:, self.kept_] = minimum_norm(known.x[:, self.kept_], known.y).coef.T
-        intercept = known.mean_y - coef @ known.mean_x
-        vector, dtype = self._targets(data), data.dtype
-        self.coef_ = (coef[0] if vector else coef).astype(dtype)
-        self.intercept_ = dtype.type(intercept[0]) if vector else intercept.astype(dtype)
+        coef = np.zeros((data.shape[1], data.n_targets))
+        coef[self.kept_] = minimum_norm(known.x[:, self.kept_], known.y).coef
+        self._set_coefficients(coef, known.intercept(coef), data)
         self.combinations_, self.condition_number_ = among.combinations, among.condition
         self.rank_, self.n_iter_, self.converged_ = len(self.kept_), 1, True
         self.certificates_ = self._certificates(evidence_of_triangle(known, *self._columns()), among)

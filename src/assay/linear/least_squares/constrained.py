@@ -119,11 +119,7 @@ class ConstrainedRegression(LinearModel):
         watch.finish()
         if solution.rank < basis.shape[1]:
             raise self._not_injective(basis @ solution.lost)
-        vector, dtype = self._targets(data), data.dtype
-        coef = solution.coef.T.astype(dtype)
-        intercept = (known.mean_y - known.mean_x @ solution.coef).astype(dtype)
-        self.coef_ = coef[0] if vector else coef
-        self.intercept_ = intercept[0] if vector else intercept
+        self._set_coefficients(solution.coef, known.intercept(solution.coef), data)
         self.basis_, self.offset_ = basis, offset
         self.rank_, self.condition_number_ = solution.rank, solution.condition
         self.restricts_ = solution.rank < minimum_norm(known.x, known.y).rank

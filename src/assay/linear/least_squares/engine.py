@@ -253,6 +253,10 @@ class CentredTriangle(NamedTuple):
     mean_y: Array
     weight: float
 
+    def intercept(self, coef: Array) -> Array:
+        """The intercepts of coefficients of shape (d, t)."""
+        return self.mean_y - self.mean_x @ coef
+
 
 def centred_triangle(data: Rows, *, fit_intercept: bool) -> CentredTriangle:
     """Walk the rows for their means, and again for the triangle."""
@@ -270,7 +274,7 @@ def centred_triangle(data: Rows, *, fit_intercept: bool) -> CentredTriangle:
 def evidence_of_triangle(known: CentredTriangle, coef: Array, intercept: Array) -> FitEvidence:
     """What certificates are computed from, without another walk: the triangle knows every product."""
     residual = known.y - known.x @ coef
-    level = known.mean_y - known.mean_x @ coef - intercept
+    level = known.intercept(coef) - intercept
     return FitEvidence(
         known.weight,
         known.x.T @ residual,

@@ -174,11 +174,11 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
         with watch.run(self.method):
             solution, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
         watch.finish()
-        self._store(solution, known, data, vector=self._targets(data))
+        self._store(solution, known, data)
         self.weighting_matrix_ = problem.root @ problem.root
         self.critical_alpha_ = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
         coef, intercept = self._columns()
-        residual, level = known.y - known.x @ coef, known.mean_y - known.mean_x @ coef - intercept
+        residual, level = known.y - known.x @ coef, known.intercept(coef) - intercept
         self.certificates_ = self._certificates(
             problem, residual.T @ residual, known.weight * level, known.weight, least
         )
@@ -233,12 +233,8 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
         # Many products of small matrices: threads of the linear algebra would only wait for each other.
         return (alone(solve) if problem.X.size < SMALL else solve()), None
 
-    def _store(self, solution: LowRank, known: CentredTriangle, data: Rows, *, vector: bool) -> None:
-        dtype = data.dtype
-        coef = solution.coef.T.astype(dtype)
-        intercept = (known.mean_y - known.mean_x @ solution.coef).astype(dtype)
-        self.coef_ = coef[0] if vector else coef
-        self.intercept_ = intercept[0] if vector else intercept
+    def _store(self, solution: LowRank, known: CentredTriangle, data: Rows) -> None:
+        self._set_coefficients(solution.coef, known.intercept(solution.coef), data)
         left, values, right = np.linalg.svd(solution.coef, full_matrices=False)
         rank = int(np.count_nonzero(values > ZERO * values[0]))
         rank = min(rank, self.rank) if self.method == "rank" else rank
