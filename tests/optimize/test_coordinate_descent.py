@@ -11,7 +11,7 @@ from sklearn import linear_model
 from assay.loops import compiled
 from assay.optimize import coordinate_descent
 from assay.penalties import L1, MCP, SCAD, ElasticNet
-from assay.penalties._coordinate_form import (
+from assay.penalties.coordinates import (
     ElasticNetForm,
     PositiveElasticNet,
     coordinate_form,

@@ -9,7 +9,7 @@ from scipy import optimize, sparse, special
 from sklearn import linear_model
 
 from assay.penalties import L1, ElasticNet
-from assay.penalties._coordinate_form import ElasticNetForm, PositiveElasticNet
+from assay.penalties.coordinates import ElasticNetForm, PositiveElasticNet
 from assay.solvers import SparseProblem, sparse_path
 from assay.solvers.sparse import subproblem as subproblem_module
 from assay.solvers.sparse.design import DenseDesign

@@ -26,7 +26,7 @@ from assay.linear.sparse.path import SparsePath, sparse_candidates, sparse_model
 from assay.models import convergence
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.parameters import Domain
-from assay.penalties._coordinate_form import coordinate_form
+from assay.penalties.coordinates import coordinate_form
 from assay.rows import MemoryRows, Rows
 from assay.solvers import SparseProblem, SparseSolutions, moments
 

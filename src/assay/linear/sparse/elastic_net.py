@@ -16,8 +16,8 @@ from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.linear.sparse.path import trace_of_smoother
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
-from assay.penalties._coordinate_form import PositiveElasticNet, elastic_net_form
 from assay.penalties._l1 import l1_residual
+from assay.penalties.coordinates import PositiveElasticNet, elastic_net_form
 from assay.rows import Rows
 from assay.suitability import Suitability
 

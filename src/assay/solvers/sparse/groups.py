@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.penalties import GroupL2, SparseGroup
-from assay.penalties._groups import Partition
 from assay.solvers.least_squares.moments import TableMoments
 from assay.solvers.sparse.design import Array, Design
 from assay.solvers.sparse.loops import DEPTH, copy_point, extrapolated, quadratic_value
@@ -124,7 +123,7 @@ FEWEST_GROUPS = 16
 class GroupForm(NamedTuple):
     """A penalty on groups at strength 1: l1_ratio ‖w‖₁ + (1 − l1_ratio) Σ_g ω_g ‖w_g‖."""
 
-    groups: Partition
+    groups: Any
     weights: Array
     l1_ratio: float
 

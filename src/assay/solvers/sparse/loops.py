@@ -12,7 +12,7 @@ import numpy as np
 from numba.extending import overload
 
 from assay.loops import compiled
-from assay.penalties._coordinate_form import ElasticNetForm, entry_minimiser, entry_slope, entry_value
+from assay.penalties.coordinates import ElasticNetForm, entry_minimiser, entry_slope, entry_value
 
 DEPTH = 5
 """Iterates that one extrapolation combines."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.penalties._coordinate_form import ElasticNetForm, scaled
+from assay.penalties.coordinates import ElasticNetForm, scaled
 from assay.solvers.least_squares.moments import TableMoments
 from assay.solvers.sparse.design import Array
 from assay.solvers.sparse.loops import distance_to_stationarity, quadratic_gap

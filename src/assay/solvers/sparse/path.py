@@ -12,7 +12,7 @@ from scipy import sparse
 from assay.losses import Logistic, Loss, Squared
 from assay.losses import loss as named_loss
 from assay.penalties import L1, GroupL2, SparseGroup
-from assay.penalties._coordinate_form import CoordinateForm, ElasticNetForm, coordinate_form
+from assay.penalties.coordinates import CoordinateForm, ElasticNetForm, coordinate_form
 from assay.rows import MemoryRows
 from assay.solvers.least_squares.moments import moments
 from assay.solvers.sparse.design import Array, DenseDesign, Design, SparseDesign

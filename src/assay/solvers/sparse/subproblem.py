@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from assay.penalties._coordinate_form import CoordinateForm, ElasticNetForm
+from assay.penalties.coordinates import CoordinateForm, ElasticNetForm
 from assay.rows import alone, ordered_map
 from assay.solvers.sparse.design import Array, Design, SparseDesign
 from assay.solvers.sparse.loops import (

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties._coordinate_form import ElasticNetForm, restricted, scaled
+from assay.penalties.coordinates import ElasticNetForm, restricted, scaled
 from assay.solvers.sparse.design import Array, Design, SparseDesign
 from assay.solvers.sparse.loops import distance_to_stationarity
 from assay.solvers.sparse.subproblem import Point, Profile, Subproblem

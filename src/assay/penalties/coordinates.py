@@ -15,9 +15,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from assay.loops import REORDER
-from assay.penalties._concave import MCP, SCAD
-from assay.penalties._elastic_net import ElasticNet
-from assay.penalties._l1 import L1
+from assay.penalties import L1, MCP, SCAD, ElasticNet
 
 Array = NDArray[np.float64]
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
