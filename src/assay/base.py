@@ -82,9 +82,9 @@ class Model(BaseEstimator):
     """Base of all estimators.
 
     A subclass lists the domain of each parameter in `_domains`, says in `_suits` for which tables it is worth
-    a try (nothing inherits that), opens its data with `_open_rows` (at fit) and
-    `_open_new_rows` (afterwards), sets `certificates_` in `fit`, and recomputes all certificates, dear ones
-    included, in `certify`.
+    a try (nothing inherits that), opens its data with `_open_rows` (at fit) and `_open_new_rows`
+    (afterwards), sets `certificates_` in `fit`, and recomputes all certificates, expensive ones included, in
+    `certify`.
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {}
@@ -184,7 +184,7 @@ class Model(BaseEstimator):
         return certificates.to_html(collapsible=True) if certificates else ""
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, dear ones included.
+        """Measure every certificate afresh on the data of the fit, expensive ones included.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ from scipy import sparse
 from assay.datasets import SparseLinear
 from assay.linear import GroupLasso, Lasso, SparseRegressor
 from assay.penalties import MCP, SCAD, SparseGroup
-from assay.solvers.sparse.groups import group_epoch, group_value
+from assay.solvers.sparse.groups import Blocks, group_epoch, group_value
 
 LABELS = np.repeat(np.arange(10), 3)
 
@@ -77,14 +77,14 @@ def test_one_cycle_over_groups_is_a_proximal_step_a_block(rng):
     gram, linear = X.T @ X / 20, rng.standard_normal(4)
     starts, radius = np.array([0, 1, 2, 3, 4]), np.full(4, 0.2)
     coef, corr = np.zeros(4), linear.copy()
-    group_epoch(gram, coef, corr, starts, np.diagonal(gram).copy(), 0.1, radius, np.empty(4))
+    group_epoch(gram, coef, corr, Blocks(starts, np.diagonal(gram).copy(), 0.1, radius), np.empty(4))
     twin = np.zeros(4)
     for j in range(4):
         inner = linear[j] - gram[j] @ twin
         twin[j] = np.sign(inner) * max(abs(inner) - 0.3, 0) / gram[j, j]
     assert_allclose(coef, twin, atol=1e-12)
     assert_allclose(corr, linear - gram @ twin, atol=1e-12)
-    value = group_value(coef, np.array([0, 2, 4]), 0.1, np.array([0.2, 0.5]))
+    value = group_value(coef, Blocks(np.array([0, 2, 4]), np.ones(2), 0.1, np.array([0.2, 0.5])))
     expected = 0.1 * np.abs(coef).sum() + 0.2 * np.hypot(*coef[:2]) + 0.5 * np.hypot(*coef[2:])
     assert value == pytest.approx(expected)
 

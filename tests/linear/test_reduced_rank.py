@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 
 from assay.linear import LinearRegression, ReducedRankRegression
 from assay.linear.low_rank.solver import (
-    Problem,
+    LowRankProblem,
     by_proximal_gradient,
     by_rank,
     by_splitting,
@@ -159,7 +159,7 @@ def test_more_predictors_than_rows_are_no_obstacle(rng):
 
 def test_eckart_youngs_values_are_those_of_every_rank(table):
     Xc, Yc = centred(*table)
-    problem = Problem(Xc, Yc, np.eye(4))
+    problem = LowRankProblem(Xc, Yc, np.eye(4))
     least = by_rank(problem, 1).least
     for k in range(1, 5):
         assert np.sum((Yc - Xc @ by_rank(problem, k).coef) ** 2) == pytest.approx(least[k])
@@ -303,7 +303,7 @@ def test_penalties_are_chosen_by_cross_validation(table):
 @pytest.mark.parametrize("row_alpha", [0.0, 15.0])
 def test_the_gap_bounds_the_distance_from_the_minimum_whatever_the_dual_proposal(table, rng, row_alpha):
     Xc, Yc = centred(*table)
-    problem = Problem(Xc, Yc, np.eye(4), 20.0, row_alpha)
+    problem = LowRankProblem(Xc, Yc, np.eye(4), 20.0, row_alpha)
     solver = by_splitting if row_alpha else by_proximal_gradient
     best = solver(problem, tol=1e-12, max_iter=20_000, report=lambda coef: False)
     assert best.converged
@@ -328,7 +328,7 @@ def test_singular_values_are_shrunk_as_by_a_decomposition(rng, shape, threshold)
 
 def test_splitting_without_rows_is_the_proximal_gradient(table):
     Xc, Yc = centred(*table)
-    problem = Problem(Xc, Yc, np.eye(4), 30.0, 0.0)
+    problem = LowRankProblem(Xc, Yc, np.eye(4), 30.0, 0.0)
     options = {"tol": 1e-13, "max_iter": 20_000, "report": lambda coef: False}
     assert_allclose(
         by_splitting(problem, **options).coef, by_proximal_gradient(problem, **options).coef, atol=1e-5

@@ -8,21 +8,30 @@ from numpy.testing import assert_allclose
 from scipy import optimize, sparse
 from sklearn import linear_model
 
+from assay.loops import compiled
 from assay.optimize import coordinate_descent
 from assay.penalties import L1, MCP, SCAD, ElasticNet
+from assay.penalties.coordinates import (
+    ElasticNetForm,
+    PositiveElasticNet,
+    coordinate_form,
+    entry_minimiser,
+)
 from assay.solvers.sparse.loops import (
-    CLIPPED,
     DEPTH,
-    MINIMAX_CONCAVE,
-    clipped,
+    Columns,
     column_epoch,
     column_products,
     extrapolation,
     fenchel_young,
     gram_epoch,
     quadratic_gap,
-    shrunk,
 )
+
+
+@compiled
+def step(penalty, value, square):
+    return entry_minimiser(penalty, 0, value, square)
 
 
 @pytest.fixture
@@ -97,18 +106,19 @@ def test_max_iter_ends_the_descent_and_says_so(table):
 def test_the_scalar_step_is_the_proximal_map(rng):
     for value in rng.standard_normal(20) * 3:
         expected = ElasticNet(0.8, 0.5).proximal(np.array([value / 1.7]), 1 / 1.7)[0]
-        assert shrunk(value, 1.7, 0.4, 0.4, False) == pytest.approx(expected)
-        assert shrunk(value, 1.7, 0.4, 0.4, True) == pytest.approx(max(expected, 0.0))
+        assert step(coordinate_form(ElasticNet(0.8, 0.5), 1), value, 1.7) == pytest.approx(expected)
+        positive = coordinate_form(PositiveElasticNet(0.8, 0.5), 1)
+        assert step(positive, value, 1.7) == pytest.approx(max(expected, 0.0))
 
 
-@pytest.mark.parametrize(("kind", "penalty"), [(MINIMAX_CONCAVE, MCP(0.7, 3.0)), (CLIPPED, SCAD(0.7, 3.7))])
+@pytest.mark.parametrize("penalty", [MCP(0.7, 3.0), SCAD(0.7, 3.7)])
 @pytest.mark.parametrize("square", [0.2, 1.0, 4.0])
-def test_the_concave_step_is_the_global_minimiser(rng, kind, penalty, square):
+def test_the_concave_step_is_the_global_minimiser(rng, penalty, square):
     grid = np.linspace(-12, 12, 200_001)
     values = penalty.value(grid[None])
     for pull in np.concatenate([rng.standard_normal(10) * 2, [0.0, 0.69, -0.71]]):
         risk = square * grid**2 / 2 - pull * grid + values
-        found = clipped(pull, square, 0.7, penalty.gamma, kind, False)
+        found = step(coordinate_form(penalty, 1), pull, square)
         there = square * found**2 / 2 - pull * found + penalty.value(np.array([found]))
         assert there <= risk.min() + 1e-9
 
@@ -120,18 +130,18 @@ def test_one_cycle_on_the_gram_matrix_is_one_cycle_on_the_columns(table, rng):
     mean = weight @ X
     centred = X - mean
     gram, linear = (centred.T * weight) @ centred, centred.T @ (weight * y)
-    slope, curvature = np.full(12, 0.1), np.full(12, 0.05)
+    penalty = ElasticNetForm(np.full(12, 0.1), np.full(12, 0.05))
     by_gram, corr = np.zeros(12), linear.copy()
     matrix = sparse.csc_array(X)
+    columns = Columns(matrix.data, matrix.indices, matrix.indptr)
     by_column, pull = np.zeros(12), weight * y
     level = pull.sum()
     twin = np.zeros(12)
     for _ in range(3):
-        gram_epoch(gram, by_gram, corr, slope, curvature, 1.0, 0, False)
+        gram_epoch(gram, by_gram, corr, penalty)
         level = column_epoch(
-            matrix.data, matrix.indices, matrix.indptr, np.arange(12), mean, np.diagonal(gram).copy(), weight,
-            by_column, pull, level, slope, curvature, False,
-        )  # fmt: skip
+            columns, np.arange(12), mean, np.diagonal(gram).copy(), weight, by_column, pull, level, penalty
+        )
         for j in range(12):
             inner = linear[j] - gram[j] @ twin + gram[j, j] * twin[j]
             twin[j] = np.sign(inner) * max(abs(inner) - 0.1, 0) / (gram[j, j] + 0.05)
@@ -141,7 +151,7 @@ def test_one_cycle_on_the_gram_matrix_is_one_cycle_on_the_columns(table, rng):
     assert level == pytest.approx(pull.sum(), abs=1e-12)
     out = np.empty((2, 3))
     rows = rng.standard_normal((2, 40))
-    column_products(matrix.data, matrix.indices, matrix.indptr, rows, np.array([0, 5, 7]), out)
+    column_products(columns, rows, np.array([0, 5, 7]), out)
     assert_allclose(out, rows @ X[:, [0, 5, 7]])
 
 

@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose
 from scipy import optimize, sparse, special
 from sklearn import linear_model
 
-from assay.solvers import SparseProblem, elastic_net_profile, sparse_path
+from assay.penalties import L1, ElasticNet
+from assay.penalties.coordinates import ElasticNetForm, PositiveElasticNet
+from assay.solvers import SparseProblem, sparse_path
 from assay.solvers.sparse import subproblem as subproblem_module
 from assay.solvers.sparse.design import DenseDesign
 
@@ -35,7 +37,7 @@ def test_every_solution_of_a_path_is_within_its_gap(rng, kind, shape):
     X = rng.standard_normal(shape) + 2
     y = X[:, :4] @ [1.0, -1.0, 2.0, 0.5] + rng.standard_normal(shape[0])
     weight = rng.integers(0, 3, shape[0]).astype(float)
-    problem = SparseProblem(KINDS[kind](X), y, weight, elastic_net_profile(shape[1], 1.0), n_strengths=20)
+    problem = SparseProblem(KINDS[kind](X), y, weight, L1(1.0), n_strengths=20)
     strengths = np.geomspace(problem.critical_strength(), 0.01 * problem.critical_strength(), 20)
     found = problem.solve(strengths, tol=1e-7, max_iter=10_000)
     assert found.converged.all()
@@ -56,8 +58,10 @@ def test_solutions_are_those_of_scikit_learn(rng, kind, positive, fit_intercept,
     X = rng.standard_normal((40, 60)) + 1
     y = X[:, :3] @ [1.0, -1.0, 2.0] + rng.standard_normal(40)
     weight = rng.random(40)
-    options = {"l1_ratio": ratio, "positive": positive, "fit_intercept": fit_intercept, "tol": 1e-11}
-    found = sparse_path(KINDS[kind](X), y, weight, [0.5, 0.1], **options)
+    options = {"fit_intercept": fit_intercept, "tol": 1e-11}
+    penalty = (PositiveElasticNet if positive else ElasticNet)(1.0, ratio)
+    found = sparse_path(KINDS[kind](X), y, weight, [0.5, 0.1], penalty=penalty, **options)
+    options |= {"l1_ratio": ratio, "positive": positive}
     peer = linear_model.ElasticNet(alpha=0.1, max_iter=200_000, random_state=0, **options).fit(
         X, y, sample_weight=weight
     )
@@ -75,7 +79,7 @@ def test_features_may_be_free_excluded_or_weighted(rng, kind, shape, loss):
     y = np.where(y > np.median(y), 1.0, -1.0) if loss == "logistic" else y
     weights = np.ones(shape[1])
     weights[[0, 1, 2]] = 0.0, np.inf, 3.0
-    found = sparse_path(KINDS[kind](X), y, None, [0.08], loss=loss, feature_weights=weights, tol=1e-10)
+    found = sparse_path(KINDS[kind](X), y, None, [0.08], loss=loss, penalty=L1(1.0, weights), tol=1e-10)
     coef = found.coef[0]
     assert found.converged.all()
     assert coef[1] == 0
@@ -96,7 +100,7 @@ def test_the_critical_strength_leaves_out_free_features(rng):
     y = 10 * X[:, 0] + X[:, 1] + rng.standard_normal(50)
     weights = np.array([0.0, 1.0, 1.0, 2.0, 1.0])
     for table in (X, sparse.csr_array(X)):
-        problem = SparseProblem(table, y, None, elastic_net_profile(5, 1.0, weights), n_strengths=1)
+        problem = SparseProblem(table, y, None, L1(1.0, weights), n_strengths=1)
         critical = problem.critical_strength()
         centred = X - X.mean(axis=0)
         alone = np.linalg.lstsq(centred[:, :1], y - y.mean(), rcond=None)[0]
@@ -159,9 +163,9 @@ def test_the_sign_of_the_likelihood_is_that_of_a_loss(rng):
 def test_working_sets_that_grow_too_large_fall_back_to_columns(rng, monkeypatch):
     X = rng.standard_normal((30, 90))
     y = X[:, 0] + rng.standard_normal(30)
-    expected = sparse_path(X, y, None, [0.2, 0.02], l1_ratio=0.2, tol=1e-9)
+    expected = sparse_path(X, y, None, [0.2, 0.02], penalty=ElasticNet(1.0, 0.2), tol=1e-9)
     monkeypatch.setattr(subproblem_module, "LARGEST_WORKING_SET", 20)
-    found = sparse_path(X, y, None, [0.2, 0.02], l1_ratio=0.2, tol=1e-9)
+    found = sparse_path(X, y, None, [0.2, 0.02], penalty=ElasticNet(1.0, 0.2), tol=1e-9)
     assert found.converged.all()
     assert_allclose(found.coef, expected.coef, atol=1e-3)
 
@@ -242,7 +246,7 @@ def test_nearly_collinear_columns_take_a_jump_and_not_ten_thousand_cycles(rng, s
 def test_a_jump_reaches_the_minimum_on_the_support_and_never_rises(rng):
     X = rng.standard_normal((40, 8)) + 2 * rng.standard_normal((40, 1))
     gram, linear = X.T @ X / 40, X.T @ rng.standard_normal(40) / 40
-    profile = subproblem_module.Profile(np.full(8, 0.02), np.full(8, 0.01))
+    profile = ElasticNetForm(np.full(8, 0.02), np.full(8, 0.01))
 
     def value(w):
         return w @ gram @ w / 2 - linear @ w + 0.02 * np.abs(w).sum() + 0.005 * w @ w

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from assay.homes import publish
 from assay.linear.features.dictionaries import FourierMap, FunctionMap, HistogramMap
-from assay.linear.features.dictionary_regression import DictionaryRegression
-from assay.linear.features.polynomial import PolynomialMap, PolynomialRegression
-from assay.linear.features.spline_regression import SplineRegression
+from assay.linear.features.estimators import DictionaryRegression, PolynomialRegression, SplineRegression
+from assay.linear.features.polynomial import PolynomialMap
 from assay.linear.features.splines import SplineMap
 from assay.linear.features.wavelets import WaveletMap
 from assay.linear.least_squares.column_dropping import ColumnDroppingRegression
@@ -22,15 +21,14 @@ from assay.linear.likelihood.inference import LikelihoodInference, LikelihoodTes
 from assay.linear.likelihood.logistic import LogisticRegression
 from assay.linear.likelihood.path import LikelihoodPath
 from assay.linear.low_rank.estimator import ReducedRankRegression
-from assay.linear.low_rank.selection import RankPath
+from assay.linear.low_rank.solver import RankPath
 from assay.linear.margin.huber_regressor import HuberRegressor
 from assay.linear.margin.linear_svc import LinearSVC
 from assay.linear.margin.linear_svr import LinearSVR
 from assay.linear.margin.perceptron import Perceptron
 from assay.linear.margin.quantile_regressor import QuantileRegressor
-from assay.linear.sparse.elastic_net import ElasticNet
+from assay.linear.sparse.elastic_net import ElasticNet, Lasso
 from assay.linear.sparse.group_lasso import GroupLasso
-from assay.linear.sparse.lasso import Lasso
 from assay.linear.sparse.path import SparsePath
 from assay.linear.sparse.sparse_regressor import SparseRegressor
 from assay.linear.stochastic.classifier import SGDClassifier

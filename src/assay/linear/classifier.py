@@ -20,7 +20,7 @@ class LinearClassifier(Classifier, LinearPredictor):
     """
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: of the second of two classes, shape (n_samples,), else one a class."""
+        """Scores: of the second of two classes, shape (n_samples,), else one per class."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

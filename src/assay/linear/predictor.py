@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin
+from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.linear.least_squares.engine import Array, Evidence, Fit, fit_linear, gather_evidence
+from assay.certificates import Certificates
+from assay.linear.least_squares.engine import (
+    Array,
+    Fit,
+    FitEvidence,
+    centred_triangle,
+    fit_linear,
+    gather_evidence,
+)
 from assay.models import convergence
-from assay.models.regressor import Regressor, target_dimension, vector_target
+from assay.models.capabilities import Regressor, target_dimension, vector_target
 from assay.parameters import Domain
 from assay.rows import Block, Rows
-from assay.solvers import minimum_norm, triangle
+from assay.solvers import minimum_norm
 
-__all__ = ["LinearModel", "LinearPredictor", "LinearRegressor", "affine", "vector_target"]
+__all__ = ["LinearModel", "LinearPredictor", "LinearRegressor", "RowRegressor", "affine", "vector_target"]
 
 SOLVERS = ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
 
@@ -45,7 +55,63 @@ class LinearRegressor(Regressor, LinearPredictor):
         return self._scores(X)
 
 
-class LinearModel(MultiOutputMixin, LinearRegressor):
+class RowRegressor(LinearRegressor):
+    """A linear regressor that is fitted, and certified, on opened rows: `_fit_rows` and `_certify_rows`."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
+            One column for models that predict one number.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        self._fit_rows(X, y, self._open_training(X, y, sample_weight))
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates on the rows themselves, by one walk or two.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        return self._certify_rows(self._open_new_rows(X, y, sample_weight, with_target=True))
+
+    def _open_training(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._open_rows(X, y, sample_weight, with_target=True)
+
+    @abstractmethod
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+        """Set the fitted attributes from the rows; `X` and `y` are for the callbacks."""
+
+    @abstractmethod
+    def _certify_rows(self, data: Rows) -> Certificates:
+        """Certificates of the fitted attributes on rows."""
+
+    def _columns(self) -> tuple[Array, Array]:
+        """Coefficients as (d, t) and intercepts as (t,), in float64."""
+        check_is_fitted(self)
+        coef = np.asarray(self.coef_, dtype=np.float64).reshape(-1, self.n_features_in_)
+        return coef.T, np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
+
+    def _targets(self, data: Rows) -> bool:
+        """Whether the target is a vector (and not a matrix of one or more columns)."""
+        return bool(data.head(1, target_dimension) == 1)
+
+    def _set_coefficients(self, coef: Array, intercept: Array, data: Rows) -> None:
+        """Store coefficients (d, t) and intercepts (t,) in the shape of the target."""
+        rows, level = coef.T.astype(data.dtype), intercept.astype(data.dtype)
+        vector = self._targets(data)
+        self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)
+
+
+class LinearModel(MultiOutputMixin, RowRegressor):
     """Least squares and ridge: a linear prediction with the geometry of the table it was fitted on."""
 
     _domains: ClassVar[Mapping[str, Domain]] = {
@@ -104,10 +170,6 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
     def _single_alpha(self) -> float:
         return 0.0
 
-    def _targets(self, data: Rows) -> bool:
-        """Whether the target is a vector (and not a matrix of one or more columns)."""
-        return bool(data.head(1, target_dimension) == 1)
-
     def _solve(self, X: Any, y: Any, data: Rows, alpha: NDArray, *, vector: bool) -> Fit:
         """Run the engine with the parameters of the model, callbacks looking on."""
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
@@ -154,32 +216,15 @@ class LinearModel(MultiOutputMixin, LinearRegressor):
                 "before reaching tol; its certificates say how far it is. Increase max_iter."
             )
 
-    def _evidence(self, data: Rows) -> Evidence:
+    def _evidence(self, data: Rows) -> FitEvidence:
         """Evidence of the fitted attributes against data, by one walk."""
         coef, intercept = self._columns()
         return gather_evidence(data, coef, intercept, fit_intercept=self.fit_intercept)
 
-    def _columns(self) -> tuple[Array, Array]:
-        """Coefficients as (d, t) and intercepts as (t,), in float64."""
-        check_is_fitted(self)
-        coef = np.asarray(self.coef_, dtype=np.float64)
-        return (
-            coef.reshape(-1, self.n_features_in_).T,
-            np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64)),
-        )
-
-    def _geometry(self, data: Rows, evidence: Evidence) -> Any:
+    def _geometry(self, data: Rows) -> Any:
         """Rank and conditioning of a table, found again from its rows."""
-        d = data.shape[1]
-        mean = np.zeros(d + data.n_targets)
-        if self.fit_intercept:
-            weight, sums = data.reduce(weighted_sums)
-            mean = sums / weight
-        factor = triangle(data, mean)
-        largest = np.abs(mean[:d]) * np.sqrt(evidence.weight)
-        noise = 8 * np.finfo(float).eps * largest
-        factor[:, :d][:, np.linalg.norm(factor[:, :d], axis=0) <= noise] = 0.0
-        return minimum_norm(factor[:, :d], factor[:, d:])
+        known = centred_triangle(data, fit_intercept=self.fit_intercept)
+        return minimum_norm(known.x, known.y)
 
 
 def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:
@@ -194,12 +239,3 @@ def weighted_rows(block: Block) -> NDArray:
     if block.weight is not None:
         table *= np.sqrt(block.weight.astype(np.float64))[:, None]
     return table
-
-
-def weighted_sums(block: Block) -> tuple[float, NDArray]:
-    """Σ s and Σ s·[x, y] of one block."""
-    n = block.X.shape[0]
-    weight = block.weights
-    assert block.y is not None
-    sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
-    return float(weight.sum()), sums

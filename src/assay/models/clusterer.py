@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
 from assay.base import Model
-from assay.models.pairwise import PairwiseModel, require_memory
+from assay.models.capabilities import PairwiseModel, require_memory
 
 
 class Clusterer(ClusterMixin, Model):

@@ -12,7 +12,7 @@ from assay.solvers.least_squares.direct import (
     triangle,
 )
 from assay.solvers.least_squares.iterative import by_conjugate_gradient, by_gradient_descent
-from assay.solvers.least_squares.moments import Moments, augmented_rows, moments
+from assay.solvers.least_squares.moments import TableMoments, augmented_rows, moments
 from assay.solvers.requirements import requires
 from assay.solvers.separation import Separability, separability
 from assay.solvers.smooth.fit import SmoothFit, calm_blas, fit_smooth, risk_step
@@ -22,11 +22,10 @@ from assay.solvers.smooth.proximal import proximal_rows
 from assay.solvers.smooth.quasi_newton import QuasiNewton, quasi_newton
 from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
 from assay.solvers.smooth.row_sums import LinearScore, Split, block_terms, row_weights, shifted_columns
-from assay.solvers.sparse.path import SparseProblem, SparseSolutions, elastic_net_profile, sparse_path
+from assay.solvers.sparse.path import SparseProblem, SparseSolutions, sparse_path
 
 __all__ = [
     "LinearScore",
-    "Moments",
     "QuasiNewton",
     "RowMeasure",
     "RowRisk",
@@ -36,6 +35,7 @@ __all__ = [
     "SparseProblem",
     "SparseSolutions",
     "Split",
+    "TableMoments",
     "augmented_rows",
     "block_terms",
     "by_cholesky",
@@ -44,7 +44,6 @@ __all__ = [
     "by_gradient_descent",
     "by_triangle",
     "calm_blas",
-    "elastic_net_profile",
     "fit_smooth",
     "minimum_norm",
     "moments",

@@ -27,7 +27,7 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
 from assay.kernel_machines.kernel_ridge.path import HasKernelPath
 from assay.kernel_machines.kernel_ridge.solver import KernelRidgeSolution, solve_kernel_ridge, spectrum
 from assay.kernels import KERNEL_NAMES, Kernel, kernel
-from assay.models.regressor import Regressor
+from assay.models.capabilities import Regressor
 from assay.parameters import Domain
 from assay.rows import Block, alone
 from assay.suitability import Suitability

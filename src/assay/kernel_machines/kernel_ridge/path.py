@@ -19,7 +19,7 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
 from assay.kernel_machines.kernel_ridge.smoother import KernelSmoother, summarise
 from assay.kernel_machines.kernel_ridge.solver import spectrum
 from assay.kernels import Kernel
-from assay.models.pairwise import PairwiseModel
+from assay.models.capabilities import PairwiseModel
 from assay.models.path import PenaltyPath
 from assay.models.selection import Selection
 from assay.randomness import RandomState, generator

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.certificates import LARGEST_CONDITION
 from assay.linear.least_squares.engine import stack
-from assay.models.transformer import Transformer
+from assay.models.capabilities import Transformer
 from assay.rows import Block, MappedRows, Rows
+from assay.solvers.least_squares.direct import merge_triangles
 
 Array = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class FeatureMap(Transformer):
         X : array-like, frame, path, Arrow dataset, Dask array or dataframe
         y : ignored
         sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice, a weight of 0 that it does not stand there.
+            A weight of 2 means the row counts twice, a weight of 0 that it is absent.
         """
         data = self._open_rows(X, sample_weight=sample_weight)
         self._learn(data)
@@ -96,7 +97,7 @@ class FeatureMap(Transformer):
         """
         data = expanded_rows(self._open_new_rows(X, sample_weight=sample_weight), self._expansion())
         ones = not getattr(self, "include_bias", False)
-        triangle = data.reduce(_triangle, ones, combine=_merge)
+        triangle = data.reduce(_triangle, ones, combine=merge_triangles)
         norms = np.linalg.norm(triangle, axis=0)
         values = np.linalg.svd(triangle / np.where(norms > 0, norms, 1.0), compute_uv=False)
         short = triangle.shape[0] < triangle.shape[1] or values[-1] == 0
@@ -133,10 +134,6 @@ def _triangle(block: Block, ones: bool) -> Array:
     if block.weight is not None:
         table = table * np.sqrt(block.weight.astype(np.float64))[:, None]
     return np.asarray(np.linalg.qr(table, mode="r"))
-
-
-def _merge(above: Array, below: Array) -> Array:
-    return np.asarray(np.linalg.qr(np.vstack([above, below]), mode="r"))
 
 
 class Ranges(NamedTuple):

@@ -15,7 +15,7 @@ from assay.parameters import Domain, refusal
 from assay.rows import Block, Rows
 
 POSITIVE = parameters.real(above=0) | parameters.array(
-    "an array of positive numbers, one a column",
+    "an array of positive numbers, one per column",
     lambda values: values.ndim == 1 and bool(np.all(values > 0)),
 )
 
@@ -72,7 +72,7 @@ class FourierMap(FeatureMap):
         else:
             given = np.asarray(self.period, dtype=np.float64)
             if given.ndim and len(given) != d:
-                raise self._refuse("period", f"one number, or {d} of them, one a column")
+                raise self._refuse("period", f"one number, or {d} of them, one per column")
             self.origin_, self.period_ = np.zeros(d), np.broadcast_to(given, (d,)).copy()
 
     def _expansion(self) -> FourierExpansion:

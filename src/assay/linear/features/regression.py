@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.features.base import FeatureMap, expanded_rows
 from assay.linear.least_squares.certificates import duality_gap, orthogonality
-from assay.linear.least_squares.design import Design
-from assay.linear.least_squares.engine import Array, Evidence
+from assay.linear.least_squares.engine import Array, FitEvidence
+from assay.linear.least_squares.influence import ColumnGeometry
 from assay.linear.least_squares.linear_regression import LinearRegression
 from assay.linear.least_squares.ridge_path import ridge_solutions
 from assay.linear.predictor import LinearModel, affine
@@ -55,18 +54,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
     def _feature_map(self) -> FeatureMap:
         """The map, not fitted."""
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FeatureRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        raw = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, raw: Rows) -> None:
         self.map_ = self._learned_map(raw)
         data = expanded_rows(raw, self.map_._expansion())
         alpha = np.full(data.n_targets, float(self.alpha))
@@ -78,7 +66,6 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         self._store_likelihood(fit.evidence, self._free_directions(fit.solution.rank), vector=vector)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
-        return self
 
     def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
         """One decomposition of the features serves every penalty."""
@@ -88,8 +75,8 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         raw = probe._open_rows(table.X, table.y, table.weight, with_target=True)
         probe.map_ = probe._learned_map(raw)
         data = expanded_rows(raw, probe.map_._expansion())
-        found = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
-        coef, intercept = found.coef[::-1, 0].T, found.intercept[::-1, 0]
+        path = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
+        coef, intercept = path.coef[::-1, 0].T, path.intercept[::-1, 0]
 
         def predict(X: Any) -> Array:
             rows = probe._open_new_rows(X)
@@ -140,7 +127,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         check_is_fitted(self)
         return self.map_.get_feature_names_out()
 
-    def _certificates(self, evidence: Evidence, coef: Array, solution: Solution) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, coef: Array, solution: Solution) -> Certificates:
         if self.alpha_ == 0:
             return super()._certificates(evidence, coef, solution)
         alpha, dtype = np.full(coef.shape[1], self.alpha_), self.coef_.dtype
@@ -164,7 +151,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         check_is_fitted(self)
         return LinearRegression._columns(self._on_features())
 
-    def _design(self, data: Rows | None = None) -> Design:
+    def _design(self, data: Rows | None = None) -> ColumnGeometry:
         return LinearRegression._design(self._on_features(), data)
 
     def _degrees_of_freedom(self) -> float:

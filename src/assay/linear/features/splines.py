@@ -111,7 +111,7 @@ PERIOD = (
     parameters.nothing
     | parameters.real(above=0)
     | parameters.array(
-        "a list of positive numbers, one a cyclic column",
+        "a list of positive numbers, one per cyclic column",
         lambda values: values.ndim == 1 and bool(np.all(values > 0)),
     )
 )
@@ -263,7 +263,7 @@ class SplineMap(FeatureMap):
             return dict.fromkeys(columns.tolist(), float(given))
         named = columns if isinstance(self.cyclic, (bool, np.bool_)) else self.cyclic
         if len(given) != len(named):
-            raise self._refuse("period", f"one number, or {len(named)} of them, one a cyclic column")
+            raise self._refuse("period", f"one number, or {len(named)} of them, one per cyclic column")
         return {self._position(column, d): float(value) for column, value in zip(named, given, strict=True)}
 
     def _distinct_knots(self, data: Rows) -> list[Array]:
@@ -309,8 +309,8 @@ class SplineMap(FeatureMap):
 
 def distinct(values: Array) -> Array:
     """Increasing values without repetition, at least two."""
-    found = np.unique(values)
-    return found if len(found) > 1 else np.array([found[0], found[0] + max(1.0, abs(found[0]))])
+    unique = np.unique(values)
+    return unique if len(unique) > 1 else np.array([unique[0], unique[0] + max(1.0, abs(unique[0]))])
 
 
 def clamped_knots(knots: Array, degree: int, multiplicity: int) -> Array:

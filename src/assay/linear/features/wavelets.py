@@ -179,5 +179,5 @@ def _at_integers(h: Array) -> Array:
     n = len(h)
     matrix = np.array([[h[2 * i - j] if 0 <= 2 * i - j < n else 0.0 for j in range(n)] for i in range(n)])
     values, vectors = np.linalg.eig(matrix)
-    found = np.real(vectors[:, np.argmin(np.abs(values - 1))])
-    return found / found.sum()
+    vector = np.real(vectors[:, np.argmin(np.abs(values - 1))])
+    return vector / vector.sum()

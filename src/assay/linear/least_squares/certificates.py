@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_most
-from assay.linear.least_squares.engine import Array, Evidence
+from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.penalties import SquaredNorm
 from assay.solvers import Solution
 
@@ -19,7 +19,7 @@ LARGEST_CONDITION = 1e11
 """Condition number beyond which fewer than about four digits of a coefficient are certain."""
 
 
-def orthogonality(evidence: Evidence, coef: Array, alpha: NDArray, dtype: np.dtype) -> Certificate:
+def orthogonality(evidence: FitEvidence, coef: Array, alpha: NDArray, dtype: np.dtype) -> Certificate:
     """Stationarity: every column (and the intercept's column of ones) against the residual, less α w."""
     target = np.sqrt(evidence.target_ss)
     pull = np.abs(evidence.cross - alpha * coef)
@@ -41,7 +41,7 @@ def orthogonality(evidence: Evidence, coef: Array, alpha: NDArray, dtype: np.dty
     )
 
 
-def pythagoras(evidence: Evidence, coef: Array, dtype: np.dtype) -> Certificate:
+def pythagoras(evidence: FitEvidence, coef: Array, dtype: np.dtype) -> Certificate:
     """‖y‖² = ‖ŷ‖² + ‖y − ŷ‖²: the fitted values are an orthogonal projection."""
     gap = 2 * np.abs(np.sum(coef * evidence.cross, axis=0))
     share = np.divide(gap, evidence.target_ss, out=np.zeros_like(gap), where=evidence.target_ss > 0)
@@ -96,7 +96,7 @@ def noise_digits(total_ss: Array, residual_ss: Array, *, squared: bool) -> Certi
     )
 
 
-def duality_gap(evidence: Evidence, coef: Array, alpha: NDArray, dtype: np.dtype) -> Certificate:
+def duality_gap(evidence: FitEvidence, coef: Array, alpha: NDArray, dtype: np.dtype) -> Certificate:
     """Gap of ridge at the dual point ν = residual, relative to the objective.
 
     Primal ½‖y − Xw‖² + (α/2)‖w‖², dual −½‖ν‖² + νᵀy − ‖Xᵀν‖²/(2α): at ν = y − Xw the gap is

@@ -7,19 +7,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
-from assay.linear.least_squares.centred_triangle import (
+from assay.linear.least_squares.certificates import LARGEST_CONDITION, orthogonality
+from assay.linear.least_squares.engine import (
+    Array,
     CentredTriangle,
+    FitEvidence,
     centred_triangle,
     evidence_of_triangle,
 )
-from assay.linear.least_squares.certificates import LARGEST_CONDITION, orthogonality
-from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.predictor import LinearModel
 from assay.parameters import Domain
+from assay.rows import Rows
 from assay.solvers import minimum_norm
 
 TIE = 1e-7
@@ -98,18 +99,7 @@ class ColumnDroppingRegression(LinearModel):
         self.tol = tol
         self.fit_intercept = fit_intercept
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ColumnDroppingRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         watch = self._watch_fit(X, y, n_runs=1, max_iter=1)
         with watch.run("qr"):
             known = centred_triangle(data, fit_intercept=self.fit_intercept)
@@ -117,19 +107,15 @@ class ColumnDroppingRegression(LinearModel):
         watch.finish()
         self.dropped_ = np.setdiff1d(np.arange(data.shape[1]), self.kept_)
         among = explain(known, self.kept_, self.dropped_)
-        coef = np.zeros((data.n_targets, data.shape[1]))
-        coef[:, self.kept_] = minimum_norm(known.x[:, self.kept_], known.y).coef.T
-        intercept = known.mean_y - coef @ known.mean_x
-        vector, dtype = self._targets(data), data.dtype
-        self.coef_ = (coef[0] if vector else coef).astype(dtype)
-        self.intercept_ = dtype.type(intercept[0]) if vector else intercept.astype(dtype)
+        coef = np.zeros((data.shape[1], data.n_targets))
+        coef[self.kept_] = minimum_norm(known.x[:, self.kept_], known.y).coef
+        self._set_coefficients(coef, known.intercept(coef), data)
         self.combinations_, self.condition_number_ = among.combinations, among.condition
         self.rank_, self.n_iter_, self.converged_ = len(self.kept_), 1, True
         self.certificates_ = self._certificates(evidence_of_triangle(known, *self._columns()), among)
         self.optimality_ = self.certificates_[0].value
-        return self
 
-    def _certificates(self, evidence: Evidence, among: Among) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, among: Among) -> Certificates:
         coef, _ = self._columns()
         return Certificates(
             [
@@ -154,15 +140,7 @@ class ColumnDroppingRegression(LinearModel):
             ]
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         among = explain(known, self.kept_, self.dropped_, self.combinations_)
         return self._certificates(self._evidence(data), among)

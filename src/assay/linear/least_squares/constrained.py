@@ -8,17 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
-from assay.linear.least_squares.centred_triangle import (
+from assay.linear.least_squares.certificates import FLOAT32, LARGEST_CONDITION
+from assay.linear.least_squares.engine import (
+    Array,
     CentredTriangle,
+    FitEvidence,
     centred_triangle,
     evidence_of_triangle,
 )
-from assay.linear.least_squares.certificates import FLOAT32, LARGEST_CONDITION
-from assay.linear.least_squares.engine import Array, Evidence
 from assay.linear.predictor import LinearModel, weighted_rows
 from assay.parameters import Domain
 from assay.rows import Rows
@@ -110,40 +110,24 @@ class ConstrainedRegression(LinearModel):
         self.constraint_value = constraint_value
         self.fit_intercept = fit_intercept
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConstrainedRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         watch = self._watch_fit(X, y, n_runs=1, max_iter=1)
         with watch.run("qr"):
             known = centred_triangle(data, fit_intercept=self.fit_intercept)
             basis, offset = self._subspace(known)
-            found = solve_in_subspace(known, basis, offset)
+            solution = solve_in_subspace(known, basis, offset)
         watch.finish()
-        if found.rank < basis.shape[1]:
-            raise self._not_injective(basis @ found.lost)
-        vector, dtype = self._targets(data), data.dtype
-        coef = found.coef.T.astype(dtype)
-        intercept = (known.mean_y - known.mean_x @ found.coef).astype(dtype)
-        self.coef_ = coef[0] if vector else coef
-        self.intercept_ = intercept[0] if vector else intercept
+        if solution.rank < basis.shape[1]:
+            raise self._not_injective(basis @ solution.lost)
+        self._set_coefficients(solution.coef, known.intercept(solution.coef), data)
         self.basis_, self.offset_ = basis, offset
-        self.rank_, self.condition_number_ = found.rank, found.condition
-        self.restricts_ = found.rank < minimum_norm(known.x, known.y).rank
+        self.rank_, self.condition_number_ = solution.rank, solution.condition
+        self.restricts_ = solution.rank < minimum_norm(known.x, known.y).rank
         self.n_iter_, self.converged_ = 1, True
         self.certificates_ = self._certificates(
-            evidence_of_triangle(known, *self._columns()), found.condition
+            evidence_of_triangle(known, *self._columns()), solution.condition
         )
         self.optimality_ = self.certificates_[1].value
-        return self
 
     def _subspace(self, known: CentredTriangle) -> tuple[Array, Array]:
         """Orthonormal basis B of V and the offset θ₀, from the parameters or from the table."""
@@ -155,7 +139,7 @@ class ConstrainedRegression(LinearModel):
         if self.basis is not None:
             given = np.asarray(self.basis, dtype=np.float64)
             if given.shape[0] != d:
-                raise self._refuse("basis", f"a matrix of {d} rows, one a column of X")
+                raise self._refuse("basis", f"a matrix of {d} rows, one per column of X")
             return linalg.orth(given / _norms(given, 0)), np.zeros(d)
         if self.constraint_matrix is None:
             space = minimum_norm(known.x, known.y).row_space
@@ -163,10 +147,10 @@ class ConstrainedRegression(LinearModel):
         matrix = np.asarray(self.constraint_matrix, dtype=np.float64)
         m = matrix.shape[0]
         if matrix.shape[1] != d:
-            raise self._refuse("constraint_matrix", f"a matrix of {d} columns, one a column of X")
+            raise self._refuse("constraint_matrix", f"a matrix of {d} columns, one per column of X")
         value = np.zeros(m) if self.constraint_value is None else np.asarray(self.constraint_value, float)
         if len(value) != m:
-            raise self._refuse("constraint_value", f"{m} numbers, one a row of 'constraint_matrix'")
+            raise self._refuse("constraint_value", f"{m} numbers, one per row of 'constraint_matrix'")
         scale = _norms(matrix, 1)
         matrix, value = matrix / scale, value / scale[:, 0]
         offset = np.linalg.pinv(matrix) @ value
@@ -190,7 +174,7 @@ class ConstrainedRegression(LinearModel):
             np.asarray(getattr(self, which), dtype=float).tolist(),  # on one line
         )
 
-    def _certificates(self, evidence: Evidence, condition: float) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, condition: float) -> Certificates:
         """The certificates, from sums over the rows at the coefficients of the model."""
         coef, _ = self._columns()
         rounding = 1e-4 if self.coef_.dtype == FLOAT32 else 1e-8
@@ -233,18 +217,10 @@ class ConstrainedRegression(LinearModel):
             ]
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
-        found = solve_in_subspace(known, self.basis_, self.offset_)
-        condition = found.condition if found.rank == self.basis_.shape[1] else np.inf
+        solution = solve_in_subspace(known, self.basis_, self.offset_)
+        condition = solution.condition if solution.rank == self.basis_.shape[1] else np.inf
         return self._certificates(self._evidence(data), condition)
 
     def _smoothing_basis(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
@@ -272,13 +248,13 @@ def solve_in_subspace(known: CentredTriangle, basis: Array, offset: Array) -> In
     if k == 0:
         return InSubspace(np.repeat(offset[:, None], known.y.shape[1], axis=1), 0, 1.0, np.zeros(0))
     table = known.x @ basis
-    found = minimum_norm(table, known.y - (known.x @ offset)[:, None])
+    solution = minimum_norm(table, known.y - (known.x @ offset)[:, None])
     lost = np.zeros(k)
-    if found.rank < k:
-        assert found.row_space is not None
-        lost = linalg.null_space(found.row_space.T)[:, 0] if found.rank else np.eye(k)[0]
-    condition = found.condition if found.rank else np.inf
-    return InSubspace(offset[:, None] + basis @ found.coef, found.rank, condition, lost)
+    if solution.rank < k:
+        assert solution.row_space is not None
+        lost = linalg.null_space(solution.row_space.T)[:, 0] if solution.rank else np.eye(k)[0]
+    condition = solution.condition if solution.rank else np.inf
+    return InSubspace(offset[:, None] + basis @ solution.coef, solution.rank, condition, lost)
 
 
 def _norms(matrix: NDArray, axis: int) -> Array:

@@ -21,7 +21,7 @@ from assay.solvers import (
     triangle,
 )
 from assay.solvers.least_squares.iterative import Report
-from assay.solvers.least_squares.moments import PILOT_ROWS, Moments, pilot_shift, require_finite
+from assay.solvers.least_squares.moments import PILOT_ROWS, TableMoments, pilot_shift, require_finite
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ WIDE_BYTES = 2**31
 """Largest table with more columns than rows that is brought into memory from elsewhere."""
 
 
-class Evidence(NamedTuple):
+class FitEvidence(NamedTuple):
     """What the certificates of a linear model are computed from, for each target.
 
     Attributes
@@ -67,7 +67,7 @@ class Fit(NamedTuple):
     coef: Array
     intercept: Array
     solution: Solution
-    evidence: Evidence
+    evidence: FitEvidence
     scatter: Array | None
     trace: list[float]
     solver: str
@@ -110,35 +110,35 @@ def fit_linear(
     if solver == "dual":
         return _fit_dual(data, alpha, fit_intercept)
     if solver == "conjugate_gradient":
-        solution, mean_x, mean_y = by_conjugate_gradient(
+        iterated, mean_x, mean_y = by_conjugate_gradient(
             data, alpha, center=fit_intercept, tol=tol, max_iter=max_iter, report=report
         )
-        intercept = mean_y - mean_x @ solution.coef
-        evidence = gather_evidence(data, solution.coef, intercept, fit_intercept=fit_intercept)
-        return Fit(solution.coef, intercept, solution, evidence, None, [], solver, mean_x)
+        intercept = mean_y - mean_x @ iterated.coef
+        evidence = gather_evidence(data, iterated.coef, intercept, fit_intercept=fit_intercept)
+        return Fit(iterated.coef, intercept, iterated, evidence, None, [], solver, mean_x)
 
     stats = moments(data, center=fit_intercept)
     trace: list[float] = []
-    found: Solution | None = None
+    solution: Solution | None = None
     residual_ss: Array | None = None
     root: Array | None = None
     if solver == "gradient_descent":
-        found, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
+        solution, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
     elif solver in ("auto", "cholesky"):
-        found = by_cholesky(stats, alpha)
-    if found is None:
+        solution = by_cholesky(stats, alpha)
+    if solution is None:
         factor = triangle(data, np.concatenate([stats.mean_x, stats.mean_y]))
         factor[:, :d][:, stats.constant] = 0.0
-        found = by_triangle(factor, d, alpha)
-        residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ found.coef) ** 2, axis=0)
+        solution = by_triangle(factor, d, alpha)
+        residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ solution.coef) ** 2, axis=0)
         root = factor[:d, :d].copy()
         solver = "qr"
-    intercept = stats.mean_y - stats.mean_x @ found.coef
-    evidence = evidence_of_moments(stats, found.coef, residual_ss)
+    intercept = stats.mean_y - stats.mean_x @ solution.coef
+    evidence = evidence_of_moments(stats, solution.coef, residual_ss)
     solver = "cholesky" if solver == "auto" else solver
     # A view would keep the moments of all the targets alive.
     scatter = stats.xx.copy() if data.n_targets > d else stats.xx
-    return Fit(found.coef, intercept, found, evidence, scatter, trace, solver, stats.mean_x, root)
+    return Fit(solution.coef, intercept, solution, evidence, scatter, trace, solver, stats.mean_x, root)
 
 
 def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
@@ -161,7 +161,7 @@ def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
     solution = by_dual(X, y, alpha) if alpha.min() > 0 else minimum_norm(X, y)
     intercept = mean[d:] - mean[:d] @ solution.coef
     residual = y - X @ solution.coef
-    evidence = Evidence(
+    evidence = FitEvidence(
         float(weight @ weight),
         X.T @ residual,
         weight @ residual if fit_intercept else np.zeros(residual.shape[1]),
@@ -182,12 +182,12 @@ def stack(above: Array, below: Array) -> Array:
     return np.vstack([above, below])
 
 
-def evidence_of_moments(stats: Moments, coef: Array, residual_ss: Array | None) -> Evidence:
+def evidence_of_moments(stats: TableMoments, coef: Array, residual_ss: Array | None) -> FitEvidence:
     """Evidence without another walk."""
     product = stats.xx @ coef
     if residual_ss is None:
         residual_ss = np.maximum(stats.yy + np.sum(coef * (product - 2 * stats.xy), axis=0), 0.0)
-    return Evidence(
+    return FitEvidence(
         stats.weight,
         stats.xy - product,
         np.zeros(coef.shape[1]),
@@ -197,7 +197,7 @@ def evidence_of_moments(stats: Moments, coef: Array, residual_ss: Array | None) 
     )
 
 
-def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept: bool) -> Evidence:
+def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept: bool) -> FitEvidence:
     """Evidence from the rows themselves: one walk with the coefficients in hand, nothing else."""
     d = data.shape[1]
     pilot = np.zeros(d + data.n_targets)
@@ -210,7 +210,7 @@ def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept:
         y_ss = y_ss - y_sum**2 / weight
     else:
         r_sum = np.zeros_like(r_sum)
-    return Evidence(weight, cross, r_sum, r_ss, np.sqrt(np.maximum(x_ss, 0.0)), np.maximum(y_ss, 0.0))
+    return FitEvidence(weight, cross, r_sum, r_ss, np.sqrt(np.maximum(x_ss, 0.0)), np.maximum(y_ss, 0.0))
 
 
 def residual_step(block: Block, coef: Array, intercept: Array, pilot: Array) -> tuple[object, ...]:
@@ -229,3 +229,66 @@ def residual_step(block: Block, coef: Array, intercept: Array, pilot: Array) -> 
         root @ y,
         np.sum(y**2, axis=0),
     )
+
+
+# The triangle of a centred table: all that a small problem needs to know of the rows, without squaring.
+
+
+class CentredTriangle(NamedTuple):
+    """[R_x, R_y] with R_xᵀR_x = XᵀX, R_xᵀR_y = XᵀY, R_yᵀR_y = YᵀY of the (centred, weighted) table.
+
+    Attributes
+    ----------
+    x, y : arrays of shape (r, d), (r, t)
+        R_x and R_y; columns of R_x that are constant up to rounding are zero.
+    mean_x, mean_y : arrays of shape (d,), (t,)
+        What was subtracted; zeros without an intercept.
+    weight : float
+        Σ s.
+    """
+
+    x: Array
+    y: Array
+    mean_x: Array
+    mean_y: Array
+    weight: float
+
+    def intercept(self, coef: Array) -> Array:
+        """The intercepts of coefficients of shape (d, t)."""
+        return self.mean_y - self.mean_x @ coef
+
+
+def centred_triangle(data: Rows, *, fit_intercept: bool) -> CentredTriangle:
+    """Walk the rows for their means, and again for the triangle."""
+    d = data.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight, sums = data.reduce(weighted_sums)
+    require_finite(sums, data)
+    mean = sums / weight if fit_intercept else np.zeros_like(sums)
+    factor = triangle(data, mean)
+    noise = 8 * np.finfo(float).eps * np.abs(mean[:d]) * np.sqrt(weight)
+    factor[:, :d][:, np.linalg.norm(factor[:, :d], axis=0) <= noise] = 0.0
+    return CentredTriangle(factor[:, :d], factor[:, d:], mean[:d], mean[d:], weight)
+
+
+def evidence_of_triangle(known: CentredTriangle, coef: Array, intercept: Array) -> FitEvidence:
+    """What certificates are computed from, without another walk: the triangle knows every product."""
+    residual = known.y - known.x @ coef
+    level = known.intercept(coef) - intercept
+    return FitEvidence(
+        known.weight,
+        known.x.T @ residual,
+        known.weight * level,
+        np.sum(residual**2, axis=0) + known.weight * level**2,
+        np.linalg.norm(known.x, axis=0),
+        np.sum(known.y**2, axis=0),
+    )
+
+
+def weighted_sums(block: Block) -> tuple[float, NDArray]:
+    """Σ s and Σ s·[x, y] of one block."""
+    n = block.X.shape[0]
+    weight = block.weights
+    assert block.y is not None
+    sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
+    return float(weight.sum()), sums

@@ -156,7 +156,7 @@ class Inference(ParameterInference):
         except ValueError as error:
             raise ValueError(
                 f"The 'r' parameter of Inference.wald_test must be a number or {matrix.shape[0]} numbers, "
-                f"one a row of L. Got shape {np.shape(r)} instead."
+                f"one per row of L. Got shape {np.shape(r)} instead."
             ) from error
         gap = matrix @ self.params.reshape(len(self.names), -1) - target[:, None]
         if self.robust_covariance is None:

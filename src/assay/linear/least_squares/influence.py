@@ -1,4 +1,4 @@
-"""How much each row matters to a least-squares fit."""
+"""What inference knows of a table and reads off its rows: intervals, robust covariances, influence."""
 
 from __future__ import annotations
 
@@ -6,10 +6,95 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
-from assay.linear.least_squares.design import Design, dense
 from assay.linear.least_squares.engine import Array
 from assay.rows import Block, Rows
+
+SMALLEST_RCOND = 1e-13
+"""Reciprocal condition of the scaled XᵀX below which its inverse is nothing but rounding."""
+
+
+class ColumnGeometry(NamedTuple):
+    """The columns of a table, with the column of ones in front if the model has an intercept.
+
+    Attributes
+    ----------
+    weight : float
+        W = Σ s, the number of rows counted with repetition.
+    mean : array of shape (d,)
+        Column means; zeros without an intercept.
+    root : array of shape (d, d)
+        A with AAᵀ the inverse of the (centred) XᵀX.
+    fit_intercept : bool
+    """
+
+    weight: float
+    mean: Array
+    root: Array
+    fit_intercept: bool
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters p, the intercept included."""
+        return len(self.mean) + self.fit_intercept
+
+    def coordinates(self, block: Block) -> Array:
+        """The rows x of a block in an orthonormal basis: e with ‖e‖² = xᵀ(XᵀX)⁻¹x, shape (n, p)."""
+        inner = (block.dense.astype(np.float64, copy=False) - self.mean) @ self.root
+        if not self.fit_intercept:
+            return inner
+        return np.column_stack([np.full(len(inner), 1 / np.sqrt(self.weight)), inner])
+
+    def basis(self) -> Array:
+        """B with (XᵀX)⁻¹x = B e for every row x with coordinates e, so that BBᵀ = (XᵀX)⁻¹."""
+        if not self.fit_intercept:
+            return self.root
+        p = self.n_parameters
+        basis = np.zeros((p, p))
+        basis[0, 0] = 1 / np.sqrt(self.weight)
+        basis[0, 1:] = -self.mean @ self.root
+        basis[1:, 1:] = self.root
+        return basis
+
+
+def inverse_root(scatter: Array, triangle: Array | None) -> Array | None:
+    """A with AAᵀ = scatter⁻¹, from the triangle where there is one (no squaring); None if singular."""
+    d = scatter.shape[0]
+    if triangle is not None:
+        norms = np.linalg.norm(triangle, axis=0)
+        if triangle.shape[0] < d or not norms.all() or not np.diagonal(triangle).all():
+            return None
+        inverse, info = linalg.lapack.dtrtri(triangle / norms)
+        return inverse / norms[:, None] if info == 0 else None
+    diagonal = np.diagonal(scatter)
+    if diagonal.min() <= 0:
+        return None
+    scale = 1 / np.sqrt(diagonal)
+    matrix = scatter * scale * scale[:, None]
+    factor, info = linalg.lapack.dpotrf(matrix, lower=False, overwrite_a=False, clean=True)
+    if info != 0:
+        return None
+    rcond, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="U")
+    if not rcond > SMALLEST_RCOND:
+        return None
+    inverse, _ = linalg.lapack.dtrtri(factor)
+    return scale[:, None] * inverse
+
+
+# Intervals of predictions, row by row.
+
+
+def interval_step(
+    block: Block, coef: Array, intercept: Array, design: ColumnGeometry, half: Array, noise: float
+) -> Array:
+    """ŷ ± half·√(noise + xᵀ(XᵀX)⁻¹x) of each row, all lower ends and then all upper ends: shape (n, 2t)."""
+    e = design.coordinates(block)
+    spread = np.sqrt(noise + np.einsum("ij,ij->i", e, e))
+    center = block.dense.astype(np.float64, copy=False) @ coef + intercept
+    width = np.multiply.outer(spread, half)
+    return np.concatenate([center - width, center + width], axis=1)
+
 
 # Covariances that hold when every row has its own noise variance, by one walk over the rows.
 
@@ -31,7 +116,7 @@ class Sandwich(NamedTuple):
 
 
 def robust_covariance(
-    data: Rows, design: Design, coef: Array, intercept: Array, kind: str
+    data: Rows, design: ColumnGeometry, coef: Array, intercept: Array, kind: str
 ) -> tuple[Array, Array]:
     """(XᵀX)⁻¹ (Σ s x xᵀ ω r²) (XᵀX)⁻¹ of each target, shape (p, p, t), and Σ s r².
 
@@ -39,21 +124,23 @@ def robust_covariance(
     the row.
     """
     power = POWERS[kind]
-    found = data.reduce(sandwich_step, design, coef, intercept, power)
-    check_weight(found.weight, design)
-    if power and found.saturated:
+    sums = data.reduce(sandwich_step, design, coef, intercept, power)
+    check_weight(sums.weight, design)
+    if power and sums.saturated:
         raise ValueError(
             f"A row has leverage 1, so its residual is 0 whatever its noise and {kind} is not defined; "
             "use covariance='HC1' or drop the row."
         )
     basis = design.basis()
-    covariance = basis @ found.middle @ basis.T
+    covariance = basis @ sums.middle @ basis.T
     if kind == "HC1":
         covariance *= design.weight / (design.weight - design.n_parameters)
-    return np.moveaxis(covariance, 0, -1), found.residual_ss
+    return np.moveaxis(covariance, 0, -1), sums.residual_ss
 
 
-def sandwich_step(block: Block, design: Design, coef: Array, intercept: Array, power: int) -> Sandwich:
+def sandwich_step(
+    block: Block, design: ColumnGeometry, coef: Array, intercept: Array, power: int
+) -> Sandwich:
     """Sums over one block: Σ s, Σ s e eᵀ r²/(1 − h)^power, Σ s r², rows of leverage 1."""
     assert block.y is not None
     e = design.coordinates(block)
@@ -74,11 +161,11 @@ def sandwich_step(block: Block, design: Design, coef: Array, intercept: Array, p
 def block_residuals(block: Block, coef: Array, intercept: Array) -> Array:
     """Residuals y − ŷ of one block as (n, t), in float64."""
     assert block.y is not None
-    X = dense(block.X)
+    X = block.dense.astype(np.float64, copy=False)
     return block.y.reshape(len(X), -1).astype(np.float64) - X @ coef - intercept
 
 
-def check_weight(weight: float, design: Design) -> None:
+def check_weight(weight: float, design: ColumnGeometry) -> None:
     """Refuse rows that cannot be those of the fit."""
     if not np.isclose(weight, design.weight, rtol=1e-6, atol=0):
         raise ValueError(
@@ -91,7 +178,7 @@ def check_weight(weight: float, design: Design) -> None:
 class Influence:
     """What each row of the fit weighs, and how far the fit would move without it.
 
-    A row of weight 2 stands there twice; its numbers are those of one of the two copies. Where a row alone
+    A row of weight 2 counts twice; its numbers are those of one of the two copies. Where a row alone
     decides its fitted value (leverage 1) all but `leverage` and `resid` are NaN. Arrays have shape
     (n_samples,), or (n_samples, n_targets) after a fit to a matrix of targets; they are lazy Dask arrays for
     Dask input.
@@ -131,7 +218,9 @@ class Influence:
 N_MEASURES = 6
 
 
-def influence_step(block: Block, coef: Array, intercept: Array, design: Design, noise: Array) -> Array:
+def influence_step(
+    block: Block, coef: Array, intercept: Array, design: ColumnGeometry, noise: Array
+) -> Array:
     """Leverage and the six measures of each target, as columns: shape (n, 1 + 6t)."""
     e = design.coordinates(block)
     residual = block_residuals(block, coef, intercept)

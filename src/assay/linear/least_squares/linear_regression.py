@@ -6,31 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
-from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.least_squares.certificates import noise_digits, orthogonality, pythagoras, uniqueness
-from assay.linear.least_squares.design import KINDS, Design, interval_step, inverse_root
-from assay.linear.least_squares.engine import Array, Evidence, fit_linear
-from assay.linear.least_squares.inference import COVARIANCES, Inference
-from assay.linear.least_squares.influence import (
-    N_MEASURES,
-    Influence,
-    check_weight,
-    influence_step,
-    robust_covariance,
-)
-from assay.linear.predictor import LinearModel
-from assay.models.inference import check_level
+from assay.linear.least_squares.certificates import orthogonality, pythagoras, uniqueness
+from assay.linear.least_squares.engine import Array, FitEvidence
+from assay.linear.least_squares.results import LeastSquaresResults, shaped
 from assay.rows import Rows
 from assay.solvers import Solution
 from assay.suitability import Suitability
 
 
-class LinearRegression(LinearModel):
+class LinearRegression(LeastSquaresResults):
     """Ordinary least squares.
 
     Minimises over (w, b)
@@ -127,18 +113,7 @@ class LinearRegression(LinearModel):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         vector = self._targets(data)
         fit = self._solve(X, y, data, np.zeros(data.n_targets), vector=vector)
         self._store(fit, data, vector=vector)
@@ -146,42 +121,33 @@ class LinearRegression(LinearModel):
         self._store_likelihood(fit.evidence, fit.solution.rank, vector=self.coef_.ndim == 1)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
-        return self
 
-    def _store_likelihood(self, evidence: Evidence, rank: int, *, vector: bool) -> None:
+    def _store_likelihood(self, evidence: FitEvidence, rank: int, *, vector: bool) -> None:
         n = evidence.weight
         free = n - rank - self.fit_intercept
         risk = evidence.residual_ss / n
         with np.errstate(divide="ignore"):
             likelihood = -n / 2 * (np.log(2 * np.pi * risk) + 1)
         unbiased = evidence.residual_ss / free if free > 0 else np.full_like(risk, np.nan)
-        self.empirical_risk_ = _shaped(risk, vector)
-        self.noise_variance_ = _shaped(unbiased, vector)
-        self.log_likelihood_ = _shaped(likelihood, vector)
-        self.target_variance_ = _shaped(evidence.target_ss / n, vector)
+        self.empirical_risk_ = shaped(risk, vector)
+        self.noise_variance_ = shaped(unbiased, vector)
+        self.log_likelihood_ = shaped(likelihood, vector)
+        self.target_variance_ = shaped(evidence.target_ss / n, vector)
 
-    def _certificates(self, evidence: Evidence, coef: Array, solution: Solution) -> Certificates:
+    def _certificates(self, evidence: FitEvidence, coef: Array, solution: Solution) -> Certificates:
         dtype = self.coef_.dtype
-        found = [
+        certificates = [
             orthogonality(evidence, coef, np.zeros(coef.shape[1]), dtype),
             pythagoras(evidence, coef, dtype),
         ]
         if not np.isnan(solution.condition):
-            found.append(uniqueness(solution, coef.shape[0]))
-        return Certificates(found)
+            certificates.append(uniqueness(solution, coef.shape[0]))
+        return Certificates(certificates)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves: residuals by one walk, conditioning by a QR walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         evidence = self._evidence(data)
         coef, _ = self._columns()
-        return self._certificates(evidence, coef, self._geometry(data, evidence)._replace(coef=coef))
+        return self._certificates(evidence, coef, self._geometry(data)._replace(coef=coef))
 
     def covariance(self) -> NDArray:
         """Estimated covariance σ̂²(XᵀX)⁻¹ of the coefficients (of each target: σ̂² factors in the last axis).
@@ -205,216 +171,3 @@ class LinearRegression(LinearModel):
         if self.scatter_ is None:
             raise ValueError("The 'solver' of this fit formed no XᵀX; fit with solver='cholesky' or 'qr'.")
         return 2 / self.total_weight_ * self.scatter_
-
-    def inference(
-        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, covariance: str = "classical"
-    ) -> Inference:
-        """Standard errors, tests and intervals of the coefficients.
-
-        Without data it reads what the fit stored, in time n_features³ and wherever the rows were; with data
-        the noise variance is measured on the rows themselves, by one walk, at the coefficients of the model.
-        Its `certificates` tell whether the noise variance is more than rounding: after a nearly perfect fit
-        only the rows can tell it. `sample_weight` means repetition: n = Σ s.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit, wherever it lives; needed by robust covariances only.
-        covariance : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
-            "classical" is σ̂²(XᵀX)⁻¹ for noise of one variance. The others let every row have its own, taken
-            as r² (HC0), r² n/(n − p) (HC1), r²/(1 − h) (HC2), r²/(1 − h)² (HC3, the most cautious).
-
-        Returns
-        -------
-        inference : Inference
-
-        Examples
-        --------
-        >>> from assay.datasets import diabetes
-        >>> from assay.linear import LinearRegression
-        >>> X, y = diabetes(return_X_y=True)
-        >>> model = LinearRegression().fit(X, y)
-        >>> model.inference().bse[:3].round(1)
-        array([ 2.6, 59.7, 61.2])
-        >>> model.inference(X, y, covariance="HC3").bse[:3].round(1)
-        array([ 2.6, 58.2, 59.6])
-        """
-        check_is_fitted(self)
-        if covariance not in COVARIANCES:
-            words = parameters.one_of(*COVARIANCES).words
-            raise parameters.refusal("LinearRegression.inference", "covariance", words, covariance)
-        if covariance != "classical" and X is None:
-            raise ValueError(
-                f"The covariance {covariance!r} is made of residuals: give the data of the fit, "
-                f"inference(X, y, covariance={covariance!r})."
-            )
-        data = None if X is None else self._open_fitted_rows(X, y, sample_weight)
-        design = self._design(data)
-        df_resid = self._degrees_of_freedom()
-        coef, intercept = self._columns()
-        noise, robust = np.atleast_1d(self.noise_variance_), None
-        total_ss = np.atleast_1d(self.target_variance_) * design.weight
-        if data is not None and covariance == "classical":
-            evidence = self._evidence(data)
-            check_weight(evidence.weight, design)
-            noise = evidence.residual_ss / df_resid
-        elif data is not None:
-            robust, residual_ss = robust_covariance(data, design, coef, intercept, covariance)
-            noise = residual_ss / df_resid
-        squared = data is None and self.solver_ in ("cholesky", "gradient_descent")
-        vector = self.coef_.ndim == 1
-        params = np.vstack([intercept, coef]) if self.fit_intercept else coef
-        basis = design.basis()
-        return Inference(
-            params=params[:, 0] if vector else params,
-            names=self._parameter_names(),
-            normalized_cov_params=basis @ basis.T,
-            noise_variance=_shaped(noise, vector),
-            nobs=design.weight,
-            total_ss=_shaped(total_ss, vector),
-            has_intercept=self.fit_intercept,
-            covariance_type=covariance,
-            robust_covariance=robust[:, :, 0] if vector and robust is not None else robust,
-            certificates=Certificates([noise_digits(total_ss, noise * df_resid, squared=squared)]),
-        )
-
-    def predict_interval(
-        self, X: Any, coverage: float = 0.9, *, kind: str = "prediction", noise_std: float | None = None
-    ) -> Any:
-        """Interval of the target, or of its mean, at each row.
-
-        ŷ ± t σ̂ √(1 + xᵀ(XᵀX)⁻¹x) covers a new target at x with probability `coverage`, and the same without
-        the 1 covers its mean, under independent Gaussian noise of one variance; t is the quantile of
-        Student's law with n − p degrees of freedom.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        coverage : float, default=0.9
-            Probability, for each row by itself.
-        kind : {"prediction", "mean"}, default="prediction"
-        noise_std : float, optional
-            σ where it is known; takes the place of σ̂, with the Gaussian quantile.
-
-        Returns
-        -------
-        interval : array of shape (n_samples, 2) or (n_samples, 2, n_targets)
-            Lower and upper end; a lazy Dask array for Dask input.
-
-        Examples
-        --------
-        >>> from assay.linear import LinearRegression
-        >>> model = LinearRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.5, 1.5, 3.0])
-        >>> model.predict_interval([[1.5]], coverage=0.95).round(3)
-        array([[-0.782,  3.782]])
-        """
-        check_is_fitted(self)
-        owner = "LinearRegression.predict_interval"
-        check_level(owner, "coverage", coverage)
-        if kind not in KINDS:
-            raise parameters.refusal(owner, "kind", parameters.one_of(*KINDS).words, kind)
-        data = self._open_new_rows(X)
-        design = self._design()
-        coef, intercept = self._columns()
-        t = coef.shape[1]
-        if noise_std is None:
-            quantile = special.stdtrit(self._degrees_of_freedom(), (1 + coverage) / 2)
-            half = quantile * np.sqrt(np.atleast_1d(self.noise_variance_))
-        else:
-            parameters.check(owner, {"noise_std": noise_std}, {"noise_std": parameters.real(at_least=0)})
-            half = np.full(t, special.ndtri((1 + coverage) / 2) * noise_std)
-        noise = 1.0 if kind == "prediction" else 0.0
-        dtype = self.coef_.dtype
-        ends = data.map(interval_step, coef, intercept, design, half, noise, dtype=dtype, width=2 * t)
-        return ends if self.coef_.ndim == 1 else ends.reshape(ends.shape[0], 2, t)
-
-    def influence(self, X: Any, y: Any = None) -> Influence:
-        """Leverage, studentized residuals, Cook's distance and DFFITS of the rows of the fit.
-
-        Parameters
-        ----------
-        X, y
-            The data of the fit; its weights are known from the fit.
-
-        Returns
-        -------
-        influence : Influence
-
-        Examples
-        --------
-        >>> from assay.datasets import diabetes
-        >>> from assay.linear import LinearRegression
-        >>> X, y = diabetes(return_X_y=True)
-        >>> found = LinearRegression().fit(X, y).influence(X, y)
-        >>> int(found.cooks_distance.argmax()), round(float(found.leverage.sum()), 6)
-        (382, 11.0)
-        """
-        data = self._open_fitted_rows(X, y, None)
-        design = self._design()
-        self._degrees_of_freedom()
-        coef, intercept = self._columns()
-        t, noise = coef.shape[1], np.atleast_1d(self.noise_variance_)
-        found = data.map(
-            influence_step, coef, intercept, design, noise, dtype=np.float64, width=1 + N_MEASURES * t
-        )
-        vector = self.coef_.ndim == 1
-        columns = [found[:, k] if vector else found[:, k : k + t] for k in range(1, 1 + N_MEASURES * t, t)]
-        return Influence(found[:, 0], *columns)
-
-    def _open_fitted_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Open data with a target for every column of coefficients."""
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
-        n_targets = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
-        if data.n_targets != n_targets:
-            raise ValueError(
-                f"y must be the target of the fit, which had {n_targets} columns. "
-                f"It has {data.n_targets} instead."
-            )
-        return data
-
-    def _design(self, data: Rows | None = None) -> Design:
-        """What the fit knows of the columns; found again from the rows where it kept no XᵀX."""
-        scatter, triangle, mean, rank = self.scatter_, self.triangle_, self.feature_means_, self.rank_
-        d, weight = self.n_features_in_, self.total_weight_
-        if scatter is None and data is not None and weight > d:
-            again = fit_linear(
-                data,
-                np.zeros(data.n_targets),
-                fit_intercept=self.fit_intercept,
-                solver="cholesky",
-                tol=self.tol,
-                max_iter=self.max_iter,
-            )
-            scatter, triangle, mean, rank = again.scatter, again.triangle, again.mean_x, again.solution.rank
-        if rank == d and scatter is None:
-            raise ValueError("The 'solver' of this fit formed no XᵀX; fit with solver='cholesky' or 'qr'.")
-        root = inverse_root(scatter, triangle) if rank == d and scatter is not None else None
-        if root is None:
-            p = d + self.fit_intercept
-            short = f"of rank {rank} of {d}" if rank < d else "collinear up to rounding"
-            if weight <= p:
-                short = f"a table of {weight:g} rows for {p} parameters"
-            raise ValueError(
-                f"Inference needs linearly independent columns and X is {short}; drop columns or use Ridge."
-            )
-        return Design(weight, mean, root, self.fit_intercept)
-
-    def _degrees_of_freedom(self) -> float:
-        """Degrees of freedom n − p of the residual, which inference needs above 0."""
-        p = self.n_features_in_ + self.fit_intercept
-        if self.total_weight_ <= p:
-            raise ValueError(
-                f"Inference needs more rows than parameters and X has {self.total_weight_:g} rows for {p} "
-                "parameters; add rows, drop columns or use Ridge."
-            )
-        return self.total_weight_ - p
-
-    def _parameter_names(self) -> tuple[str, ...]:
-        names = getattr(self, "feature_names_in_", None)
-        features = [f"x{j}" for j in range(self.n_features_in_)] if names is None else map(str, names)
-        return (*(("intercept",) if self.fit_intercept else ()), *features)
-
-
-def _shaped(values: Array, vector: bool) -> Any:
-    """A number for a vector target, one a column for a matrix."""
-    return float(values[0]) if vector else values

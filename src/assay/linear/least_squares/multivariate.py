@@ -86,18 +86,8 @@ class MultivariateRegression(LinearRegression):
     def __init__(self, *, fit_intercept: bool = True) -> None:
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MultivariateRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples, n_targets) or (n_samples,), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        super().fit(X, y, sample_weight)
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+        super()._fit_rows(X, y, data)
         n, t = self.total_weight_, data.n_targets
         products, _ = residual_products(data, *self._columns())
         self.noise_covariance_ = products / n
@@ -110,7 +100,6 @@ class MultivariateRegression(LinearRegression):
         # At the fit the diagonal is held against the sums of squares of the moments, found another way.
         risk = np.atleast_1d(self.empirical_risk_)
         self.certificates_ = Certificates([*self.certificates_, self._noise_certificate(np.diag(risk))])
-        return self
 
     def _noise_root(self) -> Array | None:
         """Σ̂^−½, None if it is singular."""
@@ -129,18 +118,10 @@ class MultivariateRegression(LinearRegression):
             source="Wei §1.4.3",
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        found = super().certify(X, y, sample_weight)
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
+        certificates = super()._certify_rows(data)
         products, _ = residual_products(data, *self._columns())
-        return Certificates([*found, self._noise_certificate(products / self.total_weight_)])
+        return Certificates([*certificates, self._noise_certificate(products / self.total_weight_)])
 
     def multivariate_test(self, L: Any) -> MultivariateTest:
         """Likelihood-ratio test that Lβ = 0 for all responses at once, for example that predictors matter.
@@ -157,11 +138,11 @@ class MultivariateRegression(LinearRegression):
         -------
         test : MultivariateTest
         """
-        found = self.inference()
+        inference = self.inference()
         owner = "MultivariateRegression.multivariate_test"
-        matrix = hypothesis(owner, L, found.names)
-        gap = matrix @ found.params.reshape(len(found.names), -1)
-        explained = gap.T @ np.linalg.solve(matrix @ found.normalized_cov_params @ matrix.T, gap)
+        matrix = hypothesis(owner, L, inference.names)
+        gap = matrix @ inference.params.reshape(len(inference.names), -1)
+        explained = gap.T @ np.linalg.solve(matrix @ inference.normalized_cov_params @ matrix.T, gap)
         inverse = self._noise_root()
         if inverse is None:
             raise ValueError(
@@ -170,7 +151,7 @@ class MultivariateRegression(LinearRegression):
             )
         values = np.maximum(np.linalg.eigvalsh(inverse @ explained @ inverse), 0.0)[::-1]
         values = values / self.total_weight_
-        return MultivariateTest.of(values, len(inverse), matrix.shape[0], found.df_resid, found.nobs)
+        return MultivariateTest.of(values, len(inverse), matrix.shape[0], inference.df_resid, inference.nobs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import duality_gap, orthogonality, uniqueness
-from assay.linear.least_squares.engine import Array, Evidence
+from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.linear.least_squares.ridge_path import RidgePath, ridge_candidates, ridge_path
 from assay.linear.predictor import LinearModel
 from assay.models.selection import Selection, select_parameter
@@ -22,7 +21,7 @@ from assay.solvers import Solution
 from assay.suitability import Suitability
 
 PENALTY = parameters.real(at_least=0) | parameters.array(
-    "an array of non-negative numbers, one a target",
+    "an array of non-negative numbers, one per target",
     lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
 )
 
@@ -127,18 +126,7 @@ class Ridge(LinearModel):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or (n_samples, n_targets), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         alpha = self._penalties(data)
         if self.solver == "dual" and alpha.min() == 0:
             raise self._refuse("alpha", "above 0 with solver='dual'")
@@ -151,43 +139,34 @@ class Ridge(LinearModel):
         self.certificates_ = self._certificates(fit.evidence, fit.coef, alpha, fit.solution)
         self.optimality_ = self.certificates_[0].value
         self.dual_gap_ = self.certificates_[1].value if alpha.min() > 0 else 0.0
-        return self
 
     def _penalties(self, data: Rows) -> NDArray:
         """The penalty of each target on the scale of the sum."""
         name = "alpha" if self.penalty_strength is None else "penalty_strength"
         given = np.asarray(getattr(self, name), dtype=np.float64)
         if given.ndim == 1 and given.shape[0] != data.n_targets:
-            raise self._refuse(name, f"a number or an array of {data.n_targets} numbers, one a target")
+            raise self._refuse(name, f"a number or an array of {data.n_targets} numbers, one per target")
         scale = 1.0 if self.penalty_strength is None else data.total_weight
         return np.broadcast_to(given * scale, (data.n_targets,)).copy()
 
     def _certificates(
-        self, evidence: Evidence, coef: Array, alpha: NDArray, solution: Solution
+        self, evidence: FitEvidence, coef: Array, alpha: NDArray, solution: Solution
     ) -> Certificates:
         dtype = self.coef_.dtype
-        found = [orthogonality(evidence, coef, alpha, dtype)]
+        certificates = [orthogonality(evidence, coef, alpha, dtype)]
         if alpha.min() > 0:
-            found.append(duality_gap(evidence, coef, alpha, dtype))
+            certificates.append(duality_gap(evidence, coef, alpha, dtype))
         elif not np.isnan(solution.condition):
-            found.append(uniqueness(solution, coef.shape[0]))
-        return Certificates(found)
+            certificates.append(uniqueness(solution, coef.shape[0]))
+        return Certificates(certificates)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         evidence = self._evidence(data)
         coef, _ = self._columns()
         alpha = np.broadcast_to(np.asarray(self.alpha_, dtype=np.float64), (coef.shape[1],))
         solution = Solution(coef, self.rank_, np.nan)
         if alpha.min() == 0:
-            solution = self._geometry(data, evidence)._replace(coef=coef)
+            solution = self._geometry(data)._replace(coef=coef)
         return self._certificates(evidence, coef, alpha, solution)
 
     def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> RidgePath:
@@ -267,5 +246,5 @@ class Ridge(LinearModel):
 
     def _single_alpha(self) -> float:
         if np.ndim(self.alpha_):
-            raise ValueError("One smoother matrix needs one penalty; alpha_ has one a target.")
+            raise ValueError("One smoother matrix needs one penalty; alpha_ has one per target.")
         return float(self.alpha_)

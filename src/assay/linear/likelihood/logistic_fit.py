@@ -12,6 +12,7 @@ from scipy import special
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.likelihood.overlap import constant_chances, require_overlap
 from assay.losses import CrossEntropy, Loss, Multinomial, ReferenceMultinomial
+from assay.penalties import ElasticNet
 from assay.rows import MemoryRows
 from assay.solvers import (
     RowMeasure,
@@ -149,7 +150,7 @@ def by_coordinates(
         weight,
         strengths,
         loss="logistic",
-        l1_ratio=l1_ratio,
+        penalty=ElasticNet(1.0, l1_ratio),
         fit_intercept=risk.fit_intercept,
         tol=tol,
         max_iter=max_iter,

@@ -6,14 +6,14 @@ import numpy as np
 
 from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.low_rank.solver import Problem, dual_scale, duality_gap, spectral_norm
+from assay.linear.low_rank.solver import LowRankProblem, dual_scale, duality_gap, spectral_norm
 from assay.penalties import Nuclear
 
 SOURCE = "Wei §1.4.3"
 
 
 def rank_certificates(
-    problem: Problem, coef: Array, rank: int, measured: float, least: Array, *, single: bool
+    problem: LowRankProblem, coef: Array, rank: int, measured: float, least: Array, *, single: bool
 ) -> list[Certificate]:
     """Of the best matrix of a rank; `measured` is Σ s ‖Γ^½ r‖² of the rows themselves."""
     null = float(np.sum((problem.Y @ problem.root) ** 2))
@@ -39,7 +39,7 @@ def rank_certificates(
 
 
 def convex_certificates(
-    problem: Problem, coef: Array, row_dual: Array, measured: float, tol: float, *, single: bool
+    problem: LowRankProblem, coef: Array, row_dual: Array, measured: float, tol: float, *, single: bool
 ) -> list[Certificate]:
     """Of a penalised matrix: the duality gap and, for the nuclear norm alone, its optimality conditions.
 
@@ -51,7 +51,7 @@ def convex_certificates(
     # What the triangle says of the residuals and what the rows say must be one.
     apart = abs(measured - float(np.sum(residual**2))) / null if null > 0 else 0.0
     bound = max(2 * tol, 1e-5 if single else 1e-10)
-    found = [
+    certificates = [
         at_most(
             "The objective is this close to its minimum.",
             "relative duality gap",
@@ -61,13 +61,13 @@ def convex_certificates(
         )
     ]
     if problem.row_alpha > 0 or problem.alpha == 0:
-        return found
+        return certificates
     pull = problem.pull(residual)
     size = float(np.linalg.norm(problem.X, 2) * np.linalg.norm(problem.root, 2))
     aligned = dual_scale(problem, pull, row_dual) * float(np.sum(pull * coef))
     gap = float(Nuclear(problem.alpha).value(coef)) - aligned
     return [
-        *found,
+        *certificates,
         at_most(
             "The spectral norm of the gradient is at most α, up to what the gap allows.",
             "spectral norm of the gradient over α",

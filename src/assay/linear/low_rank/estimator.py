@@ -8,21 +8,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
-from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.least_squares.centred_triangle import CentredTriangle, centred_triangle
 from assay.linear.least_squares.certificates import FLOAT32
-from assay.linear.least_squares.engine import Array
+from assay.linear.least_squares.engine import Array, CentredTriangle, centred_triangle
 from assay.linear.least_squares.multivariate import covariance_root, residual_products
 from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
-from assay.linear.low_rank.selection import RankPath, rank_path, select_rank
-from assay.linear.low_rank.solver import LowRank, Problem, by_proximal_gradient, by_rank, by_splitting
-from assay.linear.predictor import LinearRegressor
+from assay.linear.low_rank.solver import (
+    LowRank,
+    LowRankProblem,
+    RankPath,
+    by_proximal_gradient,
+    by_rank,
+    by_splitting,
+    rank_path,
+    select_rank,
+)
+from assay.linear.predictor import RowRegressor
 from assay.models import convergence
-from assay.models.regressor import target_dimension
 from assay.models.selection import Selection
 from assay.parameters import Domain
 from assay.rows import Rows, alone
@@ -38,7 +42,7 @@ SMALL = 2**20
 WEIGHTINGS = ("identity", "residual", "canonical")
 
 
-class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
+class ReducedRankRegression(MultiOutputMixin, RowRegressor):
     """Linear regression of several responses with a matrix of coefficients of low rank.
 
     Minimises over B of shape (n_features, n_targets), the intercept b free,
@@ -160,18 +164,7 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ReducedRankRegression:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples, n_targets) or (n_samples,), or column name(s)
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_rows(X, y, sample_weight, with_target=True)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         d, t = data.shape[1], data.n_targets
         if self.method == "rank" and self.rank > min(d, t):
             raise self._refuse("rank", f"at most {min(d, t)} for {d} predictors and {t} responses")
@@ -179,13 +172,13 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         problem = self._problem(known)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
         with watch.run(self.method):
-            found, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
+            solution, least = self._solve(problem, lambda coef: watch.iteration(lambda: {"coef_": coef.T}))
         watch.finish()
-        self._store(found, known, data, vector=data.head(1, target_dimension) == 1)
+        self._store(solution, known, data)
         self.weighting_matrix_ = problem.root @ problem.root
         self.critical_alpha_ = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
         coef, intercept = self._columns()
-        residual, level = known.y - known.x @ coef, known.mean_y - known.mean_x @ coef - intercept
+        residual, level = known.y - known.x @ coef, known.intercept(coef) - intercept
         self.certificates_ = self._certificates(
             problem, residual.T @ residual, known.weight * level, known.weight, least
         )
@@ -194,9 +187,8 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         if not self.converged_:
             convergence.warn(
                 f"ReducedRankRegression stopped after max_iter={self.max_iter} iterations with a relative "
-                f"duality gap of {found.gap:.2g}; increase max_iter or tol."
+                f"duality gap of {solution.gap:.2g}; increase max_iter or tol."
             )
-        return self
 
     def _weighting_root(self, known: CentredTriangle) -> Array:
         """Γ^½; sets `weighting_`."""
@@ -217,11 +209,11 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
             )
         return root
 
-    def _problem(self, known: CentredTriangle) -> Problem:
+    def _problem(self, known: CentredTriangle) -> LowRankProblem:
         """The problem on the triangle of the table."""
         root = self._weighting_root(known)
         penalised = self.method != "rank"
-        return Problem(
+        return LowRankProblem(
             known.x,
             known.y,
             root,
@@ -230,39 +222,35 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
             self.axis == "responses",
         )
 
-    def _solve(self, problem: Problem, report: Any) -> tuple[LowRank, Array | None]:
+    def _solve(self, problem: LowRankProblem, report: Any) -> tuple[LowRank, Array | None]:
         """The solution and, for a hard rank, the least values that any matrix of each rank reaches."""
         if self.method == "rank":
-            found = by_rank(problem, self.rank)
-            self.singular_values_ = found.singular_values
-            return LowRank(found.coef, np.zeros_like(found.coef), 0.0, 1, True, []), found.least
+            solution = by_rank(problem, self.rank)
+            self.singular_values_ = solution.singular_values
+            return LowRank(solution.coef, np.zeros_like(solution.coef), 0.0, 1, True, []), solution.least
         solver = by_proximal_gradient if self.method == "nuclear" else by_splitting
         solve = partial(solver, problem, tol=self.tol, max_iter=self.max_iter, report=report)
         # Many products of small matrices: threads of the linear algebra would only wait for each other.
         return (alone(solve) if problem.X.size < SMALL else solve()), None
 
-    def _store(self, found: LowRank, known: CentredTriangle, data: Rows, *, vector: bool) -> None:
-        dtype = data.dtype
-        coef = found.coef.T.astype(dtype)
-        intercept = (known.mean_y - known.mean_x @ found.coef).astype(dtype)
-        self.coef_ = coef[0] if vector else coef
-        self.intercept_ = intercept[0] if vector else intercept
-        left, values, right = np.linalg.svd(found.coef, full_matrices=False)
+    def _store(self, solution: LowRank, known: CentredTriangle, data: Rows) -> None:
+        self._set_coefficients(solution.coef, known.intercept(solution.coef), data)
+        left, values, right = np.linalg.svd(solution.coef, full_matrices=False)
         rank = int(np.count_nonzero(values > ZERO * values[0]))
         rank = min(rank, self.rank) if self.method == "rank" else rank
         self.rank_ = rank
         self.left_factor_, self.right_factor_ = left[:, :rank] * values[:rank], right[:rank].T
         if self.method != "rank":
             self.singular_values_ = values
-        alive = found.coef.T if self.axis == "responses" else found.coef
+        alive = solution.coef.T if self.axis == "responses" else solution.coef
         self.selected_ = np.flatnonzero(np.any(alive != 0, axis=1))
-        self.row_dual_ = found.row_dual
-        self.n_iter_, self.converged_ = max(found.n_iter, 1), found.converged
+        self.row_dual_ = solution.row_dual
+        self.n_iter_, self.converged_ = max(solution.n_iter, 1), solution.converged
         if self.history:
-            self.history_ = np.array(found.trace)
+            self.history_ = np.array(solution.trace)
 
     def _certificates(
-        self, problem: Problem, products: Array, sums: Array, weight: float, least: Array | None = None
+        self, problem: LowRankProblem, products: Array, sums: Array, weight: float, least: Array | None = None
     ) -> Certificates:
         """Certificates of the coefficients, from Σ s r rᵀ and Σ s r of their residuals."""
         coef, _ = self._columns()
@@ -270,31 +258,19 @@ class ReducedRankRegression(MultiOutputMixin, LinearRegressor):
         measured = float(np.sum(products * (problem.root @ problem.root)))
         if self.method == "rank":
             least = by_rank(problem, self.rank).least if least is None else least
-            found = rank_certificates(problem, coef, self.rank, measured, least, single=single)
+            certificates = rank_certificates(problem, coef, self.rank, measured, least, single=single)
         else:
-            found = convex_certificates(problem, coef, self.row_dual_, measured, self.tol, single=single)
+            certificates = convex_certificates(
+                problem, coef, self.row_dual_, measured, self.tol, single=single
+            )
         if self.fit_intercept:
-            found.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
-        return Certificates(found)
+            certificates.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
+        return Certificates(certificates)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+    def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         products, sums = residual_products(data, *self._columns())
         return self._certificates(self._problem(known), products, sums, known.weight)
-
-    def _columns(self) -> tuple[Array, Array]:
-        """Coefficients as (d, t) and intercepts as (t,), in float64."""
-        check_is_fitted(self)
-        coef = np.asarray(self.coef_, dtype=np.float64).reshape(-1, self.n_features_in_)
-        return coef.T, np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64))
 
     def path(self, X: Any, y: Any, *, alphas: Any = None, sample_weight: Any = None) -> RankPath:
         """Coefficients, rank and training error for every rank, or for many penalties.

@@ -10,11 +10,17 @@ or the first term alone over matrices of rank at most k; X and Y may be the tria
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 
-from assay.linear.least_squares.engine import Array
+from assay import parameters
+from assay.linear.least_squares.engine import Array, CentredTriangle
+from assay.models.path import PenaltyPath
+from assay.models.selection import Candidates, FoldTable, Selection, select_parameter, squared_row_loss
 from assay.penalties import Nuclear, RowSparse
 from assay.solvers import minimum_norm
 
@@ -24,7 +30,7 @@ CHECK_EVERY = 10
 """Iterations between two looks at the duality gap."""
 
 
-class Problem(NamedTuple):
+class LowRankProblem(NamedTuple):
     """The data of one problem.
 
     Attributes
@@ -35,7 +41,7 @@ class Problem(NamedTuple):
     alpha, row_alpha : float
         α and β.
     responses : bool
-        Whether the rows of the row penalty are those of Bᵀ, one a response.
+        Whether the rows of the row penalty are those of Bᵀ, one per response.
     """
 
     X: Array
@@ -91,7 +97,7 @@ class HardRank(NamedTuple):
     least: Array
 
 
-def by_rank(problem: Problem, rank: int) -> HardRank:
+def by_rank(problem: LowRankProblem, rank: int) -> HardRank:
     """The best B of rank at most k: B̂ Γ^½ V V ᵀ Γ^−½, V the first k right singular vectors of X B̂ Γ^½."""
     plain = minimum_norm(problem.X, problem.Y).coef
     whitened = plain @ problem.root
@@ -103,7 +109,7 @@ def by_rank(problem: Problem, rank: int) -> HardRank:
     return HardRank(coef, values, floor + tails)
 
 
-def duality_gap(problem: Problem, coef: Array, row_dual: Array) -> float:
+def duality_gap(problem: LowRankProblem, coef: Array, row_dual: Array) -> float:
     """Gap at the residual, scaled until feasible; relative to the objective at zero, never negative.
 
     The dual point U maximises ½‖Ỹ‖² − ½‖Ỹ − U‖², Ỹ = YΓ^½, among those whose XᵀUΓ^½ is a sum of a matrix of
@@ -120,7 +126,7 @@ def duality_gap(problem: Problem, coef: Array, row_dual: Array) -> float:
     return max(problem.objective(coef) - dual, 0.0) / null
 
 
-def dual_scale(problem: Problem, pull: Array, row_dual: Array) -> float:
+def dual_scale(problem: LowRankProblem, pull: Array, row_dual: Array) -> float:
     """The factor s ≤ 1 that makes s·residual feasible for the dual, `pull` being Xᵀ·residual·Γ^½."""
     excess = _ratio(spectral_norm(pull - row_dual), problem.alpha)
     if problem.row_alpha > 0:
@@ -158,7 +164,7 @@ def spectral_norm(matrix: Array) -> float:
 
 
 def by_proximal_gradient(
-    problem: Problem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
+    problem: LowRankProblem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
 ) -> LowRank:
     """Accelerated proximal gradient with restarts: singular values soft-thresholded at every step."""
     d, t = problem.X.shape[1], problem.Y.shape[1]
@@ -185,7 +191,7 @@ def by_proximal_gradient(
 
 
 def by_splitting(
-    problem: Problem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
+    problem: LowRankProblem, *, tol: float, max_iter: int, start: Array | None = None, report: Report
 ) -> LowRank:
     """Alternating directions: one copy of B for each of the three terms, brought together by multipliers.
 
@@ -226,7 +232,103 @@ def by_splitting(
     return LowRank(coef, row_dual, gap, n_iter, gap <= tol, trace)
 
 
-def _both(problem: Problem, low: Array, sparse: Array) -> Array:
+def _both(problem: LowRankProblem, low: Array, sparse: Array) -> Array:
     """The copy of low rank, with the rows that the other copy has at zero: it has both properties."""
     alive = np.any(problem.rows(sparse) != 0, axis=1)
     return problem.rows(problem.rows(low) * alive[:, None])
+
+
+# Every rank or penalty, and the choice of one by cross-validation.
+
+
+POSITIVE = parameters.array(
+    "a list of positive numbers",
+    lambda values: values.ndim == 1 and values.size > 0 and bool(np.all(values > 0)),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RankPath(PenaltyPath):
+    """Reduced-rank fits from simple to rich.
+
+    Attributes
+    ----------
+    alphas : array of shape (k,) or None
+        Penalties, decreasing; None for method="rank".
+    coef : array of shape (k, n_targets, n_features)
+    intercept : array of shape (k, n_targets)
+    ranks : array of int of shape (k,)
+        Rank of each matrix: 1, 2, … for method="rank".
+    training_error : array of shape (k,)
+        Σ s ‖Γ^½ (y − ŷ)‖²/Σ s.
+    n_selected : array of int of shape (k,)
+        Rows (of the axis) that are not zero.
+    """
+
+    ranks: NDArray[np.int64]
+    training_error: Array
+    n_selected: NDArray[np.int64]
+
+
+def rank_path(
+    problem: LowRankProblem, known: CentredTriangle, method: str, alphas: Any, tol: float, max_iter: int
+) -> RankPath:
+    """All ranks by one decomposition, or all penalties one after the other with warm starts."""
+    coefs: list[Array] = []
+    grid: Array | None = None
+    if method == "rank":
+        coefs = [by_rank(problem, k + 1).coef for k in range(min(problem.X.shape[1], problem.Y.shape[1]))]
+    else:
+        grid = alpha_grid(problem) if alphas is None else _checked(alphas)
+        solver = by_proximal_gradient if method == "nuclear" else by_splitting
+        start: Array | None = None
+        for alpha in grid:
+            start = solver(
+                problem._replace(alpha=float(alpha)),
+                tol=tol,
+                max_iter=max_iter,
+                start=start,
+                report=lambda coef: False,
+            ).coef
+            coefs.append(start)
+    stacked = np.stack(coefs)
+    return RankPath(
+        grid,
+        stacked.transpose(0, 2, 1),
+        known.mean_y - np.einsum("d,kdt->kt", known.mean_x, stacked),
+        np.array([np.linalg.matrix_rank(coef) for coef in coefs]),
+        np.array([np.sum(problem.residual(coef) ** 2) for coef in coefs]) / known.weight,
+        np.array([np.count_nonzero(np.any(problem.rows(coef) != 0, axis=1)) for coef in coefs]),
+    )
+
+
+def alpha_grid(problem: LowRankProblem, n_alphas: int = 20) -> Array:
+    """Penalties from the critical one, where B vanishes, down to a hundredth of it."""
+    critical = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2)) or 1.0
+    return critical * np.geomspace(1.0, 1e-2, n_alphas)
+
+
+def _checked(alphas: Any) -> Array:
+    parameters.check("ReducedRankRegression.path", {"alphas": alphas}, {"alphas": POSITIVE})
+    return np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+
+
+def select_rank(model: Any, X: Any, y: Any, *, cv: Any, alphas: Any, rule: str) -> Selection:
+    """Choose the rank, or the penalty, by one path per fold."""
+    name = "rank" if model.method == "rank" else "alpha"
+
+    def grid(table: FoldTable) -> NDArray:
+        path = model.path(table.X, table.y)
+        return np.arange(1, len(path.ranks) + 1) if path.alphas is None else path.alphas
+
+    def predictor(table: FoldTable, values: NDArray, share: float) -> Any:
+        path = model.path(table.X, table.y, alphas=None if name == "rank" else values)
+        return path.predict
+
+    def refit(value: Any) -> Any:
+        return clone(model).set_params(**{name: value}).fit(X, y)
+
+    candidates = Candidates(grid, predictor, squared_row_loss, refit, parameter=name)
+    return select_parameter(
+        model, X, y, candidates, rule=rule, values=None if name == "rank" else alphas, cv=cv
+    )

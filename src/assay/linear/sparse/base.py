@@ -13,7 +13,7 @@ from scipy import sparse
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
-from assay.linear.predictor import LinearRegressor
+from assay.linear.predictor import RowRegressor
 from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
@@ -26,6 +26,7 @@ from assay.linear.sparse.path import SparsePath, sparse_candidates, sparse_model
 from assay.models import convergence
 from assay.models.selection import FoldTable, Selection, select_parameter
 from assay.parameters import Domain
+from assay.penalties.coordinates import coordinate_form
 from assay.rows import MemoryRows, Rows
 from assay.solvers import SparseProblem, SparseSolutions, moments
 
@@ -33,7 +34,7 @@ LARGEST_GRAM = 8192
 """Columns of a table outside memory beyond which it is refused."""
 
 FEATURE_WEIGHTS = Domain(
-    "None or an array of non-negative numbers, one a feature (inf excludes it)",
+    "None or an array of non-negative numbers, one per feature (inf excludes it)",
     lambda value: value is None or _is_weights(value),
 )
 
@@ -48,11 +49,11 @@ def _is_weights(value: Any) -> bool:
     return weights.ndim == 1 and bool(np.all(weights >= 0))
 
 
-class SparseModel(LinearRegressor):
+class SparseModel(RowRegressor):
     """A prediction x ↦ w·x + b whose penalty sets coefficients to zero.
 
-    A subclass gives the penalty at strength 1 (`_unit`), its object for the certificates (`_penalty`) and the
-    distance of correlations to its subdifferential (`_distance`).
+    A subclass gives its penalty (`_penalty`) and the distance of correlations to its subdifferential
+    (`_distance`).
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
@@ -72,17 +73,13 @@ class SparseModel(LinearRegressor):
     max_iter: int
     history: bool
 
-    @abstractmethod
-    def _unit(self, n_features: int) -> Any:
-        """The penalty at strength 1."""
-
     def _free(self, n_features: int) -> NDArray:
         """Features without a penalty."""
         return np.empty(0, dtype=np.intp)
 
     @abstractmethod
     def _penalty(self, alpha: float, n_features: int) -> Any:
-        """The penalty as the certificates see it."""
+        """The penalty at a strength, an object of `assay.penalties`."""
 
     @abstractmethod
     def _distance(self, coef: Array, corr: Array, alpha: float) -> Array:
@@ -101,8 +98,29 @@ class SparseModel(LinearRegressor):
             return float(self.total_penalty_strength) / (2 * total_weight)
         return float(self.alpha)
 
-    def _problem(self, data: Rows, unit: Any, *, n_strengths: int = 1) -> SparseProblem:
+    def _open_training(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._open_vector(X, y, sample_weight)
+
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+        weight = data.total_weight
+        alpha = self._alpha(weight)
+        problem = self._problem(data)
+        solutions = self._run(X, y, problem, alpha)
+        self._store(solutions, alpha, weight, data.dtype)
+        if self._free(data.shape[1]).size:
+            evidence, _ = self._measured(data)
+        else:
+            evidence = self._evidence_of(problem, solutions, weight, alpha)
+        self.certificates_ = self._certificates(evidence, np.asarray(self.coef_, dtype=np.float64))
+        self.dual_gap_ = self.certificates_[0].value
+        self.optimality_ = self.certificates_[1].value
+
+    def _certify_rows(self, data: Rows) -> Certificates:
+        return self._certificates(*self._measured(data))
+
+    def _problem(self, data: Rows, *, penalty: Any = None, n_strengths: int = 1) -> SparseProblem:
         """The problem on a table, with the strength of the penalty left open."""
+        unit = self._penalty(1.0, data.shape[1]) if penalty is None else penalty
         if isinstance(data, MemoryRows):
             options: dict[str, Any] = {"center": self.fit_intercept, "n_strengths": n_strengths}
             return SparseProblem(data.X, data.y, data.weight, unit, **options)
@@ -128,7 +146,7 @@ class SparseModel(LinearRegressor):
             return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept})
 
         with watch.run("coordinate descent"):
-            found = problem.solve(
+            solutions = problem.solve(
                 np.array([alpha]),
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -137,24 +155,23 @@ class SparseModel(LinearRegressor):
                 watch=report,
             )
         watch.finish()
-        return found
+        return solutions
 
     def _keeps_trace(self) -> bool:
         return self.history
 
-    def _store(self, found: SparseSolutions, alpha: float, weight: float, dtype: np.dtype) -> None:
+    def _store(self, solutions: SparseSolutions, alpha: float, weight: float, dtype: np.dtype) -> None:
         """Turn a solution into attributes, in the precision of the table."""
-        coef = found.coef[-1] if isinstance(found.coef, np.ndarray) else found.coef[[-1]].toarray()[0]
-        self.coef_ = coef.astype(dtype)
-        self.intercept_ = dtype.type(found.intercept[-1] if self.fit_intercept else 0)
-        self.n_iter_ = int(found.n_iter[-1])
-        self.converged_ = bool(found.converged[-1])
+        self.coef_ = last_coef(solutions).astype(dtype)
+        self.intercept_ = dtype.type(solutions.intercept[-1] if self.fit_intercept else 0)
+        self.n_iter_ = int(solutions.n_iter[-1])
+        self.converged_ = bool(solutions.converged[-1])
         self.alpha_ = alpha
         self.penalty_strength_ = 2 * alpha
         self.total_penalty_strength_ = 2 * weight * alpha
         self.total_weight_ = weight
         if self.history:
-            self.history_ = found.history
+            self.history_ = solutions.history
         if not self.converged_:
             convergence.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} cycles before reaching tol; its "
@@ -162,43 +179,34 @@ class SparseModel(LinearRegressor):
             )
 
     def _evidence_of(
-        self, problem: SparseProblem, found: SparseSolutions, weight: float, alpha: float
+        self, problem: SparseProblem, solutions: SparseSolutions, weight: float, alpha: float
     ) -> SparseEvidence:
         """Evidence from the last look of the solver at all columns."""
-        coef = np.zeros(found.correlation.size)
-        coef[:] = found.coef[-1] if isinstance(found.coef, np.ndarray) else found.coef[[-1]].toarray()[0]
-        far = np.flatnonzero(self._distance(coef, found.correlation, alpha))
+        coef, corr = last_coef(solutions), solutions.correlation
+        far = np.flatnonzero(self._distance(coef, corr, alpha))
         norms = np.zeros(coef.size)
         norms[far] = problem.norms(far)
-        square = 2 * float(found.loss[-1])
-        return SparseEvidence(
-            weight, found.correlation, 0.0, square, square, problem.target_square, norms, problem.linear
-        )
+        square = 2 * float(solutions.loss[-1])
+        return SparseEvidence(weight, corr, 0.0, square, square, problem.target_square, norms, problem.linear)
 
     def _certificates(self, evidence: SparseEvidence, coef: Array) -> Certificates:
         """Gap, KKT residual and, for a solution of zero, the critical strength."""
         dtype, penalty = self.coef_.dtype, self._penalty(self.alpha_, coef.size)
-        found = [
+        certificates = [
             gap_certificate(relative_gap(evidence, coef, penalty), self.tol, dtype),
             kkt_certificate(evidence, self._distance(coef, evidence.corr, self.alpha_), self.tol, dtype),
         ]
         if not coef.any():
             critical = float(penalty.critical_strength(evidence.corr))
-            found.append(critical_certificate(critical, self.alpha_))
-        return Certificates(found)
+            certificates.append(critical_certificate(critical, self.alpha_))
+        return Certificates(certificates)
 
-    def _conclude(self, evidence: SparseEvidence) -> None:
-        self.certificates_ = self._certificates(evidence, np.asarray(self.coef_, dtype=np.float64))
-        self.dual_gap_ = self.certificates_[0].value
-        self.optimality_ = self.certificates_[1].value
-
-    def _measured(self, X: Any, y: Any, sample_weight: Any) -> tuple[SparseEvidence, Array]:
+    def _measured(self, data: Rows) -> tuple[SparseEvidence, Array]:
         """Evidence of the fitted attributes on given rows, by one walk, and the coefficients."""
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
         coef = np.asarray(self.coef_, dtype=np.float64)
         free = self._free(coef.size) if self.alpha_ > 0 else np.empty(0, dtype=np.intp)
-        found = sparse_evidence(data, coef, float(self.intercept_), center=self.fit_intercept, free=free)
-        return found, coef
+        evidence = sparse_evidence(data, coef, float(self.intercept_), center=self.fit_intercept, free=free)
+        return evidence, coef
 
     def path(
         self,
@@ -292,6 +300,12 @@ class SparseModel(LinearRegressor):
 
     def _largest_norm(self, problem: Any, n_features: int) -> float:
         """Largest root mean square of a penalised column, over the slope of its penalty at strength 1."""
-        slope = self._unit(n_features).slope
+        slope = coordinate_form(self._penalty(1.0, n_features), n_features).slope
         penalised = np.flatnonzero((slope > 0) & np.isfinite(slope))
         return float(np.max(problem.norms(penalised) / slope[penalised], initial=0.0))
+
+
+def last_coef(solutions: SparseSolutions) -> Array:
+    """Coefficients at the last strength, as an array."""
+    coef = solutions.coef
+    return np.asarray(coef[-1] if isinstance(coef, np.ndarray) else coef[[-1]].toarray()[0])

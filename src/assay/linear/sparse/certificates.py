@@ -53,8 +53,8 @@ def sparse_evidence(
 ) -> SparseEvidence:
     """One walk over the rows with the coefficients in hand; sparse rows stay sparse."""
     shift = float(data.head(512, target_mean)) if center else 0.0
-    found = data.reduce(evidence_step, coef, intercept, shift, free)
-    weight, cross, r_sum, r_ss, x_ss, y_sum, y_ss = found
+    sums = data.reduce(evidence_step, coef, intercept, shift, free)
+    weight, cross, r_sum, r_ss, x_ss, y_sum, y_ss = sums
     mean = cross[:, 1] / weight if center else np.zeros(coef.size)
     r_mean, y_mean = (r_sum / weight, y_sum / weight) if center else (0.0, 0.0)
     corr = cross[:, 0] / weight - mean * r_mean

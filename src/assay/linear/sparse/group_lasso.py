@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from assay import parameters, penalties
-from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.parameters import Domain
+from assay.penalties.groups import group_weights, partition
 from assay.penalties.separable import l1_residual, soft_threshold
-from assay.solvers.sparse.groups import GroupProfile, group_profile
+from assay.solvers.sparse.groups import GroupForm, group_form
 
 GROUPS = Domain(
-    "None, one label a feature or one list of indices a group",
+    "None, one label per feature or one list of indices per group",
     lambda value: value is None or (hasattr(value, "__len__") and not isinstance(value, str)),
 )
 
@@ -129,72 +128,39 @@ class GroupLasso(SparseModel):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GroupLasso:
-        """Fit to rows in memory, or to many more rows than columns on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,), or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_vector(X, y, sample_weight)
-        weight = data.total_weight
-        alpha = self._alpha(weight)
-        problem = self._problem(data, self._unit(data.shape[1]))
-        found = self._run(X, y, problem, alpha)
-        self._store(found, alpha, weight, data.dtype)
-        self._conclude(self._evidence_of(problem, found, weight, alpha))
-        return self
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        return self._certificates(*self._measured(X, y, sample_weight))
-
-    def _unit(self, n_features: int) -> Any:
-        return self._groups(n_features)
-
-    def _groups(self, n_features: int) -> GroupProfile:
-        labels = np.arange(n_features) if self.groups is None else self.groups
-        found = group_profile(type(self).__name__, labels, self.group_weights, float(self.l1_ratio))
-        if found.labels.size != n_features:
-            raise self._refuse("groups", f"a partition of the {n_features} features")
-        if np.any(found.weights == 0):
-            raise self._refuse("group_weights", "above 0")
-        return found
-
     def _penalty(self, alpha: float, n_features: int) -> Any:
-        found = self._groups(n_features)
+        owner = type(self).__name__
+        groups = partition(owner, np.arange(n_features) if self.groups is None else self.groups)
+        weights = group_weights(owner, self.group_weights, groups)
+        if groups.labels.size != n_features:
+            raise self._refuse("groups", f"a partition of the {n_features} features")
+        if np.any(weights == 0):
+            raise self._refuse("group_weights", "above 0")
         if self.l1_ratio == 0:
-            return penalties.GroupL2(alpha, found.labels, found.weights)
-        return found.penalty(alpha)
+            return penalties.GroupL2(alpha, groups.labels, weights)
+        return penalties.SparseGroup(alpha, groups.labels, float(self.l1_ratio), weights)
+
+    def _groups(self, n_features: int) -> GroupForm:
+        return group_form(self._penalty(1.0, n_features))
 
     def _distance(self, coef: Array, corr: Array, alpha: float) -> Array:
         """Distance of each group's correlations, told to each of its features in proportion to the group."""
-        found = self._groups(coef.size)
-        groups, entry = found.groups, alpha * self.l1_ratio
-        finite = np.where(np.isinf(found.weights), 0.0, found.weights)
+        form = self._groups(coef.size)
+        groups, entry = form.groups, alpha * self.l1_ratio
+        finite = np.where(np.isinf(form.weights), 0.0, form.weights)
         radius = alpha * (1 - self.l1_ratio) * finite
         norms = groups.norms(coef)
         scale = np.divide(radius, norms, out=np.zeros_like(norms), where=norms > 0)[groups.labels]
         active = groups.norms(l1_residual(coef, corr - scale * coef, entry))
         at_zero = np.maximum(groups.norms(soft_threshold(corr, entry)) - radius, 0.0)
         far = np.where(norms > 0, active, at_zero)
-        far[np.isinf(found.weights) & (norms == 0)] = 0.0
+        far[np.isinf(form.weights) & (norms == 0)] = 0.0
         return (far / np.sqrt(groups.sizes))[groups.labels]
 
     def _largest_norm(self, problem: Any, n_features: int) -> float:
         """As for features, with the weight of the group over its size as slope."""
-        found = self._groups(n_features)
-        share = self.l1_ratio + (1 - self.l1_ratio) * found.weights / np.sqrt(found.groups.sizes)
-        slope = share[found.labels]
+        form = self._groups(n_features)
+        share = self.l1_ratio + (1 - self.l1_ratio) * form.weights / np.sqrt(form.groups.sizes)
+        slope = share[form.groups.labels]
         kept = np.flatnonzero(np.isfinite(slope))
         return float(np.max(problem.norms(kept) / slope[kept], initial=0.0))

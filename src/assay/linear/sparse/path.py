@@ -53,28 +53,27 @@ def penalty_grid(critical: float, n_alphas: int, eps: float, owner: str) -> Arra
 
 
 def sparse_model_path(model: Any, data: Rows, alphas: Any, n_alphas: int, eps: float) -> SparsePath:
-    """Open the table once and walk down the grid."""
+    """Open the table once and solve down the grid."""
     owner = f"{type(model).__name__}.path"
     if not isinstance(n_alphas, (int, np.integer)) or n_alphas < 1:
         raise refusal(owner, "n_alphas", "an int at least 1", n_alphas)
     if not 0 < eps < 1:
         raise refusal(owner, "eps", "between 0 and 1", eps)
-    unit = model._unit(data.shape[1])
     size = n_alphas if alphas is None else np.size(alphas)
-    problem = model._problem(data, unit, n_strengths=size)
+    problem = model._problem(data, n_strengths=size)
     if alphas is None:
         grid = penalty_grid(problem.critical_strength(), n_alphas, eps, owner)
     else:
         grid = checked_alphas(alphas, owner)
-    found = problem.solve(grid, tol=model.tol, max_iter=model.max_iter)
+    solutions = problem.solve(grid, tol=model.tol, max_iter=model.max_iter)
     return SparsePath(
         grid,
-        found.coef.astype(data.dtype, copy=False),
-        found.intercept if model.fit_intercept else np.zeros(grid.size),
-        found.relative_gap,
-        2 * found.loss,
-        found.n_iter,
-        found.converged,
+        solutions.coef.astype(data.dtype, copy=False),
+        solutions.intercept if model.fit_intercept else np.zeros(grid.size),
+        solutions.relative_gap,
+        2 * solutions.loss,
+        solutions.n_iter,
+        solutions.converged,
     )
 
 
@@ -89,7 +88,7 @@ def sparse_candidates(model: Any, refit: Any, noise_std: float | None) -> Candid
 
     def grid(table: FoldTable) -> Array:
         data = MemoryRows(table.X, table.y.reshape(-1), table.weight)
-        critical = model._problem(data, model._unit(table.X.shape[1])).critical_strength()
+        critical = model._problem(data).critical_strength()
         # Beside a squared norm, the penalty must come further down before it shrinks nothing.
         reach = 1e-4 if getattr(model, "l1_ratio", 1.0) < 1 else 1e-3
         return penalty_grid(critical, 100, reach, f"{type(model).__name__}.select")
@@ -120,7 +119,7 @@ def universal_penalty(model: Any, table: FoldTable, noise_std: float | None) -> 
     """
     n, d = table.total_weight, table.X.shape[1]
     data = MemoryRows(table.X, table.y.reshape(-1), table.weight)
-    problem = model._problem(data, model._unit(d))
+    problem = model._problem(data)
     scale = model._largest_norm(problem, d) * np.sqrt(2 * np.log(max(d, 2)) / n)
     if not 0 < scale < np.inf:
         raise refusal(f"{type(model).__name__}.select", "rule", "another one without an l1 penalty", "oracle")
@@ -129,9 +128,10 @@ def universal_penalty(model: Any, table: FoldTable, noise_std: float | None) -> 
     noise = float(np.sqrt(problem.target_square))
     coef = None
     for _ in range(SCALED_ROUNDS):
-        found = problem.solve(np.array([noise * scale]), tol=model.tol, max_iter=model.max_iter, start=coef)
-        before, noise = noise, float(np.sqrt(2 * found.loss[-1]))
-        coef = np.asarray(found.coef)[-1] if isinstance(found.coef, np.ndarray) else None
+        grid = np.array([noise * scale])
+        solutions = problem.solve(grid, tol=model.tol, max_iter=model.max_iter, start=coef)
+        before, noise = noise, float(np.sqrt(2 * solutions.loss[-1]))
+        coef = solutions.coef[-1] if isinstance(solutions.coef, np.ndarray) else None
         if noise == 0 or abs(noise - before) <= 1e-6 * before:
             break
     return max(noise, np.finfo(np.float64).eps) * scale

@@ -6,24 +6,23 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from assay import parameters, penalties
 from assay.certificates import Certificates, at_least, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.sparse.base import SparseModel
+from assay.linear.sparse.base import SparseModel, last_coef
 from assay.linear.sparse.certificates import FLOAT32, SparseEvidence, critical_certificate
 from assay.parameters import Domain
 from assay.penalties.separable import l1_residual
 from assay.rows import Block, Rows
-from assay.solvers import elastic_net_profile
-from assay.solvers.sparse.loops import CLIPPED, MINIMAX_CONCAVE
-from assay.solvers.sparse.subproblem import Profile
 from assay.suitability import Suitability
 
-KINDS = {"mcp": MINIMAX_CONCAVE, "scad": CLIPPED}
-DEFAULT_GAMMA = {"mcp": 3.0, "scad": 3.7}
-SMALLEST_GAMMA = {"mcp": 1.0, "scad": 2.0}
+PENALTIES: dict[str, tuple[Any, float, float]] = {
+    "mcp": (penalties.MCP, 3.0, 1.0),
+    "scad": (penalties.SCAD, 3.7, 2.0),
+}
+"""Penalty, its γ by default, and what γ must exceed."""
+
 LARGEST_SUPPORT = 500
 """Support beyond which convexity around the solution is not examined."""
 
@@ -141,75 +140,44 @@ class SparseRegressor(SparseModel):
         self.max_iter = max_iter
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SparseRegressor:
-        """Fit to rows in memory, or to many more rows than columns on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,), or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row stands there twice.
-        """
-        data = self._open_vector(X, y, sample_weight)
-        d, weight = data.shape[1], data.total_weight
-        unit = self._unit(d)
+    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+        """Descend from the lasso solution at the same penalty."""
+        weight = data.total_weight
         alpha = self._alpha(weight)
-        lasso = self._problem(data, elastic_net_profile(d, 1.0))
+        penalty = self._penalty(alpha, data.shape[1])
+        lasso = self._problem(data, penalty=penalties.L1(1.0))
         first = lasso.solve(np.array([alpha]), tol=self.tol, max_iter=self.max_iter)
-        start = first.coef[-1] if isinstance(first.coef, np.ndarray) else first.coef[[-1]].toarray()[0]
-        problem = lasso.reshaped(unit)
-        found = self._run(X, y, problem, alpha, start)
-        self._store(found, alpha, weight, data.dtype)
-        self.gamma_ = unit.gamma
-        self.start_objective_ = float(first.loss[-1] + self._penalty(alpha, d).value(start))
-        rise = np.diff(np.concatenate([[self.start_objective_], found.history]))
+        start = last_coef(first)
+        problem = lasso.reshaped(self._penalty(1.0, start.size))
+        solutions = self._run(X, y, problem, alpha, start)
+        self._store(solutions, alpha, weight, data.dtype)
+        self.gamma_ = penalty.gamma
+        self.start_objective_ = float(first.loss[-1] + penalty.value(start))
+        rise = np.diff(np.concatenate([[self.start_objective_], solutions.history]))
         self.largest_rise_ = max(float(rise.max(initial=0.0)), 0.0) / max(problem.target_square / 2, 1e-300)
-        evidence = self._evidence_of(problem, found, weight, alpha)
+        evidence = self._evidence_of(problem, solutions, weight, alpha)
         coef = np.asarray(self.coef_, dtype=np.float64)
         self.objective_ = self._objective(evidence, coef)
         self.locally_convex_ = self._smallest_curvature(data) > 0
         self.certificates_ = self._all_certificates(evidence, coef, data)
         self.optimality_ = self.certificates_[0].value
-        return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        evidence, coef = self._measured(X, y, sample_weight)
-        data = self._open_new_rows(X, y, sample_weight, with_target=True)
-        return self._all_certificates(evidence, coef, data)
+    def _certify_rows(self, data: Rows) -> Certificates:
+        return self._all_certificates(*self._measured(data), data)
 
     def _keeps_trace(self) -> bool:
         return True
 
-    def _unit(self, n_features: int) -> Profile:
-        gamma = DEFAULT_GAMMA[self.penalty] if self.gamma is None else float(self.gamma)
-        if gamma <= SMALLEST_GAMMA[self.penalty]:
-            least = SMALLEST_GAMMA[self.penalty]
-            raise self._refuse("gamma", f"above {least:g} with penalty={self.penalty!r}")
-        return Profile(np.ones(n_features), np.zeros(n_features), False, KINDS[self.penalty], gamma)
-
     def _penalty(self, alpha: float, n_features: int) -> Any:
-        kind = penalties.MCP if self.penalty == "mcp" else penalties.SCAD
-        return kind(alpha, self._unit(n_features).gamma)
-
-    def _slope(self, coef: Array, alpha: float) -> Array:
-        """ρ'(|w_j|)."""
-        gamma, size = self._unit(coef.size).gamma, np.abs(coef)
-        if self.penalty == "mcp":
-            return np.maximum(alpha - size / gamma, 0.0)
-        return np.minimum(np.maximum(gamma * alpha - size, 0.0) / (gamma - 1), alpha)
+        kind, default, least = PENALTIES[self.penalty]
+        gamma = default if self.gamma is None else float(self.gamma)
+        if gamma <= least:
+            raise self._refuse("gamma", f"above {least:g} with penalty={self.penalty!r}")
+        return kind(alpha, gamma)
 
     def _distance(self, coef: Array, corr: Array, alpha: float) -> Array:
-        found: Array = l1_residual(coef, corr, self._slope(coef, alpha))
-        return found
+        slope = self._penalty(alpha, coef.size)._slope(np.abs(coef))
+        return np.asarray(l1_residual(coef, corr, slope))
 
     def _objective(self, evidence: SparseEvidence, coef: Array) -> float:
         loss = (evidence.residual_square + evidence.residual_mean**2) / 2
@@ -228,11 +196,9 @@ class SparseRegressor(SparseModel):
         second = squares / weight
         if self.fit_intercept:
             second = second - np.outer(sums, sums) / weight**2
-        size, alpha, gamma = np.abs(coef[support]), self.alpha_, self._unit(coef.size).gamma
-        if self.penalty == "mcp":
-            bend = np.where(size <= gamma * alpha, 1 / gamma, 0.0)
-        else:
-            bend = np.where((size >= alpha) & (size <= gamma * alpha), 1 / (gamma - 1), 0.0)
+        size, alpha, penalty = np.abs(coef[support]), self.alpha_, self._penalty(self.alpha_, coef.size)
+        bends = (size <= penalty.gamma * alpha) & ((self.penalty == "mcp") | (size >= alpha))
+        bend = np.where(bends, penalty.weak_convexity, 0.0)
         return float(np.linalg.eigvalsh(second - np.diag(bend))[0])
 
     def _all_certificates(self, evidence: SparseEvidence, coef: Array, data: Rows) -> Certificates:
@@ -242,7 +208,7 @@ class SparseRegressor(SparseModel):
         far = float(np.max(self._distance(coef, evidence.corr, self.alpha_), initial=0.0))
         far = max(far, abs(evidence.residual_mean) * np.sqrt(scale))
         null = evidence.target_square / 2
-        found = [
+        certificates = [
             at_most(
                 "Each correlation with the residual is a slope of the penalty at its coefficient.",
                 "distance to stationarity",
@@ -267,7 +233,7 @@ class SparseRegressor(SparseModel):
             ),
         ]
         if self.locally_convex_ and coef.any():
-            found.append(
+            certificates.append(
                 at_least(
                     "On its support the problem is strictly convex here: a strict local minimum.",
                     "smallest curvature",
@@ -277,8 +243,9 @@ class SparseRegressor(SparseModel):
                 )
             )
         if not coef.any():
-            found.append(critical_certificate(float(np.max(np.abs(evidence.corr), initial=0.0)), self.alpha_))
-        return Certificates(found)
+            critical = float(np.max(np.abs(evidence.corr), initial=0.0))
+            certificates.append(critical_certificate(critical, self.alpha_))
+        return Certificates(certificates)
 
 
 def support_gram(block: Block, support: Any) -> Array:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay.rows import Block, Rows
-from assay.solvers.least_squares.moments import EPSILON, Moments, augmented_rows
+from assay.solvers.least_squares.moments import EPSILON, TableMoments, augmented_rows
 
 Array = NDArray[np.float64]
 
@@ -49,14 +49,14 @@ CHOLESKY_RCOND = 1e-6
 """Reciprocal condition of the scaled Gram matrix below which squaring costs too many digits."""
 
 
-def by_cholesky(moments: Moments, alpha: NDArray) -> Solution | None:
+def by_cholesky(moments: TableMoments, alpha: NDArray) -> Solution | None:
     """Solve the normal equations (XᵀX + αI) w = Xᵀy by a Cholesky factorisation of size d.
 
     Returns None when the equilibrated matrix is not safely positive definite.
 
     Parameters
     ----------
-    moments : Moments
+    moments : TableMoments
     alpha : array of shape (t,)
         Penalty of each target, at least 0.
     """

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array, Solution
-from assay.solvers.least_squares.moments import Moments, require_finite
+from assay.solvers.least_squares.moments import TableMoments, require_finite
 
 Report = Callable[[Array, Array], bool]
 """Told the coefficients and intercepts after each iteration; true asks the solver to stop."""
 
 
 def by_gradient_descent(
-    moments: Moments, alpha: NDArray, *, tol: float, max_iter: int, report: Report
+    moments: TableMoments, alpha: NDArray, *, tol: float, max_iter: int, report: Report
 ) -> tuple[Solution, list[float]]:
     """Gradient descent from zero with the constant step 1/L, L = 2 (λ_max(XᵀX) + α)/n.
 
@@ -124,8 +124,4 @@ def by_conjugate_gradient(
         if report(coef, mean_y - mean_x @ coef):
             break
     d = coef.shape[0]
-    return (
-        Solution(coef, d, np.nan, None, max(iteration, 1), converged),
-        mean_x,
-        mean_y,
-    )
+    return (Solution(coef, d, np.nan, None, max(iteration, 1), converged), mean_x, mean_y)

@@ -49,7 +49,7 @@ LARGE_MEAN = 4.0
 EPSILON = float(np.finfo(np.float64).eps)
 
 
-class Moments(NamedTuple):
+class TableMoments(NamedTuple):
     """Means and scatter of the columns [x, y], weighted by s.
 
     Attributes
@@ -73,7 +73,7 @@ class Moments(NamedTuple):
     constant: NDArray
 
 
-def moments(data: Rows, *, center: bool) -> Moments:
+def moments(data: Rows, *, center: bool) -> TableMoments:
     """Walk the rows once and return their moments, about the mean or about the origin.
 
     Parameters
@@ -104,7 +104,7 @@ def moments(data: Rows, *, center: bool) -> Moments:
     if constant.any():
         xx, xy = xx.copy(), xy.copy()
         xx[constant] = xx[:, constant] = xy[constant] = 0.0
-    return Moments(float(weight), mean[:d], mean[d:], xx, xy, np.maximum(spread[d:], 0.0), constant)
+    return TableMoments(float(weight), mean[:d], mean[d:], xx, xy, np.maximum(spread[d:], 0.0), constant)
 
 
 def pilot_shift(block: Block) -> NDArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from assay.rows import alone, ordered_map
-from assay.solvers.sparse.loops import column_combination, column_products, column_squares
+from assay.solvers.sparse.loops import Columns, column_combination, column_products, column_squares
 
 Array = NDArray[np.float64]
 
@@ -72,9 +72,8 @@ class Design(ABC):
     def correlations(self, residuals: Array, which: NDArray | None = None) -> Array:
         """Correlation of the columns (all, or those listed) with residuals of shape (k, n), scaled by √h."""
         pull = residuals * self.root
-        found = self._products(pull, which)
         mean = self.mean_x if which is None else self.mean_x[which]
-        return found - np.outer(pull.sum(axis=1), mean)
+        return self._products(pull, which) - np.outer(pull.sum(axis=1), mean)
 
     @abstractmethod
     def _products(self, rows: Array, which: NDArray | None = None) -> Array:
@@ -148,8 +147,7 @@ class SparseDesign(Design):
             X, y, weight = sparse.csr_array(X)[keep], y[keep], weight[keep]
         self.matrix = matrix = sparse.csc_array(X, dtype=np.float64)
         matrix.sum_duplicates()
-        self.data = matrix.data
-        self.indices, self.indptr = matrix.indices, matrix.indptr
+        self.entries = Columns(matrix.data, matrix.indices, matrix.indptr)
         super().__init__(matrix, y, weight, center=center)
         self.share = self.root**2
         self.column_squares = np.maximum(self.squares(), 0.0)
@@ -158,12 +156,12 @@ class SparseDesign(Design):
         listed = np.arange(self._X.shape[1]) if which is None else which
         out = np.empty((rows.shape[0], listed.size))
         rows = np.ascontiguousarray(rows)
-        per_column = max(1, self.data.size // max(1, self._X.shape[1]))
+        per_column = max(1, self.entries.data.size // max(1, self._X.shape[1]))
         width = max(16, BLOCK_VALUES // per_column)
 
         def product(start: int) -> None:
             part = listed[start : start + width]
-            column_products(self.data, self.indices, self.indptr, rows, part, out[:, start : start + width])
+            column_products(self.entries, rows, part, out[:, start : start + width])
 
         if listed.size <= width:
             product(0)
@@ -175,7 +173,7 @@ class SparseDesign(Design):
     def squares(self) -> Array:
         """The diagonal of G."""
         out = np.empty(self.shape[1])
-        column_squares(self.data, self.indices, self.indptr, self.root**2, out)
+        column_squares(self.entries, self.root**2, out)
         spread = out - self.mean_x**2
         spread[spread <= 8 * np.finfo(np.float64).eps * out] = 0.0  # constant columns, but for rounding
         return spread
@@ -187,7 +185,7 @@ class SparseDesign(Design):
     def predictions(self, which: NDArray, coef: Array) -> Array:
         """X[:, which] coef, uncentred."""
         out = np.zeros(self.shape[0])
-        column_combination(self.data, self.indices, self.indptr, which, coef, out)
+        column_combination(self.entries, which, coef, out)
         return out
 
 

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
-from assay.penalties import SparseGroup
-from assay.penalties.groups import Partition, group_weights, partition
-from assay.solvers.least_squares.moments import Moments
+from assay.penalties import GroupL2, SparseGroup
+from assay.solvers.least_squares.moments import TableMoments
 from assay.solvers.sparse.design import Array, Design
-from assay.solvers.sparse.loops import DEPTH, extrapolation
+from assay.solvers.sparse.loops import DEPTH, copy_point, extrapolated, quadratic_value
 from assay.solvers.sparse.subproblem import GramSubproblem
-from assay.solvers.sparse.working_set import Solved, Walked, Watch
+from assay.solvers.sparse.working_set import PathSolver, Solved, SolvedPath, Stop
 
 # Block coordinate descent for the (sparse) group lasso on a Gram matrix: the hot loops.
 
@@ -23,9 +22,29 @@ INNER_STEPS = 4
 """Proximal steps on a block before the next one."""
 
 
+class Blocks(NamedTuple):
+    """Groups of neighbouring coefficients, and their penalty entry ‖w‖₁ + Σ_g radius_g ‖w_g‖.
+
+    Attributes
+    ----------
+    starts : array of shape (n_groups + 1,)
+        Where the groups begin, and the end of the last.
+    smoothness : array of shape (n_groups,)
+        Largest eigenvalue of the Gram matrix of each; 0 leaves a group out.
+    entry : float
+    radius : array of shape (n_groups,)
+    """
+
+    starts: Any
+    smoothness: Any
+    entry: float
+    radius: Any
+
+
 @compiled
-def group_value(coef, starts, entry, group):  # type: ignore[no-untyped-def]
-    """Penalty entry ‖w‖₁ + Σ_g group_g ‖w_g‖."""
+def group_value(coef, blocks):  # type: ignore[no-untyped-def]
+    """Penalty of the coefficients."""
+    starts, entry, group = blocks.starts, blocks.entry, blocks.radius
     total = 0.0
     for g in range(group.size):
         square, size = 0.0, 0.0
@@ -38,8 +57,9 @@ def group_value(coef, starts, entry, group):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def group_epoch(gram, coef, corr, starts, smoothness, entry, group, old):  # type: ignore[no-untyped-def]
+def group_epoch(gram, coef, corr, blocks, old):  # type: ignore[no-untyped-def]
     """One cycle of proximal steps over the blocks; returns the largest change times its smoothness."""
+    starts, smoothness, entry, group = blocks.starts, blocks.smoothness, blocks.entry, blocks.radius
     m, largest = coef.size, 0.0
     for g in range(group.size):
         first, last, bound = starts[g], starts[g + 1], smoothness[g]
@@ -72,36 +92,26 @@ def group_epoch(gram, coef, corr, starts, smoothness, entry, group, old):  # typ
 
 
 @compiled
-def group_descent(  # type: ignore[no-untyped-def]
-    gram, linear, square, coef, corr, starts, smoothness, entry, group, target, max_epochs, trace
-):
+def group_descent(gram, linear, square, coef, corr, blocks, target, max_epochs, trace):  # type: ignore[no-untyped-def]
     """Cycles with extrapolation until no block moves by more than the target; `coef`, `corr` in place."""
     m = coef.size
     past, past_corr = np.empty((DEPTH + 1, m)), np.empty((DEPTH + 1, m))
     weights, trial, trial_corr, old = np.empty(DEPTH), np.empty(m), np.empty(m), np.empty(m)
     stored = 0
     for epoch in range(max_epochs):
-        moved = group_epoch(gram, coef, corr, starts, smoothness, entry, group, old)
-        past[stored], past_corr[stored] = coef, corr
+        moved = group_epoch(gram, coef, corr, blocks, old)
+        copy_point(coef, corr, past[stored], past_corr[stored])
         stored += 1
         if stored == DEPTH + 1:
             stored = 0
-            if extrapolation(past, weights):
-                trial[:] = 0.0
-                trial_corr[:] = 0.0
-                for a in range(DEPTH):
-                    for j in range(m):
-                        trial[j] += weights[a] * past[a + 1, j]
-                        trial_corr[j] += weights[a] * past_corr[a + 1, j]
-                now = -0.5 * np.sum(coef * (linear + corr)) + group_value(coef, starts, entry, group)
-                then = -0.5 * np.sum(trial * (linear + trial_corr))
-                then += group_value(trial, starts, entry, group)
+            if extrapolated(past, past_corr, weights, trial, trial_corr):
+                now = group_value(coef, blocks) + quadratic_value(coef, linear, corr)
+                then = group_value(trial, blocks) + quadratic_value(trial, linear, trial_corr)
                 if then < now:
-                    coef[:] = trial
-                    corr[:] = trial_corr
+                    copy_point(trial, trial_corr, coef, corr)
         if epoch < trace.size:
-            value = 0.5 * square - 0.5 * np.sum(coef * (linear + corr))
-            trace[epoch] = value + group_value(coef, starts, entry, group)
+            value = 0.5 * square + quadratic_value(coef, linear, corr)
+            trace[epoch] = value + group_value(coef, blocks)
         if moved <= target:
             return epoch + 1
     return max_epochs
@@ -110,22 +120,21 @@ def group_descent(  # type: ignore[no-untyped-def]
 FEWEST_GROUPS = 16
 
 
-class GroupProfile(NamedTuple):
-    """The penalty at strength 1: l1_ratio ‖w‖₁ + (1 − l1_ratio) Σ_g ω_g ‖w_g‖."""
+class GroupForm(NamedTuple):
+    """A penalty on groups at strength 1: l1_ratio ‖w‖₁ + (1 − l1_ratio) Σ_g ω_g ‖w_g‖."""
 
-    groups: Partition
-    labels: NDArray
+    groups: Any
     weights: Array
     l1_ratio: float
 
     def penalty(self, strength: float) -> SparseGroup:
         """The penalty at a strength."""
-        return SparseGroup(strength, self.labels, self.l1_ratio, self.weights)
+        return SparseGroup(strength, self.groups.labels, self.l1_ratio, self.weights)
 
     @property
     def slope(self) -> Array:
-        """A slope a feature; only its size is asked for."""
-        return np.ones(self.labels.size)
+        """A slope per feature; only its size is asked for."""
+        return np.ones(self.groups.labels.size)
 
     def members(self, group: int) -> NDArray:
         """Features of a group."""
@@ -133,16 +142,15 @@ class GroupProfile(NamedTuple):
         return self.groups.order[start : start + self.groups.sizes[group]]
 
 
-def group_profile(owner: str, labels: Any, weights: Any, l1_ratio: float) -> GroupProfile:
-    """Read groups and their weights (√size by default)."""
-    found = partition(owner, labels)
-    return GroupProfile(found, found.labels, group_weights(owner, weights, found), l1_ratio)
+def group_form(penalty: SparseGroup | GroupL2) -> GroupForm:
+    """The form of a penalty on groups."""
+    return GroupForm(penalty._partition, penalty.weights, float(getattr(penalty, "l1_ratio", 0.0)))
 
 
 class _WholeTable:
     """The working set of a table known by its moments: all columns, always."""
 
-    def __init__(self, stats: Moments, profile: GroupProfile) -> None:
+    def __init__(self, stats: TableMoments, profile: GroupForm) -> None:
         self.which = profile.groups.order
         self.gram = np.ascontiguousarray(stats.xx[np.ix_(self.which, self.which)] / stats.weight)
         self._linear = stats.xy[:, 0] / stats.weight
@@ -175,22 +183,12 @@ class _WorkingSet(GramSubproblem):
         return self.design.correlations(residual[None])[0], float(residual @ residual)
 
 
-class GroupWalk:
-    """The walk down a path of strengths; see `PathWalk`."""
+class GroupPath(PathSolver):
+    """A path of strengths of a penalty on groups; see `WorkingSetPath`."""
 
-    def __init__(
-        self,
-        source: Moments | Design,
-        profile: GroupProfile,
-        *,
-        tol: float,
-        max_iter: int,
-        history: bool = False,
-        watch: Watch | None = None,
-    ) -> None:
+    def __init__(self, source: TableMoments | Design, profile: GroupForm, stop: Stop) -> None:
+        super().__init__(stop)
         self.profile = profile
-        self.max_iter, self.history, self.watch = max_iter, history, watch
-        self.trace: list[Array] = []
         self.entered: list[int] = []
         self.smoothness: list[float] = []
         self.set: Any
@@ -201,7 +199,7 @@ class GroupWalk:
             self.linear, self.square = source.xy[:, 0] / source.weight, float(source.yy[0] / source.weight)
             self.set = _WholeTable(source, profile)
             self._enter(np.arange(profile.weights.size), columns=False)
-        self.goal = tol * self.square / 2
+        self.goal = stop.tol * self.square / 2
 
     def critical_strength(self) -> float:
         """The smallest strength at which every coefficient is zero."""
@@ -218,7 +216,7 @@ class GroupWalk:
             self.entered.append(int(g))
             place += size
 
-    def run(self, strengths: Array, start: Array | None = None) -> Walked:
+    def run(self, strengths: Array, start: Array | None = None) -> SolvedPath:
         """Solve every strength, in the order given."""
         solved: list[Solved] = []
         full = np.zeros(self.linear.size) if start is None else start.astype(np.float64)
@@ -230,7 +228,7 @@ class GroupWalk:
             full = np.zeros(self.linear.size)
             full[item.which] = item.coef
             solved.append(item)
-        return Walked(solved, corr, np.concatenate(self.trace) if self.trace else np.empty(0))
+        return SolvedPath(solved, corr, self.trace)
 
     def _admit(self, full: Array, corr: Array, strength: float) -> bool:
         """Let in groups with coefficients or in violation, the worst first; whether there was one."""
@@ -261,21 +259,21 @@ class GroupWalk:
             sizes = self.profile.groups.sizes[self.entered]
             radius = strength * (1 - self.profile.l1_ratio) * self.profile.weights[self.entered]
             bounds = np.where(np.isinf(self.profile.weights[self.entered]), 0.0, self.smoothness)
-            trace = np.empty(self.max_iter - used if self.history else 0)
+            trace = self._room(used)
             spent = 1
             if which.size:
                 support = np.flatnonzero(coef)
                 inner = self.linear[which] - coef[support] @ self.set.gram[support]
                 starts = np.concatenate([[0], np.cumsum(sizes)])
+                blocks = Blocks(starts, bounds, entry, np.where(np.isinf(radius), 0.0, radius))
+                left = self.max_iter - used
                 spent = group_descent(
-                    self.set.gram, self.linear[which], self.square, coef, inner, starts, bounds, entry,
-                    np.where(np.isinf(radius), 0.0, radius), target, self.max_iter - used, trace,
-                )  # fmt: skip
+                    self.set.gram, self.linear[which], self.square, coef, inner, blocks, target, left, trace
+                )
             elif self.history:
                 trace[0] = self.square / 2
             used += int(spent)
-            if self.history:
-                self.trace.append(trace[:spent])
+            self._record(trace, int(spent))
             full = np.zeros(self.linear.size)
             full[which] = coef
             corr, residual = self.set.check(coef)
@@ -287,8 +285,8 @@ class GroupWalk:
                 break
             target *= 0.1
         support = np.flatnonzero(full)
-        found = (level, gap, residual / 2, max(used, 1), bool(gap <= self.goal))
-        return Solved(support, full[support], *found), corr
+        spent, converged = max(used, 1), bool(gap <= self.goal)
+        return Solved(support, full[support], level, gap, residual / 2, spent, converged), corr
 
 
 def group_gap(penalty: SparseGroup, coef: Array, corr: Array, residual: float) -> float:

@@ -200,8 +200,7 @@ class LogisticSubproblem(Subproblem):
         return max_epochs, measure
 
     def _value(self, prediction: Array, coef: Array, profile: Profile) -> float:
-        penalty = float(penalty_value(coef, profile.slope, profile.curvature, 1.0, 0))
-        return self._mean_loss(prediction) + penalty
+        return self._mean_loss(prediction) + float(penalty_value(coef, profile))
 
     def _inner_gap(
         self, prediction: Array, slope: Array, coef: Array, corr: Array, profile: Profile

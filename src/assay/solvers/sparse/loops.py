@@ -6,95 +6,48 @@ The quadratic is ½ wᵀGw − qᵀw + ½ y², known either by its Gram matrix G
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numba.extending import overload
 
 from assay.loops import compiled
+from assay.penalties.coordinates import ElasticNetForm, entry_minimiser, entry_slope, entry_value
 
 DEPTH = 5
 """Iterates that one extrapolation combines."""
 
-ELASTIC_NET, MINIMAX_CONCAVE, CLIPPED = 0, 1, 2
-"""Profiles of the penalty: a|w| + c w²/2, MCP, SCAD."""
+
+class Columns(NamedTuple):
+    """A CSC matrix as loops take it."""
+
+    data: Any
+    indices: Any
+    indptr: Any
 
 
 @compiled
-def shrunk(value, square, slope, curvature, positive):  # type: ignore[no-untyped-def]
-    """Minimiser of ½ square w² − value w + slope |w| + ½ curvature w²."""
-    if value > slope:
-        return (value - slope) / (square + curvature)
-    if value < -slope and not positive:
-        return (value + slope) / (square + curvature)
-    return 0.0 * value
-
-
-@compiled
-def profile(size, slope, gamma, kind):  # type: ignore[no-untyped-def]
-    """MCP or SCAD at a coefficient of this size."""
-    x = min(size, gamma * slope)
-    if kind == MINIMAX_CONCAVE:
-        return slope * x - x * x / (2.0 * gamma)
-    if x <= slope:
-        return slope * x
-    return (2.0 * gamma * slope * x - x * x - slope * slope) / (2.0 * (gamma - 1.0))
-
-
-@compiled
-def clipped(value, square, slope, gamma, kind, positive):  # type: ignore[no-untyped-def]
-    """Global minimiser of ½ square w² − value w + profile(|w|), the best of its stationary points."""
-    if value < 0 and positive:
-        return 0.0 * value
-    size, best, least = abs(value), 0.0, 0.0
-    for piece in range(4):
-        if piece == 0:  # where the penalty is flat
-            x = max(size / square, gamma * slope)
-        elif piece == 1:  # where it bends down
-            if kind == MINIMAX_CONCAVE:
-                bend, pull = square - 1.0 / gamma, size - slope
-            else:
-                bend = square - 1.0 / (gamma - 1.0)
-                pull = size - gamma * slope / (gamma - 1.0)
-            x = min(max(pull / bend, 0.0), gamma * slope) if bend > 0 else 0.0
-        elif piece == 2:  # where SCAD is the l1 norm
-            x = min(max((size - slope) / square, 0.0), slope)
-        else:
-            x = 0.0
-        risk = 0.5 * square * x * x - size * x + profile(x, slope, gamma, kind)
-        if risk < least:
-            best, least = x, risk
-    return best if value > 0 else -best
-
-
-@compiled
-def penalty_value(coef, slope, curvature, gamma, kind):  # type: ignore[no-untyped-def]
-    """Σ_j of the profile at w_j."""
+def penalty_value(coef, penalty):  # type: ignore[no-untyped-def]
+    """Σ_j of the penalty of w_j."""
     total = 0.0
     for j in range(coef.size):
         if coef[j] != 0.0:
-            size = abs(coef[j])
-            if kind == ELASTIC_NET:
-                total += slope[j] * size + 0.5 * curvature[j] * size * size
-            else:
-                total += profile(size, slope[j], gamma, kind)
+            total += entry_value(penalty, j, abs(coef[j]))
     return total
 
 
 @compiled
-def distance_to_stationarity(coef, corr, slope, curvature, gamma, kind, positive):  # type: ignore[no-untyped-def]
+def distance_to_stationarity(coef, corr, penalty):  # type: ignore[no-untyped-def]
     """Largest distance, over the coordinates, from g_j to the subdifferential of the penalty at w_j."""
     largest = 0.0
     for j in range(coef.size):
-        size = abs(coef[j])
-        bound = slope[j]
-        if kind == MINIMAX_CONCAVE:
-            bound = max(slope[j] - size / gamma, 0.0)
-        elif kind == CLIPPED:
-            bound = min(max(gamma * slope[j] - size, 0.0) / (gamma - 1.0), slope[j])
-        if size == 0.0:
-            pull = corr[j] if positive else abs(corr[j])
+        bound = entry_slope(penalty, j, abs(coef[j]))
+        if coef[j] == 0.0:
+            pull = corr[j] if penalty.positive else abs(corr[j])
             miss = max(pull - bound, 0.0)
         else:
             sign = 1.0 if coef[j] > 0 else -1.0
-            miss = abs(corr[j] - curvature[j] * coef[j] - sign * bound)
+            miss = abs(corr[j] - penalty.curvature[j] * coef[j] - sign * bound)
         largest = max(largest, miss)
     return largest
 
@@ -190,19 +143,29 @@ def extrapolation(past, weights):  # type: ignore[no-untyped-def]
     return True
 
 
+def convergence_measure(cross, residual, coef, corr, penalty):  # type: ignore[no-untyped-def]
+    """The duality gap of a convex penalty, else the distance to stationarity; for compiled loops only."""
+    raise NotImplementedError("convergence_measure is called inside compiled loops.")
+
+
+@overload(convergence_measure)
+def _chosen_measure(cross, residual, coef, corr, penalty):  # type: ignore[no-untyped-def]
+    if penalty.instance_class is ElasticNetForm:
+        return lambda cross, residual, coef, corr, penalty: quadratic_gap(
+            cross, residual, coef, corr, penalty.slope, penalty.curvature, penalty.positive
+        )[0]
+    return lambda cross, residual, coef, corr, penalty: distance_to_stationarity(coef, corr, penalty)
+
+
 @compiled
-def gram_epoch(gram, coef, corr, slope, curvature, gamma, kind, positive):  # type: ignore[no-untyped-def]
+def gram_epoch(gram, coef, corr, penalty):  # type: ignore[no-untyped-def]
     """One cycle over the coordinates, each set to its exact minimiser."""
     m = coef.size
     for j in range(m):
         square, old = gram[j, j], coef[j]
-        if square + curvature[j] <= 0.0:
+        if square + penalty.curvature[j] <= 0.0:
             continue
-        value = corr[j] + square * old
-        if kind == ELASTIC_NET:
-            new = shrunk(value, square, slope[j], curvature[j], positive)
-        else:
-            new = clipped(value, square, slope[j], gamma, kind, positive)
+        new = entry_minimiser(penalty, j, corr[j] + square * old, square)
         if new != old:
             coef[j] = new
             change = new - old
@@ -211,51 +174,71 @@ def gram_epoch(gram, coef, corr, slope, curvature, gamma, kind, positive):  # ty
 
 
 @compiled
-def gram_descent(  # type: ignore[no-untyped-def]
-    gram, linear, square, coef, corr, slope, curvature, gamma, kind, positive, target, max_epochs, trace
-):
-    """Cyclic coordinate descent with extrapolation, until the gap is below the target.
+def extrapolated(past, past_corr, weights, trial, trial_corr):  # type: ignore[no-untyped-def]
+    """Combine the last iterates and their correlations into a trial; false when they cannot be combined."""
+    if not extrapolation(past, weights):
+        return False
+    for j in range(trial.size):
+        value, corr = 0.0, 0.0
+        for a in range(DEPTH):
+            value += weights[a] * past[a + 1, j]
+            corr += weights[a] * past_corr[a + 1, j]
+        trial[j], trial_corr[j] = value, corr
+    return True
 
-    `coef` and `corr` are updated in place; `trace` receives the objective after each cycle, as far as it
-    reaches. For MCP and SCAD, which have no useful dual, the measure is the distance to stationarity.
-    Returns the number of cycles and the last measure.
+
+@compiled
+def copy_point(coef, corr, to_coef, to_corr):  # type: ignore[no-untyped-def]
+    """Copy coefficients and their correlations."""
+    for j in range(coef.size):
+        to_coef[j] = coef[j]
+        to_corr[j] = corr[j]
+
+
+@compiled
+def quadratic_value(coef, linear, corr):  # type: ignore[no-untyped-def]
+    """½ wᵀGw − qᵀw = −½ wᵀ(q + g)."""
+    total = 0.0
+    for j in range(coef.size):
+        total += coef[j] * (linear[j] + corr[j])
+    return -0.5 * total
+
+
+@compiled
+def gram_descent(gram, linear, square, coef, corr, penalty, target, max_epochs, trace):  # type: ignore[no-untyped-def]
+    """Cyclic coordinate descent with extrapolation, until the measure is below the target.
+
+    `coef` and `corr` are updated in place, with corr = q − G coef throughout; `trace` receives the objective
+    after each cycle, as far as it reaches. Returns the number of cycles and the last measure: the duality
+    gap, or for MCP and SCAD, which have no useful dual, the distance to stationarity.
     """
     m = coef.size
     past, past_corr = np.empty((DEPTH + 1, m)), np.empty((DEPTH + 1, m))
     weights, trial, trial_corr = np.empty(DEPTH), np.empty(m), np.empty(m)
     stored, measure = 0, np.inf
     for epoch in range(max_epochs):
-        gram_epoch(gram, coef, corr, slope, curvature, gamma, kind, positive)
-        past[stored], past_corr[stored] = coef, corr
+        gram_epoch(gram, coef, corr, penalty)
+        copy_point(coef, corr, past[stored], past_corr[stored])
         stored += 1
         if stored == DEPTH + 1:
             stored = 0
-            if extrapolation(past, weights):
-                trial[:] = 0.0
-                trial_corr[:] = 0.0
-                for a in range(DEPTH):
-                    for j in range(m):
-                        trial[j] += weights[a] * past[a + 1, j]
-                        trial_corr[j] += weights[a] * past_corr[a + 1, j]
+            if extrapolated(past, past_corr, weights, trial, trial_corr):
                 allowed = True
                 for j in range(m):
-                    if positive and trial[j] < 0.0:
+                    if penalty.positive and trial[j] < 0.0:
                         allowed = False
-                now = -0.5 * np.sum(coef * (linear + corr))
-                then = -0.5 * np.sum(trial * (linear + trial_corr))
-                now += penalty_value(coef, slope, curvature, gamma, kind)
-                then += penalty_value(trial, slope, curvature, gamma, kind)
+                now = penalty_value(coef, penalty) + quadratic_value(coef, linear, corr)
+                then = penalty_value(trial, penalty) + quadratic_value(trial, linear, trial_corr)
                 if allowed and then < now:
-                    coef[:] = trial
-                    corr[:] = trial_corr
-        cross = square - np.sum(linear * coef)
-        residual = max(cross - np.sum(coef * corr), 0.0)
-        if kind == ELASTIC_NET:
-            measure, _ = quadratic_gap(cross, residual, coef, corr, slope, curvature, positive)
-        else:
-            measure = distance_to_stationarity(coef, corr, slope, curvature, gamma, kind, positive)
+                    copy_point(trial, trial_corr, coef, corr)
+        cross, inner = square, 0.0
+        for j in range(m):
+            cross -= linear[j] * coef[j]
+            inner += coef[j] * corr[j]
+        residual = max(cross - inner, 0.0)
+        measure = convergence_measure(cross, residual, coef, corr, penalty)
         if epoch < trace.size:
-            trace[epoch] = 0.5 * residual + penalty_value(coef, slope, curvature, gamma, kind)
+            trace[epoch] = 0.5 * residual + penalty_value(coef, penalty)
         if measure <= target:
             return epoch + 1, measure
     return max_epochs, measure
@@ -265,8 +248,9 @@ def gram_descent(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def column_products(data, indices, indptr, rows, which, out):  # type: ignore[no-untyped-def]
+def column_products(columns, rows, which, out):  # type: ignore[no-untyped-def]
     """Write x_jᵀ r for each listed column j of a CSC matrix and each row r of `rows` to `out`."""
+    data, indices, indptr = columns.data, columns.indices, columns.indptr
     for k in range(rows.shape[0]):
         for position in range(which.size):
             j = which[position]
@@ -277,8 +261,9 @@ def column_products(data, indices, indptr, rows, which, out):  # type: ignore[no
 
 
 @compiled
-def column_combination(data, indices, indptr, which, coef, out):  # type: ignore[no-untyped-def]
+def column_combination(columns, which, coef, out):  # type: ignore[no-untyped-def]
     """Add Σ_j coef_j x_j over the listed columns of a CSC matrix to `out`."""
+    data, indices, indptr = columns.data, columns.indices, columns.indptr
     for position in range(which.size):
         weight = coef[position]
         if weight != 0.0:
@@ -287,8 +272,9 @@ def column_combination(data, indices, indptr, which, coef, out):  # type: ignore
 
 
 @compiled
-def column_squares(data, indices, indptr, weight, out):  # type: ignore[no-untyped-def]
+def column_squares(columns, weight, out):  # type: ignore[no-untyped-def]
     """Write Σ_i h_i x_ij² for each column j of a CSC matrix to `out`."""
+    data, indices, indptr = columns.data, columns.indices, columns.indptr
     for j in range(out.size):
         total = 0.0
         for place in range(indptr[j], indptr[j + 1]):
@@ -297,24 +283,23 @@ def column_squares(data, indices, indptr, weight, out):  # type: ignore[no-untyp
 
 
 @compiled
-def column_epoch(  # type: ignore[no-untyped-def]
-    data, indices, indptr, which, mean, square, weight, coef, pull, level, slope, curvature, positive
-):
+def column_epoch(columns, which, mean, square, weight, coef, pull, level, penalty):  # type: ignore[no-untyped-def]
     """One cycle of coordinate descent over the listed columns of a CSC matrix, implicitly centred.
 
     `pull` is h·r for the residual r of the uncentred columns, `level` its sum: the correlation of column j
     less its mean with the residual less its mean is Σ x_ij pull_i − mean_j level. Returns the new level.
     """
+    data, indices, indptr = columns.data, columns.indices, columns.indptr
     for position in range(which.size):
         j = which[position]
         begin, end = indptr[j], indptr[j + 1]
-        if square[j] + curvature[position] <= 0.0:
+        if square[j] + penalty.curvature[position] <= 0.0:
             continue
         total = -mean[j] * level
         for place in range(begin, end):
             total += data[place] * pull[indices[place]]
         old = coef[position]
-        new = shrunk(total + square[j] * old, square[j], slope[position], curvature[position], positive)
+        new = entry_minimiser(penalty, position, total + square[j] * old, square[j])
         if new != old:
             change = new - old
             coef[position] = new

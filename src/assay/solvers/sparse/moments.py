@@ -4,47 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.solvers.least_squares.moments import Moments
+from assay.penalties.coordinates import ElasticNetForm, scaled
+from assay.solvers.least_squares.moments import TableMoments
 from assay.solvers.sparse.design import Array
-from assay.solvers.sparse.loops import ELASTIC_NET, quadratic_gap
+from assay.solvers.sparse.loops import distance_to_stationarity, quadratic_gap
 from assay.solvers.sparse.subproblem import Profile, solve_gram
 from assay.solvers.sparse.working_set import (
     INNER_SHARE,
     ROUNDED_OFF,
+    PathSolver,
     Solved,
-    Walked,
-    Watch,
+    SolvedPath,
+    Stop,
     predicted,
-    scaled,
-    stationarity,
+    scores_at_unit,
 )
 
 
-class MomentWalk:
-    """The walk down a path of strengths on the moments of a table; see `PathWalk`."""
+class MomentPath(PathSolver):
+    """A path of strengths on the moments of a table; see `WorkingSetPath`."""
 
-    def __init__(
-        self,
-        stats: Moments,
-        unit: Profile,
-        *,
-        tol: float,
-        max_iter: int,
-        history: bool = False,
-        watch: Watch | None = None,
-    ) -> None:
+    def __init__(self, stats: TableMoments, unit: Profile, stop: Stop) -> None:
+        super().__init__(stop)
         self.stats, self.unit = stats, unit
-        self.max_iter, self.history, self.watch = max_iter, history, watch
+        self.convex = isinstance(unit, ElasticNetForm)
         self.gram = np.ascontiguousarray(stats.xx / stats.weight)
         self.linear = stats.xy[:, 0] / stats.weight
         self.square = float(stats.yy[0] / stats.weight)
         self.free = np.flatnonzero((unit.slope == 0) & (unit.curvature == 0))
         self.kept = np.flatnonzero(np.isfinite(unit.slope))
         self._inverse = np.linalg.pinv(self.gram[np.ix_(self.free, self.free)], hermitian=True)
-        convex = unit.kind == ELASTIC_NET
-        scale = self.square / 2 if convex else float(np.max(np.abs(self.linear), initial=0.0))
-        self.goal = tol * scale
-        self.trace: list[Array] = []
+        scale = self.square / 2 if self.convex else float(np.max(np.abs(self.linear), initial=0.0))
+        self.goal = stop.tol * scale
         if self.kept.size < unit.slope.size:
             self.gram[:, ~np.isfinite(unit.slope)] = 0.0
             self.gram[~np.isfinite(unit.slope)] = 0.0
@@ -53,14 +44,9 @@ class MomentWalk:
         """The smallest strength at which every penalised coefficient is zero."""
         step = self._inverse @ self.linear[self.free]
         corr = self.linear - step @ self.gram[self.free]
-        pull = corr if self.unit.positive else np.abs(corr)
-        slope = self.unit.slope
-        scores = np.zeros(pull.size)
-        np.divide(pull, slope, out=scores, where=(slope > 0) & np.isfinite(slope))
-        scores[(slope == 0) & (self.unit.curvature > 0)] = np.inf
-        return float(np.max(scores, initial=0.0))
+        return float(np.max(scores_at_unit(corr, self.unit), initial=0.0))
 
-    def run(self, strengths: Array, start: Array | None = None) -> Walked:
+    def run(self, strengths: Array, start: Array | None = None) -> SolvedPath:
         """Solve every strength, in the order given."""
         coef = np.zeros(self.linear.size) if start is None else start.astype(np.float64)
         before: Array | None = None
@@ -70,23 +56,22 @@ class MomentWalk:
             warm = coef.copy()
             if before is not None and strengths[index - 1] != strengths[index - 2]:
                 step = (strength - strengths[index - 1]) / (strengths[index - 1] - strengths[index - 2])
-                warm = predicted(coef, before, step) if self.unit.kind == ELASTIC_NET else warm
+                warm = predicted(coef, before, step) if self.convex else warm
             before, coef = (coef if index else None), warm
             item, corr = self._solve(float(strength), coef)
             solved.append(item)
-        return Walked(solved, corr, np.concatenate(self.trace) if self.trace else np.empty(0))
+        return SolvedPath(solved, corr, self.trace)
 
     def _solve(self, strength: float, coef: Array) -> tuple[Solved, Array]:
         profile = scaled(self.unit, strength)
         target, used, stop = INNER_SHARE * self.goal, 0, False
         while True:
-            trace = np.empty(self.max_iter - used if self.history else 0)
+            trace = self._room(used)
             spent, _ = solve_gram(
                 self.gram, self.linear, self.square, coef, profile, target, self.max_iter - used, trace
             )
             used += spent
-            if self.history:
-                self.trace.append(trace[:spent])
+            self._record(trace, spent)
             gap, loss, corr = self._measure(coef, profile)
             if self.watch is not None:
                 stop = self.watch(coef, self._intercept(coef))
@@ -108,8 +93,8 @@ class MomentWalk:
         corr = self.linear - coef[support] @ self.gram[support]
         cross = self.square - float(self.linear @ coef)
         residual = max(cross - float(coef @ corr), 0.0)
-        if profile.kind != ELASTIC_NET:
-            return stationarity(coef, corr, profile), residual / 2, corr
+        if not self.convex:
+            return float(distance_to_stationarity(coef, corr, profile)), residual / 2, corr
         step = self._inverse @ corr[self.free]
         taken = float(step @ corr[self.free])
         seen = corr - step @ self.gram[self.free]

@@ -9,21 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from assay.losses import Logistic, Loss, Squared
+from assay.losses import loss as named_loss
+from assay.penalties import L1, GroupL2, SparseGroup
+from assay.penalties.coordinates import CoordinateForm, ElasticNetForm, coordinate_form
 from assay.rows import MemoryRows
 from assay.solvers.least_squares.moments import moments
 from assay.solvers.sparse.design import Array, DenseDesign, Design, SparseDesign
-from assay.solvers.sparse.groups import GroupProfile, GroupWalk
+from assay.solvers.sparse.groups import GroupForm, GroupPath, group_form
 from assay.solvers.sparse.logistic import LogisticSubproblem
-from assay.solvers.sparse.loops import ELASTIC_NET
-from assay.solvers.sparse.moments import MomentWalk
+from assay.solvers.sparse.moments import MomentPath
 from assay.solvers.sparse.subproblem import (
     ColumnSubproblem,
     GramSubproblem,
-    Profile,
     Subproblem,
     WorkingSetTooLargeError,
 )
-from assay.solvers.sparse.working_set import PathWalk, Solved, Walked, Watch
+from assay.solvers.sparse.working_set import PathSolver, SolvedPath, Stop, Watch, WorkingSetPath
 
 COLUMNS_A_WALK = 25
 """A Gram matrix of so many columns costs about as much as one walk over the table."""
@@ -65,18 +67,18 @@ class SparseSolutions(NamedTuple):
 
 
 class SparseProblem:
-    """A table, a loss and the shape of a penalty; the strength is left open.
+    """A table, a loss and a penalty, whose strength is left open.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d), or Moments
+    X : array or sparse matrix of shape (n, d), or TableMoments
         Moments (of many more rows than columns) serve the squared loss.
     y : array of shape (n,) or None
         Real targets, or labels −1 and +1 for the logistic loss.
     weight : array of shape (n,) or None
-    unit : Profile or GroupProfile
+    penalty : L1, ElasticNet, PositiveElasticNet, MCP, SCAD, GroupL2 or SparseGroup
         The penalty at strength 1.
-    loss : {"squared", "logistic"}
+    loss : Squared, Logistic or their names
     center : bool
         Whether an intercept is fitted.
     n_strengths : int
@@ -88,56 +90,58 @@ class SparseProblem:
         X: Any,
         y: Any,
         weight: NDArray | None,
-        unit: Profile | GroupProfile,
+        penalty: Any,
         *,
-        loss: str = "squared",
+        loss: Loss | str = "squared",
         center: bool = True,
         n_strengths: int = 1,
     ) -> None:
-        self.unit, self.loss = unit, loss
+        self.loss = named_loss(loss)
+        if not isinstance(self.loss, Squared | Logistic):
+            raise TypeError(f"Sparse paths need the squared or the logistic loss. Got {self.loss!r} instead.")
         self._source = (X, y, weight, center)
         self._stats = X if hasattr(X, "xx") else None
-        n, d = (np.inf, 0) if self._stats is not None else X.shape
-        if (
-            loss == "squared"
-            and self._stats is None
-            and n >= 2 * d
-            and d <= COLUMNS_A_WALK * (4 + n_strengths / 3)
-        ):
+        n, d = (np.inf, X.xx.shape[0]) if self._stats is not None else X.shape
+        self.unit = _form(penalty, d)
+        tall = n >= 2 * d and d <= COLUMNS_A_WALK * (4 + n_strengths / 3)
+        if self._is_squared and self._stats is None and tall:
             data = X.tocsr() if hasattr(X, "tocsr") else X
             self._stats = moments(MemoryRows(data, y, weight), center=center)
         self._design: Design | None = None
 
-    def reshaped(self, unit: Profile) -> SparseProblem:
+    @property
+    def _is_squared(self) -> bool:
+        return isinstance(self.loss, Squared)
+
+    def reshaped(self, penalty: Any) -> SparseProblem:
         """The same table under another penalty."""
         other = copy(self)
-        other.unit = unit
+        other.unit = _form(penalty, self.unit.slope.size)
         return other
 
-    def _walk(self, *, tol: float, max_iter: int, history: bool, watch: Watch | None) -> Any:
-        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "history": history, "watch": watch}
-        if isinstance(self.unit, GroupProfile):
+    def _solver(self, stop: Stop) -> PathSolver:
+        if isinstance(self.unit, GroupForm):
             source = self._opened() if self._stats is None else self._stats
-            return GroupWalk(source, self.unit, **options)
+            return GroupPath(source, self.unit, stop)
         if self._stats is not None:
-            return MomentWalk(self._stats, self.unit, **options)
+            return MomentPath(self._stats, self.unit, stop)
         design = self._opened()
-        return PathWalk(design, self._subproblem(design), self.unit, **options)
+        return WorkingSetPath(design, self._subproblem(design), self.unit, stop)
 
     def _opened(self) -> Design:
         if self._design is None:
             X, y, weight, center = self._source
-            target = (np.asarray(y) > 0).astype(np.float64) if self.loss == "logistic" else y
+            target = y if self._is_squared else (np.asarray(y) > 0).astype(np.float64)
             kind = SparseDesign if sparse.issparse(X) else DenseDesign
             self._design = kind(X, target, weight, center=center)
         return self._design
 
     def _subproblem(self, design: Design) -> Subproblem:
-        assert isinstance(self.unit, Profile)
+        assert not isinstance(self.unit, GroupForm)
         free = np.flatnonzero((self.unit.slope == 0) & (self.unit.curvature == 0))
-        if self.loss == "logistic":
+        if not self._is_squared:
             return LogisticSubproblem(design, free)
-        if isinstance(design, SparseDesign) and self.unit.kind == ELASTIC_NET:
+        if isinstance(design, SparseDesign) and isinstance(self.unit, ElasticNetForm):
             return ColumnSubproblem(design, free)
         return GramSubproblem(design, free)
 
@@ -166,7 +170,7 @@ class SparseProblem:
 
     def critical_strength(self) -> float:
         """The smallest strength at which every penalised coefficient is zero (∞ without an l1 part)."""
-        return float(self._walk(tol=1e-12, max_iter=1000, history=False, watch=None).critical_strength())
+        return self._solver(Stop(tol=1e-12, max_iter=1000)).critical_strength()
 
     def solve(
         self,
@@ -179,27 +183,33 @@ class SparseProblem:
         watch: Watch | None = None,
     ) -> SparseSolutions:
         """Solutions at the strengths, each until its gap is at most tol times the null objective."""
-        options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "history": history, "watch": watch}
+        stop = Stop(tol, max_iter, history, watch)
         first = None if start is None else np.asarray(start, dtype=np.float64)
         grid = np.asarray(strengths, dtype=np.float64)
-        walk = self._walk(**options)
+        solver = self._solver(stop)
         try:
-            walked = walk.run(grid, first)
+            path = solver.run(grid, first)
         except WorkingSetTooLargeError:
             X, y, weight, center = self._source
-            if self.loss != "squared" or getattr(self.unit, "kind", None) != ELASTIC_NET:
+            if not self._is_squared or not isinstance(self.unit, ElasticNetForm):
                 raise ValueError(
                     "The working set has grown past 8192 columns; use a stronger penalty."
                 ) from None
             self._source = (sparse.csc_array(X), y, weight, center)
             self._design = None
-            walk = self._walk(**options)
-            walked = walk.run(grid, first)
-        return _solutions(walked, self.unit.slope.size, walk.goal / tol)
+            solver = self._solver(stop)
+            path = solver.run(grid, first)
+        return _solutions(path, self.unit.slope.size, solver.goal / tol)
 
 
-def _solutions(walked: Walked, d: int, scale: float) -> SparseSolutions:
-    solved: list[Solved] = walked.solved
+def _form(penalty: Any, n_features: int) -> CoordinateForm | GroupForm:
+    if isinstance(penalty, GroupL2 | SparseGroup):
+        return group_form(penalty)
+    return coordinate_form(penalty, n_features)
+
+
+def _solutions(path: SolvedPath, d: int, scale: float) -> SparseSolutions:
+    solved = path.solved
     gap = np.array([item.gap for item in solved])
     if len(solved) * d > LARGEST_DENSE_RESULT:
         indptr = np.concatenate([[0], np.cumsum([item.which.size for item in solved])])
@@ -219,19 +229,9 @@ def _solutions(walked: Walked, d: int, scale: float) -> SparseSolutions:
         np.array([item.n_iter for item in solved]),
         np.array([item.converged for item in solved]),
         np.array([item.loss for item in solved]),
-        walked.corr,
-        walked.trace,
+        path.corr,
+        path.trace,
     )
-
-
-def elastic_net_profile(
-    n_features: int, l1_ratio: float, feature_weights: NDArray | None = None, *, positive: bool = False
-) -> Profile:
-    """The penalty l1_ratio ‖w‖₁ + (1 − l1_ratio)/2 ‖w‖², entries weighted; ∞ excludes a feature."""
-    weights = np.ones(n_features) if feature_weights is None else np.asarray(feature_weights, np.float64)
-    excluded = np.isinf(weights)
-    finite = np.where(excluded, 0.0, weights)
-    return Profile(np.where(excluded, np.inf, l1_ratio * finite), (1 - l1_ratio) * finite, positive)
 
 
 def sparse_path(
@@ -240,16 +240,14 @@ def sparse_path(
     weight: NDArray | None,
     strengths: NDArray,
     *,
-    loss: str = "squared",
-    l1_ratio: float = 1.0,
-    feature_weights: NDArray | None = None,
+    loss: Loss | str = "squared",
+    penalty: Any = None,
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 10_000,
     start: NDArray | None = None,
-    positive: bool = False,
 ) -> SparseSolutions:
-    """Minimise (1/W) Σ s ℓ(y, x·w + b) + α (ρ‖w‖₁ + (1 − ρ)/2 ‖w‖²) for a list of strengths α.
+    """Minimise (1/W) Σ s ℓ(y, x·w + b) + α Ω(w) for a list of strengths α.
 
     Coordinate descent on working sets with warm starts from one strength to the next; the logistic loss by
     proximal Newton steps. Stops when the duality gap is at most `tol` times the objective without features.
@@ -263,20 +261,16 @@ def sparse_path(
         s; W is its sum.
     strengths : array of positive numbers
         α, best in decreasing order.
-    loss : {"squared", "logistic"}
+    loss : Squared, Logistic or their names
         ½(y − f)² or log(1 + e^{−yf}).
-    l1_ratio : float
-        ρ.
-    feature_weights : array of shape (d,), optional
-        Factor of the penalty of each feature; 0 leaves it free, ∞ excludes it.
+    penalty : L1, ElasticNet, MCP, SCAD, GroupL2 or SparseGroup, optional
+        Ω, at strength 1; the l1 norm by default.
     fit_intercept : bool
         Whether b, which is not penalised, is fitted.
     tol, max_iter
         Relative gap at which a strength is done, and most cycles (or Newton steps) for it.
     start : array of shape (d,), optional
         Coefficients to begin with.
-    positive : bool
-        Whether coefficients must not be negative.
 
     Examples
     --------
@@ -287,6 +281,6 @@ def sparse_path(
     array([[1. , 0. ],
            [1.8, 0. ]])
     """
-    unit = elastic_net_profile(X.shape[1], l1_ratio, feature_weights, positive=positive)
+    unit = L1(1.0) if penalty is None else penalty
     problem = SparseProblem(X, y, weight, unit, loss=loss, center=fit_intercept, n_strengths=len(strengths))
     return problem.solve(strengths, tol=tol, max_iter=max_iter, start=start)

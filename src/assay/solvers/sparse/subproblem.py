@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from assay.penalties.coordinates import CoordinateForm, ElasticNetForm
 from assay.rows import alone, ordered_map
 from assay.solvers.sparse.design import Array, Design, SparseDesign
 from assay.solvers.sparse.loops import (
     DEPTH,
-    ELASTIC_NET,
     column_epoch,
     extrapolation,
     gram_descent,
@@ -24,6 +24,9 @@ from assay.solvers.sparse.loops import (
 LARGEST_WORKING_SET = 8192
 """Columns beyond which no Gram matrix of the working set is kept."""
 
+
+Profile = CoordinateForm
+"""The penalty of each coordinate of the working set, as compiled loops take it."""
 
 ROWS_A_BLOCK = 128
 """Columns of the working set that one thread multiplies at a time."""
@@ -38,23 +41,6 @@ DEGENERATE = 1e-13
 
 class WorkingSetTooLargeError(Exception):
     """The Gram matrix of the working set would not fit; the columns must be walked instead."""
-
-
-class Profile(NamedTuple):
-    """The penalty of each coordinate: slope a_j and curvature c_j at zero, shape beyond, sign.
-
-    `kind` is ELASTIC_NET (a|w| + c w²/2), MINIMAX_CONCAVE or CLIPPED (with γ).
-    """
-
-    slope: Array
-    curvature: Array
-    positive: bool = False
-    kind: int = ELASTIC_NET
-    gamma: float = 1.0
-
-    def at(self, which: NDArray) -> Profile:
-        """The same on some coordinates."""
-        return self._replace(slope=self.slope[which], curvature=self.curvature[which])
 
 
 class Point(NamedTuple):
@@ -212,25 +198,14 @@ def solve_gram(
     while True:
         support = np.flatnonzero(coef)
         corr = linear - coef[support] @ gram[support]
+        epochs = min(EPOCHS_A_JUMP, max_epochs - used)
         epochs, measure = gram_descent(
-            gram,
-            linear,
-            square,
-            coef,
-            corr,
-            profile.slope,
-            profile.curvature,
-            profile.gamma,
-            profile.kind,
-            profile.positive,
-            target,
-            min(EPOCHS_A_JUMP, max_epochs - used),
-            trace[used:],
+            gram, linear, square, coef, corr, profile, target, epochs, trace[used:]
         )
         used += int(epochs)
         if measure <= target or used >= max_epochs:
             return used, float(measure)
-        if profile.kind == ELASTIC_NET:
+        if isinstance(profile, ElasticNetForm):
             jump_to_minimum(gram, linear, coef, profile)
 
 
@@ -285,9 +260,8 @@ class ColumnSubproblem(Subproblem):
         measure, value = np.inf, np.inf
         for epoch in range(max_epochs):
             level = column_epoch(
-                design.data, design.indices, design.indptr, which, design.mean_x, design.column_squares,
-                share, coef, pull, level, profile.slope, profile.curvature, profile.positive,
-            )  # fmt: skip
+                design.entries, which, design.mean_x, design.column_squares, share, coef, pull, level, profile
+            )
             place = epoch % (DEPTH + 1)
             past[place], past_pull[place] = coef, pull
             last = place == DEPTH
@@ -308,8 +282,7 @@ class ColumnSubproblem(Subproblem):
 
     def _value(self, coef: Array, pull: Array, profile: Profile) -> float:
         residual = float(pull @ (pull / self.design.share)) - self.design.center * float(pull.sum()) ** 2
-        penalty = penalty_value(coef, profile.slope, profile.curvature, profile.gamma, profile.kind)
-        return max(residual, 0.0) / 2 + float(penalty)
+        return max(residual, 0.0) / 2 + float(penalty_value(coef, profile))
 
     def _gap(self, coef: Array, pull: Array, level: float, profile: Profile) -> float:
         design = self.design

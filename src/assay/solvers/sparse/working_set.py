@@ -7,14 +7,16 @@ that violate a condition enter the working set and the strengths that failed are
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.penalties.coordinates import ElasticNetForm, restricted, scaled
 from assay.solvers.sparse.design import Array, Design, SparseDesign
-from assay.solvers.sparse.loops import ELASTIC_NET, distance_to_stationarity
+from assay.solvers.sparse.loops import distance_to_stationarity
 from assay.solvers.sparse.subproblem import Point, Profile, Subproblem
 
 LARGEST_BATCH = 8
@@ -41,7 +43,7 @@ class Solved(NamedTuple):
     converged: bool
 
 
-class Walked(NamedTuple):
+class SolvedPath(NamedTuple):
     """A path: the strengths in order, the correlations at the last one, the objective after each epoch."""
 
     solved: list[Solved]
@@ -49,12 +51,65 @@ class Walked(NamedTuple):
     trace: Array
 
 
-def scaled(unit: Profile, strength: float) -> Profile:
-    """The penalty at a strength; what is excluded stays so at strength 0."""
-    excluded = np.isinf(unit.slope)
-    slope = np.where(excluded, 0.0, unit.slope) * strength
-    slope[excluded] = np.inf
-    return unit._replace(slope=slope, curvature=unit.curvature * strength)
+class Stop(NamedTuple):
+    """When to stop, and who is told on the way: coefficients and intercept after each round.
+
+    Attributes
+    ----------
+    tol : float
+        Gap over the objective of the model without features at which a strength is done.
+    max_iter : int
+        Most cycles for a strength.
+    history : bool
+        Whether the objective after every cycle is kept.
+    watch : callable or None
+        Told coefficients and intercept; true asks to stop.
+    """
+
+    tol: float
+    max_iter: int
+    history: bool = False
+    watch: Watch | None = None
+
+
+class PathSolver(ABC):
+    """What the solvers of a path share: the rule to stop, and the objective after each cycle."""
+
+    goal: float
+
+    def __init__(self, stop: Stop) -> None:
+        self.max_iter, self.history, self.watch = stop.max_iter, stop.history, stop.watch
+        self._pieces: list[Array] = []
+
+    @property
+    def trace(self) -> Array:
+        """The objective after each cycle, of all strengths."""
+        return np.concatenate(self._pieces) if self._pieces else np.empty(0)
+
+    def _room(self, used: int) -> Array:
+        """Where the loops write the objective of the cycles that are left."""
+        return np.empty(self.max_iter - used if self.history else 0)
+
+    def _record(self, trace: Array, spent: int) -> None:
+        if self.history:
+            self._pieces.append(trace[:spent])
+
+    @abstractmethod
+    def critical_strength(self) -> float:
+        """The smallest strength at which every penalised coefficient is zero."""
+
+    @abstractmethod
+    def run(self, strengths: Array, start: Array | None = None) -> SolvedPath:
+        """Solve every strength, in the order given."""
+
+
+def scores_at_unit(corr: Array, unit: Profile) -> Array:
+    """Correlation of each column over its slope at strength 1; columns that cannot enter score −∞."""
+    pull = corr if unit.positive else np.abs(corr)
+    scores = np.full(pull.size, -np.inf)
+    np.divide(pull, unit.slope, out=scores, where=(unit.slope > 0) & np.isfinite(unit.slope))
+    scores[(unit.slope == 0) & (unit.curvature > 0)] = np.inf
+    return scores
 
 
 def predicted(coef: Array, before: Array, step: float) -> Array:
@@ -62,14 +117,6 @@ def predicted(coef: Array, before: Array, step: float) -> Array:
     moving = (coef != 0) & (before != 0)
     moved = coef + step * (coef - before)
     return np.where(moving, np.where(moved * coef > 0, moved, 0.0), coef)
-
-
-def stationarity(coef: Array, corr: Array, profile: Profile) -> float:
-    """Largest distance from a correlation to the subdifferential of the penalty."""
-    found = distance_to_stationarity(
-        coef, corr, profile.slope, profile.curvature, profile.gamma, profile.kind, profile.positive
-    )
-    return float(found)
 
 
 class _State:
@@ -86,29 +133,19 @@ class _State:
         self.alive: NDArray | None = None
 
 
-class PathWalk:
-    """The walk down a path of strengths on one table."""
+class WorkingSetPath(PathSolver):
+    """A path of strengths on one table, on a working set of columns that grows along it."""
 
-    def __init__(
-        self,
-        design: Design,
-        subproblem: Subproblem,
-        unit: Profile,
-        *,
-        tol: float,
-        max_iter: int,
-        history: bool = False,
-        watch: Watch | None = None,
-    ) -> None:
+    def __init__(self, design: Design, subproblem: Subproblem, unit: Profile, stop: Stop) -> None:
+        super().__init__(stop)
         self.design, self.subproblem, self.unit = design, subproblem, unit
-        self.max_iter, self.history, self.watch = max_iter, history, watch
-        convex = unit.kind == ELASTIC_NET
-        self.goal = tol * (subproblem.null if convex else float(np.max(np.abs(design.linear), initial=0.0)))
-        self.trace: list[Array] = []
+        self.convex = isinstance(unit, ElasticNetForm)
+        steepest = float(np.max(np.abs(design.linear), initial=0.0))
+        self.goal = stop.tol * (subproblem.null if self.convex else steepest)
         self._squares: Array | None = None
         self.stopped = False
 
-    def run(self, strengths: Array, start: Array | None = None) -> Walked:
+    def run(self, strengths: Array, start: Array | None = None) -> SolvedPath:
         """Solve every strength, in the order given (decreasing is fast)."""
         if start is not None:
             support = np.flatnonzero(start)
@@ -128,8 +165,7 @@ class PathWalk:
             corr = self._settle(batch, corr)
             solved.extend(self._finished(state) for state in batch)
             position, previous = position + len(batch), batch[-1].strength
-        trace = np.concatenate(self.trace) if self.trace else np.empty(0)
-        return Walked(solved, corr, trace)
+        return SolvedPath(solved, corr, self.trace)
 
     def _state(self, strength: float) -> _State:
         state = _State(strength, scaled(self.unit, strength))
@@ -145,7 +181,7 @@ class PathWalk:
         """Correlations at the start; with unpenalised columns, at the fit of those alone."""
         n_free = self.subproblem.free.size
         if n_free and not warm.any():
-            profile = self.unit.at(self.subproblem.which)
+            profile = restricted(self.unit, self.subproblem.which)
             profile.slope[n_free:], profile.curvature[n_free:] = np.inf, 0.0
             self.subproblem.solve(warm, profile, INNER_SHARE * self.goal, self.max_iter, np.empty(0))
         if not warm.any():
@@ -154,30 +190,21 @@ class PathWalk:
 
     def critical_strength(self) -> float:
         """The smallest strength at which every penalised coefficient is zero."""
-        scores = self._scores(self._first_correlations(self._warm(None)))
+        scores = scores_at_unit(self._first_correlations(self._warm(None)), self.unit)
         return float(np.max(scores, initial=0.0))
 
-    def _scores(self, corr: Array, which: NDArray | None = None) -> Array:
-        """Correlation of each column over its slope at strength 1; columns that cannot enter score −∞."""
-        unit = self.unit if which is None else self.unit.at(which)
-        pull = corr if unit.positive else np.abs(corr)
-        scores = np.full(pull.size, -np.inf)
-        np.divide(pull, unit.slope, out=scores, where=(unit.slope > 0) & np.isfinite(unit.slope))
-        scores[(unit.slope == 0) & (unit.curvature > 0)] = np.inf
-        return scores
-
     def _newcomers(self, scores: Array, threshold: float, limit: int) -> NDArray:
-        found = np.flatnonzero((scores > threshold) & ~self.subproblem.inside)
-        if found.size > limit:
-            found = np.sort(found[np.argpartition(-scores[found], limit)[:limit]])
-        return found
+        new = np.flatnonzero((scores > threshold) & ~self.subproblem.inside)
+        if new.size > limit:
+            new = np.sort(new[np.argpartition(-scores[new], limit)[:limit]])
+        return new
 
     def _limit(self) -> int:
         return max(FEWEST_NEWCOMERS, self.subproblem.which.size)
 
     def _admit(self, ahead: Array, corr: Array, previous: float) -> Array:
         """Choose the next strengths to solve together and let in what the sequential strong rule names."""
-        scores, limit = self._scores(corr), self._limit()
+        scores, limit = scores_at_unit(corr, self.unit), self._limit()
         previous = min(previous, float(np.max(scores[np.isfinite(scores)], initial=0.0)))
         size = 1 if isinstance(self.design, SparseDesign) else min(LARGEST_BATCH, len(ahead))
         while size > 1:
@@ -208,7 +235,7 @@ class PathWalk:
         if latest is None:
             return warm
         coef = latest.coef.copy()
-        if earlier is None or earlier.strength == latest.strength or self.unit.kind != ELASTIC_NET:
+        if earlier is None or earlier.strength == latest.strength or not self.convex:
             return coef
         step = (state.strength - latest.strength) / (latest.strength - earlier.strength)
         before = np.zeros(coef.size)
@@ -219,12 +246,11 @@ class PathWalk:
         """Solve a strength on the working set."""
         state.coef = self._padded(state.coef)
         left = self.max_iter - state.n_iter
-        trace = np.empty(left if self.history else 0)
-        profile = state.profile.at(self.subproblem.which)
+        trace = self._room(state.n_iter)
+        profile = restricted(state.profile, self.subproblem.which)
         used, _ = self.subproblem.solve(state.coef, profile, state.target, left, trace)
         state.n_iter += used
-        if self.history:
-            self.trace.append(trace[:used])
+        self._record(trace, used)
         if self.watch is not None:
             self.stopped = self.stopped or self.watch(
                 self._full(state), self.subproblem.intercept(state.coef)
@@ -241,16 +267,16 @@ class PathWalk:
         while pending:
             points = [self.subproblem.point(state.coef) for state in pending]
             alive = self._alive(pending)
-            found = self.design.correlations(np.stack([point.residual for point in points]), alive)
+            corrs = self.design.correlations(np.stack([point.residual for point in points]), alive)
             entering = [
                 self._judge(state, point, corr, alive)
-                for state, point, corr in zip(pending, points, found, strict=True)
+                for state, point, corr in zip(pending, points, corrs, strict=True)
             ]
             if pending[-1] is batch[-1]:
                 if alive is None:
-                    last = found[-1]
+                    last = corrs[-1]
                 else:
-                    last[alive] = found[-1]
+                    last[alive] = corrs[-1]
             pending = [state for state in pending if not state.done]
             new = np.unique(np.concatenate(entering))
             if new.size:
@@ -263,14 +289,14 @@ class PathWalk:
         """Measure a strength on the columns; returns those that should enter the working set for it."""
         profile, full = state.profile, self._full(state)
         if alive is not None:
-            profile, full = profile.at(alive), full[alive]
+            profile, full = restricted(profile, alive), full[alive]
         state.loss = point.loss
-        if profile.kind == ELASTIC_NET:
+        if self.convex:
             state.gap, scale = self.subproblem.gap(point, full, corr, profile)
             if alive is None and state.gap > self.goal and corr.size > 4 * self.subproblem.which.size:
                 state.alive = self._survivors(state, scale * corr)
         else:
-            state.gap = stationarity(full, corr, profile)
+            state.gap = float(distance_to_stationarity(full, corr, profile))
         state.converged = state.gap <= self.goal
         spent = state.n_iter >= self.max_iter or self.stopped
         if alive is not None and state.converged and not spent:
@@ -280,7 +306,8 @@ class PathWalk:
         if state.done:
             return np.empty(0, dtype=np.intp)
         scores = np.full(self.design.shape[1], -np.inf)
-        scores[slice(None) if alive is None else alive] = self._scores(corr, alive)
+        unit = self.unit if alive is None else restricted(self.unit, alive)
+        scores[slice(None) if alive is None else alive] = scores_at_unit(corr, unit)
         new = self._newcomers(scores, state.strength, self._limit())
         if not new.size:
             state.target = 0.1 * min(state.target, state.gap)
