@@ -5,24 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.losses import (
-    Absolute,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    Quantile,
-    Squared,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
+from assay.losses import Loss
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.frame import Frame, gram, scores
-from assay.solvers.piecewise.frame import design as shifted
+from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, scores
 from assay.solvers.stochastic import loops
 
 ADAPTIVE = ("adagrad", "rmsprop", "adadelta", "adam")
@@ -45,30 +32,6 @@ class Rule(NamedTuple):
     unit: float = 1.0
 
 
-def coded_target(y: NDArray, positive: int | None) -> Array:
-    """The target as a loss wants it: a number, or +1 for one class and −1 for the others."""
-    if positive is None:
-        return y.astype(np.float64)
-    return np.where(y == positive, 1.0, -1.0)
-
-
-def loss_code(loss: Loss) -> tuple[int, float]:
-    """Number of a loss in the loops, and its parameter."""
-    codes: dict[type[Loss], tuple[int, str]] = {
-        Squared: (loops.SQUARED, ""),
-        Huber: (loops.HUBER, "delta"),
-        EpsilonInsensitive: (loops.INSENSITIVE, "epsilon"),
-        SquaredEpsilonInsensitive: (loops.SQUARED_INSENSITIVE, "epsilon"),
-        Absolute: (loops.ABSOLUTE, ""),
-        Quantile: (loops.QUANTILE, "level"),
-        Logistic: (loops.LOGISTIC, ""),
-        Hinge: (loops.HINGE, ""),
-        SquaredHinge: (loops.SQUARED_HINGE, ""),
-    }
-    code, name = codes[type(loss)]
-    return code, float(getattr(loss, name)) if name else 0.0
-
-
 def has_corners(loss: Loss, spread: float) -> bool:
     """Whether the slope turns within much less than the spread of the target, as Huber's for a small δ.
 
@@ -80,49 +43,41 @@ def has_corners(loss: Loss, spread: float) -> bool:
 def base_step(
     data: Rows,
     frame: Frame,
-    loss: Loss,
+    machine: MachineLoss[Loss],
     spread: float,
     batch_size: int,
     point: Array | None = None,
-    positive: int | None = None,
 ) -> float:
     """1/L of the risk of a batch: its largest second moment times the curvature of the loss.
 
     The curvature is the largest there is or, given a point, that of the rows at this point. The slope of a
     loss with corners turns by at most its Lipschitz constant over the spread of the target.
     """
-    curvature = min(loss.smoothness, loss.lipschitz / spread)
-    moments, trace = data.head(PILOT_ROWS, pilot_moments, frame)
-    largest = curvature * (np.linalg.eigvalsh(moments)[-1] + trace / batch_size)
+    loss = machine.loss
+
+    def largest(*state: object) -> float:
+        moments = data.head(PILOT_ROWS, pilot_moments, frame, *state)
+        return float(np.linalg.eigvalsh(moments)[-1] + np.trace(moments) / batch_size)
+
+    bound = min(loss.smoothness, loss.lipschitz / spread) * largest()
     if point is not None and not has_corners(loss, spread):
-        moments, trace = data.head(PILOT_ROWS, pilot_moments, frame, loss, point, positive)
-        local = np.linalg.eigvalsh(moments)[-1] + trace / batch_size
-        largest = min(largest, max(local, FLATTEST * largest))
-    return float(1 / largest) if largest > 0 else 1.0
+        bound = min(bound, max(largest(machine, point), FLATTEST * bound))
+    return 1 / bound if bound > 0 else 1.0
 
 
 def pilot_moments(
-    block: Block,
-    frame: Frame,
-    loss: Loss | None = None,
-    point: Array | None = None,
-    positive: int | None = None,
-) -> tuple[Array, float]:
-    """Second moments of the first rows in the coordinates of the frame, and their trace.
+    block: Block, frame: Frame, machine: MachineLoss[Loss] | None = None, point: Array | None = None
+) -> Array:
+    """Second moments of the first rows in the coordinates of the frame.
 
     Given a loss, those of its curvature at a point.
     """
-    weight = np.ones(block.X.shape[0])
-    if block.weight is not None and block.weight.any():
-        weight = block.weight.astype(np.float64)
+    weight = block.weights if block.weight is None or block.weight.any() else np.ones(block.X.shape[0])
     bend = weight
-    if loss is not None and point is not None:
+    if machine is not None and point is not None:
         assert block.y is not None
-        bend = weight * loss.curvature(
-            coded_target(block.y.reshape(-1), positive), scores(block, frame, point)
-        )
-    moments = gram(shifted(block, frame, np.sqrt(bend)), frame) / weight.sum()
-    return moments, float(np.trace(moments))
+        bend = weight * machine.loss.curvature(machine.target(block.y), scores(block, frame, point))
+    return gram(design(block, frame, np.sqrt(bend)), frame) / weight.sum()
 
 
 def make_rule(
