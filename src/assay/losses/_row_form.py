@@ -59,8 +59,7 @@ def row_terms(form: Any, y: float, score: float) -> tuple[float, float, float]:
     jit_options={"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"},
 )
 def _chosen_terms(form, y, score):  # type: ignore[no-untyped-def]
-    terms = _TERMS[form.instance_class]
-    return lambda form, y, score: terms(form, y, score)
+    return _TERMS[form.instance_class].py_func  # as it is: a call of the compiled one would be compiled too
 
 
 def row_terms_of_arrays(form: Any, y: Any, prediction: Any) -> tuple[NDArray, NDArray, NDArray]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,24 +54,26 @@ class SidedForm(NamedTuple):
 @inlined
 def row_sides(form, y):  # type: ignore[no-untyped-def]
     """Factors of one row above and below its target."""
-    upper = 0.0 if form.labelled and y < 0.0 else form.upper
-    lower = 0.0 if form.labelled and y > 0.0 else form.lower
+    upper = form.upper * (1.0 - (form.labelled & (y < 0.0)))
+    lower = form.lower * (1.0 - (form.labelled & (y > 0.0)))
     return upper, lower
 
 
 @terms_of(SidedForm)
 def sided_terms(form, y, score):  # type: ignore[no-untyped-def]
     """Loss, slope and curvature in the score; the slope is 0 in corners."""
+    # Signs of errors are hard to foresee: products with them in place of branches.
     residual = y - score
     upper, lower = row_sides(form, y)
-    side = upper if residual > 0.0 else lower if residual < 0.0 else min(upper, lower)
+    above, under = upper * (residual > 0.0), lower * (residual < 0.0)
     beyond = abs(residual) - form.epsilon
     excess = max(beyond, 0.0)
     # At the end of the reach the line goes on with the slope that the parabola has there.
     rest = excess - 0.5 * form.reach if excess > form.reach else 0.5 * excess
     steep = form.curve * min(excess, form.reach) if form.reach > 0.0 else 1.0 * (excess > 0.0)
-    bend = form.curve * (beyond >= 0.0 and beyond <= form.reach)
-    return side * steep * rest, (-side if residual > 0.0 else side) * steep, side * bend
+    bend = form.curve * ((beyond >= 0.0) & (beyond <= form.reach))
+    side = above + under + min(upper, lower) * (residual == 0.0)
+    return side * steep * rest, (under - above) * steep, side * bend
 
 
 @inlined
@@ -157,7 +159,8 @@ class SidedLoss(Loss):
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = u y + ε |u| + u²/(2κ side) for slopes u that the side has."""
         form, slope = self.row_form, np.asarray(slope)
-        side = np.where(slope < 0, *self.sides(y)).astype(np.result_type(slope, np.float32))
+        sides: Any = self.sides(y) if form.labelled else (form.upper, form.lower)
+        side = np.where(slope < 0, *sides).astype(np.result_type(slope, np.float32))
         size = np.abs(slope)
         if form.reach == math.inf:
             inside = (side > 0) | (size == 0)

@@ -75,17 +75,16 @@ def risk_step(
     """Evidence of one block."""
     loss, (y, weight) = machine.loss, machine.read(block)
     score = np.asarray(block.X @ coef, dtype=np.float64) + intercept
-    value = loss.value(y, score)
-    slope = loss.gradient(y, score) if dual is None else inside_domain(loss, y, dual)
+    value, slope, _ = loss.terms(y, score.copy())
     # At the slope of the loss itself Fenchel's inequality is an equality.
-    conjugate = slope * score - value if dual is None else loss.conjugate(y, slope)
+    conjugate = slope * score - value
     if dual is not None:
+        slope, conjugate = inside_domain(loss, y, dual)
         conjugate = np.where(weight > 0, conjugate, 0.0)
     value, terms, pushed, up = weight * value, weight * conjugate, weight * slope, slope > 0
     parts = np.stack([np.where(up, pushed, 0.0), np.where(up, 0.0, pushed)])
-    constant = loss.value(y[:1], np.zeros(1))
-    if machine.positive is None:
-        constant = loss.value(y, np.array(level))
+    numbers = machine.positive is None
+    constant = loss.value(y, np.array(level)) if numbers else loss.value(y[:1], np.zeros(1))
     return RiskEvidence(
         float(weight.sum()),
         float(value.sum()),
@@ -98,11 +97,15 @@ def risk_step(
     )
 
 
-def inside_domain(loss: Loss, y: Array, dual: NDArray) -> Array:
-    """Slopes handed in; those that rounding put just outside the domain of the conjugate move a little in."""
+def inside_domain(loss: Loss, y: Array, dual: NDArray) -> tuple[Array, Array]:
+    """Slopes handed in and their conjugates; slopes that rounding put outside the domain move a little in."""
     slope = dual.astype(np.float64)
-    room = 1e-12 if dual.dtype == np.float64 else 1e-6
-    return np.where(np.isfinite(loss.conjugate(y, slope)), slope, slope * (1 - room))
+    conjugate = loss.conjugate(y, slope)
+    outside = ~np.isfinite(conjugate)
+    if outside.any():
+        slope[outside] *= 1 - (1e-12 if dual.dtype == np.float64 else 1e-6)
+        conjugate = loss.conjugate(y, slope)
+    return slope, conjugate
 
 
 def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_intercept: bool) -> RiskGap:

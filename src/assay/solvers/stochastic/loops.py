@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inlined
 from assay.losses._row_form import row_terms
 from assay.solvers.in_memory import DenseRows, SparseRows, add_row, row_product
 
@@ -35,7 +35,7 @@ class SlopeSums(NamedTuple):
     step: NDArray
 
 
-@compiled
+@inlined
 def step_size(rule, t):  # type: ignore[no-untyped-def]
     """Step of update t = 1, 2, …: η/t^power, or η/(1 + ηλt) for the rule OPTIMAL."""
     if rule.code == OPTIMAL:
@@ -43,7 +43,7 @@ def step_size(rule, t):  # type: ignore[no-untyped-def]
     return rule.eta / t**rule.power if rule.power > 0.0 else rule.eta
 
 
-@compiled
+@inlined
 def move_point(state, gradient, strengths, rule, size, t):  # type: ignore[no-untyped-def]
     """One update of the point in place: a step and the proximal map of the penalty, or an adaptive step.
 
