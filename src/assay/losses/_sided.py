@@ -85,14 +85,6 @@ def slope_bound(form, side):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def conjugate_square(form, side, slope):  # type: ignore[no-untyped-def]
-    """The quadratic part u²/(2κ side) of the conjugate −uy + ε|u| + u²/(2κ side); 0 for corners."""
-    if form.reach == 0.0:
-        return 0.0
-    return slope * slope / (2.0 * form.curve * side if side > 0.0 else 1.0)
-
-
-@inlined
 def dual_step(form, upper, lower, stiffness, pull):  # type: ignore[no-untyped-def]
     """The slope u that minimises ½ stiffness u² − pull u + ε|u| + u²/(2κ side) between its bounds."""
     side = upper if pull > 0.0 else lower
@@ -166,10 +158,14 @@ class SidedLoss(Loss):
             inside = (side > 0) | (size == 0)
         else:
             inside = size <= form.steepest * side
-        value = slope * y + form.epsilon * size
-        if form.reach > 0:
-            value = value + slope**2 / (2 * form.curve * np.where(side > 0, side, 1))
+        value = slope * y + form.epsilon * size + self.conjugate_square(slope, side)
         return np.where(inside, value, np.inf)
+
+    def conjugate_square(self, slope: NDArray, side: NDArray) -> NDArray:
+        """The quadratic part u²/(2κ side) of the conjugate; 0 for a loss with corners."""
+        if self.cornered:
+            return np.zeros_like(slope)
+        return slope**2 / np.where(side > 0, 2 * self.row_form.curve * side, 1)
 
     def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> float:
         """A weighted quantile for corners; else the root of the sum of slopes, exact up to rounding."""
