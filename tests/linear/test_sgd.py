@@ -15,7 +15,7 @@ from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsi
 from assay.rows import MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import gather_risk, risk_gap
-from assay.solvers.stochastic.steps import LEARNING_RATES
+from assay.solvers.stochastic.sgd import LEARNING_RATES
 
 
 @pytest.fixture

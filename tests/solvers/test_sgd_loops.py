@@ -16,8 +16,17 @@ from assay.rows import MemoryRows
 from assay.solvers.in_memory import loop_rows
 from assay.solvers.piecewise.frame import Frame, MachineLoss
 from assay.solvers.stochastic import loops
-from assay.solvers.stochastic.sgd import SgdPlan, SgdSetting, SgdState, Strengths, sgd
-from assay.solvers.stochastic.steps import LEARNING_RATES, Rule, has_corners, make_rule
+from assay.solvers.stochastic.sgd import (
+    LEARNING_RATES,
+    Rule,
+    SgdPlan,
+    SgdSetting,
+    SgdState,
+    Strengths,
+    has_corners,
+    make_rule,
+    sgd,
+)
 
 LOSSES = [
     losses.Squared(),

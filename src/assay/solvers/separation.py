@@ -69,10 +69,9 @@ def separability(
 
     Positive weights with Σ λᵢ yᵢ (xᵢ, 1) = 0 prove overlap. Those of a logistic fit, λ = σ(−margin), balance
     up to its gradient g, and exactly after the correction λᵢ(1 − zᵢᵀv), (Σ λᵢ zᵢzᵢᵀ)v = g, z = y(x, 1). Steps
-    along v are damped Newton steps of that fit: one walk over the rows each, until a correction is smaller
-    than one or a direction separates; when the weights are those of a converged fit, a few rows absorb the
-    correction and no such walk is needed. What is left undecided goes to a linear programme that is handed
-    violated rows only.
+    along v are damped Newton steps of that fit: one walk each, until a correction is smaller than one or a
+    direction separates; where the weights are those of a converged fit, a few rows absorb the correction and
+    no walk is needed. What is left undecided goes to a linear programme with the violated rows only.
 
     Parameters
     ----------

@@ -31,8 +31,19 @@ from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import RiskEvidence, RiskGap, gather_risk, risk_gap
-from assay.solvers.stochastic.sgd import Sgd, SgdPlan, SgdSetting, SgdState, Strengths, near_rows, sgd
-from assay.solvers.stochastic.steps import Rule, base_step, has_corners, make_rule
+from assay.solvers.stochastic.sgd import (
+    Rule,
+    Sgd,
+    SgdPlan,
+    SgdSetting,
+    SgdState,
+    Strengths,
+    base_step,
+    has_corners,
+    make_rule,
+    near_rows,
+    sgd,
+)
 
 
 class SgdModel(HasPenaltyPath, LinearPredictor):

@@ -18,8 +18,7 @@ from assay.rows import MemoryRows, Rows
 from assay.solvers.in_memory import targets_and_weights
 from assay.solvers.piecewise.frame import Frame, MachineLoss, frame_of
 from assay.solvers.stochastic.gap import RiskEvidence
-from assay.solvers.stochastic.sgd import Sgd, SgdState
-from assay.solvers.stochastic.steps import LEARNING_RATES, base_step
+from assay.solvers.stochastic.sgd import LEARNING_RATES, Sgd, SgdState, base_step
 
 # Domains of the parameters that the two stochastic estimators share.
 

@@ -18,7 +18,7 @@ from assay.losses import loss as named_loss
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers.piecewise.frame import target_squares, target_sums
-from assay.solvers.stochastic.steps import ADAPTIVE
+from assay.solvers.stochastic.sgd import ADAPTIVE
 
 LOSSES: Mapping[str, tuple[str, str]] = {
     "squared_error": ("squared", ""),
