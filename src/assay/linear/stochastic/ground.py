@@ -199,13 +199,8 @@ def nearness(value: float, bound: float, *, dual: bool) -> Certificate:
 
 def better_than_a_constant(value: float, constant: float) -> Certificate:
     """Held-out loss against that of the best constant."""
-    return at_most(
-        "On rows held out the mean loss is at most that of the constant that is best for them.",
-        "held-out loss",
-        value,
-        constant,
-        source=SOURCE,
-    )
+    claim = "On rows held out the mean loss is at most that of the constant that is best for them."
+    return at_most(claim, "held-out loss", value, constant, source=SOURCE)
 
 
 def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
