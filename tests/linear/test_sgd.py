@@ -13,8 +13,9 @@ import assay
 from assay.linear import LinearSVC, LinearSVR, QuantileRegressor, Ridge, SGDClassifier, SGDRegressor
 from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsilonInsensitive
 from assay.rows import MemoryRows
+from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import gather_risk, risk_gap
-from assay.solvers.stochastic.steps import LEARNING_RATES
+from assay.solvers.stochastic.sgd import LEARNING_RATES
 
 
 @pytest.fixture
@@ -198,7 +199,7 @@ def test_the_gap_bounds_the_distance_from_the_minimum_of_any_point(two, loss, rn
     least = optimize.minimize(objective, np.full(4, 0.1), method="Nelder-Mead", options={"xatol": 1e-8}).fun
     for size in (0.0, 0.1, 1.0):
         point = size * rng.standard_normal(4)
-        evidence = gather_risk(data, loss, point[:3], point[3], 1)
+        evidence = gather_risk(data, MachineLoss(loss, positive=1), point[:3], point[3])
         gap = risk_gap(evidence, point[:3], 0.02, 0.1, fit_intercept=True)
         assert gap.objective == pytest.approx(objective(point))
         assert gap.relative * gap.objective >= objective(point) - least - 1e-6
@@ -210,8 +211,8 @@ def test_slopes_of_the_loss_and_the_same_slopes_handed_in_are_one_dual_point(two
     weight = rng.integers(0, 3, len(code)).astype(float)
     data, point = MemoryRows(X, code.astype(float), weight), rng.standard_normal(4)
     slopes = loss.gradient(2.0 * code - 1, X @ point[:3] + point[3])
-    own = gather_risk(data, loss, point[:3], point[3], 1)
-    given = gather_risk(data, loss, point[:3], point[3], 1, slopes)
+    own = gather_risk(data, MachineLoss(loss, positive=1), point[:3], point[3])
+    given = gather_risk(data, MachineLoss(loss, positive=1), point[:3], point[3], slopes)
     for one, other in zip(own, given, strict=True):
         assert_allclose(one, other, rtol=1e-10, atol=1e-9)
 

@@ -8,10 +8,25 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from assay import losses
+from assay.loops import compiled
+from assay.losses._row_form import row_terms
 from assay.optimize import adadelta, adagrad, adam, plain, rmsprop
+from assay.parameters import ParameterError
+from assay.rows import MemoryRows
+from assay.solvers.in_memory import loop_rows
+from assay.solvers.piecewise.frame import Frame, MachineLoss
 from assay.solvers.stochastic import loops
-from assay.solvers.stochastic.sgd import parts
-from assay.solvers.stochastic.steps import LEARNING_RATES, has_corners, loss_code, make_rule
+from assay.solvers.stochastic.sgd import (
+    LEARNING_RATES,
+    Rule,
+    SgdPlan,
+    SgdSetting,
+    SgdState,
+    Strengths,
+    has_corners,
+    make_rule,
+    sgd,
+)
 
 LOSSES = [
     losses.Squared(),
@@ -37,15 +52,15 @@ def run(X, y, factor, order, *, loss, rule=loops.FALLING, eta=0.2, power=0.5, de
         l1=0.0, l2=0.0, free=True, keep=False, start=None):  # fmt: skip
     """One pass of the loop; the point, the sum of points, the slopes and their masses."""
     size = 3 + free
-    point = np.zeros(size) if start is None else start.copy()
-    total, first, second, gradient = (np.zeros(size) for _ in range(4))
-    slopes, masses = (np.zeros(len(y) if keep else 0) for _ in range(2))
-    penalties = [np.append(np.full(3, value), [0.0] * free) for value in (l1, l2)]
+    state = SgdState.start(size)
+    state.point[:] = 0.0 if start is None else start
+    sums = loops.SlopeSums(*np.zeros((2, len(y) if keep else 0)))
+    penalties = Strengths(*(np.append(np.full(3, value), [0.0] * free) for value in (l1, l2)))
+    window, steps = loops.Window(loop_rows(X), y, factor), Rule(rule, eta, power, decay)
     updates = loops.batch_pass(
-        *parts(X), y, factor, order, batch_size, *loss_code(loss), SHIFT, SCALE, free, *penalties,
-        rule, eta, power, decay, 0, point, total, first, second, np.empty(3), gradient, slopes, masses,
-    )  # fmt: skip
-    return point, total, slopes, masses, updates
+        window, order, batch_size, loss.row_form, Frame(SHIFT, SCALE, free), penalties, steps, state, sums
+    )
+    return state.point, state.total, *sums, updates
 
 
 def batches(order, batch_size):
@@ -58,11 +73,16 @@ def design(X, free=True):
     return np.column_stack([columns, np.ones(len(X))]) if free else columns
 
 
+@compiled
+def slope_of(form, y, score):
+    return row_terms(form, y, score)[1]
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slopes_are_those_of_the_losses(loss, rng):
     y = np.where(rng.random(200) < 0.5, -1.0, 1.0)
     score = np.append(3 * rng.standard_normal(197), [1.0, -1.0, 700.0])
-    found = [loops.loss_slope(*loss_code(loss), *pair) for pair in zip(y, score, strict=True)]
+    found = [slope_of(loss.row_form, *pair) for pair in zip(y, score, strict=True)]
     assert_allclose(found, loss.gradient(y, score), rtol=1e-13, atol=1e-300)
 
 
@@ -179,3 +199,23 @@ def test_a_loss_has_corners_on_the_scale_of_the_target():
     assert not has_corners(losses.Logistic(), 1.0)
     assert has_corners(losses.Huber(0.1), 10.0)
     assert not has_corners(losses.Huber(20.0), 10.0)
+
+
+def test_a_loss_without_compiled_terms_is_refused_in_one_sentence(table):
+    X, y, _ = table
+    setting = SgdSetting(
+        Frame(SHIFT, SCALE, True), Strengths(np.zeros(4), np.zeros(4)), Rule(loops.FALLING, 0.1)
+    )
+    for loss in (losses.Savage(), losses.Probit()):
+        with pytest.raises(
+            ParameterError, match=r"^The 'loss' parameter of sgd must be a convex loss with a"
+        ):
+            sgd(
+                MemoryRows(X, y),
+                MachineLoss(loss),
+                setting,
+                SgdPlan(5, True, 1, False),
+                SgdState.start(4),
+                rng=np.random.default_rng(0),
+                done=lambda point, slopes: (0.0, True),
+            )

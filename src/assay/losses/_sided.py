@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,24 +54,26 @@ class SidedForm(NamedTuple):
 @inlined
 def row_sides(form, y):  # type: ignore[no-untyped-def]
     """Factors of one row above and below its target."""
-    upper = 0.0 if form.labelled and y < 0.0 else form.upper
-    lower = 0.0 if form.labelled and y > 0.0 else form.lower
+    upper = form.upper * (1.0 - (form.labelled & (y < 0.0)))
+    lower = form.lower * (1.0 - (form.labelled & (y > 0.0)))
     return upper, lower
 
 
 @terms_of(SidedForm)
 def sided_terms(form, y, score):  # type: ignore[no-untyped-def]
     """Loss, slope and curvature in the score; the slope is 0 in corners."""
+    # Signs of errors are hard to foresee: products with them in place of branches.
     residual = y - score
     upper, lower = row_sides(form, y)
-    side = upper if residual > 0.0 else lower if residual < 0.0 else min(upper, lower)
+    above, under = upper * (residual > 0.0), lower * (residual < 0.0)
     beyond = abs(residual) - form.epsilon
     excess = max(beyond, 0.0)
     # At the end of the reach the line goes on with the slope that the parabola has there.
     rest = excess - 0.5 * form.reach if excess > form.reach else 0.5 * excess
     steep = form.curve * min(excess, form.reach) if form.reach > 0.0 else 1.0 * (excess > 0.0)
-    bend = form.curve * (beyond >= 0.0 and beyond <= form.reach)
-    return side * steep * rest, (-side if residual > 0.0 else side) * steep, side * bend
+    bend = form.curve * ((beyond >= 0.0) & (beyond <= form.reach))
+    side = above + under + min(upper, lower) * (residual == 0.0)
+    return side * steep * rest, (under - above) * steep, side * bend
 
 
 @inlined
@@ -80,14 +82,6 @@ def slope_bound(form, side):  # type: ignore[no-untyped-def]
     if side == 0.0 or form.reach == 0.0:
         return side
     return side * form.curve * form.reach
-
-
-@inlined
-def conjugate_square(form, side, slope):  # type: ignore[no-untyped-def]
-    """The quadratic part u²/(2κ side) of the conjugate −uy + ε|u| + u²/(2κ side); 0 for corners."""
-    if form.reach == 0.0:
-        return 0.0
-    return slope * slope / (2.0 * form.curve * side if side > 0.0 else 1.0)
 
 
 @inlined
@@ -157,16 +151,21 @@ class SidedLoss(Loss):
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = u y + ε |u| + u²/(2κ side) for slopes u that the side has."""
         form, slope = self.row_form, np.asarray(slope)
-        side = np.where(slope < 0, *self.sides(y)).astype(np.result_type(slope, np.float32))
+        sides: Any = self.sides(y) if form.labelled else (form.upper, form.lower)
+        side = np.where(slope < 0, *sides).astype(np.result_type(slope, np.float32))
         size = np.abs(slope)
         if form.reach == math.inf:
             inside = (side > 0) | (size == 0)
         else:
             inside = size <= form.steepest * side
-        value = slope * y + form.epsilon * size
-        if form.reach > 0:
-            value = value + slope**2 / (2 * form.curve * np.where(side > 0, side, 1))
+        value = slope * y + form.epsilon * size + self.conjugate_square(slope, side)
         return np.where(inside, value, np.inf)
+
+    def conjugate_square(self, slope: NDArray, side: NDArray) -> NDArray:
+        """The quadratic part u²/(2κ side) of the conjugate; 0 for a loss with corners."""
+        if self.cornered:
+            return np.zeros_like(slope)
+        return slope**2 / np.where(side > 0, 2 * self.row_form.curve * side, 1)
 
     def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> float:
         """A weighted quantile for corners; else the root of the sum of slopes, exact up to rounding."""

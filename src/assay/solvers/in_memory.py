@@ -57,7 +57,13 @@ def add_row(rows: Any, i: int, factor: float, total: NDArray) -> None:
 
 
 _INSIDE: dict[str, Any] = {
-    "jit_options": {"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"}
+    "jit_options": {
+        "forceinline": True,
+        "no_cpython_wrapper": True,
+        "nogil": True,
+        "fastmath": set(REORDER),
+        "error_model": "numpy",
+    }
 }
 
 

@@ -35,8 +35,10 @@ def perceptron_pass(rows, label, weight, order, batch_size, bias, coef, total): 
             add_row(rows, i, push, move)
         if mass > 0.0:
             n_updates += 1
-            coef += move / mass
-        total += coef
+            for j in range(d + 1):
+                coef[j] += move[j] / mass
+        for j in range(d + 1):
+            total[j] += coef[j]
     return n_updates
 
 

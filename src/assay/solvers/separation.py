@@ -20,7 +20,6 @@ ON_THE_PLANE = 1e-9
 SMALLEST_WEIGHT = 1e-9
 """Floor of the weights offered as a proof of overlap; any positive weights that balance prove it."""
 
-
 LARGEST_CORRECTION = 1e-3
 """Share of itself by which a weight may have to change for all of them to balance."""
 
@@ -30,7 +29,7 @@ class Separability(NamedTuple):
 
     With the labels in order, of which the second is positive when there are two: `direction` and `intercept`
     give no row a negative margin and some rows a positive one (all of them when "separable"); one row of
-    `direction` a label when there are more than two. `weights`, one a row (one a row and label when there
+    `direction` per label when there are more than two. `weights`, one per row (per row and label when there
     are more than two), are positive on the rows that no such direction can put strictly on their side, and
     balance there: Σ λᵢ yᵢ (xᵢ, 1) = 0.
     """
@@ -70,10 +69,9 @@ def separability(
 
     Positive weights with Σ λᵢ yᵢ (xᵢ, 1) = 0 prove overlap. Those of a logistic fit, λ = σ(−margin), balance
     up to its gradient g, and exactly after the correction λᵢ(1 − zᵢᵀv), (Σ λᵢ zᵢzᵢᵀ)v = g, z = y(x, 1). Steps
-    along v are damped Newton steps of that fit: one walk over the rows each, until a correction is smaller
-    than one or a direction separates; when the weights are those of a converged fit, a few rows absorb the
-    correction and no such walk is needed. What is left undecided goes to a linear programme that is handed
-    violated rows only.
+    along v are damped Newton steps of that fit: one walk each, until a correction is smaller than one or a
+    direction separates; where the weights are those of a converged fit, a few rows absorb the correction and
+    no walk is needed. What is left undecided goes to a linear programme with the violated rows only.
 
     Parameters
     ----------
@@ -98,8 +96,8 @@ def separability(
     'separable'
     >>> separability([[0.0], [1.0], [1.0], [3.0]], [0, 0, 1, 1]).status
     'quasi-separable'
-    >>> found = separability([[0.0], [2.0], [1.0], [3.0]], [0, 0, 1, 1])
-    >>> found.status, found.certificates.holds
+    >>> answer = separability([[0.0], [2.0], [1.0], [3.0]], [0, 0, 1, 1])
+    >>> answer.status, answer.certificates.holds
     ('overlapping', True)
 
     References
@@ -110,15 +108,13 @@ def separability(
         raise refusal("separability", "max_iter", "an int at least 0", max_iter)
     rows = signed_rows("separability", X, y, fit_intercept, sample_weight)
     first = _first_weights(rows, start, weights)
-    everywhere = np.ones(rows.n_margins, dtype=bool)
-    coef, left, n_iter, balance = np.zeros(rows.size), everywhere, 0, None
-    for _ in range(rows.size + 1):  # each direction found takes one dimension from the rows that are left
-        found = _decide(rows, left, first, max_iter)
-        n_iter += found.n_iter
-        balance, first = found.weights, None
-        if found.direction is None:
+    coef, left, n_iter, balance = np.zeros(rows.size), np.ones(rows.n_margins, dtype=bool), 0, None
+    for _ in range(rows.size + 1):  # each direction takes one dimension from the rows that are left
+        decision = _decide(rows, left, first, max_iter)
+        n_iter, balance, first = n_iter + decision.n_iter, decision.weights, None
+        if decision.direction is None:
             break
-        coef = _lexicographic(rows, coef, found.direction, left)
+        coef = _lexicographic(rows, coef, decision.direction, left)
         margins = rows.margins(coef)
         left = left & (margins <= ON_THE_PLANE * float(margins.max()))
         if not left.any():
@@ -194,16 +190,15 @@ def _by_program(rows: SignedRows, part: NDArray, margins: NDArray, n_iter: int) 
     batch = max(2000, 20 * rows.size)
     active = among if len(among) <= 2 * batch else among[np.argpartition(margins[among], batch)[:batch]]
     while True:
-        handed = rows.vectors(active)
-        found: Any = optimize.linprog(
-            -slope / price, A_ub=-handed, b_ub=np.zeros(len(active)), bounds=[(-1, 1)] * rows.size
+        program: Any = optimize.linprog(
+            -slope / price, -rows.vectors(active), np.zeros(len(active)), bounds=[(-1, 1)] * rows.size
         )
-        direction = found.x
+        direction = program.x
         reached = rows.margins(direction)
         largest = float(reached[part].max())
         if largest <= 1e-7:
             weights = part.astype(float)
-            weights[active] -= price * found.ineqlin.marginals
+            weights[active] -= price * program.ineqlin.marginals
             return _Decision(None, weights * (1 - rows.margins(rows.correction(weights))), n_iter)
         violated = among[reached[among] < -1e-7 * largest]
         violated = violated[~np.isin(violated, active)]
@@ -244,16 +239,8 @@ def _answer(
     coef = coef / (float(np.abs(rows.margins(coef)).max()) or 1.0)
     proofs = _certificates(rows, status, coef if n_strict else None, weights)
     direction, intercept = rows.original(coef) if n_strict else (None, 0.0)
-    return Separability(
-        status,
-        direction,
-        intercept,
-        None if weights is None else rows.expanded(weights),
-        n_strict,
-        n_iter,
-        proofs,
-        fit_intercept,
-    )
+    shown = None if weights is None else rows.expanded(weights)
+    return Separability(status, direction, intercept, shown, n_strict, n_iter, proofs, fit_intercept)
 
 
 def _certificates(
@@ -263,35 +250,23 @@ def _certificates(
     if status != "overlapping":
         margins = rows.margins(np.zeros(rows.size) if coef is None else coef)
         largest = float(np.abs(margins).max())
-        strict = status == "separable"
-        claim = "Every row is strictly on its side." if strict else "No row is on the wrong side."
         least = float(margins.min()) / largest if largest > 0 else -np.inf
-        bound = ON_THE_PLANE if strict else -ON_THE_PLANE
-        name = "smallest margin over the largest"
-        proofs.append(at_least(claim, name, least, bound, source=SOURCE))
+        claim, bound = "No row is on the wrong side.", -ON_THE_PLANE
+        if status == "separable":
+            claim, bound = "Every row is strictly on its side.", ON_THE_PLANE
+        proofs.append(at_least(claim, "smallest margin over the largest", least, bound, source=SOURCE))
     if status != "separable":
         weights = np.zeros(rows.n_margins) if weights is None else weights
-        used = weights != 0
-        if status == "overlapping":
-            used = np.ones(rows.n_margins, dtype=bool)
-            who = "every row"
-        else:  # a direction that separates is zero on the rows of positive weight, whatever the others
-            who = "the rows on the plane"
-        least = float(weights[used].min()) if used.any() else 0.0
-        claim = f"The weights of {who} are positive."
-        tiny = float(np.finfo(float).tiny)
+        # A direction that separates is zero on the rows of positive weight, whatever the others.
+        everyone = status == "overlapping"
+        used = np.ones(rows.n_margins, dtype=bool) if everyone else weights != 0
+        least, tiny = float(weights[used].min()) if used.any() else 0.0, float(np.finfo(float).tiny)
+        claim = f"The weights of {'every row' if everyone else 'the rows on the plane'} are positive."
         proofs.append(at_least(claim, "smallest weight", least, tiny, source=SOURCE))
         largest = _largest_correction(rows, np.where(used, np.maximum(weights, 0), 0.0), used)
-        proofs.append(
-            at_most(
-                "The weights balance after a correction smaller than themselves, so no direction separates.",
-                "largest relative correction",
-                largest,
-                LARGEST_CORRECTION,
-                source=SOURCE,
-                assumptions=("the weights are positive",),
-            )
-        )
+        claim = "The weights balance after a correction smaller than themselves, so no direction separates."
+        name, positive = "largest relative correction", ("the weights are positive",)
+        proofs.append(at_most(claim, name, largest, LARGEST_CORRECTION, source=SOURCE, assumptions=positive))
     return Certificates(proofs)
 
 

@@ -1,4 +1,4 @@
-"""Labelled rows as vectors z with margins zᵀw: one a row with two labels, K − 1 a row with K labels."""
+"""Labelled rows as vectors z with margins zᵀw: one per row with two labels, K − 1 with K labels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SignedRows:
 
     @property
     def weight_shape(self) -> tuple[int, ...]:
-        """Shape in which a user sees one number a margin."""
+        """Shape in which a user sees one number per margin."""
         return (self.n_rows,) if self.n_columns == 1 else (self.n_rows, len(self.labels))
 
     def margins(self, w: NDArray) -> NDArray:
@@ -91,21 +91,19 @@ class SignedRows:
         def of_block(begin: int) -> NDArray:
             part = slice(begin, begin + BLOCK)
             block, mixing = self._standard(self.X[part]), self._mixing(spread[part], part)
-            found = np.empty((K, width, K, width))
+            total = np.empty((K, width, K, width))
             for a in range(K):
                 for b in range(a + 1):
-                    found[a, :, b, :] = (block * mixing[a, b][:, None]).T @ block
-                    found[b, :, a, :] = found[a, :, b, :].T
-            return found
+                    total[a, :, b, :] = (block * mixing[a, b][:, None]).T @ block
+                    total[b, :, a, :] = total[a, :, b, :].T
+            return total
 
         total = sum(ordered_map(of_block, range(0, self.X.shape[0], BLOCK)), start=np.zeros(4 * (1,)))
         return np.asarray(total).reshape(self.size, self.size)
 
     def correction(self, weights: NDArray) -> NDArray:
         """A v with Σ λ(1 − zᵀv) z = 0: the step that makes the weights balance exactly."""
-        values, basis = linalg.eigh(self.gram(weights))
-        kept = values > 1e-11 * max(float(values[-1]), 1e-300)
-        return basis[:, kept] @ ((basis[:, kept].T @ self.adjoint(weights)) / values[kept])
+        return self._solve(self.gram(weights), self.adjoint(weights), 1e-11)
 
     def correction_of_few(self, weights: NDArray) -> tuple[NDArray, NDArray] | None:
         """Some margins and the relative corrections of their weights that make all of them balance.
@@ -126,20 +124,25 @@ class SignedRows:
 
     def coefficients(self, margins: NDArray) -> NDArray:
         """A w with the given margins, by least squares."""
-        values, basis = linalg.eigh(self.gram(np.ones(self.n_margins)))
-        kept = values > 1e-13 * float(values[-1])
-        return basis[:, kept] @ ((basis[:, kept].T @ self.adjoint(margins)) / values[kept])
+        return self._solve(self.gram(np.ones(self.n_margins)), self.adjoint(margins), 1e-13)
+
+    @staticmethod
+    def _solve(gram: NDArray, right: NDArray, smallest: float) -> NDArray:
+        """Least-norm solution, eigenvalues below a share of the largest taken for zero."""
+        values, basis = linalg.eigh(gram)
+        kept = values > smallest * max(float(values[-1]), 1e-300)
+        return basis[:, kept] @ ((basis[:, kept].T @ right) / values[kept])
 
     def vectors(self, chosen: NDArray) -> NDArray:
-        """The vectors z of some margins, one a row."""
+        """The vectors z of some margins, one per row."""
         rows, place = np.divmod(chosen, self.others.shape[1])
         block = self._standard(self.X[rows])
         own, other = self.codes[rows], self.others[rows, place]
-        found = np.zeros((len(chosen), self.n_columns, self.width))
+        vectors = np.zeros((len(chosen), self.n_columns, self.width))
         each = np.arange(len(chosen))
-        found[each[own > 0], own[own > 0] - 1] += block[own > 0]
-        found[each[other > 0], other[other > 0] - 1] -= block[other > 0]
-        return found.reshape(len(chosen), self.size)
+        vectors[each[own > 0], own[own > 0] - 1] += block[own > 0]
+        vectors[each[other > 0], other[other > 0] - 1] -= block[other > 0]
+        return vectors.reshape(len(chosen), self.size)
 
     def original(self, w: NDArray) -> tuple[NDArray, float | NDArray]:
         """Direction and intercept for the features as they came."""
@@ -175,14 +178,14 @@ class SignedRows:
         return self.standardised(coef, np.broadcast_to(intercept, len(coef)))
 
     def expanded(self, weights: NDArray) -> NDArray:
-        """One number a margin in the shape a user sees, zero for rows left out and for a row's own label."""
+        """One number per margin in the shape a user sees, zero for rows left out and for the own label."""
         full = np.zeros((self.n_rows, len(self.labels)))
         rows = np.arange(self.n_rows) if self.kept is None else self.kept
         full[rows[:, None], self.others] = weights.reshape(self.others.shape)
         return full.sum(axis=1) if self.n_columns == 1 else full
 
     def compressed(self, weights: Any) -> NDArray:
-        """Back from the shape a user sees to one number a margin."""
+        """Back from the shape a user sees to one number per margin."""
         seen = np.asarray(weights, dtype=float)
         seen = seen if self.kept is None else seen[self.kept]
         return seen.copy() if self.n_columns == 1 else np.take_along_axis(seen, self.others, axis=1).ravel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,6 @@ MACHINE_DOMAINS: Mapping[str, Domain] = {
     "history": parameters.boolean,
     "random_state": parameters.random_state,
 }
-
-Value = TypeVar("Value")
 
 
 class FittedByRows:
@@ -106,7 +104,7 @@ class OneTarget(FittedByRows, LinearRegressor):
         """No class: the target is a number."""
         return [None]
 
-    def _per_machine(self, values: Sequence[Value]) -> Any:
+    def _per_machine(self, values: Sequence[Any]) -> Any:
         """What an attribute keeps of one value per machine: that of the only one."""
         return values[0]
 
@@ -141,7 +139,7 @@ class OneAgainstRest(FittedByRows, LinearClassifier):
         """Class numbers whose label is +1, one per machine."""
         return list(range(len(self.classes_))) if len(self.classes_) > 2 else [1]
 
-    def _per_machine(self, values: Sequence[Value]) -> Any:
+    def _per_machine(self, values: Sequence[Any]) -> Any:
         """What an attribute keeps of one value per machine: all of them."""
         return list(values)
 

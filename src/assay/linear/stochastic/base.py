@@ -2,67 +2,101 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
 from assay.linear.predictor import LinearPredictor
 from assay.linear.stochastic.ground import (
-    Ground,
     HeldOut,
     Patience,
+    SgdGround,
     better_than_a_constant,
     choose_rows,
     divide,
+    ground_of,
     nearness,
-    new_ground,
     packed,
-    same_ground,
     surrogate_bound,
     unpacked,
 )
 from assay.losses import Loss, MarginLoss
+from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
-from assay.solvers.piecewise.frame import Frame
+from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import RiskEvidence, RiskGap, gather_risk, risk_gap
-from assay.solvers.stochastic.sgd import Descent, Penalty, Sgd, near_rows, sgd
-from assay.solvers.stochastic.steps import Rule, base_step, has_corners, make_rule
+from assay.solvers.stochastic.sgd import (
+    Rule,
+    Sgd,
+    SgdPlan,
+    SgdSetting,
+    SgdState,
+    Strengths,
+    base_step,
+    has_corners,
+    make_rule,
+    near_rows,
+    sgd,
+)
 
 
 class SgdModel(HasPenaltyPath, LinearPredictor):
     """A linear model fitted by batches of rows."""
 
-    penalty: str | None
-    alpha: float
-    l1_ratio: float
-    fit_intercept: bool
-    learning_rate: str
-    eta0: float
-    batch_size: int
-    average: bool
-    tol: float
-    max_iter: int
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    history: bool
-    random_state: Any
     dual_coef_: NDArray | None
+    _positives: Callable[[], list[Any]]
+    _per_machine: Callable[[Sequence[Any]], Any]
+    _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        learning_rate: str = "auto",
+        eta0: float = 1.0,
+        batch_size: int = 256,
+        average: bool = True,
+        tol: float = 0.01,
+        max_iter: int = 2048,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        history: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.batch_size = batch_size
+        self.average = average
+        self.tol = tol
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.history = history
+        self.random_state = random_state
 
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _positives(self) -> list[Any]:
-        """Class numbers whose label is +1, one a machine; None where the target is a number."""
-        return [None]
+    def _machines(self) -> list[MachineLoss[Loss]]:
+        """The loss of each machine."""
+        return [MachineLoss(self._loss(), positive=positive) for positive in self._positives()]
 
     def _spread(self, data: Rows) -> float:
         """Unit of the scores."""
@@ -78,33 +112,32 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         alpha = 0.0 if self.penalty is None else float(self.alpha)
         return alpha * share, alpha * (1 - share)
 
-    def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
         """Fit every machine, measure the certificates, and warn where a machine did not reach `tol`."""
         data = near_rows(data, type(self).__name__)
-        positives = self._positives()
-        *children, splitter = spawn(self.random_state, len(positives) + 1)
+        machines = self._machines()
+        *children, splitter = spawn(self.random_state, len(machines) + 1)
         self.__dict__.pop("held_out_", None)
-        held = None
-        training = data
+        training, held = data, None
         if self.early_stopping:
             training, held = self._hold_out(data, splitter)
         ground = self._ground(training)
-        watch = self._watch_fit(X, y, n_runs=len(positives), max_iter=self.max_iter)
+        watch = self._watch_fit(X, y, n_runs=len(machines), max_iter=self.max_iter)
 
         def tell(coef: Array, intercept: float) -> bool:
-            return watch.iteration(lambda: self._shaped([coef], [intercept], data))
+            return watch.iteration(lambda: self._shaped([coef], [intercept], data.dtype))
 
         report = tell if getattr(self, "_skl_callbacks", None) else None
         fits = []
-        for positive, rng in zip(positives, children, strict=True):
+        for machine, rng in zip(machines, children, strict=True):
             with watch.run("sgd"):
-                fits.append(self._descend(training, ground, positive, rng, report, held))
+                fits.append(self._descend(training, ground, machine, rng, report, held))
         watch.finish()
-        self._set_machines(fits, ground, data, max(found.n_iter for found in fits))
-        self.n_iter_ = max(found.n_iter for found in fits)
-        self.converged_ = all(found.converged for found in fits)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
+        self._set_machines(fits, ground, data, self.n_iter_)
+        self.converged_ = all(fit.converged for fit in fits)
         if self.history:
-            self.history_ = [found.gaps for found in fits] if positives[0] is not None else fits[0].gaps
+            self.history_ = self._per_machine([fit.gaps for fit in fits])
         self._measure(data, keep=True)
         self._warn_unless_converged()
 
@@ -118,122 +151,94 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             raise self._refuse("validation_fraction", "such that both parts have rows that weigh something")
         return training, held
 
-    def _ground(self, data: Rows, known: Ground | None = None) -> Ground:
+    def _ground(self, data: Rows, known: SgdGround | None = None) -> SgdGround:
         """Coordinates and step for the rows; the coordinates of earlier rows where there were some."""
-        loss, spread, with_b = self._loss(), self._spread(data), self.fit_intercept
-        if known is None:
-            return new_ground(data, loss, spread, self._level(data), self.batch_size, intercept=with_b)
-        return same_ground(known, data, loss, spread, self.batch_size, intercept=with_b)
+        level = self._level(data) if known is None else known.level
+        spread, size = self._spread(data), self.batch_size
+        return ground_of(data, self._loss(), spread, level, size, known, intercept=self.fit_intercept)
 
-    def _setting(self, ground: Ground, *, noisy: bool = True) -> tuple[Frame, Penalty, Rule]:
+    def _setting(self, ground: SgdGround, *, noisy: bool = True) -> SgdSetting:
         """Coordinates, penalty and steps of a machine."""
         frame = ground.frame(intercept=self.fit_intercept)
         l1, l2 = self._strengths()
         extra = [0.0] if self.fit_intercept else []
-        penalty = Penalty(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
+        strengths = Strengths(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
         decay = float((l2 / frame.scale**2).min(initial=np.inf))
-        rule = make_rule(
-            self.learning_rate,
-            self._loss(),
-            ground.step,
-            ground.spread,
-            decay,
-            float(self.eta0),
-            noisy=noisy,
-        )
-        return frame, penalty, rule
+        steps = ground.step, ground.spread, decay, float(self.eta0)
+        return SgdSetting(frame, strengths, make_rule(self.learning_rate, self._loss(), *steps, noisy=noisy))
+
+    def _plan(self, data: Rows, ground: SgdGround, max_iter: int) -> SgdPlan:
+        keep = has_corners(self._loss(), ground.spread) and data.local
+        return SgdPlan(self.batch_size, self.average, max_iter, keep)
 
     def _descend(
         self,
         data: Rows,
-        ground: Ground,
-        positive: int | None,
+        ground: SgdGround,
+        machine: MachineLoss[Loss],
         rng: np.random.Generator,
         report: Callable[[Array, float], bool] | None,
         held: HeldOut | None,
     ) -> Sgd:
-        """Fit one machine."""
+        """Fit one machine; with rows held out, their loss and not the gap says when to stop."""
         noisy = data.shape[0] > self.batch_size
-        frame, penalty, rule = self._setting(ground, noisy=noisy)
-        loss = self._loss()
-        patience = Patience(float(self.tol), self.n_iter_no_change)
+        setting = self._setting(ground, noisy=noisy)
+        frame, patience = setting.frame, Patience(float(self.tol), self.n_iter_no_change)
 
         def done(point: Array, slopes: Array | None) -> tuple[float, bool]:
             if held is not None:
                 return 0.0, False
             coef, intercept = frame.outside(point)
-            evidence = gather_risk(data, loss, coef, intercept, positive, slopes, level=ground.level)
+            evidence = gather_risk(data, machine, coef, intercept, slopes, level=ground.level)
             value, bound = self._promise(self._gap(evidence, coef))
             return value, value <= bound
 
         def retune(point: Array) -> Rule:
-            step = base_step(data, frame, loss, ground.spread, self.batch_size, point, positive)
-            return self._setting(ground._replace(step=step), noisy=noisy)[2]
+            step = base_step(data, frame, machine, ground.spread, self.batch_size, point)
+            return self._setting(ground._replace(step=step), noisy=noisy).rule
 
         def told(point: Array) -> bool:
             coef, intercept = frame.outside(point)
-            enough = held is not None and patience.tired(
-                held.mean_loss(loss, coef, intercept, positive), point
-            )
-            return enough or (report is not None and report(coef, intercept))
+            if held is not None and patience.exhausted(held.mean_loss(machine, coef, intercept), point):
+                return True
+            return report is not None and report(coef, intercept)
 
-        found = sgd(
+        fit = sgd(
             data,
-            loss,
-            frame,
-            penalty,
-            rule,
-            positive=positive,
-            batch_size=self.batch_size,
-            average=self.average,
-            max_iter=self.max_iter,
+            machine,
+            setting,
+            self._plan(data, ground, self.max_iter),
+            SgdState.start(len(setting.strengths.l1), ground.level),
             rng=rng,
             done=done,
             report=None if report is None and held is None else told,
             retune=retune if self.learning_rate == "auto" and not noisy else None,
-            descent=Descent.start(len(penalty.l1), ground.level),
-            keep_slopes=has_corners(loss, ground.spread) and data.local,
         )
         if held is None or not patience.losses:
-            return found
+            return fit
         ended = patience.waited >= self.n_iter_no_change
-        return found._replace(point=patience.point, gaps=patience.losses, converged=ended)
+        return fit._replace(point=patience.point, gaps=patience.losses, converged=ended)
 
     def _continue(self, data: Rows) -> None:
         """One more pass, over rows that may be new, from where the last one ended."""
         if self.early_stopping:
             raise self._refuse("early_stopping", "False for partial_fit")
         self.__dict__.pop("held_out_", None)
-        positives = self._positives()
+        machines = self._machines()
         data = near_rows(data, type(self).__name__)
         known = unpacked(self._descent) if hasattr(self, "_descent") else None
         ground = self._ground(data, None if known is None else known.ground)
-        frame, penalty, rule = self._setting(ground)
-        passes = 0 if known is None else known.passes
-        if known is not None and len(known.machines[0].point) != len(penalty.l1):
+        setting = self._setting(ground)
+        size, passes = len(setting.strengths.l1), 0 if known is None else known.passes
+        if known is not None and len(known.machines[0].point) != size:
             raise self._refuse("fit_intercept", "as in the earlier calls of partial_fit")
-        start = [Descent.start(len(penalty.l1), ground.level) for _ in positives]
-        machines = start if known is None else known.rested()
+        states = [SgdState.start(size, ground.level) for _ in machines]
+        if known is not None:
+            states = known.continued()
+        plan, orders = self._plan(data, ground, 1), self._orders(len(machines), passes)
         fits = [
-            sgd(
-                data,
-                self._loss(),
-                frame,
-                penalty,
-                rule,
-                positive=positive,
-                batch_size=self.batch_size,
-                average=self.average,
-                max_iter=1,
-                rng=rng,
-                done=lambda point, slopes: (np.inf, False),
-                descent=machine,
-                keep_slopes=has_corners(self._loss(), ground.spread) and data.local,
-                scaled=False,
-            )
-            for positive, rng, machine in zip(
-                positives, self._orders(len(positives), passes), machines, strict=True
-            )
+            sgd(data, machine, setting, plan, state, rng=rng, done=lambda *_: (np.inf, False), scaled=False)
+            for machine, state, rng in zip(machines, states, orders, strict=True)
         ]
         self._set_machines(fits, ground, data, passes + 1)
         self.n_iter_ = passes + 1
@@ -247,24 +252,14 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             for child in spawn(self.random_state, n_machines)
         ]
 
-    def _set_machines(self, fits: list[Sgd], ground: Ground, data: Rows, passes: int) -> None:
+    def _set_machines(self, fits: list[Sgd], ground: SgdGround, data: Rows, passes: int) -> None:
         """Set the coefficients, the dual point and what `partial_fit` goes on from."""
         frame = ground.frame(intercept=self.fit_intercept)
-        outside = [frame.outside(found.point) for found in fits]
-        shaped = self._shaped([coef for coef, _ in outside], [level for _, level in outside], data)
-        self.coef_, self.intercept_ = shaped["coef_"], shaped["intercept_"]
-        slopes = [found.slopes for found in fits]
+        coefs, intercepts = zip(*(frame.outside(fit.point) for fit in fits), strict=True)
+        self.__dict__.update(self._shaped(list(coefs), list(intercepts), data.dtype))
+        slopes = [fit.slopes for fit in fits]
         self.dual_coef_ = None if any(item is None for item in slopes) else np.array(slopes, dtype=data.dtype)
         self._descent = packed(ground, fits, passes)
-
-    def _shaped(self, coefs: list[Array], intercepts: list[float], data: Rows) -> dict[str, Any]:
-        """`coef_` and `intercept_` from those of the machines."""
-        if self._positives()[0] is None:
-            return {"coef_": coefs[0].astype(data.dtype), "intercept_": data.dtype.type(intercepts[0])}
-        return {
-            "coef_": np.array(coefs, dtype=data.dtype),
-            "intercept_": np.array(intercepts, dtype=data.dtype),
-        }
 
     def _gap(self, evidence: RiskEvidence, coef: Array) -> RiskGap:
         return risk_gap(evidence, coef, *self._strengths(), fit_intercept=self.fit_intercept)
@@ -273,35 +268,35 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         """What `tol` is about: the relative gap or, without a dual point at hand, the gradient."""
         return (gap.relative, self.tol) if self._strengths()[1] > 0 else (gap.gradient, self.tol**0.5)
 
-    def _measure(self, data: Rows, *, keep: bool) -> Certificates:
-        """Certificates from the attributes and the rows, by one walk a machine."""
-        loss, held, positives = self._loss(), None, self._positives()
-        chosen = getattr(self, "held_out_", None)
+    def _measure(self, data: Rows, *, keep: bool = False) -> Certificates:
+        """Certificates from the attributes and the rows, by one walk per machine."""
+        held, chosen = None, getattr(self, "held_out_", None)
         if chosen is not None:
             data = near_rows(data, type(self).__name__)
             if not isinstance(data, MemoryRows) or data.shape[0] <= chosen[-1]:
                 raise ValueError(f"certify needs the rows of the fit, {chosen[-1] + 1} at least.")
             data, held = divide(data, chosen)
         coefs = np.atleast_2d(self.coef_).astype(np.float64)
-        intercepts = np.atleast_1d(self.intercept_).astype(np.float64)
         duals: Any = [None] * len(coefs)
         if self.dual_coef_ is not None and self.dual_coef_.shape[1] == data.shape[0] and data.local:
             duals = self.dual_coef_
+        intercepts = np.atleast_1d(self.intercept_).astype(np.float64).tolist()
+        points = list(zip(self._machines(), coefs, intercepts, strict=True))
         evidences = [
-            gather_risk(data, loss, coef, float(b), positive, dual, level=self._descent["level"])
-            for coef, b, positive, dual in zip(coefs, intercepts, positives, duals, strict=True)
+            gather_risk(data, *point, dual, level=self._descent["level"])
+            for point, dual in zip(points, duals, strict=True)
         ]
         gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
         values = [self._promise(gap) for gap in gaps]
-        found = [nearness(max(value for value, _ in values), values[0][1], dual=self._strengths()[1] > 0)]
+        claims = [nearness(max(value for value, _ in values), values[0][1], dual=self._strengths()[1] > 0)]
         if held is not None:
-            terms = zip(coefs, intercepts, positives, strict=True)
-            value = sum(held.mean_loss(loss, coef, float(level), item) for coef, level, item in terms)
-            constant = sum(held.constant_loss(loss, positive) for positive in positives)
-            found = [better_than_a_constant(value, constant)]
+            value = sum(held.mean_loss(*point) for point in points)
+            constant = sum(held.constant_loss(machine) for machine, *_ in points)
+            claims = [better_than_a_constant(value, constant)]
+        loss = self._loss()
         if isinstance(loss, MarginLoss):
-            found.append(surrogate_bound(evidences, loss))
-        certificates = Certificates(found)
+            claims.append(surrogate_bound(evidences, loss))
+        certificates = Certificates(claims)
         if keep:
             self.certificates_ = certificates
             self.dual_gap_ = max(gap.relative for gap in gaps)
@@ -314,9 +309,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             state = f"{first.quantity} {first.value:.2g}, above tol"
             if self.early_stopping:
                 state = "a held-out loss that still falls"
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
-                "or tol, change eta0 or the learning_rate, or set average=True.",
-                ConvergenceWarning,
-                stacklevel=4,
+                "or tol, change eta0 or the learning_rate, or set average=True."
             )

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from assay import parameters, rows
-from assay.certificates import Certificates
-from assay.linear.classifier import LinearClassifier
+from assay.linear.margin.base import OneAgainstRest
 from assay.linear.stochastic.base import SgdModel
 from assay.linear.stochastic.ground import SGD_DOMAINS
 from assay.losses import Loss
@@ -25,7 +23,7 @@ LOSSES: Mapping[str, str] = {"log_loss": "logistic", "hinge": "hinge", "squared_
 """Names of the losses here, and in `assay.losses`."""
 
 
-class SGDClassifier(LinearClassifier, SgdModel):
+class SGDClassifier(SgdModel, OneAgainstRest):
     """Linear classification by stochastic gradient descent on batches of rows.
 
     Minimises over (w, b), with labels t = ±1,
@@ -34,6 +32,9 @@ class SGDClassifier(LinearClassifier, SgdModel):
 
     in one order of the rows whatever their source: windows one after the other, shuffled inside by the seed.
     Columns are centred and scaled on the way. Several classes: one against the rest.
+
+    A weight is a factor of the gradient of its row, over the mean weight. In the objective and the
+    certificates it is a repetition always; in the path of the descent exactly where all rows are one batch.
 
     Assumes: scores that are linear in the columns, and windows of rows in no telling order: rows are shuffled
     inside a window alone.
@@ -101,7 +102,7 @@ class SGDClassifier(LinearClassifier, SgdModel):
     held_out_ : array of int
         Rows held out, with `early_stopping`.
     history_ : list of lists of float
-        One a machine, with `history=True`.
+        One per machine, with `history=True`.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
         Passes (the slowest class), whether all ended by `tol`, and the relative gradient.
@@ -131,60 +132,6 @@ class SGDClassifier(LinearClassifier, SgdModel):
         **SGD_DOMAINS,
         "loss": parameters.one_of(*LOSSES),
     }
-
-    def __init__(
-        self,
-        loss: str = "log_loss",
-        *,
-        penalty: str | None = "l2",
-        alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
-        fit_intercept: bool = True,
-        learning_rate: str = "auto",
-        eta0: float = 1.0,
-        batch_size: int = 256,
-        average: bool = True,
-        tol: float = 0.01,
-        max_iter: int = 2048,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        history: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.batch_size = batch_size
-        self.average = average
-        self.tol = tol
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.history = history
-        self.random_state = random_state
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SGDClassifier:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-            Labels of any kind.
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            Factor of the gradient of a row, over the mean weight. In the objective and the certificates it is
-            a repetition always; in the path of the descent exactly where all rows are one batch.
-        """
-        data, _ = self._open_classes(X, y, sample_weight)
-        self._fit_rows(X, y, data)
-        return self
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -236,16 +183,3 @@ class SGDClassifier(LinearClassifier, SgdModel):
 
     def _loss(self) -> Loss:
         return named_loss(LOSSES[self.loss])
-
-    def _positives(self) -> list[Any]:
-        return list(range(len(self.classes_))) if len(self.classes_) > 2 else [1]
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk a machine.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        return self._measure(self._open_new_classes(X, y, sample_weight), keep=False)

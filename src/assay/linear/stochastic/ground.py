@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
+from assay.linear.margin.base import LEVEL
 from assay.losses import Loss, MarginLoss
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers.in_memory import targets_and_weights
-from assay.solvers.piecewise.frame import Frame, frame_of
+from assay.solvers.piecewise.frame import Frame, MachineLoss, frame_of
 from assay.solvers.stochastic.gap import RiskEvidence
-from assay.solvers.stochastic.sgd import Descent, Sgd
-from assay.solvers.stochastic.steps import LEARNING_RATES, base_step, coded_target
+from assay.solvers.stochastic.sgd import LEARNING_RATES, Sgd, SgdState, base_step
 
 # Domains of the parameters that the two stochastic estimators share.
 
@@ -43,16 +43,14 @@ SGD_DOMAINS: Mapping[str, Domain] = {
     "tol": parameters.real(above=0),
     "max_iter": parameters.integer(at_least=1),
     "early_stopping": parameters.boolean,
-    "validation_fraction": Domain(
-        "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
-    ),
+    "validation_fraction": LEVEL,
     "n_iter_no_change": parameters.integer(at_least=1),
     "history": parameters.boolean,
     "random_state": parameters.random_state,
 }
 
 
-class Ground(NamedTuple):
+class SgdGround(NamedTuple):
     """Coordinates (columns less `shift`, over `scale`), the spread of the target, its level, the step 1/L."""
 
     shift: Array
@@ -69,11 +67,11 @@ class Ground(NamedTuple):
 class Stream(NamedTuple):
     """Where a descent stands: its ground, the state of each machine, the passes so far."""
 
-    ground: Ground
-    machines: list[Descent]
+    ground: SgdGround
+    machines: list[SgdState]
     passes: int
 
-    def rested(self) -> list[Descent]:
+    def continued(self) -> list[SgdState]:
         """The machines, whose average forgets at the powers of two of passes."""
         if self.passes & (self.passes - 1):
             return self.machines
@@ -82,40 +80,44 @@ class Stream(NamedTuple):
         ]
 
 
-def new_ground(
-    data: Rows, loss: Loss, spread: float, level: float, batch_size: int, *, intercept: bool
-) -> Ground:
-    """Columns of mean 0 and mean square 1, and 1/L there."""
-    frame = frame_of(data, intercept=intercept, shift=intercept)
-    step = base_step(data, frame, loss, spread, batch_size)
-    return Ground(frame.shift, frame.scale, spread, level, step)
+def ground_of(
+    data: Rows,
+    loss: Loss,
+    spread: float,
+    level: float,
+    batch_size: int,
+    known: SgdGround | None,
+    *,
+    intercept: bool,
+) -> SgdGround:
+    """Columns of mean 0 and mean square 1, and 1/L there.
 
-
-def same_ground(
-    known: Ground, data: Rows, loss: Loss, spread: float, batch_size: int, *, intercept: bool
-) -> Ground:
-    """The coordinates of earlier rows, with a step that is not too long for further ones."""
+    With the ground of earlier rows, their coordinates, and a step that is not too long for further rows.
+    """
+    machine = MachineLoss(loss)
+    if known is None:
+        frame = frame_of(data, intercept=intercept, shift=intercept)
+        step = base_step(data, frame, machine, spread, batch_size)
+        return SgdGround(frame.shift, frame.scale, spread, level, step)
     spread = max(spread, known.spread)
-    step = base_step(data, known.frame(intercept=intercept), loss, spread, batch_size)
+    step = base_step(data, known.frame(intercept=intercept), machine, spread, batch_size)
     return known._replace(spread=spread, step=min(step, known.step))
 
 
-def packed(ground: Ground, fits: list[Sgd], passes: int) -> dict[str, Any]:
+def packed(ground: SgdGround, fits: list[Sgd], passes: int) -> dict[str, Any]:
     """A stream as plain arrays and numbers."""
-    states = {name: np.array([getattr(found.descent, name) for found in fits]) for name in Descent._fields}
+    states = {name: np.array([getattr(fit.state, name) for fit in fits]) for name in SgdState._fields}
     return {**ground._asdict(), **states, "passes": passes}
 
 
 def unpacked(kept: dict[str, Any]) -> Stream:
     """The stream that `packed` wrote, with arrays of its own."""
-    arrays = [[np.array(kept[name][k]) for name in Descent._fields[:4]] for k in range(len(kept["point"]))]
-    machines = [
-        Descent(point, total, first, second, int(updates), int(n_averaged))
-        for (point, total, first, second), updates, n_averaged in zip(
-            arrays, kept["updates"], kept["n_averaged"], strict=True
-        )
-    ]
-    return Stream(Ground(*(kept[name] for name in Ground._fields)), machines, kept["passes"])
+    machines = []
+    for k in range(len(kept["point"])):
+        point, total, first, second = (np.array(kept[name][k]) for name in SgdState._fields[:4])
+        counts = int(kept["updates"][k]), int(kept["n_averaged"][k])
+        machines.append(SgdState(point, total, first, second, *counts))
+    return Stream(SgdGround(*(kept[name] for name in SgdGround._fields)), machines, kept["passes"])
 
 
 # Rows held out of a stochastic descent: when to stop, and what the fit is worth on them.
@@ -128,19 +130,19 @@ class HeldOut(NamedTuple):
     y: NDArray
     weight: Array
 
-    def mean_loss(self, loss: Loss, coef: Array, intercept: float, positive: int | None) -> float:
+    def mean_loss(self, machine: MachineLoss[Loss], coef: Array, intercept: float) -> float:
         """Mean loss of a linear score."""
-        target = coded_target(self.y, positive)
-        return float(np.average(loss.value(target, self.X @ coef + intercept), weights=self.weight))
+        losses = machine.loss.value(machine.target(self.y), self.X @ coef + intercept)
+        return float(np.average(losses, weights=self.weight))
 
-    def constant_loss(self, loss: Loss, positive: int | None) -> float:
+    def constant_loss(self, machine: MachineLoss[Loss]) -> float:
         """Mean loss of the constant that is best on these rows themselves."""
-        target = coded_target(self.y, positive)
-        best = loss.constant_minimiser(target, self.weight)
+        target = machine.target(self.y)
+        best = machine.loss.constant_minimiser(target, self.weight)
         # One class only among the rows: the best constant of a margin loss is infinite, its loss zero.
         if not np.isfinite(best):
             return 0.0
-        return float(np.average(loss.value(target, np.full(len(target), best)), weights=self.weight))
+        return float(np.average(machine.loss.value(target, np.array(best)), weights=self.weight))
 
 
 class Patience:
@@ -151,7 +153,7 @@ class Patience:
         self.losses: list[float] = []
         self.best, self.point, self.waited = np.inf, np.zeros(0), 0
 
-    def tired(self, loss: float, point: Array) -> bool:
+    def exhausted(self, loss: float, point: Array) -> bool:
         """Whether the loss has not fallen by the share `tol` for so many passes."""
         self.losses.append(loss)
         self.waited = 0 if loss < self.best * (1 - self.tol) else self.waited + 1
@@ -197,13 +199,8 @@ def nearness(value: float, bound: float, *, dual: bool) -> Certificate:
 
 def better_than_a_constant(value: float, constant: float) -> Certificate:
     """Held-out loss against that of the best constant."""
-    return at_most(
-        "On rows held out the mean loss is at most that of the constant that is best for them.",
-        "held-out loss",
-        value,
-        constant,
-        source=SOURCE,
-    )
+    claim = "On rows held out the mean loss is at most that of the constant that is best for them."
+    return at_most(claim, "held-out loss", value, constant, source=SOURCE)
 
 
 def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.utils import assert_all_finite
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.linear.predictor import LinearRegressor, vector_target
+from assay.linear.margin.base import LEVEL, OneTarget
+from assay.linear.predictor import vector_target
 from assay.linear.stochastic.base import SgdModel
 from assay.linear.stochastic.ground import SGD_DOMAINS
 from assay.losses import Loss
@@ -19,7 +18,7 @@ from assay.losses import loss as named_loss
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers.piecewise.frame import target_squares, target_sums
-from assay.solvers.stochastic.steps import ADAPTIVE
+from assay.solvers.stochastic.sgd import ADAPTIVE
 
 LOSSES: Mapping[str, tuple[str, str]] = {
     "squared_error": ("squared", ""),
@@ -32,7 +31,7 @@ LOSSES: Mapping[str, tuple[str, str]] = {
 """Names of the losses here, and in `assay.losses` with their parameter."""
 
 
-class SGDRegressor(LinearRegressor, SgdModel):
+class SGDRegressor(SgdModel, OneTarget):
     """Linear regression by stochastic gradient descent on batches of rows.
 
     Minimises over (w, b)
@@ -41,6 +40,9 @@ class SGDRegressor(LinearRegressor, SgdModel):
 
     in one order of the rows whatever their source: windows one after the other, shuffled inside by the seed.
     Columns are centred and scaled on the way, b starts near the mean of y; the penalty by its proximal map.
+
+    A weight is a factor of the gradient of its row, over the mean weight. In the objective and the
+    certificates it is a repetition always; in the path of the descent exactly where all rows are one batch.
 
     Assumes: a prediction that is linear in the columns, and windows of rows in no telling order: rows are
     shuffled inside a window alone.
@@ -135,10 +137,7 @@ class SGDRegressor(LinearRegressor, SgdModel):
         **SGD_DOMAINS,
         "loss": parameters.one_of(*LOSSES),
         "epsilon": parameters.real(above=0),
-        "quantile": Domain(
-            "a number above 0 and below 1",
-            lambda value: parameters.real(above=0).contains(value) and value < 1,
-        ),
+        "quantile": LEVEL,
     }
 
     def __init__(
@@ -163,40 +162,26 @@ class SGDRegressor(LinearRegressor, SgdModel):
         history: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.batch_size = batch_size
-        self.average = average
+        super().__init__(
+            loss,
+            penalty=penalty,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+            learning_rate=learning_rate,
+            eta0=eta0,
+            batch_size=batch_size,
+            average=average,
+            tol=tol,
+            max_iter=max_iter,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            history=history,
+            random_state=random_state,
+        )
         self.epsilon = epsilon
         self.quantile = quantile
-        self.tol = tol
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.history = history
-        self.random_state = random_state
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SGDRegressor:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            Factor of the gradient of a row, over the mean weight. In the objective and the certificates it is
-            a repetition always; in the path of the descent exactly where all rows are one batch.
-        """
-        data = vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
-        self._fit_rows(X, y, data)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SGDRegressor:
         """One pass over further rows, from where the last pass ended.
@@ -235,17 +220,6 @@ class SGDRegressor(LinearRegressor, SgdModel):
         # Adaptive steps divide a slope by its own size: at the mean they would follow its rounding.
         away = self._spread(data) if self.learning_rate in ADAPTIVE else 0.0
         return float(total / weight) - away
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure the certificates on the rows themselves, by one walk.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
-        data = vector_target(self._open_new_rows(X, y, sample_weight, with_target=True), self)
-        return self._measure(data, keep=False)
 
 
 def target_spread(data: Rows) -> float:

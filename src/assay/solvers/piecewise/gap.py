@@ -7,67 +7,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
 from assay.losses import Huber, SidedLoss
-from assay.losses._row_form import row_terms
-from assay.losses._sided import conjugate_square, row_sides
 from assay.rows import Block, Rows, add
-from assay.solvers.in_memory import add_row, loop_rows, row_product
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import MachineLoss, row_targets
 
 PERFECT = 1e-6
 """Share of the loss at zero below which an objective is rounding: gaps are relative to no less."""
-
-LOSS, LOSS_AT_ZERO, OUTSIDE, WRONG, TOTAL = range(5)
-"""Places in `totals` of `EvidenceSums`."""
-
-
-class EvidenceSums(NamedTuple):
-    """What `evidence_rows` adds to: totals, rows (slack, squares, mass, number) per side, signs, pulls."""
-
-    totals: Array
-    sided: Array
-    signs: Array
-    pulls: Array
-
-
-@compiled
-def evidence_rows(rows, target, weight, count, coef, intercept, dual, form, digits, sums):  # type: ignore[no-untyped-def]
-    """Add rows to the sums; each is read once.
-
-    The dual point is `dual`, brought back into its box, or the slopes of the loss when that is empty.
-    """
-    for i in range(target.shape[0]):
-        t, s = target[i], weight[i]
-        score = row_product(rows, i, coef) + intercept
-        residual = t - score
-        upper, lower = row_sides(form, t)
-        up, down = s * upper, s * lower
-        value, slope, _ = row_terms(form, t, score)
-        sums.totals[LOSS] += s * value
-        sums.totals[LOSS_AT_ZERO] += s * row_terms(form, t, 0.0)[0]
-        sums.totals[TOTAL] += up + down
-        if t * score <= 0.0:
-            sums.totals[WRONG] += up + down
-        noise = digits * (2.0 * abs(t) + abs(residual) + abs(intercept))
-        sums.signs[1 if abs(residual) <= noise else 0 if residual > 0.0 else 2] += count[i]
-        nu = -s * slope
-        if dual.shape[0] > 0:
-            nu = float(dual[i])
-            if form.reach == 0.0:
-                beyond = max(nu - up, -down - nu, 0.0)
-                beyond = beyond / (up + down) if up + down > 0.0 else beyond
-                sums.totals[OUTSIDE] = max(sums.totals[OUTSIDE], beyond)
-                nu = min(max(nu, -down), up)
-        if nu == 0.0:
-            continue
-        side, size = 0 if nu > 0.0 else 1, abs(nu)
-        sums.sided[0, side] += size * ((residual if nu > 0.0 else -residual) - form.epsilon)
-        sums.sided[1, side] += conjugate_square(form, up if nu > 0.0 else down, nu)
-        sums.sided[2, side] += size
-        sums.sided[3, side] += 1.0
-        add_row(rows, i, nu, sums.pulls[side])
 
 
 class SidedEvidence(NamedTuple):
@@ -136,25 +82,33 @@ def _evidence(
     dual: NDArray | None = None,
 ) -> Bounded:
     digits = 1e-9 if block.X.dtype == np.float64 else 1e-5
-    sums = EvidenceSums(np.zeros(5), np.zeros((4, 2)), np.zeros(3), np.zeros((2, block.X.shape[1])))
-    slope, nu = np.asarray(coef, dtype=np.float64), np.empty(0) if dual is None else dual
-    rows, form, count = loop_rows(block.X), loss.row_form, block.weights
-    evidence_rows(rows, target, weight, count, slope, float(intercept), nu, form, digits, sums)
-    totals = sums.totals.tolist()
+    score = np.asarray(block.X @ np.asarray(coef, dtype=np.float64)) + intercept
+    residual, count = target - score, block.weights
+    value, slope, _ = loss.terms(target, score.copy())
+    side = weight * np.stack(loss.sides(target))
+    width, nu, outside = side.sum(axis=0), -weight * slope, 0.0
+    if dual is not None:
+        nu = dual.astype(np.float64)
+        if loss.cornered:
+            beyond = np.maximum(nu - side[0], -side[1] - nu) / np.where(width > 0, width, 1.0)
+            outside = max(float(beyond.max(initial=0.0)), 0.0)
+            nu = np.clip(nu, -side[1], side[0])
+    size = np.stack([np.maximum(nu, 0), np.maximum(-nu, 0)])
+    noise = digits * (2 * np.abs(target) + np.abs(residual) + abs(intercept))
     evidence = SidedEvidence(
-        totals[LOSS],
-        totals[LOSS_AT_ZERO],
-        sums.sided[0],
-        sums.sided[1],
-        sums.sided[2],
-        sums.pulls,
-        sums.signs,
-        sums.sided[3].astype(np.int64),
-        totals[WRONG],
-        totals[TOTAL],
+        float(weight @ value),
+        float(weight @ loss.value(target, np.zeros(()))),
+        np.einsum("ij,ij->i", size, np.stack([residual, -residual]) - loss.row_form.epsilon),
+        loss.conjugate_square(size, side).sum(axis=1),
+        size.sum(axis=1),
+        np.asarray(block.X.T @ (size * [[1.0], [-1.0]]).T, dtype=np.float64).T,
+        np.array([count @ (residual > noise), count @ (abs(residual) <= noise), count @ (residual < -noise)]),
+        np.count_nonzero(size, axis=1),
+        float(width @ (np.sign(target) * score <= 0)),
+        float(width.sum()),
         float(count.sum()),
     )
-    return evidence, totals[OUTSIDE]
+    return evidence, outside
 
 
 def largest_ratio(left: Array, sizes: Array) -> float:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from assay.losses import Loss
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.gap import PERFECT
-from assay.solvers.stochastic.steps import coded_target
+from assay.solvers.piecewise.frame import MachineLoss
+from assay.solvers.piecewise.gap import PERFECT, balanced, largest_ratio
 
 
 class RiskEvidence(NamedTuple):
@@ -52,45 +52,39 @@ class RiskGap(NamedTuple):
 
 def gather_risk(
     data: Rows,
-    loss: Loss,
+    machine: MachineLoss[Loss],
     coef: Array,
     intercept: float,
-    positive: int | None,
     dual: NDArray | None = None,
     *,
     level: float = 0.0,
 ) -> RiskEvidence:
     """Evidence at given coefficients, by one walk; `dual` are slopes of the rows in place of the loss's."""
-    found: RiskEvidence = data.reduce(
-        risk_step, loss, coef, intercept, positive, level, rowwise=() if dual is None else (dual,)
-    )
-    return found
+    rowwise = () if dual is None else (dual,)
+    return data.reduce(risk_step, machine, coef, intercept, level, rowwise=rowwise)
 
 
 def risk_step(
     block: Block,
-    loss: Loss,
+    machine: MachineLoss[Loss],
     coef: Array,
     intercept: float,
-    positive: int | None,
     level: float,
     dual: NDArray | None = None,
 ) -> RiskEvidence:
     """Evidence of one block."""
-    assert block.y is not None
-    n = block.X.shape[0]
-    y = coded_target(block.y.reshape(n), positive)
-    weight = block.weights
+    loss, (y, weight) = machine.loss, machine.read(block)
     score = np.asarray(block.X @ coef, dtype=np.float64) + intercept
-    value = loss.value(y, score)
-    slope = loss.gradient(y, score) if dual is None else inside_domain(loss, y, dual)
+    value, slope, _ = loss.terms(y, score.copy())
     # At the slope of the loss itself Fenchel's inequality is an equality.
-    conjugate = slope * score - value if dual is None else loss.conjugate(y, slope)
+    conjugate = slope * score - value
     if dual is not None:
+        slope, conjugate = inside_domain(loss, y, dual)
         conjugate = np.where(weight > 0, conjugate, 0.0)
     value, terms, pushed, up = weight * value, weight * conjugate, weight * slope, slope > 0
     parts = np.stack([np.where(up, pushed, 0.0), np.where(up, 0.0, pushed)])
-    constant = loss.value(y, np.full(n, level)) if positive is None else loss.value(y[:1], np.zeros(1))
+    numbers = machine.positive is None
+    constant = loss.value(y, np.array(level)) if numbers else loss.value(y[:1], np.zeros(1))
     return RiskEvidence(
         float(weight.sum()),
         float(value.sum()),
@@ -103,11 +97,15 @@ def risk_step(
     )
 
 
-def inside_domain(loss: Loss, y: Array, dual: NDArray) -> Array:
-    """Slopes handed in; those that rounding put just outside the domain of the conjugate move a little in."""
+def inside_domain(loss: Loss, y: Array, dual: NDArray) -> tuple[Array, Array]:
+    """Slopes handed in and their conjugates; slopes that rounding put outside the domain move a little in."""
     slope = dual.astype(np.float64)
-    room = 1e-12 if dual.dtype == np.float64 else 1e-6
-    return np.where(np.isfinite(loss.conjugate(y, slope)), slope, slope * (1 - room))
+    conjugate = loss.conjugate(y, slope)
+    outside = ~np.isfinite(conjugate)
+    if outside.any():
+        slope[outside] *= 1 - (1e-12 if dual.dtype == np.float64 else 1e-6)
+        conjugate = loss.conjugate(y, slope)
+    return slope, conjugate
 
 
 def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_intercept: bool) -> RiskGap:
@@ -117,17 +115,14 @@ def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_i
     scale = max(objective, PERFECT * evidence.loss_at_level / total)
     smooth = evidence.pulls.sum(axis=0) / total + l2 * coef
     left = np.where(coef == 0, np.maximum(np.abs(smooth) - l1, 0), np.abs(smooth + l1 * np.sign(coef)))
-    sizes = np.abs(evidence.pulls).sum(axis=0) / total + l2 * np.abs(coef) + l1
-    gradient = float(np.divide(left, sizes, out=np.zeros_like(left), where=sizes > 0).max(initial=0.0))
+    gradient = largest_ratio(left, np.abs(evidence.pulls).sum(axis=0) / total + l2 * np.abs(coef) + l1)
     if fit_intercept and mass.sum() > 0:
         gradient = max(gradient, float(abs(mass[0] - mass[1]) / mass.sum()))
     if evidence.slack > 0:
         gradient = max(gradient, evidence.slack / total / scale if scale > 0 else np.inf)
     if l2 == 0 or not np.isfinite(evidence.conjugate).all():
         return RiskGap(objective, np.inf, gradient)
-    share = np.ones(2)
-    if fit_intercept and mass.max() > 0:
-        share = np.minimum(1.0, mass.min() / np.where(mass > 0, mass, 1.0))
+    share = balanced(mass) if fit_intercept else np.ones(2)
     pull = share @ evidence.pulls / total
     dual = -share @ evidence.conjugate / total - np.sum(np.maximum(np.abs(pull) - l1, 0) ** 2) / (2 * l2)
     relative = max(objective - float(dual), 0.0) / scale if scale > 0 else 0.0

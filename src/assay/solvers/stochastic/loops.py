@@ -1,78 +1,71 @@
 """Compiled loops of stochastic gradient descent: one pass over a window of rows, dense or CSR.
 
-Rows come dense (`dense`, the other three None) or as CSR (`dense` None, then `values`, `columns`, `starts`);
-the tests `is not None` are decided when a loop is compiled. Losses and step rules are told by the numbers
-below.
+The loops take the row form of a loss and are compiled once per form; step rules are numbered below.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from assay.loops import compiled, exp
+from assay.loops import compiled, inlined
+from assay.losses._row_form import row_terms
+from assay.solvers.in_memory import DenseRows, SparseRows, add_row, row_product
 
-SQUARED, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, ABSOLUTE, QUANTILE, LOGISTIC, HINGE, SQUARED_HINGE = range(
-    9
-)
 FALLING, OPTIMAL, ADAGRAD, RMSPROP, ADADELTA, ADAM = range(6)
 
 RHO_RMSPROP, RHO_ADADELTA, BETA_FIRST, BETA_SECOND = 0.9, 0.95, 0.9, 0.999
 EPS, EPS_ADADELTA = 1e-8, 1e-3
 
 
-@compiled
-def loss_slope(loss, parameter, y, score):  # type: ignore[no-untyped-def]
-    """Derivative in the score, or the subgradient that is 0 in corners; `parameter` is δ, ε or the level."""
-    if loss == LOGISTIC:
-        small = exp(-abs(score))
-        share = 1.0 / (1.0 + small)
-        return -y * (small * share if y * score >= 0.0 else share)
-    if loss == HINGE:
-        return -y if y * score < 1.0 else 0.0
-    if loss == SQUARED_HINGE:
-        return -2.0 * y * max(1.0 - y * score, 0.0)
-    error = score - y
-    if loss == SQUARED:
-        return error
-    if loss == HUBER:
-        return min(max(error, -parameter), parameter)
-    if loss == SQUARED_INSENSITIVE:
-        return 2.0 * (error - min(max(error, -parameter), parameter))
-    if loss == QUANTILE:
-        return (1.0 - parameter) * (error > 0.0) - parameter * (error < 0.0)
-    width = parameter if loss == INSENSITIVE else 0.0
-    return 1.0 * (error > width) - 1.0 * (error < -width)
+class Window(NamedTuple):
+    """Rows that are visited in an order of their own, their targets and the factors of their gradients."""
+
+    rows: DenseRows | SparseRows
+    target: NDArray
+    factor: NDArray
 
 
-@compiled
-def step_size(rule, eta, power, decay, t):  # type: ignore[no-untyped-def]
+class SlopeSums(NamedTuple):
+    """Sums over the visits of a row: its slope times the step, and the step; empty when they are not kept."""
+
+    slope: NDArray
+    step: NDArray
+
+
+@inlined
+def step_size(rule, t):  # type: ignore[no-untyped-def]
     """Step of update t = 1, 2, …: η/t^power, or η/(1 + ηλt) for the rule OPTIMAL."""
-    if rule == OPTIMAL:
-        return eta / (1.0 + eta * decay * t)
-    return eta / t**power if power > 0.0 else eta
+    if rule.code == OPTIMAL:
+        return rule.eta / (1.0 + rule.eta * rule.decay * t)
+    return rule.eta / t**rule.power if rule.power > 0.0 else rule.eta
 
 
-@compiled
-def move_point(point, gradient, l1, l2, rule, size, t, first, second):  # type: ignore[no-untyped-def]
+@inlined
+def move_point(state, gradient, strengths, rule, size, t):  # type: ignore[no-untyped-def]
     """One update of the point in place: a step and the proximal map of the penalty, or an adaptive step.
 
     Adaptive rules take the subgradient of the penalty; `first` and `second` are their running means.
     """
+    point, first, second = state.point, state.first, state.second
+    l1, l2, code = strengths.l1, strengths.l2, rule.code
     for j in range(point.shape[0]):
-        if rule <= OPTIMAL:
+        if code <= OPTIMAL:
             moved = point[j] - size * gradient[j]
             room = size * l1[j]
             moved = moved - min(max(moved, -room), room)
             point[j] = moved / (1.0 + size * l2[j])
             continue
         slope = gradient[j] + l2[j] * point[j] + l1[j] * np.sign(point[j])
-        if rule == ADAGRAD:
+        if code == ADAGRAD:
             second[j] += slope * slope
             point[j] -= size * slope / np.sqrt(second[j] + EPS)
-        elif rule == RMSPROP:
+        elif code == RMSPROP:
             second[j] = RHO_RMSPROP * second[j] + (1.0 - RHO_RMSPROP) * slope * slope
             point[j] -= size * slope / np.sqrt(second[j] + EPS)
-        elif rule == ADADELTA:
+        elif code == ADADELTA:
             second[j] = RHO_ADADELTA * second[j] + (1.0 - RHO_ADADELTA) * slope * slope
             change = -np.sqrt(first[j] + EPS_ADADELTA) / np.sqrt(second[j] + EPS_ADADELTA) * slope
             first[j] = RHO_ADADELTA * first[j] + (1.0 - RHO_ADADELTA) * change * change
@@ -86,24 +79,24 @@ def move_point(point, gradient, l1, l2, rule, size, t, first, second):  # type: 
 
 
 @compiled
-def batch_pass(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, target, factor, order, batch_size, loss, parameter,
-    shift, scale, free, l1, l2, rule, eta, power, decay, updates,
-    point, total, first, second, coef, gradient, slopes, masses,
-):  # fmt: skip
+def batch_pass(window, order, batch_size, form, frame, strengths, rule, state, sums):  # type: ignore[no-untyped-def]
     """One pass over a window in the given order, cut into batches of nearly equal size.
 
-    θ is in the columns less `shift`, over `scale`, then the intercept if `free`. `total` gains the sum of the
-    points; where `slopes` is not empty, it gains the slope of each row times the step, and `masses` the step.
-    `coef` and `gradient` are working memory. Returns the number of updates so far.
+    θ is in the columns less `shift`, over `scale`, then the intercept if there is one. `state.total` gains
+    the sum of the points; `sums`, unless empty, those of the slopes. Returns the number of updates so far.
     """
-    n, d = order.shape[0], shift.shape[0]
+    n, d, updates = order.shape[0], frame.shift.shape[0], state.updates
+    point, total, shift, scale = state.point, state.total, frame.shift, frame.scale
+    coef, gradient = np.empty(d), np.empty(point.shape[0])
+    kept = sums.slope.shape[0] > 0
     n_batches = (n + batch_size - 1) // batch_size
     for batch in range(n_batches):
+        # All rows of a batch are scored at the same point, of which `coef` and `intercept` are the view in
+        # the columns as they are: a row is read as it is, the shift enters once per batch.
         begin, end = batch * n // n_batches, (batch + 1) * n // n_batches
         updates += 1
-        size = step_size(rule, eta, power, decay, np.float64(updates))
-        intercept = point[d] if free else 0.0
+        size = step_size(rule, np.float64(updates))
+        intercept = point[d] if frame.intercept else 0.0
         for j in range(d):
             coef[j] = point[j] / scale[j]
             intercept -= shift[j] * coef[j]
@@ -111,35 +104,24 @@ def batch_pass(  # type: ignore[no-untyped-def]
         level = 0.0
         for place in range(begin, end):
             i = order[place]
-            if factor[i] == 0.0:
+            if window.factor[i] == 0.0:
                 continue
-            score = intercept
-            if dense is not None:
-                for j in range(d):
-                    score += np.float64(dense[i, j]) * coef[j]
-            if values is not None:
-                for position in range(starts[i], starts[i + 1]):
-                    score += np.float64(values[position]) * coef[columns[position]]
-            slope = loss_slope(loss, parameter, target[i], score)
-            if slopes.shape[0] > 0:
-                slopes[i] += size * slope
-                masses[i] += size
-            slope *= factor[i]
+            score = intercept + row_product(window.rows, i, coef)
+            slope = row_terms(form, window.target[i], score)[1]
+            if kept:
+                sums.slope[i] += size * slope
+                sums.step[i] += size
+            slope *= window.factor[i]
             if slope == 0.0:
                 continue
             level += slope
-            if dense is not None:
-                for j in range(d):
-                    gradient[j] += slope * np.float64(dense[i, j])
-            if values is not None:
-                for position in range(starts[i], starts[i + 1]):
-                    gradient[columns[position]] += slope * np.float64(values[position])
+            add_row(window.rows, i, slope, gradient)
         inverse = 1.0 / (end - begin)
         for j in range(d):
             gradient[j] = (gradient[j] - level * shift[j]) * inverse / scale[j]
-        if free:
+        if frame.intercept:
             gradient[d] = level * inverse
-        move_point(point, gradient, l1, l2, rule, size, np.float64(updates), first, second)
+        move_point(state, gradient, strengths, rule, size, np.float64(updates))
         for j in range(point.shape[0]):
             total[j] += point[j]
     return updates

@@ -12,15 +12,24 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.losses import Loss
-from assay.rows import Matrix, MemoryRows, Rows, block_rows
-from assay.solvers.in_memory import LARGEST_BYTES, in_memory, targets_and_weights
+from assay.parameters import refusal
+from assay.rows import Block, Matrix, MemoryRows, Rows, block_rows
+from assay.solvers.in_memory import LARGEST_BYTES, in_memory, loop_rows, targets_and_weights
 from assay.solvers.least_squares.direct import Array
-from assay.solvers.piecewise.frame import Frame
+from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, scores
 from assay.solvers.stochastic import loops
-from assay.solvers.stochastic.steps import Rule, coded_target, loss_code
+from assay.solvers.stochastic.loops import SlopeSums, Window, batch_pass
+
+ADAPTIVE = ("adagrad", "rmsprop", "adadelta", "adam")
+LEARNING_RATES = ("auto", "invscaling", "root", "optimal", "constant", *ADAPTIVE)
+
+PILOT_ROWS = 4096
+"""Rows from which the curvature is estimated."""
+
+FLATTEST = 1e-4
+"""Share of the largest curvature below which the curvature at a point is not trusted."""
 
 SLAB_BYTES = 2**28
 """What is fetched at once (256 MiB) from a table too large for memory."""
@@ -32,14 +41,41 @@ PATIENCE = 256
 """Passes after which three looks at the gap without progress end the descent."""
 
 
-class Penalty(NamedTuple):
+class Rule(NamedTuple):
+    """Steps: the number of the rule in the loops, η, the power of t, λ of "optimal", the unit of a slope."""
+
+    code: int
+    eta: float
+    power: float = 0.0
+    decay: float = 0.0
+    unit: float = 1.0
+
+
+class Strengths(NamedTuple):
     """λ₁‖w‖₁ + ½λ₂‖w‖², a number of each for every coordinate of θ."""
 
     l1: Array
     l2: Array
 
 
-class Descent(NamedTuple):
+class SgdSetting(NamedTuple):
+    """Coordinates, penalty and steps of a machine."""
+
+    frame: Frame
+    strengths: Strengths
+    rule: Rule
+
+
+class SgdPlan(NamedTuple):
+    """Rows per batch, whether the answer is an average, most passes, whether slopes of rows are kept."""
+
+    batch_size: int
+    average: bool
+    max_iter: int
+    keep_slopes: bool
+
+
+class SgdState(NamedTuple):
     """What is carried from update to update; `total` is the sum of the last `n_averaged` points."""
 
     point: Array
@@ -50,7 +86,7 @@ class Descent(NamedTuple):
     n_averaged: int = 0
 
     @classmethod
-    def start(cls, size: int, level: float = 0.0) -> Descent:
+    def start(cls, size: int, level: float = 0.0) -> SgdState:
         """At zero, but for a last coordinate, the intercept, at a level."""
         point = np.zeros(size)
         if level:
@@ -72,7 +108,7 @@ class Sgd(NamedTuple):
     slopes : array or None
         Mean of the slopes of each row on the way, weighted by the steps, where they were asked for: a dual
         point, since they stay in a convex domain, with a gradient (θ₀ − θ)/Σ steps.
-    descent : Descent
+    state : SgdState
         To go on from.
     """
 
@@ -81,26 +117,20 @@ class Sgd(NamedTuple):
     converged: bool
     gaps: list[float]
     slopes: Array | None
-    descent: Descent
+    state: SgdState
 
 
 def sgd(
     data: Rows,
-    loss: Loss,
-    frame: Frame,
-    penalty: Penalty,
-    rule: Rule,
+    machine: MachineLoss[Loss],
+    setting: SgdSetting,
+    plan: SgdPlan,
+    state: SgdState,
     *,
-    positive: int | None,
-    batch_size: int,
-    average: bool,
-    max_iter: int,
     rng: np.random.Generator,
     done: Callable[[Array, Array | None], tuple[float, bool]],
     report: Callable[[Array], bool] | None = None,
     retune: Callable[[Array], Rule] | None = None,
-    descent: Descent | None = None,
-    keep_slopes: bool = False,
     scaled: bool = True,
 ) -> Sgd:
     """Minimise (1/W) Σ s ℓ(y, Aθ) + λ₁‖w‖₁ + ½λ₂‖w‖² by batches.
@@ -111,11 +141,9 @@ def sgd(
 
     Parameters
     ----------
-    data, loss, frame, penalty, rule : Rows, Loss, Frame, Penalty, Rule
-    positive : int or None
-        Class number whose label is +1.
-    batch_size, average, max_iter
-        As in `assay.linear.SGDRegressor`.
+    data, machine, setting, plan : Rows, MachineLoss, SgdSetting, SgdPlan
+    state : SgdState
+        To go on from. Its arrays are changed.
     rng : Generator
         Orders of the rows.
     done, report : callable
@@ -123,55 +151,51 @@ def sgd(
         true asks to stop.
     retune : callable, optional
         Told the point after 1, 2, 4, … 64, 128, 192, … passes; gives the steps from there on.
-    descent : Descent, optional
-        To go on from; at zero by default. Its arrays are changed.
-    keep_slopes : bool
-        Whether to keep the mean slope of each row.
     scaled : bool
         Whether weights are divided by their mean.
     """
-    y, weight = targets_and_weights(data)
-    target = coded_target(y.reshape(-1), positive)
-    factor = np.ones(len(target)) if weight is None else weight.astype(np.float64)
-    if weight is not None and scaled:
-        factor /= factor.mean()
-    now = Descent.start(len(penalty.l1)) if descent is None else descent
-    slopes, masses = (np.zeros(len(target) if keep_slopes else 0) for _ in range(2))
+    if not machine.loss.convex or machine.loss.row_form is None:
+        raise refusal("sgd", "loss", "a convex loss with a row form, which compiled loops take", machine.loss)
+    target, factor = _targets_and_factors(data, machine, scaled)
+    sums = SlopeSums(*np.zeros((2, len(target) if plan.keep_slopes else 0)))
+    ahead = report is None and len(target) <= min(
+        plan.batch_size, block_rows(*data.shape[1:], data.dtype.itemsize)
+    )
     gaps: list[float] = []
-    answer, converged, mean_slopes = now.point.copy(), False, None
-    iteration = 0
-    while iteration < max_iter:
+    answer, converged, slopes, iteration = state.point.copy(), False, None, 0
+    while iteration < plan.max_iter:
         # One batch, nobody to report to: the passes up to the next look are one call.
-        passes = 1
-        if report is None and len(target) <= min(
-            batch_size, block_rows(*data.shape[1:], data.dtype.itemsize)
-        ):
-            passes = min((1 << iteration.bit_length()) - iteration, max_iter - iteration, MOST_AHEAD)
+        next_look = (1 << iteration.bit_length()) - iteration
+        passes = min(next_look, plan.max_iter - iteration, MOST_AHEAD) if ahead else 1
         iteration += passes
-        now = walk(
-            data, target, factor, loss, frame, penalty, rule, batch_size, passes, rng, now, slopes, masses
-        )
-        if not np.isfinite(now.point).all():
-            zero = np.zeros_like(now.point)
-            return Sgd(zero, iteration, False, [*gaps, np.inf], None, Descent.start(len(zero)))
-        answer = now.total / now.n_averaged if average else now.point.copy()
-        if keep_slopes:
-            mean_slopes = np.divide(slopes, masses, out=np.zeros_like(slopes), where=masses > 0)
+        state = walk(data, target, factor, machine.loss, setting, plan.batch_size, passes, rng, state, sums)
+        if not np.isfinite(state.point).all():
+            zero = np.zeros_like(state.point)
+            return Sgd(zero, iteration, False, [*gaps, np.inf], None, SgdState.start(len(zero)))
+        answer = state.total / state.n_averaged if plan.average else state.point.copy()
+        if plan.keep_slopes:
+            slopes = np.divide(sums.slope, sums.step, out=np.zeros_like(target), where=sums.step > 0)
         stop = report is not None and report(answer)
-        if iteration & (iteration - 1) == 0 or iteration == max_iter:
-            gap, converged = done(answer, mean_slopes)
+        looks = iteration & (iteration - 1) == 0
+        if looks or iteration == plan.max_iter:
+            gap, converged = done(answer, slopes)
             gaps.append(gap)
-            stalled = iteration >= PATIENCE and min(gaps[-3:]) > 0.9 * gaps[-4]
-            if converged or stop or stalled:
-                break
-            if iteration < max_iter:
-                now.total[:], slopes[:], masses[:] = 0.0, 0.0, 0.0
-                now = now._replace(n_averaged=0)
-        elif stop:
+            stop = stop or (iteration >= PATIENCE and min(gaps[-3:]) > 0.9 * gaps[-4])
+        if converged or stop:
             break
-        if retune is not None and (iteration & (iteration - 1) == 0 or iteration % MOST_AHEAD == 0):
-            rule = retune(now.point)
-    return Sgd(answer, iteration, converged, gaps, mean_slopes, now)
+        if looks and iteration < plan.max_iter:
+            state.total[:], sums.slope[:], sums.step[:] = 0.0, 0.0, 0.0
+            state = state._replace(n_averaged=0)
+        if retune is not None and (looks or iteration % MOST_AHEAD == 0):
+            setting = setting._replace(rule=retune(state.point))
+    return Sgd(answer, iteration, converged, gaps, slopes, state)
+
+
+def _targets_and_factors(data: Rows, machine: MachineLoss[Loss], scaled: bool) -> tuple[Array, Array]:
+    """Targets as the loss wants them, and factors of the gradients of the rows."""
+    y, weight = targets_and_weights(data)
+    factor = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+    return machine.target(y), factor / factor.mean() if weight is not None and scaled else factor
 
 
 def walk(
@@ -179,22 +203,20 @@ def walk(
     target: Array,
     factor: Array,
     loss: Loss,
-    frame: Frame,
-    penalty: Penalty,
-    rule: Rule,
+    setting: SgdSetting,
     batch_size: int,
     passes: int,
     rng: np.random.Generator,
-    now: Descent,
-    slopes: Array,
-    masses: Array,
-) -> Descent:
+    state: SgdState,
+    sums: SlopeSums,
+) -> SgdState:
     """Visit every row once, or `passes` times where all are one batch.
 
-    The arrays of `now` and the sums of slopes are changed.
+    The arrays of the state and the sums of slopes are changed.
     """
-    code, parameter = loss_code(loss)
-    updates, coef, gradient = now.updates, np.empty(data.shape[1]), np.empty(len(now.point))
+    frame, strengths, rule = setting
+    strengths = Strengths(strengths.l1 / rule.unit, strengths.l2 / rule.unit)
+    form, before = loss.row_form, state.updates
     for X, first, last in windows(data):
         order = np.arange(last - first)
         if len(order) > batch_size:
@@ -202,21 +224,12 @@ def walk(
         size = batch_size
         if passes > 1:
             order, size = np.tile(order, passes), len(order)
-        kept = slice(first, last) if len(slopes) else slice(0, 0)
-        updates = loops.batch_pass(
-            *parts(X), target[first:last], factor[first:last] / rule.unit, order, size, code, parameter,
-            frame.shift, frame.scale, frame.intercept, penalty.l1 / rule.unit, penalty.l2 / rule.unit,
-            rule.code, rule.eta, rule.power, rule.decay, updates,
-            now.point, now.total, now.first, now.second, coef, gradient, slopes[kept], masses[kept],
-        )  # fmt: skip
-    return now._replace(updates=updates, n_averaged=now.n_averaged + updates - now.updates)
-
-
-def parts(X: Matrix) -> tuple[NDArray | None, NDArray | None, NDArray | None, NDArray | None]:
-    """Rows as the loops take them: dense in C order, or values, columns and starts of a CSR matrix."""
-    if isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X), None, None, None
-    return None, X.data, X.indices, X.indptr
+        kept = slice(first, last) if len(sums.slope) else slice(0, 0)
+        window = Window(loop_rows(X), target[first:last], factor[first:last] / rule.unit)
+        part = SlopeSums(sums.slope[kept], sums.step[kept])
+        updates = batch_pass(window, order, size, form, frame, strengths, rule, state, part)
+        state = state._replace(updates=updates)
+    return state._replace(n_averaged=state.n_averaged + state.updates - before)
 
 
 def windows(data: Rows) -> Iterator[tuple[Matrix, int, int]]:
@@ -240,3 +253,79 @@ def near_rows(data: Rows, owner: str) -> Rows:
     n, d = data.shape
     fits = n * d * data.dtype.itemsize <= LARGEST_BYTES
     return in_memory(data, owner, "") if fits else data
+
+
+# Steps: rules by name, and the curvature that they are measured in.
+
+
+def has_corners(loss: Loss, spread: float) -> bool:
+    """Whether the slope turns within much less than the spread of the target, as Huber's for a small δ.
+
+    Slopes at one point are then a poor dual point, and their mean over the descent is kept.
+    """
+    return loss.smoothness > loss.lipschitz / spread
+
+
+def base_step(
+    data: Rows,
+    frame: Frame,
+    machine: MachineLoss[Loss],
+    spread: float,
+    batch_size: int,
+    point: Array | None = None,
+) -> float:
+    """1/L of the risk of a batch: its largest second moment times the curvature of the loss.
+
+    The curvature is the largest there is or, given a point, that of the rows at this point. The slope of a
+    loss with corners turns by at most its Lipschitz constant over the spread of the target.
+    """
+    loss = machine.loss
+
+    def largest(*state: object) -> float:
+        moments = data.head(PILOT_ROWS, pilot_moments, frame, *state)
+        return float(np.linalg.eigvalsh(moments)[-1] + np.trace(moments) / batch_size)
+
+    bound = min(loss.smoothness, loss.lipschitz / spread) * largest()
+    if point is not None and not has_corners(loss, spread):
+        bound = min(bound, max(largest(machine, point), FLATTEST * bound))
+    return 1 / bound if bound > 0 else 1.0
+
+
+def pilot_moments(
+    block: Block, frame: Frame, machine: MachineLoss[Loss] | None = None, point: Array | None = None
+) -> Array:
+    """Second moments of the first rows in the coordinates of the frame.
+
+    Given a loss, those of its curvature at a point.
+    """
+    weight = block.weights if block.weight is None or block.weight.any() else np.ones(block.X.shape[0])
+    bend = weight
+    if machine is not None and point is not None:
+        assert block.y is not None
+        bend = weight * machine.loss.curvature(machine.target(block.y), scores(block, frame, point))
+    return gram(design(block, frame, np.sqrt(bend)), frame) / weight.sum()
+
+
+def make_rule(
+    rate: str, loss: Loss, step: float, spread: float, decay: float, eta0: float, *, noisy: bool = True
+) -> Rule:
+    """A rule by the name of its steps; those of "auto" fall where gradients are `noisy` or jump at corners.
+
+    `step` is 1/L. Steps that adapt to coordinates are in units of the `spread` of the target, and their
+    slopes in units of the slope that a row has at first.
+    """
+    falls = noisy or has_corners(loss, spread)
+    unit = min(loss.lipschitz, spread * min(loss.smoothness, loss.lipschitz / spread))
+    rules = {
+        "constant": Rule(loops.FALLING, step / 2),
+        "optimal": Rule(loops.OPTIMAL, step, decay=decay),
+        "auto": Rule(loops.FALLING, step, 0.5 if falls else 0.0),
+        "invscaling": Rule(loops.FALLING, step, 0.25),
+        "root": Rule(loops.FALLING, step, 0.5),
+        "adagrad": Rule(loops.ADAGRAD, 0.5 * spread, unit=unit),
+        "rmsprop": Rule(loops.RMSPROP, 0.3 * spread, 0.5, unit=unit),
+        "adadelta": Rule(loops.ADADELTA, spread, unit=unit),
+        "adam": Rule(loops.ADAM, 0.3 * spread, 0.5, unit=unit),
+    }
+    rule = rules[rate]
+    return rule._replace(eta=eta0 * rule.eta)
