@@ -96,4 +96,4 @@ def test_unions_are_those_of_sets():
             sets[member] = joined
     loops.merge_unions(parent, other)
     for i in range(40):
-        assert loops.find(parent, i) == min(sets[i])
+        assert loops.find_root(parent, i) == min(sets[i])

@@ -12,11 +12,11 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from assay.distances import NeighborSearch
-from assay.distances._brute_search import BruteSearch
-from assay.distances._metrics import SCALES
-from assay.distances._radius_loops import near_leaves
-from assay.distances._tree import build_tree
-from assay.distances._tree_search import TreeSearch
+from assay.distances.brute import BruteSearch
+from assay.distances.loops import near_leaves
+from assay.distances.metrics import SCALES
+from assay.distances.search import TreeSearch
+from assay.distances.tree import build_tree
 from assay.rows import threads
 
 METHODS = ("kd_tree", "ball_tree", "brute")

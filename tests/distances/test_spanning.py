@@ -12,9 +12,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from assay.distances import NeighborSearch, distance_matrix, euclidean_spanning_tree, spanning_tree
-from assay.distances._metrics import SCALES
-from assay.distances._spanning import _sorted, boruvka, distances_of_rows, prim
-from assay.distances._tree import build_tree
+from assay.distances.metrics import SCALES
+from assay.distances.spanning import _sorted, boruvka, distances_of_rows, prim
+from assay.distances.tree import build_tree
 from assay.rows import threads
 
 NAMES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine")

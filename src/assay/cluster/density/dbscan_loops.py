@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.distances.spanning import find_root
 from assay.loops import compiled
 
 # Compiled distances of rows and of boxes around them, for the passes of DBSCAN over cells.
@@ -70,18 +71,9 @@ CHUNK = 64  # rows measured at once; more than a cell of different rows holds
 
 
 @compiled
-def find(parent, i):  # type: ignore[no-untyped-def]
-    """Root of i; the way to it is halved."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@compiled
 def unite(parent, i, j):  # type: ignore[no-untyped-def]
     """Join the sets of i and j under the lower of their roots."""
-    i, j = find(parent, i), find(parent, j)
+    i, j = find_root(parent, i), find_root(parent, j)
     if i < j:
         parent[j] = i
     elif j < i:
@@ -208,11 +200,11 @@ def is_joined(left, right, node, core, spans, parent, single):  # type: ignore[n
         a, b = left[node], right[node]
         joined = single[a] and single[b]
         if joined and spans[a, 0] >= 0 and spans[b, 0] >= 0:
-            joined = find(parent, spans[a, 0]) == find(parent, spans[b, 0])
+            joined = find_root(parent, spans[a, 0]) == find_root(parent, spans[b, 0])
     else:
         joined = True
         for i in range(first, stop):
-            if core[i] and find(parent, i) != find(parent, first):
+            if core[i] and find_root(parent, i) != find_root(parent, first):
                 joined = False
                 break
     single[node] = joined
@@ -274,7 +266,7 @@ def unite_between(  # type: ignore[no-untyped-def]
                 and is_joined(left, right, node, core, spans, parent, single)
                 and is_joined(left, right, leaf, core, spans, parent, single)
             )
-            if both_single and find(parent, spans[leaf, 0]) == find(parent, spans[node, 0]):
+            if both_single and find_root(parent, spans[leaf, 0]) == find_root(parent, spans[node, 0]):
                 continue
             if least_between(lower, upper, leaf, node) > limit * (1.0 + ROOM):
                 continue
@@ -301,7 +293,7 @@ def number_clusters(parent, core, place, labels):  # type: ignore[no-untyped-def
     for row in range(place.shape[0]):
         i = place[row]
         if core[i]:
-            root = find(parent, i)
+            root = find_root(parent, i)
             if number[root] < 0:
                 number[root] = n_clusters
                 n_clusters += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from assay.cluster.hierarchy import center_loops
 from assay.cluster.hierarchy.loops import ward_costs
 from assay.cluster.hierarchy.rounds import FEW, Linkage, Merges, link_pairs
-from assay.cluster.hierarchy.tree import label_edges, prim_step
-from assay.distances import Metric, NeighborSearch, distance_matrix, euclidean_spanning_tree
+from assay.cluster.hierarchy.tree import label_edges
+from assay.distances import Metric, NeighborSearch, distance_matrix, spanning_tree
 
 LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")
 CENTRED = ("ward", "centroid", "median")
@@ -117,31 +117,10 @@ def _link_centers(X: NDArray, weights: NDArray, linkage: str) -> Linkage:
 
 def _link_single(X: NDArray, metric: Metric) -> Linkage:
     """Join along the minimum spanning tree: its edges, by increasing length, are the joins (Kruskal)."""
-    if isinstance(metric, str) and metric in ("euclidean", "l2"):
-        first, second, length = euclidean_spanning_tree(X.astype(np.float64, copy=False))
-    else:
-        first, second, length = _spanning_tree_by_rows(X, metric)
+    first, second, length = spanning_tree(X.astype(np.float64, copy=False), metric=metric)
     children = np.empty((len(length), 2), dtype=np.int64)
     label_edges(first.astype(np.int64), second.astype(np.int64), children)
     return Linkage(children, length.astype(np.float64))
-
-
-def _spanning_tree_by_rows(X: NDArray, metric: Metric) -> tuple[NDArray, NDArray, NDArray]:
-    """Prim's algorithm with one row of dissimilarities at a time, in O(n) memory beside the rows."""
-    n = X.shape[0]
-    distance, origin = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
-    first, second, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    added = 0
-    distance[0] = -1.0  # in the tree
-    for t in range(n - 1):
-        row: Any = (
-            X[added] if metric == "precomputed" else distance_matrix(X[added : added + 1], X, metric=metric)
-        )
-        added = prim_step(np.ravel(row).astype(np.float64, copy=False), added, distance, origin)
-        length[t], distance[added] = distance[added], -1.0
-        first[t], second[t] = min(added, origin[added]), max(added, origin[added])
-    order = np.lexsort((second, first, length))
-    return first[order], second[order], length[order]
 
 
 # Ward's distance between two clusters.

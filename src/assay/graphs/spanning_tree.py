@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assay.graphs import _spanning_tree_loops as loops
+from assay.distances.spanning import find_root
+from assay.loops import compiled
 from assay.parameters import refusal
 
 
@@ -103,7 +105,7 @@ def kruskal(graph: Any) -> SpanningForest:
     """
     edges = _read(graph, "kruskal")
     kept = np.zeros(len(edges.first), dtype=np.bool_)
-    loops.kruskal_edges(edges.first, edges.second, edges.n_nodes, kept)
+    kruskal_edges(edges.first, edges.second, edges.n_nodes, kept)
     return edges.keep(kept)
 
 
@@ -125,7 +127,7 @@ def prim(graph: Any) -> SpanningForest:
     """
     edges = _read(graph, "prim")
     kept = np.zeros(len(edges.first), dtype=np.bool_)
-    loops.prim_edges(edges.first, edges.second, *edges.incidence(), kept)
+    prim_edges(edges.first, edges.second, *edges.incidence(), kept)
     return edges.keep(kept)
 
 
@@ -148,7 +150,7 @@ def boruvka(graph: Any) -> SpanningForest:
     edges = _read(graph, "boruvka")
     kept = np.zeros(len(edges.first), dtype=np.bool_)
     parent, lightest = np.arange(edges.n_nodes), np.empty(edges.n_nodes, dtype=np.int64)
-    while loops.boruvka_round(edges.first, edges.second, parent, lightest, kept):
+    while boruvka_round(edges.first, edges.second, parent, lightest, kept):
         pass
     return edges.keep(kept)
 
@@ -176,9 +178,7 @@ def reverse_delete(graph: Any) -> SpanningForest:
         (np.ones(len(edges.first)), (edges.first, edges.second)), shape=(edges.n_nodes, edges.n_nodes)
     )
     n_components = sparse.csgraph.connected_components(matrix, directed=False)[0]
-    loops.reverse_delete_edges(
-        edges.first, edges.second, *edges.incidence(), edges.n_nodes - n_components, kept
-    )
+    reverse_delete_edges(edges.first, edges.second, *edges.incidence(), edges.n_nodes - n_components, kept)
     return edges.keep(kept)
 
 
@@ -261,3 +261,94 @@ def _read(graph: Any, owner: str) -> _Graph:
         first, second, weight = first[new], second[new], weight[new]
     order = np.argsort(weight, kind="stable")  # ties stay in the order of their ends
     return _Graph(first[order], second[order], weight[order], n_nodes)
+
+
+@compiled
+def kruskal_edges(first, second, n_nodes, kept):  # type: ignore[no-untyped-def]
+    """Keep each edge, lightest first, that closes no cycle."""
+    parent = np.arange(n_nodes)
+    for e in range(first.shape[0]):
+        a, b = find_root(parent, first[e]), find_root(parent, second[e])
+        kept[e] = a != b
+        parent[a] = b
+
+
+@compiled
+def prim_edges(first, second, starts, edges, kept):  # type: ignore[no-untyped-def]
+    """Grow a tree from each node not yet reached by the lightest edge that leaves it."""
+    reached = np.zeros(starts.shape[0] - 1, dtype=np.bool_)
+    for seed in range(reached.shape[0]):
+        if reached[seed]:
+            continue
+        reached[seed] = True
+        heap = [edges[p] for p in range(starts[seed], starts[seed + 1])]
+        heapq.heapify(heap)
+        while len(heap) > 0:
+            e = heapq.heappop(heap)
+            if reached[first[e]] and reached[second[e]]:
+                continue
+            kept[e] = True
+            new = second[e] if reached[first[e]] else first[e]
+            reached[new] = True
+            for p in range(starts[new], starts[new + 1]):
+                f = edges[p]
+                if not (reached[first[f]] and reached[second[f]]):
+                    heapq.heappush(heap, f)
+
+
+@compiled
+def boruvka_round(first, second, parent, lightest, kept):  # type: ignore[no-untyped-def]
+    """Keep the lightest edge that leaves each component; returns how many components were joined."""
+    lightest[:] = -1
+    for e in range(first.shape[0] - 1, -1, -1):  # the lightest is written last
+        a, b = find_root(parent, first[e]), find_root(parent, second[e])
+        if a != b:
+            lightest[a] = lightest[b] = e
+    n_joined = 0
+    for i in range(lightest.shape[0]):
+        e = lightest[i]
+        if e < 0:
+            continue
+        a, b = find_root(parent, first[e]), find_root(parent, second[e])
+        if a != b:
+            parent[a] = b
+            kept[e] = True
+            n_joined += 1
+    return n_joined
+
+
+@compiled
+def connected(first, second, starts, edges, kept, source, target, seen, queue, mark):  # type: ignore[no-untyped-def]
+    """Whether a path of kept edges leads from source to target."""
+    seen[source], queue[0] = mark, source
+    begin, end = 0, 1
+    while begin < end:
+        node = queue[begin]
+        begin += 1
+        for p in range(starts[node], starts[node + 1]):
+            e = edges[p]
+            if not kept[e]:
+                continue
+            other = first[e] + second[e] - node
+            if other == target:
+                return True
+            if seen[other] != mark:
+                seen[other], queue[end] = mark, other
+                end += 1
+    return False
+
+
+@compiled
+def reverse_delete_edges(first, second, starts, edges, n_needed, kept):  # type: ignore[no-untyped-def]
+    """Drop each edge, heaviest first, whose ends stay connected without it; `n_needed` edges are left."""
+    n_nodes, n_edges = starts.shape[0] - 1, first.shape[0]
+    seen, queue = np.full(n_nodes, -1), np.empty(n_nodes, np.int64)
+    n_left = n_edges
+    for e in range(n_edges - 1, -1, -1):
+        if n_left == n_needed:
+            return
+        kept[e] = False
+        if connected(first, second, starts, edges, kept, first[e], second[e], seen, queue, e):
+            n_left -= 1
+        else:
+            kept[e] = True

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from assay.distances import Metric, euclidean_spanning_tree
-from assay.graphs._constructors import dissimilarities, join_neighbors, nearest, positive_mean
-from assay.graphs._measures import connected_components
-from assay.graphs._weights import degrees
+from assay.distances import Metric, spanning_tree
+from assay.graphs.constructors import join_neighbors, nearest, positive_mean
+from assay.graphs.laplacians import degrees
+from assay.graphs.measures import connected_components
 
 GROWTH = 1.6
 MOST_LOGS = 8
@@ -100,25 +99,8 @@ def suggest_epsilon(X: Any, *, metric: Metric = "euclidean") -> float:
     """
     if len(X) < 2:
         return 1.0
-    if isinstance(metric, str) and metric in ("euclidean", "l2"):
-        longest = float(euclidean_spanning_tree(X).length.max())
-    else:
-        longest = _longest_edge(dissimilarities(X, metric))
+    longest = float(spanning_tree(X, metric=metric).length.max())
     return longest if longest > 0.0 else 1.0
-
-
-def _longest_edge(D: NDArray) -> float:
-    """Prim's algorithm on a full matrix; only the longest edge of the tree is kept."""
-    outside = np.ones(len(D), dtype=bool)
-    reach = D[0].astype(np.float64)
-    outside[0] = False
-    longest = 0.0
-    for _ in range(len(D) - 1):
-        vertex = int(np.argmin(np.where(outside, reach, np.inf)))
-        longest = max(longest, float(reach[vertex]))
-        outside[vertex] = False
-        np.minimum(reach, D[vertex], out=reach)
-    return longest
 
 
 def suggest_sigma(X: Any, *, metric: Metric = "euclidean") -> float:

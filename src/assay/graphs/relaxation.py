@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh_tridiagonal
 
-from assay.graphs._lanczos import Operator, orthonormal
-from assay.graphs._laplacian import Scaled
-from assay.graphs._spectrum import minor_eigenpairs
-from assay.graphs._weights import as_weights
+from assay.graphs.lanczos import Operator, orthonormal
+from assay.graphs.laplacians import Scaled, as_weights
+from assay.graphs.spectrum import minor_eigenpairs
 from assay.parameters import refusal
 from assay.randomness import RandomState, generator
 

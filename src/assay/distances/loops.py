@@ -1,17 +1,177 @@
-"""Compiled search of the points of a tree within a radius.
-
-Queries with the same home leaf are taken together, as a tile with a bounding box: one descent finds the
-leaves that may hold neighbours of any of them. `limit` is the radius in powers, as in
-`assay.distances._bound_loops`.
-"""
+"""Compiled search of a tree: bounds, the nearest points, the points within a radius."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from assay.distances._bound_loops import farthest_bound, leaf_distances, nearest_bound
-from assay.distances._tree_loops import DEPTH, LEAF
-from assay.loops import compiled
+from assay.distances.tree import DEPTH, LEAF
+from assay.loops import _exact, compiled
+
+
+@compiled
+def leaf_distances(leaves, leaf, point, power, distances):  # type: ignore[no-untyped-def]
+    """Distances of a point to the points of a leaf."""
+    for p in range(LEAF):
+        distances[p] = 0.0
+    if power == 2:
+        for f in range(leaves.shape[1]):
+            value = point[f]
+            for p in range(LEAF):
+                difference = leaves[leaf, f, p] - value
+                distances[p] += difference * difference
+    elif power == 1:
+        for f in range(leaves.shape[1]):
+            value = point[f]
+            for p in range(LEAF):
+                distances[p] += abs(leaves[leaf, f, p] - value)
+    else:
+        for f in range(leaves.shape[1]):
+            value = point[f]
+            for p in range(LEAF):
+                difference = abs(leaves[leaf, f, p] - value)
+                distances[p] = difference if difference > distances[p] else distances[p]
+
+
+@_exact
+def moved_by_radius(boxes, node, bound, sign, power):  # type: ignore[no-untyped-def]
+    """A bound for the centre of a ball, moved by its radius and, in that direction, by more than rounding."""
+    length, radius = np.sqrt(bound) if power == 2 else bound, boxes[node, 2, 0]
+    margin = (boxes.shape[2] + 4) * np.finfo(boxes.dtype).eps * (length + radius)
+    length = max(length + sign * (radius + margin), 0.0)
+    return boxes.dtype.type(length * length if power == 2 else length)
+
+
+@_exact
+def nearest_bound(boxes, node, low, high, power):  # type: ignore[no-untyped-def]
+    """At most the distance between a point of the box and a point of the node."""
+    zero = low[0] - low[0]
+    bound = zero
+    for f in range(boxes.shape[2]):
+        below, above = boxes[node, 0, f] - high[f], low[f] - boxes[node, 1, f]
+        side = below if below > above else above
+        side = side if side > zero else zero
+        if power == 2:
+            bound += side * side
+        elif power == 1:
+            bound += side
+        else:
+            bound = side if side > bound else bound
+    if boxes.shape[1] == 3:
+        bound = moved_by_radius(boxes, node, bound, -1.0, power)
+    return bound
+
+
+@_exact
+def farthest_bound(boxes, node, low, high, power):  # type: ignore[no-untyped-def]
+    """At least the distance between a point of the box and a point of the node."""
+    bound = low[0] - low[0]
+    for f in range(boxes.shape[2]):
+        below, above = high[f] - boxes[node, 0, f], boxes[node, 1, f] - low[f]
+        side = below if below > above else above
+        if power == 2:
+            bound += side * side
+        elif power == 1:
+            bound += side
+        else:
+            bound = side if side > bound else bound
+    if boxes.shape[1] == 3:
+        bound = moved_by_radius(boxes, node, bound, 1.0, power)
+    return bound
+
+
+@compiled
+def home_leaves(boxes, n_leaves, queries, power, homes):  # type: ignore[no-untyped-def]
+    """A leaf near each query: where the descent to the nearer child ends."""
+    point = np.empty(queries.shape[1], queries.dtype)
+    for q in range(queries.shape[0]):
+        for f in range(queries.shape[1]):
+            point[f] = queries[q, f]
+        node, first, last = 0, 0, n_leaves
+        while last - first > 1:
+            middle = (first + last) // 2
+            left, right = node + 1, node + 2 * (middle - first)
+            if nearest_bound(boxes, right, point, point, power) < nearest_bound(
+                boxes, left, point, point, power
+            ):
+                node, first = right, middle
+            else:
+                node, last = left, middle
+        homes[q] = first
+
+
+@compiled
+def insert(distance, number, best, numbers):  # type: ignore[no-untyped-def]
+    """Put a point among the best, which stand by distance, then by number; the last falls out."""
+    place = best.shape[0] - 1
+    while place > 0 and (
+        best[place - 1] > distance or (best[place - 1] == distance and numbers[place - 1] > number)
+    ):
+        best[place] = best[place - 1]
+        numbers[place] = numbers[place - 1]
+        place -= 1
+    best[place] = distance
+    numbers[place] = number
+
+
+@compiled
+def nearest_points(  # type: ignore[no-untyped-def]
+    leaves, order, boxes, lowest, queries, visited, is_own, power, distances, indices
+):  # fmt: skip
+    """The nearest points of the visited queries, sorted by distance, then by number.
+
+    With `is_own` the queries are the points of the tree and none counts among its own neighbours. A node
+    is passed over when its bound is beyond the worst of the best, or equal to it with higher numbers only.
+    """
+    n_points, n_neighbors = order.shape[0], indices.shape[1]
+    point, room = np.empty(queries.shape[1], queries.dtype), np.empty(LEAF, leaves.dtype)
+    best, numbers = np.empty(n_neighbors, leaves.dtype), np.empty(n_neighbors, np.int64)
+    nodes, firsts, lasts = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
+    bounds = np.empty(DEPTH, leaves.dtype)
+    for v in range(visited.shape[0]):
+        q = visited[v]
+        own = q if is_own else -1
+        for f in range(queries.shape[1]):
+            point[f] = queries[q, f]
+        best[:] = np.inf
+        numbers[:] = n_points
+        nodes[0], firsts[0], lasts[0], bounds[0], n_open = 0, 0, leaves.shape[0], 0.0, 1
+        while n_open > 0:
+            n_open -= 1
+            node, first, last, bound = nodes[n_open], firsts[n_open], lasts[n_open], bounds[n_open]
+            worst, highest = best[n_neighbors - 1], numbers[n_neighbors - 1]
+            if bound > worst or (bound == worst and lowest[node] > highest):
+                continue
+            while last - first > 1:
+                middle = (first + last) // 2
+                near, far = node + 1, node + 2 * (middle - first)
+                near_bound = nearest_bound(boxes, near, point, point, power)
+                far_bound = nearest_bound(boxes, far, point, point, power)
+                left = near_bound < far_bound or (near_bound == far_bound and lowest[near] < lowest[far])
+                if left:
+                    firsts[n_open], lasts[n_open], last = middle, last, middle
+                else:
+                    near, far, near_bound, far_bound = far, near, far_bound, near_bound
+                    firsts[n_open], lasts[n_open], first = first, middle, middle
+                if far_bound <= worst:
+                    nodes[n_open], bounds[n_open] = far, far_bound
+                    n_open += 1
+                node, bound = near, near_bound
+            leaf_distances(leaves, first, point, power, room)
+            n_near = 0
+            for p in range(LEAF):
+                n_near += room[p] <= worst
+            if n_near == 0:
+                continue
+            for p in range(min(LEAF, n_points - first * LEAF)):
+                if room[p] <= best[n_neighbors - 1]:
+                    number = np.int64(order[first * LEAF + p])
+                    if number != own and (
+                        room[p] < best[n_neighbors - 1] or number < numbers[n_neighbors - 1]
+                    ):
+                        insert(room[p], number, best, numbers)
+        for j in range(n_neighbors):
+            distances[q, j] = best[j]
+            indices[q, j] = numbers[j]
 
 
 @compiled

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.distances._brute_search import DIRECT_FEATURES
-from assay.distances._function_search import check_distance
-from assay.distances._metrics import SCALES, Metric, Scale, check_metric, check_table
-from assay.distances._tile_loops import copy_upper, fill_tile
+from assay.distances.brute import DIRECT_FEATURES, copy_upper, fill_tile
+from assay.distances.functions import check_distance
+from assay.distances.metrics import SCALES, Metric, Scale, check_metric, check_table
 from assay.kernels._products import distance_tiles
 from assay.kernels._tiles import Fill, fill_cross, fill_gram
 from assay.rows import ordered_map

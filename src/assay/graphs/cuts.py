@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.graphs import _graph_loops as loops
-from assay.graphs._weights import Weights, as_weights, degrees, edges, is_sparse
+from assay.graphs import measures as loops
+from assay.graphs.laplacians import Weights, as_weights, degrees, edges, is_sparse
 
 
 class Cut(NamedTuple):

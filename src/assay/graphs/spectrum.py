@@ -12,10 +12,9 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from assay.graphs._lanczos import Lanczos, Stop, lanczos
-from assay.graphs._laplacian import LAPLACIANS, Scaled
-from assay.graphs._measures import connected_components
-from assay.graphs._weights import Weights, as_weights, is_sparse
+from assay.graphs.lanczos import Lanczos, Stop, lanczos
+from assay.graphs.laplacians import LAPLACIANS, Scaled, Weights, as_weights, is_sparse
+from assay.graphs.measures import connected_components
 from assay.parameters import refusal
 from assay.randomness import RandomState, generator
 from assay.rows import alone

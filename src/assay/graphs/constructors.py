@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from assay.distances import Metric, Nearest, NeighborSearch, check_dissimilarity, distance_matrix
-from assay.graphs._weights import Weights, as_weights
+from assay.graphs.laplacians import Weights, as_weights
 from assay.parameters import refusal
 from assay.rows import ordered_map
 
