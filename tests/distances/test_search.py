@@ -296,7 +296,7 @@ def test_bad_input_is_refused_in_one_sentence(rng):
         search.nearest(1, np.zeros((2, 3)))
     with pytest.raises(ValueError, match="queries contains NaN"):
         search.nearest(1, np.array([[np.nan, 0.0]]))
-    with pytest.raises(ValueError, match="'weight' parameter of count_within must be one number a row"):
+    with pytest.raises(ValueError, match="'weight' parameter of count_within must be one number per row"):
         search.count_within(1.0, weight=np.ones(4))
     with pytest.raises(ValueError, match="'method' parameter of NeighborSearch must be one of"):
         NeighborSearch(X, method="cover_tree")

@@ -145,7 +145,7 @@ def test_the_rows_are_not_written_to(rng):
 
 def test_bad_input_is_refused_in_one_sentence():
     X = np.ones((4, 2))
-    with pytest.raises(ValueError, match=r"'core_distances' must be 4, one a row. Got \(3,\)"):
+    with pytest.raises(ValueError, match=r"'core_distances' must be 4, one per row. Got \(3,\)"):
         euclidean_spanning_tree(X, core_distances=np.ones(3))
     with pytest.raises(ValueError, match="contains NaN"):
         euclidean_spanning_tree(X * np.nan)

@@ -21,7 +21,7 @@ DIRECT_FEATURES = 24
 class BruteSearch:
     """Searches the rows `X` for neighbours of queries; `queries=None` stands for the rows themselves.
 
-    Distances and limits are powers, as in `TreeSearch`. Memory is a tile a thread, besides the rows and the
+    Distances and limits are powers, as in `TreeSearch`. Memory is a tile per thread, besides the rows and the
     result. Squared distances of many features are first bounded by inner products of rows moved to their
     mean; those that may count are summed from the differences, so that the answers are those of a tree.
     """
@@ -94,9 +94,9 @@ class BruteSearch:
             order = np.argsort(owners, kind="stable")
             return numbers[order], powers[order] if keep_distances else powers[:0]
 
-        found = list(_results(step, len(queries)))
+        blocks = list(_results(step, len(queries)))
         np.cumsum(indptr, out=indptr)
-        numbers, powers = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+        numbers, powers = (np.concatenate(pieces) for pieces in zip(*blocks, strict=True))
         return indptr, numbers, powers
 
     def _tiles(self, queries: NDArray) -> Iterator[tuple[int, NDArray, NDArray]]:
@@ -131,7 +131,7 @@ def _blockwise(step: Callable[[slice], Any], n_queries: int) -> None:
 
 @compiled
 def fill_tile(queries, columns, first, power, tile):  # type: ignore[no-untyped-def]
-    """Powers between queries (one a row) and the rows from `first` on, whose features are rows of `columns`.
+    """Powers between queries and the rows from `first` on, whose features are the rows of `columns`.
 
     Sums are kept in contiguous room and features are taken as slices: other forms do not vectorise.
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 LEAF_ROWS = 8
 
 
-class Ball(NamedTuple):
+class FunctionBall(NamedTuple):
     """Rows, by their distances to one of them, the centre: the nearer half and the farther.
 
     A leaf has `rows`; any other node has two children and the least and greatest distance from the centre to
@@ -23,8 +23,8 @@ class Ball(NamedTuple):
 
     rows: NDArray
     center: int = -1
-    near: Ball | None = None
-    far: Ball | None = None
+    near: FunctionBall | None = None
+    far: FunctionBall | None = None
     near_range: tuple[float, float] = (0.0, 0.0)
     far_range: tuple[float, float] = (0.0, 0.0)
 
@@ -85,7 +85,7 @@ class FunctionSearch:
                 yield self._distance(query, z), row
             return
         slack = 16.0 * float(np.finfo(self.X.dtype).eps)
-        stack: list[tuple[float, Ball]] = [(0.0, self.root)]
+        stack: list[tuple[float, FunctionBall]] = [(0.0, self.root)]
         while stack:
             bound, ball = stack.pop()
             if bound > limit():
@@ -103,14 +103,14 @@ class FunctionSearch:
                 bound = max(least - distance, distance - greatest) - slack * (distance + greatest)
                 stack.append((bound, child))
 
-    def _build(self, rows: NDArray) -> Ball:
+    def _build(self, rows: NDArray) -> FunctionBall:
         if len(rows) <= LEAF_ROWS:
-            return Ball(rows)
+            return FunctionBall(rows)
         center, others = int(rows[0]), rows[1:]
         distances = np.array([self._distance(self.X[center], self.X[row]) for row in others.tolist()])
         order = np.argsort(distances, kind="stable")
         others, distances, half = others[order], distances[order], len(others) // 2
-        return Ball(
+        return FunctionBall(
             rows[:0],
             center,
             self._build(others[:half]),

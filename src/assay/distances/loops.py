@@ -189,14 +189,14 @@ def load_tile(queries, visited, homes, start, tile, low, high):  # type: ignore[
 
 
 @compiled
-def near_leaves(boxes, n_leaves, low, high, power, limit, inside, found, whole):  # type: ignore[no-untyped-def]
+def near_leaves(boxes, n_leaves, low, high, power, limit, inside, near, whole):  # type: ignore[no-untyped-def]
     """List the leaves within the limit of a box; returns how many there are, and how many whole nodes.
 
     With `inside`, a node that is within the limit of every point of the box is not opened but listed in
     `whole`: its number, its first leaf and its last.
     """
     nodes, firsts, lasts = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
-    nodes[0], firsts[0], lasts[0], n_open, n_found, n_whole = 0, 0, n_leaves, 1, 0, 0
+    nodes[0], firsts[0], lasts[0], n_open, n_near, n_whole = 0, 0, n_leaves, 1, 0, 0
     while n_open > 0:
         n_open -= 1
         node, first, last = nodes[n_open], firsts[n_open], lasts[n_open]
@@ -206,33 +206,33 @@ def near_leaves(boxes, n_leaves, low, high, power, limit, inside, found, whole):
             whole[n_whole, 0], whole[n_whole, 1], whole[n_whole, 2] = node, first, last
             n_whole += 1
         elif last - first == 1:
-            found[n_found, 0], found[n_found, 1] = node, first
-            n_found += 1
+            near[n_near, 0], near[n_near, 1] = node, first
+            n_near += 1
         else:
             middle = (first + last) // 2
             nodes[n_open], firsts[n_open], lasts[n_open] = node + 2 * (middle - first), middle, last
             nodes[n_open + 1], firsts[n_open + 1], lasts[n_open + 1] = node + 1, first, middle
             n_open += 2
-    return n_found, n_whole
+    return n_near, n_whole
 
 
 @compiled
-def count_points(  # type: ignore[no-untyped-def]
-    leaves, boxes, n_points, weights, cumulated, queries, visited, homes, power, limit, inside, counts
-):
-    """Number of points within the limit of the visited queries; their weight when `weights` is not empty.
+def count_points(tree, masses, queries, visited, homes, power, limit, inside, counts):  # type: ignore[no-untyped-def]
+    """Number of points within the limit of the visited queries; their weight when there are weights.
 
-    `weights` are those of the points, leaf by leaf; `cumulated[l]` is the weight of the leaves before l.
+    `masses` are the weights of the points, leaf by leaf (or empty), and the weight of the leaves before each.
     Whole nodes are counted at once with `inside`; without it all is compared, as `list_points` does.
     """
+    leaves, boxes, n_points = tree.leaves, tree.boxes, tree.order.shape[0]
+    weights, cumulated = masses
     n_leaves = leaves.shape[0]
     tile, room = np.empty((LEAF, queries.shape[1]), queries.dtype), np.empty(LEAF, leaves.dtype)
     low, high = np.empty(queries.shape[1], queries.dtype), np.empty(queries.shape[1], queries.dtype)
-    found, whole = np.empty((n_leaves, 2), np.int64), np.empty((n_leaves, 3), np.int64)
-    start = 0
+    near, whole = np.empty((n_leaves, 2), np.int64), np.empty((n_leaves, 3), np.int64)
+    start = np.int64(0)  # not a literal, for which helpers would be compiled once more
     while start < visited.shape[0]:
         stop = load_tile(queries, visited, homes, start, tile, low, high)
-        n_found, n_whole = near_leaves(boxes, n_leaves, low, high, power, limit, inside, found, whole)
+        n_near, n_whole = near_leaves(boxes, n_leaves, low, high, power, limit, inside, near, whole)
         common, common_weight = 0, 0.0
         for w in range(n_whole):
             first, last = whole[w, 1], whole[w, 2]
@@ -241,9 +241,9 @@ def count_points(  # type: ignore[no-untyped-def]
                 common_weight += cumulated[last] - cumulated[first]
         for t in range(start, stop):
             point, count, weight = tile[t - start], common, common_weight
-            for n in range(n_found):
-                leaf = found[n, 1]
-                if nearest_bound(boxes, found[n, 0], point, point, power) > limit:
+            for n in range(n_near):
+                leaf = near[n, 1]
+                if nearest_bound(boxes, near[n, 0], point, point, power) > limit:
                     continue
                 leaf_distances(leaves, leaf, point, power, room)
                 if weights.shape[0] > 0:
@@ -257,32 +257,31 @@ def count_points(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def list_points(  # type: ignore[no-untyped-def]
-    leaves, order, boxes, queries, visited, homes, power, limit, indptr, indices, distances
-):
+def list_points(tree, queries, visited, homes, power, limit, indptr, indices, distances):  # type: ignore[no-untyped-def]
     """Write the points within the limit of the visited queries, by number, where `indptr` says.
 
     Distances are written unless that array is empty.
     """
+    leaves, order, boxes = tree.leaves, tree.order, tree.boxes
     n_leaves, keep = leaves.shape[0], distances.shape[0] > 0
     tile, room = np.empty((LEAF, queries.shape[1]), queries.dtype), np.empty(LEAF, leaves.dtype)
     low, high = np.empty(queries.shape[1], queries.dtype), np.empty(queries.shape[1], queries.dtype)
-    found, whole = np.empty((n_leaves, 2), np.int64), np.empty((0, 3), np.int64)
+    near, whole = np.empty((n_leaves, 2), np.int64), np.empty((0, 3), np.int64)
     longest = 0
     for v in range(visited.shape[0]):
         longest = max(longest, indptr[visited[v] + 1] - indptr[visited[v]])
     numbers, other_numbers = np.empty(longest + LEAF, order.dtype), np.empty(longest + LEAF, order.dtype)
     values, other_values = np.empty(longest + LEAF, leaves.dtype), np.empty(longest + LEAF, leaves.dtype)
     starts = np.empty(n_leaves + 1, np.int64)
-    start = 0
+    start = np.int64(0)  # not a literal, for which helpers would be compiled once more
     while start < visited.shape[0]:
         stop = load_tile(queries, visited, homes, start, tile, low, high)
-        n_found, _ = near_leaves(boxes, n_leaves, low, high, power, limit, False, found, whole)
+        n_near, _ = near_leaves(boxes, n_leaves, low, high, power, limit, np.bool_(False), near, whole)
         for t in range(start, stop):
-            point, n_listed, n_runs = tile[t - start], 0, 0
-            for n in range(n_found):
-                leaf = found[n, 1]
-                if nearest_bound(boxes, found[n, 0], point, point, power) > limit:
+            point, n_listed, n_runs = tile[t - start], 0, np.int64(0)
+            for n in range(n_near):
+                leaf = near[n, 1]
+                if nearest_bound(boxes, near[n, 0], point, point, power) > limit:
                     continue
                 leaf_distances(leaves, leaf, point, power, room)
                 starts[n_runs] = n_listed

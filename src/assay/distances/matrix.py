@@ -103,7 +103,7 @@ def _tiles(X: NDArray, Z: NDArray | None, scale: Scale) -> Fill:
 
 
 def _function_matrix(X: NDArray, Z: NDArray | None, function: Metric) -> NDArray:
-    """Distances of a function of two rows; without `Z` it is called once a pair."""
+    """Distances of a function of two rows; without `Z` it is called once per pair."""
     assert not isinstance(function, str)
     out = np.zeros((len(X), len(X if Z is None else Z)), dtype=X.dtype)
     for i, x in enumerate(X):

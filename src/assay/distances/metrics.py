@@ -61,16 +61,8 @@ def check_table(X: Any, name: str = "X") -> NDArray:
 class Scale(NamedTuple):
     """How a named metric is searched: the power that is compared, and the way back to distances.
 
-    Attributes
-    ----------
-    power : int
-        2 for Σ (x − z)², 1 for Σ |x − z|, 0 for max |x − z|.
-    root : bool
-        The distance is the root of the power.
-    factor : float
-        The distance is this many powers.
-    unit : bool
-        Rows are scaled to length 1 first: 1 − cos(x, z) = ½ ‖x/‖x‖ − z/‖z‖ ‖².
+    The power is 2 for Σ (x − z)², 1 for Σ |x − z|, 0 for max |x − z|; the distance is its `root`, or `factor`
+    times it. `unit` rows are scaled to length 1 first: 1 − cos(x, z) = ½ ‖x/‖x‖ − z/‖z‖ ‖².
     """
 
     power: int

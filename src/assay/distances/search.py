@@ -13,7 +13,7 @@ from assay.distances.brute import BruteSearch
 from assay.distances.functions import FunctionSearch
 from assay.distances.loops import count_points, home_leaves, list_points, near_leaves, nearest_points
 from assay.distances.metrics import SCALES, Metric, Scale, check_metric, check_table, is_proper_radius
-from assay.distances.tree import LEAF, Tree, build_tree, with_balls
+from assay.distances.tree import LEAF, PointTree, build_tree, with_balls
 from assay.parameters import one_of, refusal
 from assay.rows import ordered_map
 
@@ -117,7 +117,7 @@ class NeighborSearch:
         limit = self._limit("count_within", radius)
         if weight is not None and np.shape(weight) != (len(self.X),):
             raise refusal(
-                "count_within", "weight", f"one number a row ({len(self.X)})", f"shape {np.shape(weight)}"
+                "count_within", "weight", f"one number per row ({len(self.X)})", f"shape {np.shape(weight)}"
             )
         return self._engine.count(limit, self._prepare(queries), weight)
 
@@ -147,7 +147,7 @@ def _by_distance_then_index(distances: NDArray, indices: NDArray) -> Nearest:
 
 
 BLOCK = 64 * LEAF
-"""Queries a block: whole leaves of them when the queries are the points."""
+"""Queries per block: whole leaves of them when the queries are the points."""
 
 SURE_FEATURES, MOST_FEATURES = 7, 64
 """Up to the first many features a tree pays, beyond the second it does not; between, it is tried out."""
@@ -165,7 +165,7 @@ class TreeSearch:
 
     def __init__(self, X: NDArray, power: int, *, balls: bool = False) -> None:
         self.X, self.power = X, power
-        self.tree: Tree = with_balls(build_tree(X), power) if balls else build_tree(X)
+        self.tree: PointTree = with_balls(build_tree(X), power) if balls else build_tree(X)
 
     def nearest(self, n_neighbors: int, queries: NDArray | None) -> tuple[NDArray, NDArray]:
         """Powers and numbers of the nearest rows."""
@@ -191,13 +191,10 @@ class TreeSearch:
         own, tree = queries is None, self.tree
         queries = self.X if queries is None else queries
         counts = np.empty(len(queries))
-        weights, cumulated = self._weights_of_leaves(weight)
+        masses = self._weights_of_leaves(weight)
 
         def step(visited: NDArray, homes: NDArray) -> None:
-            count_points(
-                tree.leaves, tree.boxes, tree.n_points, weights, cumulated,
-                queries, visited, homes, self.power, limit, inside, counts,
-            )  # fmt: skip
+            count_points(tree, masses, queries, visited, homes, self.power, limit, inside, counts)
 
         self._walk(step, queries, own)
         return counts
@@ -216,10 +213,7 @@ class TreeSearch:
         distances = np.empty(indptr[-1] if keep_distances else 0, dtype=self.X.dtype)
 
         def step(visited: NDArray, homes: NDArray) -> None:
-            list_points(
-                tree.leaves, tree.order, tree.boxes,
-                queries, visited, homes, self.power, limit, indptr, indices, distances,
-            )  # fmt: skip
+            list_points(tree, queries, visited, homes, self.power, limit, indptr, indices, distances)
 
         self._walk(step, queries, own)
         return indptr, indices, distances
@@ -268,9 +262,9 @@ def try_tree(X: NDArray, power: int, *, paying_leaves: float = PAYING_LEAVES) ->
     tree, n_leaves = search.tree, len(search.tree.leaves)
     sample = X[:: -(-n_rows // PILOT_ROWS)]
     powers, _ = search.nearest(min(PILOT_NEIGHBORS, n_rows), sample)
-    found, whole = np.empty((n_leaves, 2), dtype=np.intp), np.empty((0, 3), dtype=np.intp)
+    near, whole = np.empty((n_leaves, 2), dtype=np.intp), np.empty((0, 3), dtype=np.intp)
     n_opened = sum(
-        near_leaves(tree.boxes, n_leaves, row, row, power, limit, False, found, whole)[0]
+        near_leaves(tree.boxes, n_leaves, row, row, power, limit, False, near, whole)[0]
         for row, limit in zip(sample, powers[:, -1], strict=True)
     )
     pays = n_opened * n_features <= paying_leaves * n_leaves * len(sample)

@@ -13,7 +13,7 @@ from assay.distances.functions import check_distance
 from assay.distances.loops import leaf_distances, nearest_bound
 from assay.distances.metrics import SCALES, Metric, check_dissimilarity, check_metric, check_table
 from assay.distances.search import try_tree
-from assay.distances.tree import DEPTH, LEAF, Tree, leaf_ranges
+from assay.distances.tree import DEPTH, LEAF, PointTree, leaf_ranges
 from assay.loops import compiled
 from assay.rows import ordered_map
 
@@ -31,7 +31,24 @@ class Edges(NamedTuple):
     length: NDArray
 
 
-def boruvka(tree: Tree, core_distances: NDArray | None, *, power: int, root: bool) -> Edges:
+class Forest(NamedTuple):
+    """Components of points while they grow, in the order of the tree.
+
+    The component and core distance of each point; of each node, the component of all its points (or −1) and
+    their least core distance; the shortest known way out of each component, and of each point its other end
+    (or −1) and length.
+    """
+
+    component: NDArray
+    cores: NDArray
+    node_component: NDArray
+    node_core: NDArray
+    best: NDArray
+    partner: NDArray
+    length: NDArray
+
+
+def boruvka(tree: PointTree, core_distances: NDArray | None, *, power: int, root: bool) -> Edges:
     """The minimum spanning tree of points under max(core_i, core_j, distance).
 
     In each round every component finds the shortest edge that leads out of it, and all these edges join
@@ -42,19 +59,23 @@ def boruvka(tree: Tree, core_distances: NDArray | None, *, power: int, root: boo
     cores = np.zeros(n_points, dtype=dtype)
     if core_distances is not None:
         cores[:] = core_distances[tree.order]
-    component, partner = np.arange(n_points), np.full(n_points, -1)
-    length, best = cores.copy(), np.empty(n_points, dtype=dtype)
-    node_component, node_core = np.empty(n_nodes, dtype=np.intp), np.empty(n_nodes, dtype=dtype)
+    forest = Forest(
+        np.arange(n_points),
+        cores,
+        np.empty(n_nodes, dtype=np.intp),
+        np.empty(n_nodes, dtype=dtype),
+        np.empty(n_points, dtype=dtype),
+        np.full(n_points, -1),
+        cores.copy(),
+    )
     shortest, parent = np.empty((2, n_points), dtype=np.intp)
     first, second = np.empty((2, n_points - 1), dtype=np.intp)
     edges = Edges(first, second, np.empty(n_points - 1, dtype=dtype))
 
     def search(start: int) -> None:
-        find_ways_out(
-            *tree, node_component, node_core, component, cores, power, root,
-            start, min(start + BLOCK, n_points), best, partner, length,
-        )  # fmt: skip
+        find_ways_out(tree, forest, power, root, start, min(start + BLOCK, n_points))
 
+    component, _, node_component, node_core, best, partner, length = forest
     n_edges = 0
     while n_edges < n_points - 1:
         best_known(component, partner, length, best)
@@ -188,7 +209,9 @@ def spanning_tree(
     """
     X = check_table(X)
     if core_distances is not None and np.shape(core_distances) != (len(X),):
-        raise ValueError(f"The 'core_distances' must be {len(X)}, one a row. Got {np.shape(core_distances)}.")
+        raise ValueError(
+            f"The 'core_distances' must be {len(X)}, one per row. Got {np.shape(core_distances)}."
+        )
     if isinstance(metric, str) and metric == "precomputed":
         D = check_dissimilarity(X, "A spanning tree")
         return _sorted(prim(len(D), lambda i, numbers: D[i, numbers], core_distances), D.dtype)
@@ -252,16 +275,15 @@ def best_known(component, partner, length, best):  # type: ignore[no-untyped-def
 
 
 @compiled
-def find_ways_out(  # type: ignore[no-untyped-def]
-    leaves, order, boxes, lowest, node_component, node_core, component, cores, power, root,
-    start, stop, best, partner, length,
-):  # fmt: skip
+def find_ways_out(tree, forest, power, root, start, stop):  # type: ignore[no-untyped-def]
     """The shortest edge from each point at positions `start` to `stop` to another component.
 
     It is sought only where none is known (`partner` −1) and it may be the shortest of the component; `length`
     is then at most the length of any way out. Threads share `best`: a bound that another one has just lowered
     saves work but changes no result.
     """
+    leaves, order, boxes, lowest = tree
+    component, cores, node_component, node_core, best, partner, length = forest
     n_points, n_features = order.shape[0], boxes.shape[2]
     widened = 1.0 + 8.0 * np.finfo(leaves.dtype).eps if root else 1.0
     point, room = np.empty(n_features, leaves.dtype), np.empty(LEAF, leaves.dtype)
@@ -326,7 +348,7 @@ def find_ways_out(  # type: ignore[no-untyped-def]
 def join_components(order, component, partner, length, shortest, parent, first, second, lengths, n_edges):  # type: ignore[no-untyped-def]
     """Add the shortest way out of every component and name the components anew; returns the number of edges.
 
-    `shortest` and `parent` are room for one position each a point.
+    `shortest` and `parent` are room for one position per point.
     """
     n_points = component.shape[0]
     for i in range(n_points):

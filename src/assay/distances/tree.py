@@ -17,20 +17,13 @@ TOP_LEVELS = 4
 SMALL = 2**14
 
 
-class Tree(NamedTuple):
+class PointTree(NamedTuple):
     """Points in the order of a KD-tree, with a bounding box for each node.
 
-    Attributes
-    ----------
-    leaves : array of shape (n_leaves, n_features, LEAF)
-        The points of each leaf, feature by feature; infinity beyond the last point.
-    order : array of shape (n_points,)
-        Number of the point at each position; leaf l holds positions l · LEAF to (l + 1) · LEAF − 1.
-    boxes : array of shape (2 n_leaves − 1, 2 or 3, n_features)
-        Nodes in preorder (see `assay.distances.tree`): lower and upper corner of a box or, in three
-        rows, a ball (see `assay.distances.loops`).
-    lowest : array of shape (2 n_leaves − 1,)
-        The lowest number of a point below each node: ties go to it.
+    `leaves[l]` holds the points of a leaf feature by feature, infinity beyond the last point; `order` their
+    numbers, leaf l from position l · LEAF on. `boxes` has, for nodes in preorder, the lower and upper corner
+    of a box or, in three rows, a ball (see `assay.distances.loops`); `lowest` the lowest number below each
+    node, which ties go to.
     """
 
     leaves: NDArray
@@ -52,7 +45,7 @@ class Node(NamedTuple):
     last: int
 
 
-def build_tree(X: NDArray) -> Tree:
+def build_tree(X: NDArray) -> PointTree:
     """The tree of the rows of a table."""
     n_points, n_features = X.shape
     n_leaves = -(-n_points // LEAF)
@@ -85,10 +78,10 @@ def build_tree(X: NDArray) -> Tree:
     for node in reversed(inner):
         left, right = children(node)
         join_nodes(node.place, left.place, right.place, boxes, lowest)
-    return Tree(leaves, order, boxes, lowest)
+    return PointTree(leaves, order, boxes, lowest)
 
 
-def with_balls(tree: Tree, power: int) -> Tree:
+def with_balls(tree: PointTree, power: int) -> PointTree:
     """The same tree with a ball around the mean of each node in place of its box."""
     points = tree.leaves.transpose(0, 2, 1).reshape(-1, tree.leaves.shape[1])[: tree.n_points]
     balls = np.zeros((len(tree.lowest), 3, points.shape[1]), dtype=points.dtype)
@@ -105,7 +98,7 @@ def children(node: Node) -> tuple[Node, Node]:
 
 
 LEAF = 32
-"""Points a leaf."""
+"""Points per leaf."""
 
 SAMPLE = 64
 """Points looked at to choose a side or a pivot."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from assay.graphs.constructors import (
+    Neighbors,
     epsilon_graph,
     gaussian_graph,
+    grow_neighbors,
     nearest_neighbors_graph,
     similarity_graph,
+    suggest_epsilon,
+    suggest_knn,
+    suggest_sigma,
 )
 from assay.graphs.cuts import (
     Cut,
@@ -48,8 +53,7 @@ from assay.graphs.spanning_tree import (
     reverse_delete,
     spanning_tree_clusters,
 )
-from assay.graphs.spectrum import Spectrum, find_minor_eigenpairs, minor_eigenpairs
-from assay.graphs.suggest import Neighbors, grow_neighbors, suggest_epsilon, suggest_knn, suggest_sigma
+from assay.graphs.spectrum import GraphSpectrum, find_minor_eigenpairs, minor_eigenpairs
 from assay.homes import publish
 
 __all__ = [
@@ -57,12 +61,12 @@ __all__ = [
     "Cut",
     "DegreeReport",
     "Eigengap",
+    "GraphSpectrum",
     "Least",
     "MinimumCut",
     "Neighbors",
     "Scaled",
     "SpanningForest",
-    "Spectrum",
     "Sweep",
     "TraceOptimum",
     "as_weights",

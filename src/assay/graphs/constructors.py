@@ -8,14 +8,22 @@ volumes, and they keep every degree positive. And the k nearest neighbours of a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assay.distances import Metric, Nearest, NeighborSearch, check_dissimilarity, distance_matrix
-from assay.graphs.laplacians import Weights, as_weights
+from assay.distances import (
+    Metric,
+    Nearest,
+    NeighborSearch,
+    check_dissimilarity,
+    distance_matrix,
+    spanning_tree,
+)
+from assay.graphs.laplacians import Weights, as_weights, degrees
+from assay.graphs.measures import connected_components
 from assay.parameters import refusal
 from assay.rows import ordered_map
 
@@ -104,12 +112,12 @@ def nearest_neighbors_graph(
         raise refusal("nearest_neighbors_graph", "weight", "one of 'binary', 'gaussian'", weight)
     if n_neighbors < 1 or n_neighbors > len(X) - 1:
         raise refusal("nearest_neighbors_graph", "n_neighbors", f"an int from 1 to {len(X) - 1}", n_neighbors)
-    found = nearest(X, n_neighbors, metric)
+    near = nearest(X, n_neighbors, metric)
     if weight == "gaussian" and sigma is None:
         # The mean distance to the neighbour of rank ln n, of those at hand.
         rank = min(n_neighbors, max(1, round(np.log(len(X)))))
-        sigma = positive_mean(found.distances[:, rank - 1])
-    return join_neighbors(found, mutual=mutual, sigma=sigma if weight == "gaussian" else None, loops=loops)
+        sigma = positive_mean(near.distances[:, rank - 1])
+    return join_neighbors(near, mutual=mutual, sigma=sigma if weight == "gaussian" else None, loops=loops)
 
 
 def gaussian_graph(
@@ -219,8 +227,8 @@ def within(X: Any, radius: float, metric: Metric) -> sparse.csr_array:
         rows, columns = np.nonzero(near)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
         return sparse.csr_array((D[rows, columns].astype(np.float64), columns, indptr), shape=(n, n))
-    found = NeighborSearch(X, metric=metric).within(radius)
-    return sparse.csr_array((found.distances.astype(np.float64), found.indices, found.indptr), shape=(n, n))
+    near = NeighborSearch(X, metric=metric).within(radius)
+    return sparse.csr_array((near.distances.astype(np.float64), near.indices, near.indptr), shape=(n, n))
 
 
 def dissimilarities(X: Any, metric: Metric) -> NDArray:
@@ -229,13 +237,13 @@ def dissimilarities(X: Any, metric: Metric) -> NDArray:
 
 
 def join_neighbors(
-    found: Nearest, *, mutual: bool, sigma: float | None = None, loops: bool = True
+    near: Nearest, *, mutual: bool, sigma: float | None = None, loops: bool = True
 ) -> sparse.csr_array:
     """The symmetric graph of directed neighbours: either (or, for `mutual`, both) sees the other."""
-    n, k = found.indices.shape
-    values = np.ones(n * k) if sigma is None else _gaussian(found.distances.astype(np.float64), sigma).ravel()
+    n, k = near.indices.shape
+    values = np.ones(n * k) if sigma is None else _gaussian(near.distances.astype(np.float64), sigma).ravel()
     directed = sparse.csr_array(
-        (values, found.indices.astype(np.int32).ravel(), np.arange(0, n * k + 1, k, dtype=np.int32)),
+        (values, near.indices.astype(np.int32).ravel(), np.arange(0, n * k + 1, k, dtype=np.int32)),
         shape=(n, n),
     )
     directed.sort_indices()
@@ -271,3 +279,120 @@ def _gaussian(distances: NDArray, sigma: float) -> NDArray:
 
 def _is_precomputed(metric: Metric) -> bool:
     return isinstance(metric, str) and metric == "precomputed"
+
+
+GROWTH = 1.6
+MOST_LOGS = 8
+
+
+class Neighbors(NamedTuple):
+    """A number of neighbours, the graph it makes and the number of its components."""
+
+    n_neighbors: int
+    W: sparse.csr_array
+    n_components: int
+
+
+def suggest_knn(X: Any, *, n_components: int = 1, mutual: bool = False, metric: Metric = "euclidean") -> int:
+    """Number of neighbours near ln n, raised until the graph has at most `n_components` components.
+
+    Starts at ln n (at 2 ln n for mutual neighbours, which need more) and grows by steps up to n − 1.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows, or their dissimilarities with metric="precomputed".
+    n_components : int
+        Components to be content with.
+    mutual : bool
+        Whether rows are joined only if each is a neighbour of the other.
+    metric : str or function
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.graphs import suggest_knn
+    >>> suggest_knn(np.arange(20.0)[:, np.newaxis])
+    3
+
+    References
+    ----------
+    Sangnier §2.2.7.
+    """
+    return grow_neighbors(
+        X, n_components=n_components, mutual=mutual, metric=metric, most=max(1, len(X) - 1)
+    ).n_neighbors
+
+
+def grow_neighbors(
+    X: Any, *, n_components: int, mutual: bool, metric: Metric, most: int | None = None
+) -> Neighbors:
+    """The graph behind `suggest_knn`; by default the number of neighbours stays below 8 ln n (or 64).
+
+    Mutual neighbours also grow while a vertex has none.
+    """
+    n = len(X)
+    logarithm = max(1, int(np.ceil(np.log(n))))
+    n_neighbors = min(n - 1, (2 if mutual else 1) * logarithm)
+    most = min(n - 1, max(MOST_LOGS * logarithm, 64)) if most is None else min(most, n - 1)
+    while True:
+        W = join_neighbors(nearest(X, n_neighbors, metric), mutual=mutual)
+        count = connected_components(W)[0]
+        alone = mutual and bool((W.diagonal() >= degrees(W)).any())
+        if (count <= n_components and not alone) or n_neighbors >= most:
+            return Neighbors(n_neighbors, W, count)
+        n_neighbors = min(most, int(np.ceil(GROWTH * n_neighbors)))
+
+
+def suggest_epsilon(X: Any, *, metric: Metric = "euclidean") -> float:
+    """The least ε whose graph is connected: the longest edge of the minimum spanning tree.
+
+    One outlier, or one tight cluster far off, makes it large. Where all rows are equal, 1.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows, or their dissimilarities with metric="precomputed".
+    metric : str or function
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.graphs import suggest_epsilon
+    >>> suggest_epsilon(np.array([[0.0], [1.0], [3.0]]))
+    2.0
+
+    References
+    ----------
+    Sangnier §2.2.7.
+    """
+    if len(X) < 2:
+        return 1.0
+    longest = float(spanning_tree(X, metric=metric).length.max())
+    return longest if longest > 0.0 else 1.0
+
+
+def suggest_sigma(X: Any, *, metric: Metric = "euclidean") -> float:
+    """Scale σ of the Gaussian graph: the mean distance of a row to its neighbour of rank ln n.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows, or their dissimilarities with metric="precomputed".
+    metric : str or function
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.graphs import suggest_sigma
+    >>> suggest_sigma(np.array([[0.0], [1.0], [2.0]]))
+    1.0
+
+    References
+    ----------
+    Sangnier §2.2.7.
+    """
+    if len(X) < 2:
+        return 1.0
+    rank = min(len(X) - 1, max(1, round(float(np.log(len(X))))))
+    return positive_mean(nearest(X, rank, metric).distances[:, -1])

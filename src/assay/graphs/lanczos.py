@@ -39,23 +39,9 @@ def lanczos(
     it is full, the best half of the Ritz vectors is kept and the iteration goes on from there. A block finds
     as many copies of a multiple eigenvalue as it has vectors.
 
-    Parameters
-    ----------
-    apply : callable
-        The operator on a block, vectors in columns.
-    start : array of shape (n_block, n)
-        Where the iteration begins; random vectors have a part in every eigenvector.
-    n_wanted : int
-    stop : callable
-        Whether Ritz values and norms of residuals, of the wanted pairs, are good enough.
-    locked : array of shape (n_locked, n)
-        Orthonormal eigenvectors to leave out.
-    n_basis : int
-        Vectors of the full basis, a multiple of the block and at least n_wanted + 2 blocks.
-    max_cycles : int
-        Times that the basis is filled at most.
-    watch : callable
-        Called after every cycle; true ends the iteration.
+    `apply` takes a block with vectors in columns; `start` and `locked` (orthonormal, to leave out) have them
+    in rows; `n_basis` is a multiple of the block and at least n_wanted + 2 blocks. `stop` judges the Ritz
+    values and norms of residuals of the wanted pairs; `watch`, called after every cycle, ends the iteration.
     """
     (n_block, n), n_locked = start.shape, len(locked)
     basis = np.empty((n_locked + n_basis + n_block, n))

@@ -29,7 +29,7 @@ DENSE = 400
 """Vertices up to which all eigenpairs of the full matrix are cheaper than an iteration."""
 
 
-class Spectrum(NamedTuple):
+class GraphSpectrum(NamedTuple):
     """Minor eigenpairs of a symmetric Laplacian (L, or L_s for both normalised kinds).
 
     Attributes
@@ -75,13 +75,13 @@ def minor_eigenpairs(
     random_state: RandomState = 0,
     method: str = "auto",
     watch: Callable[[], bool] = lambda: False,
-) -> Spectrum:
+) -> GraphSpectrum:
     """The eigenpairs of least eigenvalue of a Laplacian.
 
     The null vectors are known, one for each component: only the others are looked for, on their complement.
     Small graphs are decomposed whole; for others, Lanczos' iteration runs on the normalised adjacency, whose
     major eigenvectors are the minor ones of the Laplacian, or on the inverse of the Laplacian where its
-    factors are thin. A last run on the complement of what was found looks for an eigenvalue that was passed
+    factors are thin. A last run on the complement of those found looks for an eigenvalue that was passed
     over, as happens with multiple ones.
 
     Parameters
@@ -98,43 +98,36 @@ def minor_eigenpairs(
         Largest number of cycles of the iteration.
     random_state
         Where the start of the iteration comes from.
+    watch : callable
+        Called after every cycle; true ends the iteration.
     method : {"auto", "dense", "lanczos", "inverse"}
         "inverse" factorises the sparse Laplacian and iterates with solves: for graphs of points in the plane,
         whose factors have few entries, it is several times faster; in more dimensions they fill up.
 
     Returns
     -------
-    spectrum : Spectrum
+    spectrum : GraphSpectrum
 
     Examples
     --------
     >>> import numpy as np
     >>> from assay.graphs import minor_eigenpairs
-    >>> found = minor_eigenpairs(np.kron(np.eye(2), np.ones((2, 2))), 3)
-    >>> found.values.round(6), found.n_components
+    >>> spectrum = minor_eigenpairs(np.kron(np.eye(2), np.ones((2, 2))), 3)
+    >>> spectrum.values.round(6), spectrum.n_components
     (array([0., 0., 1.]), 2)
 
     References
     ----------
     Sangnier §2.2.6; von Luxburg (2007).
     """
+    owner = "minor_eigenpairs"
     if laplacian not in LAPLACIANS:
-        raise refusal(
-            "minor_eigenpairs", "laplacian", "one of " + ", ".join(map(repr, LAPLACIANS)), laplacian
-        )
-    W = as_weights(W, "minor_eigenpairs")
+        raise refusal(owner, "laplacian", "one of " + ", ".join(map(repr, LAPLACIANS)), laplacian)
+    W = as_weights(W, owner)
     if not 1 <= n_pairs <= W.shape[0]:
-        raise refusal("minor_eigenpairs", "n_pairs", f"an int from 1 to {W.shape[0]}", n_pairs)
-    return find_minor_eigenpairs(
-        W,
-        n_pairs,
-        laplacian,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=random_state,
-        method=method,
-        watch=watch,
-    )
+        raise refusal(owner, "n_pairs", f"an int from 1 to {W.shape[0]}", n_pairs)
+    options: Any = {"tol": tol, "max_iter": max_iter, "random_state": random_state, "method": method}
+    return find_minor_eigenpairs(W, n_pairs, laplacian, watch=watch, **options)
 
 
 def find_minor_eigenpairs(
@@ -147,10 +140,10 @@ def find_minor_eigenpairs(
     random_state: RandomState,
     method: str = "auto",
     watch: Callable[[], bool] = lambda: False,
-) -> Spectrum:
+) -> GraphSpectrum:
     """`minor_eigenpairs` of validated weights."""
 
-    def find() -> Spectrum:
+    def find() -> GraphSpectrum:
         n = W.shape[0]
         n_components, component = connected_components(W)
         matrix = Scaled(W, kind)
@@ -159,15 +152,15 @@ def find_minor_eigenpairs(
         if n_rest == 0:
             # With more components than pairs the next eigenvalue is 0 too; else it is positive and unknown.
             upcoming = 0.0 if n_components > n_pairs else np.nan
-            found = Found(np.empty((n, 0)), upcoming, 1, True, "components")
+            raw = RawEigenpairs(np.empty((n, 0)), upcoming, 1, True, "components")
         elif method == "dense" or 8 * n_pairs + 80 > n or (n <= DENSE and method == "auto"):
-            found = _dense(matrix, null, n_rest)
+            raw = _dense(matrix, null, n_rest)
         else:
             inverse = method == "inverse" or (method == "auto" and is_thin(W))
             inverse = inverse and matrix.is_sparse
             operator = _Inverse(matrix) if inverse else _Adjacency(matrix)
-            found = _Iteration(operator, null, n_rest, tol, max_iter, random_state, watch).run()
-        return _measured(matrix, null, found, n_components, component, tol)
+            raw = _Iteration(operator, null, n_rest, tol, max_iter, random_state, watch).run()
+        return _measured(matrix, null, raw, n_components, component, tol)
 
     # BLAS threads help with large full matrices only; elsewhere they cost more than they save.
     return alone(find) if is_sparse(W) or W.shape[0] <= DENSE else find()
@@ -207,7 +200,7 @@ def null_vectors(component: NDArray, weight: NDArray, n_vectors: int) -> NDArray
     return vectors
 
 
-class Found(NamedTuple):
+class RawEigenpairs(NamedTuple):
     """Eigenvectors beyond the null space, before they are measured."""
 
     vectors: NDArray
@@ -218,12 +211,12 @@ class Found(NamedTuple):
     method: str
 
 
-def _dense(matrix: Scaled, null: NDArray, n_rest: int) -> Found:
+def _dense(matrix: Scaled, null: NDArray, n_rest: int) -> RawEigenpairs:
     M = matrix.toarray() + 3.0 * (null @ null.T)  # the null space goes beyond the spectrum, which ends at 2
     last = min(n_rest, len(M) - null.shape[1] - 1)
     values, vectors = eigh(M, subset_by_index=(0, last), check_finite=False)
     upcoming = float(values[n_rest]) if last == n_rest else np.inf
-    return Found(vectors[:, :n_rest], upcoming, 1, True, "dense")
+    return RawEigenpairs(vectors[:, :n_rest], upcoming, 1, True, "dense")
 
 
 class _Adjacency:
@@ -296,7 +289,7 @@ class _Iteration:
         self.random = generator(random_state)
         self.watch, self.left, self.n_iter = watch, max_iter, 0
 
-    def run(self) -> Found:
+    def run(self) -> RawEigenpairs:
         """The wanted eigenvectors, and an estimate of the eigenvalue after them."""
         main = self._search(self.n_rest, self._is_exact, self.locked)
         values, vectors = main.ritz_values[: self.n_rest], main.vectors
@@ -312,14 +305,14 @@ class _Iteration:
             values = np.append(values, probe.ritz_values[0])
             kept = np.argsort(-values, kind="stable")[: self.n_rest]
             values, vectors = values[kept], np.concatenate([vectors, probe.vectors])[kept]
-        return Found(vectors.T, upcoming, self.n_iter, converged, self.operator.method)
+        return RawEigenpairs(vectors.T, upcoming, self.n_iter, converged, self.operator.method)
 
     def _search(self, n_wanted: int, stop: Stop, locked: NDArray) -> Lanczos:
         # A product with a full matrix costs what reading it costs: a block of vectors is then nearly free.
         n_block = 1 if self.operator.is_sparse else min(max(n_wanted, 2), 8)
         least = self.operator.least_basis
         n_blocks = -(-max(2 * n_wanted + least // 2, least) // n_block)
-        found = lanczos(
+        search = lanczos(
             self.operator.apply,
             self.random.standard_normal((n_block, locked.shape[1])),
             n_wanted,
@@ -329,15 +322,15 @@ class _Iteration:
             max_cycles=max(1, self.left),
             watch=self.watch,
         )
-        self.left -= found.n_cycles
-        self.n_iter += found.n_cycles
-        return found
+        self.left -= search.n_cycles
+        self.n_iter += search.n_cycles
+        return search
 
     def _is_exact(self, values: NDArray, residuals: NDArray) -> bool:
         return bool(self.operator.bound(values, residuals).max() <= 0.5 * self.tol)
 
     def _is_decided(self, worst: float) -> Stop:
-        """Whether the best vector of the complement is surely worse than all found, or exact and better."""
+        """Whether the best vector of the complement is surely worse than all others, or exact and better."""
 
         def stop(values: NDArray, residuals: NDArray) -> bool:
             return self._is_exact(values, residuals) or bool(residuals[0] <= 0.2 * (worst - values[0]))
@@ -346,12 +339,12 @@ class _Iteration:
 
 
 def _measured(
-    matrix: Scaled, null: NDArray, found: Found, n_components: int, component: NDArray, tol: float
-) -> Spectrum:
-    """Rotate the vectors found to eigenvectors (Rayleigh and Ritz), fix their signs, measure residuals."""
+    matrix: Scaled, null: NDArray, raw: RawEigenpairs, n_components: int, component: NDArray, tol: float
+) -> GraphSpectrum:
+    """Rotate the vectors to eigenvectors (Rayleigh and Ritz), fix their signs, measure residuals."""
     values, vectors = np.zeros(null.shape[1]), null
-    if found.vectors.shape[1]:
-        rest = found.vectors - null @ (null.T @ found.vectors)
+    if raw.vectors.shape[1]:
+        rest = raw.vectors - null @ (null.T @ raw.vectors)
         rest, _ = np.linalg.qr(rest)
         projected = rest.T @ matrix.apply(rest)
         ritz, rotation = np.linalg.eigh(0.5 * (projected + projected.T))
@@ -361,14 +354,14 @@ def _measured(
         values = np.concatenate([values, np.maximum(ritz, 0.0)])
         vectors = np.concatenate([null, rest], axis=1)
     residuals = np.linalg.norm(matrix.apply(vectors) - vectors * values, axis=0)
-    return Spectrum(
+    return GraphSpectrum(
         values * matrix.scale,
         vectors,
         residuals * matrix.scale,
-        found.upcoming * matrix.scale,
+        raw.upcoming * matrix.scale,
         n_components,
         component,
-        found.n_iter,
-        bool(found.converged and residuals.max() <= max(tol, 1e-12)),
-        found.method,
+        raw.n_iter,
+        bool(raw.converged and residuals.max() <= max(tol, 1e-12)),
+        raw.method,
     )

@@ -89,8 +89,8 @@ def link(X: NDArray, weights: NDArray, linkage: str, metric: Metric) -> Linkage:
     uniform = bool((weights == weights[0]).all())
     nearest: tuple[NDArray, NDArray] | None = None
     if n > FEW and not callable(metric) and (linkage != "ward" or uniform):
-        found = NeighborSearch(X, metric=metric).nearest(1)
-        nearest = found.distances[:, 0].astype(np.float64), found.indices[:, 0].astype(np.int64)
+        near = NeighborSearch(X, metric=metric).nearest(1)
+        nearest = near.distances[:, 0].astype(np.float64), near.indices[:, 0].astype(np.int64)
     if linkage == "ward":
         if nearest is not None:
             nearest = 0.5 * weights[0] * nearest[0] ** 2, nearest[1]
@@ -139,7 +139,7 @@ def ward_distance(
     A, B : arrays of shape (n_rows, n_features)
         The rows of the two clusters.
     weight_a, weight_b : arrays of shape (n_rows,), optional
-        Weights of the rows; a weight of 2 means the row stands there twice.
+        Weights of the rows; a weight of 2 means that the row counts twice.
 
     Examples
     --------
@@ -179,6 +179,6 @@ def _weights(values: ArrayLike | None, rows: NDArray, name: str) -> NDArray:
     weights = np.asarray(values, dtype=float)
     if weights.shape != rows.shape[:1] or not (weights >= 0.0).all() or not 0.0 < weights.sum() < np.inf:
         raise ValueError(
-            f"The {name!r} parameter of ward_distance must hold one number at least 0 a row, not all 0."
+            f"The {name!r} parameter of ward_distance must hold one number at least 0 per row, not all 0."
         )
     return weights

@@ -176,7 +176,7 @@ class MergeTree:
         return self.n_leaves - (int(above.argmax()) if above.any() else len(above))
 
     def partitions(self) -> Iterator[NDArray]:
-        """Labels of the leaves at every level, from one cluster a leaf to one cluster."""
+        """Labels of the leaves at every level, from one cluster per leaf to one cluster."""
         for n_clusters in range(self.n_leaves, 0, -1):
             yield self.cut(n_clusters)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import FuzzyCMeans, KernelKMeans, SphericalKMeans
-from assay.cluster.quantizer.engine import RepresenterModel
+from assay.cluster.quantizer.base import RepresenterModel
 from assay.display.base import Display
 from assay.display.cluster.center_table import CentersDisplay
 from assay.display.cluster.clusterers import (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_least, at_most
-from assay.cluster.quantizer.engine import (
+from assay.cluster.quantizer.base import (
     Step,
     assignment_certificate,
     cost_certificate,
@@ -156,10 +156,10 @@ def _given_gram(X: Any) -> NDArray:
     given: NDArray = X if isinstance(X, np.ndarray) else X.toarray()
     if given.shape[0] != given.shape[1]:
         raise ValueError(f"A precomputed kernel must be a square matrix. Got shape {given.shape} instead.")
-    found, size = asymmetry(given), float(np.abs(given).max(initial=0.0))
-    if found > float(np.sqrt(np.finfo(given.dtype).eps)) * size:
+    apart, size = asymmetry(given), float(np.abs(given).max(initial=0.0))
+    if apart > float(np.sqrt(np.finfo(given.dtype).eps)) * size:
         raise ValueError(
-            f"The precomputed kernel is not symmetric: k(x, z) and k(z, x) differ by up to {found:.3g}; "
+            f"The precomputed kernel is not symmetric: k(x, z) and k(z, x) differ by up to {apart:.3g}; "
             "symmetrise it ((K + Kᵀ)/2) or check how it was computed."
         )
     return np.ascontiguousarray(given)
@@ -222,7 +222,7 @@ def kernel_kmeans_certificates(
     ]
 
 
-def spectral_certificates(space: FeatureSpace, labels: NDArray, n_clusters: int) -> list[Certificate]:
+def gram_certificates(space: FeatureSpace, labels: NDArray, n_clusters: int) -> list[Certificate]:
     """Compare the cost with the least that any labels could have, and prove that these are inner products.
 
     With S = √W K √W, the cost of labels is tr S − tr(YᵀSY) for an orthonormal Y with n_clusters columns:

@@ -1,4 +1,4 @@
-"""How much the initial centres of k-means matter: the same data, many seeds, several initialisations."""
+"""K-means at work: images in few colours, and how much the initial centres matter."""
 
 from __future__ import annotations
 
@@ -15,6 +15,74 @@ from assay import parameters
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.estimator import KMeans
 from assay.randomness import RandomState, spawn
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedImage:
+    """An image in few colours.
+
+    Parameters
+    ----------
+    image : array of shape (height, width, n_channels)
+        Every pixel in the nearest colour of the palette.
+    palette : array of shape (n_colors, n_channels)
+        The colours.
+    distortion : float
+        Mean squared distance of a pixel to its colour.
+    bits : float
+        Bits per pixel: log₂ n_colors.
+    """
+
+    image: NDArray
+    palette: NDArray
+    distortion: float
+    bits: float
+
+
+def quantize_colors(
+    image: Any, n_colors: int, *, n_init: int = 1, random_state: RandomState = None
+) -> QuantizedImage:
+    """Reduce an image to `n_colors` colours that k-means chooses: pixels are rows, colours are centres.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width, n_channels)
+        Colours as numbers; whole numbers 0 … 255 are brought to [0, 1].
+    n_colors : int
+        Number of colours.
+    n_init : int, default=1
+        Restarts of k-means.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial colours come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import quantize_colors
+    >>> ramp = np.repeat(np.linspace(0.0, 1.0, 64).reshape(1, -1, 1), 3, axis=2)
+    >>> small = quantize_colors(ramp, 4, random_state=0)
+    >>> small.palette.shape, small.bits
+    ((4, 3), 2.0)
+
+    References
+    ----------
+    Sangnier §2.2 (vector quantisation); Lloyd (1957).
+    """
+    pixels = np.asarray(image)
+    if pixels.ndim != 3:
+        raise ValueError(
+            "The 'image' parameter of quantize_colors must be an array of shape (height, width, n_channels). "
+            f"Got shape {pixels.shape} instead."
+        )
+    scale = 255.0 if pixels.dtype.kind in "iu" else 1.0
+    rows = pixels.reshape(-1, pixels.shape[2]).astype(np.float64) / scale
+    model = KMeans(n_colors, n_init=n_init, random_state=random_state).fit(rows)
+    return QuantizedImage(
+        model.quantize(rows).reshape(pixels.shape),
+        model.cluster_centers_,
+        model.inertia_ / len(rows),
+        float(np.log2(n_colors)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +145,10 @@ def compare_inits(
     >>> from assay.cluster import compare_inits
     >>> from assay.datasets import Blobs
     >>> X, _ = Blobs(9, 2, random_state=1).sample(300, random_state=1)
-    >>> found = compare_inits(X, 9, n_seeds=10, random_state=0)
-    >>> found.inertias.shape
+    >>> fits = compare_inits(X, 9, n_seeds=10, random_state=0)
+    >>> fits.inertias.shape
     (3, 10)
-    >>> bool(found.success()[1] >= found.success()[0])        # k-means++ against random rows
+    >>> bool(fits.success()[1] >= fits.success()[0])        # k-means++ against random rows
     True
 
     References

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.base import Watch
 from assay.cluster.medoids import loops
-from assay.cluster.quantizer.engine import Step, alternate, draw_rows
+from assay.cluster.quantizer.base import Step, alternate, draw_rows
 from assay.rows import ordered_map
 
 PIECE = 128
@@ -26,7 +26,7 @@ ROUNDING = 1e-13
 """Changes of the cost below this share of it are rounding, not improvement."""
 
 
-class Found(NamedTuple):
+class MedoidSearch(NamedTuple):
     """Medoids, the cost after every change of them, and whether nothing was left to change."""
 
     medoids: NDArray
@@ -52,14 +52,14 @@ Report = Callable[[Any, int, float], dict[str, Any]]
 def nearness(distances: NDArray, medoids: NDArray) -> Nearness:
     """Measure every row against every medoid; ties go to the lowest place in the list."""
     n_rows = len(distances)
-    found = Nearness(
+    result = Nearness(
         np.empty(n_rows, dtype=np.int32),
         np.empty(n_rows, dtype=np.int32),
         np.empty(n_rows, dtype=distances.dtype),
         np.empty(n_rows, dtype=distances.dtype),
     )
-    loops.two_nearest(distances, medoids, 0, n_rows, *found)
-    return found
+    loops.two_nearest(distances, medoids, 0, n_rows, *result)
+    return result
 
 
 def swap_medoids(
@@ -71,25 +71,13 @@ def swap_medoids(
     max_iter: int,
     watch: Watch,
     report: Report,
-) -> Found:
+) -> MedoidSearch:
     """Swap one medoid for another row as long as that lowers the cost.
 
-    A candidate is compared with all medoids at once, in O(n). Eager (FasterPAM): every improving swap is
-    made as soon as it is found. Else (PAM): one swap a pass over all candidates, the best one. Both end where
-    no swap of one medoid lowers the cost.
-
-    Parameters
-    ----------
-    distances : array of shape (n_samples, n_samples)
-        Symmetric.
-    weight : array of shape (n_samples,) or empty
-        Empty for weights that are all 1; rows of weight 0 are never medoids.
-    start : array of shape (n_clusters,)
-        Initial medoids.
-    eager, max_iter
-        Which swaps are made; passes over the candidates after which to give up.
-    watch, report
-        Told about every pass.
+    A candidate is compared with all medoids at once, in O(n). Eager (FasterPAM): every improving swap is made
+    at once. Else (PAM): one swap for each pass over all candidates, the best one. Both end where no swap of
+    one medoid lowers the cost. An empty `weight` stands for weights that are all 1; rows of weight 0 are
+    never medoids.
     """
     medoids, n_rows = start.copy(), len(distances)
     if len(medoids) == 1:
@@ -100,8 +88,8 @@ def swap_medoids(
     position, n_quiet, n_scanned = 0, 0, 0
     stopped = False
     while n_quiet < n_rows and n_scanned < max_iter * n_rows and not stopped:
-        loops.removal_losses(weight, state.nearest, state.first, state.second, losses)
-        arguments = (distances, weight, state.nearest, state.first, state.second, losses, medoids)
+        loops.removal_losses(weight, state, losses)
+        arguments = (distances, weight, state, losses, medoids)
         candidate, place, n_seen = _scan(
             arguments, position, n_rows - n_quiet if eager else n_rows, -ROUNDING * trace[-1], eager=eager
         )
@@ -117,19 +105,19 @@ def swap_medoids(
         for n_done in range(passes, n_scanned // n_rows):
             stopped = stopped or watch.iteration(lambda: report(medoids, n_done + 1, trace[-1]))  # noqa: B023
     n_iter = max(1, -(-n_scanned // n_rows))
-    return Found(medoids, trace, n_iter, n_quiet >= n_rows, max(0.0, 1.0 - n_quiet / n_rows))
+    return MedoidSearch(medoids, trace, n_iter, n_quiet >= n_rows, max(0.0, 1.0 - n_quiet / n_rows))
 
 
 def _scan(
     arguments: tuple[Any, ...], position: int, n_wanted: int, threshold: float, *, eager: bool
 ) -> tuple[int, int, int]:
-    """Scan candidates cyclically from a position: the swap found, and how many candidates that took."""
+    """Scan candidates cyclically from a position: the swap, and how many candidates that took."""
     best, n_seen = (-1, -1, threshold), 0
     search: Any = loops.best_swap
 
     def one(piece: tuple[int, int]) -> tuple[int, int, float, int]:
-        found: tuple[int, int, float, int] = search(*arguments, *piece, threshold, eager)
-        return found
+        swap: tuple[int, int, float, int] = search(*arguments, piece, threshold, eager)
+        return swap
 
     pieces = list(_pieces(position, n_wanted, len(arguments[0])))
     n_serial = SERIAL // PIECE if eager else 0
@@ -161,7 +149,7 @@ def _pieces(position: int, n_wanted: int, n_rows: int) -> Iterator[tuple[int, in
 
 def _single_medoid(
     distances: NDArray, weight: NDArray, medoids: NDArray, watch: Watch, report: Report
-) -> Found:
+) -> MedoidSearch:
     """The best single medoid is found by looking at all."""
     totals = single_costs(distances, weight)
     best = int(np.argmin(totals))
@@ -170,7 +158,7 @@ def _single_medoid(
         medoids[0] = best
         trace.append(float(totals[best]))
     watch.iteration(lambda: report(medoids, 1, trace[-1]))
-    return Found(medoids, trace, 1, True, 0.0)
+    return MedoidSearch(medoids, trace, 1, True, 0.0)
 
 
 def single_costs(distances: NDArray, weight: NDArray) -> NDArray:
@@ -192,7 +180,7 @@ def over_pieces(work: Callable[[int, int], None], n_rows: int) -> None:
 
 def alternate_medoids(
     distances: NDArray, weight: NDArray, start: NDArray, *, max_iter: int, watch: Watch, report: Report
-) -> Found:
+) -> MedoidSearch:
     """Assign rows to the nearest medoid; take as medoid of a cluster the row, of all rows, that costs least.
 
     Every medoid is the best for its cluster at the end; a swap may still lower the cost.
@@ -211,8 +199,7 @@ def alternate_medoids(
         gain = float((current - sums[places, successor]).sum())
         return Step(cost, medoids, successor, gain / cost if cost > 0.0 else 0.0)
 
-    found = alternate(step, start, tol=ROUNDING, max_iter=max_iter, watch=watch, report=report)
-    return Found(*found)
+    return MedoidSearch(*alternate(step, start, tol=ROUNDING, max_iter=max_iter, watch=watch, report=report))
 
 
 def cluster_costs(distances: NDArray, weight: NDArray, labels: NDArray, n_clusters: int) -> NDArray:

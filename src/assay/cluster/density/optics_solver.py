@@ -1,4 +1,4 @@
-"""Clusters read off a reachability plot: a cut at one height, or the dents between steep flanks."""
+"""OPTICS: rows in the order of their reachability, and the clusters read off the plot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from assay.distances import Metric, check_metric, distance_matrix
+from assay.loops import compiled
 
 
 class Plot(NamedTuple):
@@ -16,7 +19,7 @@ class Plot(NamedTuple):
     predecessors: NDArray
 
 
-class Descent(NamedTuple):
+class SteepDescent(NamedTuple):
     """A steep way down, and the greatest height between its end and here."""
 
     start: int
@@ -44,7 +47,7 @@ def dents(plot: Plot, *, xi: float, min_samples: int, min_cluster_size: int) -> 
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = heights[:-1] / heights[1:]
     falls, rises = ratio >= 1.0 / keep, ratio <= keep
-    descents: list[Descent] = []
+    descents: list[SteepDescent] = []
     clusters: list[tuple[int, int]] = []
     place, highest = 0, 0.0
     for steep in np.flatnonzero(falls | rises):
@@ -54,7 +57,7 @@ def dents(plot: Plot, *, xi: float, min_samples: int, min_cluster_size: int) -> 
         descents = _still_open(descents, highest, heights, keep)
         if falls[steep]:
             end = _flank(falls, ratio < 1.0, int(steep), min_samples)
-            descents.append(Descent(int(steep), end, 0.0))
+            descents.append(SteepDescent(int(steep), end, 0.0))
         else:
             end = _flank(rises, ratio > 1.0, int(steep), min_samples)
             closed = [_between(plot, descent, (int(steep), end), keep) for descent in descents]
@@ -90,7 +93,9 @@ def _flank(steep: NDArray, against: NDArray, start: int, min_samples: int) -> in
     return end
 
 
-def _still_open(descents: list[Descent], highest: float, heights: NDArray, keep: float) -> list[Descent]:
+def _still_open(
+    descents: list[SteepDescent], highest: float, heights: NDArray, keep: float
+) -> list[SteepDescent]:
     """The descents whose top is still higher, by the factor, than all that came since."""
     if np.isinf(highest):
         return []
@@ -101,7 +106,9 @@ def _still_open(descents: list[Descent], highest: float, heights: NDArray, keep:
     ]
 
 
-def _between(plot: Plot, descent: Descent, ascent: tuple[int, int], keep: float) -> tuple[int, int] | None:
+def _between(
+    plot: Plot, descent: SteepDescent, ascent: tuple[int, int], keep: float
+) -> tuple[int, int] | None:
     """The cluster from a descent to an ascent, its ends level, or None."""
     heights, (start, end) = plot.heights, (descent.start, ascent[1])
     top, exit_height = heights[start], heights[end + 1]
@@ -125,3 +132,105 @@ def _held_together(plot: Plot, start: int, end: int) -> tuple[int, int] | None:
             return start, end
         end -= 1
     return None
+
+
+# Growth of a tree from row to row by least reachability: the walk of OPTICS.
+
+
+TILE = 256
+TIE = 1e-13
+
+
+class Growth(NamedTuple):
+    """The rows in the order they were reached, from where and at which distance.
+
+    A row that nothing reaches begins anew: its reachability is infinite and its predecessor −1.
+    """
+
+    ordering: NDArray
+    reachability: NDArray
+    predecessor: NDArray
+
+
+def grow(X: NDArray, core_distances: NDArray, *, metric: Metric, max_eps: float = np.inf) -> Growth:
+    """Take the row of least reachability next, the lowest of several; O(n²) distances, memory O(n).
+
+    A row p that is core reaches a row x within `max_eps` at max(c_p, d(p, x)).
+    """
+    n_rows = len(X)
+    ordering, predecessor = np.empty(n_rows, dtype=np.int64), np.full(n_rows, -1)
+    reachability, waiting = np.full(n_rows, np.inf), np.full(n_rows, np.inf)
+    name = metric if _is_precomputed(metric) else check_metric(metric)
+    if isinstance(name, str) and name == "euclidean":
+        columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        grow_rows(columns, core_distances, max_eps, waiting, ordering, reachability, predecessor)
+        return Growth(ordering, reachability, predecessor)
+    row = first = 0
+    for step in range(n_rows):
+        ordering[step], reachability[row], waiting[row] = row, waiting[row], np.nan
+        distances = X[row] if _is_precomputed(name) else distance_matrix(X[row : row + 1], X, metric=name)[0]
+        core = core_distances[row]
+        row = reach_from(row, distances, core, max_eps, waiting, predecessor, 0, n_rows, np.inf, -1)[0]
+        while row < 0 and first < n_rows and np.isnan(waiting[first]):
+            first += 1
+        row = first if row < 0 else row
+    return Growth(ordering, reachability, predecessor)
+
+
+def _is_precomputed(metric: Metric) -> bool:
+    return isinstance(metric, str) and metric == "precomputed"
+
+
+@compiled
+def reach_from(  # type: ignore[no-untyped-def]
+    row, distances, core, max_eps, waiting, predecessor, start, stop, best, nearest
+):
+    """Reach the rows from start to stop from one row; NaN in `waiting` marks those already taken.
+
+    Returns the row that waits at the least distance and that distance, given those of the rows before.
+    """
+    for j in range(start, stop):
+        distance = np.float64(distances[j - start])
+        # The row that makes p core is at its core distance, whatever the rounding: ties go by index.
+        reach = core if distance <= core * (1.0 + TIE) else distance
+        if distance <= max_eps and reach < waiting[j]:
+            waiting[j] = reach
+            predecessor[j] = row
+        if waiting[j] < best:
+            best, nearest = waiting[j], j
+    return nearest, best
+
+
+@compiled
+def grow_rows(columns, core_distances, max_eps, waiting, ordering, reachability, predecessor):  # type: ignore[no-untyped-def]
+    """The walk under the Euclidean distance; rows come as columns."""
+    n_features, n_rows = columns.shape
+    distances = np.empty(TILE)
+    row = first = 0
+    for step in range(n_rows):
+        ordering[step], reachability[row], waiting[row] = row, waiting[row], np.nan
+        nearest, best = -1, np.inf
+        for start in range(0, n_rows, TILE):
+            stop = min(start + TILE, n_rows)
+            distances[:] = 0.0
+            for f in range(n_features):
+                value = columns[f, row]
+                for j in range(start, stop):
+                    distances[j - start] += (columns[f, j] - value) ** 2
+            for j in range(stop - start):
+                distances[j] = np.sqrt(distances[j])
+            nearest, best = reach_from(
+                row,
+                distances,
+                core_distances[row],
+                max_eps,
+                waiting,
+                predecessor,
+                start,
+                stop,
+                best,
+                nearest,
+            )
+        while nearest < 0 and first < n_rows and np.isnan(waiting[first]):
+            first += 1
+        row = first if nearest < 0 else nearest

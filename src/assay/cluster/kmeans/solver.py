@@ -19,8 +19,9 @@ from assay.cluster.kmeans.centers import (
     mean_variance,
     place,
     table,
+    update_means,
 )
-from assay.cluster.kmeans.empty import update_means
+from assay.cluster.kmeans.loops import Bounds
 from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, TILE, iterate
 from assay.rows import Block, MemoryRows, Rows
 
@@ -39,16 +40,6 @@ class Moves(NamedTuple):
     counts: NDArray
     scatter: float
     n_changed: int
-
-
-class Bounds(NamedTuple):
-    """Rowwise memory of the bounded assignment, and how far the centres have moved since it was written."""
-
-    labels: NDArray
-    slack: NDArray
-    lower: NDArray
-    thresholds: NDArray
-    decay: NDArray
 
 
 class Lloyd(NamedTuple):
@@ -84,81 +75,93 @@ def lloyd(
 
     Converged when an assignment changes no label, or when two updates in a row move the centres by a sum of
     squares of at most `tol` times the mean variance of the features: the second makes sure that the centres
-    returned, and not only their predecessors, move no further.
-
-    Parameters
-    ----------
-    data : Rows
-        The rows to cluster.
-    start : array of shape (n_clusters, n_features)
-        The initial centres.
-    tol, max_iter
-        The stopping rule.
-    empty_clusters : {"reseed", "keep", "error"}
-        What becomes of a cluster that loses its last row.
-    watch : Watch
-        Told about every iteration.
-    report : callable
-        Fitted attributes, for the watch, of (centres, iterations, inertia).
-    bounded : bool
-        Whether to pass over rows whose label cannot have changed (local rows only); the labels are the same.
-    keep_steps : bool
-        Whether to remember the centres and labels of every iteration.
+    returned, and not only their predecessors, move no further. `bounded` passes over rows whose label cannot
+    have changed (local rows only), which changes no label.
     """
     if bounded and not keep_steps and watch.is_idle and is_small(data, len(start)):
         result = _lloyd_of_small(data, start, tol=tol, max_iter=max_iter)
         if result is not None:
             return result
     shift = np.zeros(data.shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
-    n_terms = longest_row(data)
-    centers = place(start, shift, n_terms)
-    bounded = bounded and data.local and data.shape[0] * len(start) > FEW_DISTANCES
-    bounds = new_bounds(data, len(start)) if bounded else None
-    labels: NDArray | None = None
-    sums, counts = np.zeros(start.shape), np.zeros(len(start))
+    centers = place(start, shift, longest_row(data))
+    state = _Assignment(data, start.shape, bounded=bounded)
     trace: list[float] = []
     steps: list[tuple[NDArray, NDArray | None]] = []
     scatter = variance = 0.0
     movement, n_iter, stopped = np.inf, 0, False
+    # At the head of the loop `centers` are those to assign to, and `trace` ends with their update.
     while True:
-        if bounds is None:
-            before, labels = labels, np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
-            walk = inspect(data, centers, labels)
-            sums, counts, first_scatter = walk.sums, walk.counts, walk.scatter
-            n_changed = -1 if before is None or labels is None else int(np.count_nonzero(before != labels))
-        else:
-            labels, moves = bounds.labels, _assign(data, centers, bounds)
-            sums, counts = sums + moves.sums, counts + moves.counts
-            n_changed, first_scatter = moves.n_changed, moves.scatter
-            if data.has_weight and counts.min() < TINY_SHARE * counts.max():
-                # Differences of weights hide a small cluster: sum its rows anew.
-                walk = inspect(data, centers, labels)
-                sums, counts = walk.sums, walk.counts
+        n_changed, first_scatter = state.assign(centers)
         if not trace:
             scatter = first_scatter
-            variance = mean_variance(scatter, sums, counts)
-        trace.append(_inertia(scatter, sums, counts, centers))
+            variance = mean_variance(scatter, state.sums, state.counts)
+        trace.append(_inertia(scatter, state.sums, state.counts, centers))
         if keep_steps:
-            steps.append((centers.given, None if labels is None else labels.copy()))
-        update = update_means(data, centers, sums, counts, labels, policy=empty_clusters)
-        sums, counts, step = update.sums, update.counts, update.means - centers.points
-        moved = place((update.means + shift).astype(data.dtype, copy=False), shift, n_terms)
+            steps.append((centers.given, None if state.labels is None else state.labels.copy()))
+        relocated, means = state.update(centers, policy=empty_clusters)
+        step = means - centers.points
+        moved = centers.moved((means + shift).astype(data.dtype, copy=False))
         previous, movement = movement, float(np.vdot(step, step))
-        unchanged = not update.relocated.size and (
+        unchanged = not relocated.size and (
             n_changed == 0 or (n_changed < 0 and np.array_equal(moved.given, centers.given))
         )
         converged = n_iter > 0 and (unchanged or max(previous, movement) <= tol * variance)
         if converged or stopped or n_iter == max_iter:
             break
-        trace.append(_inertia(scatter, sums, counts, moved))
-        if bounds is not None:
-            _widen(bounds, centers, moved)
-            bounds.slack[update.relocated] = bounds.lower[update.relocated] = -np.inf
+        trace.append(_inertia(scatter, state.sums, state.counts, moved))
+        state.widen(centers, moved, relocated)
         centers, n_iter = moved, n_iter + 1
         stopped = watch.iteration(lambda: report(centers.given, n_iter, trace[-1]))  # noqa: B023
     settled = converged and unchanged
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
-    return Lloyd(centers.given, labels, trace, n_iter, converged, settled, steps)
+    return Lloyd(centers.given, state.labels, trace, n_iter, converged, settled, steps)
+
+
+class _Assignment:
+    """Labels of the rows, where they are local, with the sums and weights of the clusters.
+
+    Where rows are local and many, bounds pass over those whose label cannot have changed, and the sums are
+    kept by differences; else every walk adds them up anew.
+    """
+
+    def __init__(self, data: Rows, shape: tuple[int, ...], *, bounded: bool) -> None:
+        self.data = data
+        bounded = bounded and data.local and data.shape[0] * shape[0] > FEW_DISTANCES
+        self.bounds = new_bounds(data, shape[0]) if bounded else None
+        self.labels: NDArray | None = None
+        self.sums, self.counts = np.zeros(shape), np.zeros(shape[0])
+
+    def assign(self, centers: Centers) -> tuple[int, float]:
+        """How many labels change (−1 where that is not known), and Σ w ‖x − shift‖² of new rows."""
+        data = self.data
+        if self.bounds is None:
+            before, self.labels = self.labels, np.full(data.shape[0], -1, np.int32) if data.local else None
+            walk = inspect(data, centers, self.labels)
+            self.sums, self.counts = walk.sums, walk.counts
+            known = before is not None and self.labels is not None
+            return int(np.count_nonzero(before != self.labels)) if known else -1, walk.scatter
+        moves = _assign(data, centers, self.bounds)
+        self.labels = self.bounds.labels
+        self.sums, self.counts = self.sums + moves.sums, self.counts + moves.counts
+        if data.has_weight and self.counts.min() < TINY_SHARE * self.counts.max():
+            # Differences of weights hide a small cluster: sum its rows anew.
+            walk = inspect(data, centers, self.labels)
+            self.sums, self.counts = walk.sums, walk.counts
+        return moves.n_changed, moves.scatter
+
+    def update(self, centers: Centers, *, policy: str) -> tuple[NDArray, NDArray]:
+        """Rows made a cluster of their own, and the means of the clusters."""
+        update = update_means(self.data, centers, self.sums, self.counts, self.labels, policy=policy)
+        self.sums, self.counts = update.sums, update.counts
+        return update.relocated, update.means
+
+    def widen(self, centers: Centers, moved: Centers, relocated: NDArray) -> None:
+        """Account for the movement of the centres: the own one, and the farthest-moving of the others."""
+        if self.bounds is None:
+            return
+        bounds = self.bounds
+        center_loops.widen(centers.points, moved.points, REACH, bounds.thresholds, bounds.decay)
+        bounds.slack[relocated] = bounds.lower[relocated] = -np.inf
 
 
 def is_small(data: Rows, n_clusters: int) -> bool:
@@ -220,48 +223,18 @@ def _assign_block(
     slack: NDArray,
     lower: NDArray,
 ) -> Moves:
-    features, weight = table(block)
+    features, layout, bounds = table(block), centers.layout, Bounds(labels, slack, lower, thresholds, decay)
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
     visited = np.empty(block.X.shape[0], dtype=np.int64)
-    n_visited = loops.doubtful_rows(
-        *features,
-        centers.given,
-        centers.centers,
-        centers.norms,
-        thresholds,
-        decay,
-        gaps,
-        labels,
-        slack,
-        lower,
-        visited,
-        np.empty(min(RUN_ROWS, len(visited))),
-        2.0 * (len(centers.shift) + 8) * float(np.finfo(block.X.dtype).eps),
-    )
+    room = np.empty(min(RUN_ROWS, len(visited)))
+    rounding = 2.0 * (len(centers.shift) + 8) * float(np.finfo(block.X.dtype).eps)
+    n_visited = loops.doubtful_rows(features, centers.given, layout, bounds, gaps, visited, room, rounding)
     if n_visited == 0:
         return Moves(sums, counts, 0.0, 0)
     visited = visited[:n_visited]
-    found = find_nearest(features, centers, visited)
-    n_changed, scatter = loops.settle(
-        *features,
-        weight,
-        centers.shift,
-        thresholds,
-        decay,
-        visited,
-        *found,
-        labels,
-        slack,
-        lower,
-        sums,
-        counts,
-    )
+    result = find_nearest(features, layout, visited)
+    n_changed, scatter = loops.settle(features, layout.shift, bounds, visited, result, sums, counts)
     return Moves(sums, counts, scatter, n_changed)
-
-
-def _widen(bounds: Bounds, centers: Centers, moved: Centers) -> None:
-    """Account for the movement of the centres: the own one, and the farthest-moving of the others."""
-    center_loops.widen(centers.points, moved.points, REACH, bounds.thresholds, bounds.decay)
 
 
 def _inertia(scatter: float, sums: NDArray, counts: NDArray, centers: Centers) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.cluster.convex import loops
 
 NORMS = {"l2": loops.TWO, "l1": loops.ONE, "linf": loops.INFINITY}
@@ -23,16 +24,7 @@ EXTRA_STEPS = 50
 class FusionProblem(NamedTuple):
     """½ Σ_i s_i ‖x_i − μ_i‖² + Σ_l r_l ‖μ_a − μ_b‖_q over the edges l = (a, b).
 
-    Attributes
-    ----------
-    rows : array of shape (n_nodes, n_features)
-        float64, about their mean.
-    mass : array of shape (n_nodes,)
-        s, above 0.
-    edges : array of int64 of shape (n_edges, 2)
-    radii : array of shape (n_edges,)
-        r, at least 0.
-    norm : {"l2", "l1", "linf"}
+    `rows` are about their mean, `mass` is s > 0, `radii` are r ≥ 0, and `norm` is "l2", "l1" or "linf".
     """
 
     rows: NDArray
@@ -42,7 +34,7 @@ class FusionProblem(NamedTuple):
     norm: str
 
 
-class Gap(NamedTuple):
+class FusionGap(NamedTuple):
     """A primal value and how far above a dual value it stands."""
 
     primal: float
@@ -59,7 +51,7 @@ class FusedPoint(NamedTuple):
 
     centroids: NDArray
     labels: NDArray
-    gap: Gap
+    gap: FusionGap
 
 
 class Fusion(NamedTuple):
@@ -67,7 +59,7 @@ class Fusion(NamedTuple):
 
     centroids: NDArray
     labels: NDArray
-    gap: Gap
+    gap: FusionGap
     dual: NDArray
     n_iter: int
     converged: bool
@@ -91,7 +83,7 @@ def fuse(
     not prove all components to be apart in the minimiser, the iteration goes on for up to half as long again.
     """
     code = NORMS[problem.norm]
-    rows, mass, edges, radii = problem.rows, problem.mass, problem.edges, problem.radii
+    rows, mass, edges, radii = graph = loops.FusionEdges(*problem[:4])
     dual = np.zeros((len(edges), rows.shape[1])) if start is None else start.copy()
     loops.make_feasible(radii, dual, code)
     degrees = np.bincount(edges.ravel(), minlength=len(rows)) / mass
@@ -109,7 +101,7 @@ def fuse(
         if stopped or n_iter >= (last if converged else max_iter) or (converged and proven == 1.0):
             break
         n_steps = min(STEPS_BETWEEN_GAPS + n_iter // 10, max_iter - n_iter)
-        momentum = loops.ascend(rows, mass, edges, radii, steps, dual, ahead, room, momentum, n_steps, code)
+        momentum = loops.ascend(graph, steps, dual, ahead, room, momentum, n_steps, code)
         n_iter += n_steps
         stopped = stop(point.centroids, n_iter)
     return Fusion(*point, dual, n_iter, converged, trace)
@@ -132,7 +124,7 @@ def dual_centroids(problem: FusionProblem, dual: NDArray) -> NDArray:
     return np.subtract(problem.rows, forces, out=forces)
 
 
-def duality_gap(problem: FusionProblem, centroids: NDArray, dual: NDArray) -> Gap:
+def duality_gap(problem: FusionProblem, centroids: NDArray, dual: NDArray) -> FusionGap:
     """Gap between the objective at any centroids and the dual value at a feasible point.
 
     It is Σ_l (r_l ‖μ_a − μ_b‖ − ν_l·(μ_a − μ_b)) + ½ Σ_i s_i ‖μ_i − x_i + f_i/s_i‖²: a sum of terms that are
@@ -141,7 +133,7 @@ def duality_gap(problem: FusionProblem, centroids: NDArray, dual: NDArray) -> Ga
     penalty, slack = loops.edge_terms(centroids, problem.edges, problem.radii, dual, NORMS[problem.norm])
     apart = ((centroids - dual_centroids(problem, dual)) ** 2).sum(axis=1)
     fit = ((centroids - problem.rows) ** 2).sum(axis=1)
-    return Gap(
+    return FusionGap(
         float(0.5 * problem.mass @ fit + penalty),
         float(slack + 0.5 * problem.mass @ apart),
     )
@@ -163,7 +155,7 @@ def separations(problem: FusionProblem, centroids: NDArray, labels: NDArray) -> 
     return pairs, apart * first * second / (first + second)
 
 
-def proven_share(apart: NDArray, gap: Gap) -> float:
+def proven_share(apart: NDArray, gap: FusionGap) -> float:
     """Share of the separations that exceed what the gap allows for; 1 when there are none."""
     return float(np.mean(apart > 2.0 * gap.gap)) if apart.size else 1.0
 
@@ -201,3 +193,73 @@ def components(n_nodes: int, edges: NDArray) -> NDArray:
     )
     labels: NDArray = connected_components(graph, directed=False)[1]
     return labels.astype(np.int64)
+
+
+SOURCE = "Wei §10.2.2; Hocking et al. (2011); Chi & Lange (2015)"
+
+
+def convex_certificates(
+    gap: FusionGap,
+    *,
+    centroids: NDArray,
+    labels: NDArray,
+    spread: float,
+    rows: NDArray,
+    mass: NDArray,
+    apart: NDArray,
+    claimed: float,
+    tol: float,
+    rounding: float,
+) -> Certificates:
+    """Certificates of centroids, from a gap measured at a feasible dual point.
+
+    `spread` is the largest difference between centroids of equal rows, `apart` the separations of clusters
+    joined by an edge, `claimed` the share of them that the fit claims to be proven apart, and `rounding` the
+    unit of the last place of the stored centroids.
+    """
+    _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
+    spread = max(spread, float(np.abs(centroids - centroids[first][cluster]).max(initial=0.0)))
+    scale = float(np.sqrt(np.average((rows**2).sum(axis=1), weights=mass))) + rounding
+    shift = float(np.linalg.norm(mass @ (centroids - rows)) / mass.sum()) / scale if scale > 0 else 0.0
+    lost = 8.0 * float(mass.sum()) * rows.shape[1] * rounding**2
+    share = lost / gap.primal if gap.primal > 0 else 0.0
+    certificates = [
+        at_most(
+            "The objective is within this share of the minimum: a feasible dual point proves it.",
+            "relative duality gap",
+            gap.relative,
+            tol + share,
+            source=SOURCE,
+        ),
+        at_most(
+            "The rows of a cluster have exactly one centroid.",
+            "spread of centroids within clusters",
+            spread,
+            0.0,
+            source=SOURCE,
+        ),
+        at_most(
+            "The centroids keep the mean of the rows: the forces between rows cancel.",
+            "shift of the mean",
+            shift,
+            1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
+            source=SOURCE,
+        ),
+    ]
+    if apart.size:
+        certificates.append(apart_certificate(apart, gap, claimed, SOURCE))
+    return Certificates(certificates)
+
+
+def apart_certificate(apart: NDArray, gap: FusionGap, claimed: float, source: str) -> Certificate:
+    """The claim that clusters are apart in the minimiser: farther than twice the gap allows for."""
+    return at_least(
+        "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser.",
+        "share of joined clusters proven apart",
+        proven_share(apart, gap),
+        claimed,
+        source=source,
+        assumptions=("the objective is strongly convex, with the weight of a row as modulus",),
+        trivial=0.0,
+        tolerance=1e-12,
+    )

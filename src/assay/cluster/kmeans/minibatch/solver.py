@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.base import Watch
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.centers import inspect_block, place
+from assay.cluster.kmeans.centers import Centers, inspect_block
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
 # Batches of rows drawn uniformly, from memory, disk or a cluster alike.
@@ -105,17 +105,26 @@ def averaged(points: NDArray, counts: NDArray, sums: NDArray, weights: NDArray) 
     return points + (sums - weights[:, np.newaxis] * points) * rate[:, np.newaxis], total
 
 
+class StoppingRule(NamedTuple):
+    """When steps end, and when a centre starts afresh.
+
+    `smoothing` is the weight of the newest batch in smoothed values. A centre given fewer rows than
+    `reassignment_ratio` times those of the busiest, since the last look, starts afresh at a row drawn with
+    probability proportional to its squared distance.
+    """
+
+    max_steps: int
+    smoothing: float
+    tol: float
+    max_no_improvement: int | None
+    reassignment_ratio: float
+
+
 def minibatch_steps(
     batches: Iterator[Matrix],
-    start: NDArray,
+    start: Centers,
+    rule: StoppingRule,
     *,
-    shift: NDArray,
-    n_terms: int,
-    max_steps: int,
-    smoothing: float,
-    tol: float,
-    max_no_improvement: int | None,
-    reassignment_ratio: float,
     random: np.random.Generator,
     watch: Watch,
     report: Callable[[NDArray, int], dict[str, Any]],
@@ -124,52 +133,37 @@ def minibatch_steps(
 
     Converged when the smoothed inertia of the batches has had no new minimum for `max_no_improvement` steps,
     or when the smoothed squared movement of the centres falls to `tol`.
-
-    Parameters
-    ----------
-    batches : iterator of arrays
-        The rows, already drawn.
-    start : array of shape (n_clusters, n_features)
-        The initial centres.
-    shift : array of shape (n_features,)
-        A point amid the rows, for precision; 0 for CSR.
-    n_terms : int
-        Terms in the product of a row and a centre.
-    smoothing : float
-        Weight of the newest batch in the smoothed values.
-    reassignment_ratio : float
-        A centre given fewer rows than this times those of the busiest, since the last look, starts afresh
-        at a row drawn with probability proportional to its squared distance.
     """
-    points, counts = start.astype(np.float64) - shift, np.zeros(len(start))
-    recent = np.zeros(len(start))
+    points, shift, n_clusters = start.points, start.shift, len(start.points)
+    counts, recent = np.zeros(n_clusters), np.zeros(n_clusters)
     # By then a centre with an equal share of the rows has met 1 / ratio of them.
-    patience = len(start) / reassignment_ratio if reassignment_ratio > 0.0 else np.inf
+    patience = n_clusters / rule.reassignment_ratio if rule.reassignment_ratio > 0.0 else np.inf
     trace: list[float] = []
     smooth_inertia = smooth_movement = least = np.inf
     n_waited, n_steps, converged = 0, 0, False
-    while n_steps < max_steps:
+    while n_steps < rule.max_steps:
         rows = next(batches)
         n_rows = rows.shape[0]
         distances = np.empty(n_rows)
-        centers = place(points + shift, shift, n_terms)
-        found = inspect_block(Block(rows, None, None, 0), centers, None, distances)
-        moved, counts = averaged(points, counts, found.sums, found.counts)
+        centers = start.moved(points + shift)
+        batch = inspect_block(Block(rows, None, None, 0), centers, None, distances)
+        moved, counts = averaged(points, counts, batch.sums, batch.counts)
         movement, points, n_steps = float(((moved - points) ** 2).sum()), moved, n_steps + 1
-        trace.append(found.inertia / n_rows)
-        smooth_inertia = _smoothed(smooth_inertia, trace[-1], smoothing)
-        smooth_movement = _smoothed(smooth_movement, movement, smoothing)
+        trace.append(batch.inertia / n_rows)
+        smooth_inertia = _smoothed(smooth_inertia, trace[-1], rule.smoothing)
+        smooth_movement = _smoothed(smooth_movement, movement, rule.smoothing)
         n_waited = 0 if smooth_inertia < least else n_waited + 1
         least = min(least, smooth_inertia)
-        recent += found.counts
+        recent += batch.counts
         if recent.sum() >= patience:
-            idle = np.flatnonzero(recent < reassignment_ratio * recent.max())[: n_rows // 2]
+            idle = np.flatnonzero(recent < rule.reassignment_ratio * recent.max())[: n_rows // 2]
             if idle.size and _restart(points, counts, idle, rows, distances, shift, random):
                 n_waited = 0
             recent[:] = 0.0
         stopped = watch.iteration(lambda: report(points + shift, n_steps))  # noqa: B023
         converged = n_steps > 1 and (
-            smooth_movement <= tol or (max_no_improvement is not None and n_waited >= max_no_improvement)
+            smooth_movement <= rule.tol
+            or (rule.max_no_improvement is not None and n_waited >= rule.max_no_improvement)
         )
         if converged or stopped:
             break
