@@ -28,7 +28,7 @@ from assay.cluster import (
     SpectralBiclustering,
     SpectralCoclustering,
 )
-from assay.cluster.biclustering.alternation import block_values, label_costs
+from assay.cluster.biclustering.base import block_values, label_costs
 from assay.cluster.biclustering.sparse_svd import soft_adaptive, threshold_by_bic
 
 KINDS = [

@@ -12,8 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from assay.cluster import BisectingKMeans, KMeans, SplitTree
-from assay.cluster.kmeans.bisecting import splits as _bisecting_splits
-from assay.cluster.kmeans.bisecting.tree import descend, leaf_rows, route, router, survey_rows
+from assay.cluster.kmeans.bisecting import solver as _bisecting_splits
+from assay.cluster.kmeans.bisecting.loops import LeafSums, descend, survey_rows
+from assay.cluster.kmeans.bisecting.tree import leaf_rows, route, router
 from assay.cluster.kmeans.centers import inspect, place, table
 from assay.datasets import Blobs
 from assay.rows import Block, rows
@@ -98,14 +99,12 @@ def test_loops_are_those_of_numpy(rng):
     way = router(tree.children, tree.centers, tree.labels)
     centers = tree.centers[tree.leaves]
     for X in (dense, sparse.csr_array(dense), dense.astype(np.float32)):
-        features, weight = table(Block(X, None, None, 0))
+        features = table(Block(X, None, None, 0))
         labels = np.empty(200, dtype=np.int32)
-        descend(*features, *way, labels)
+        descend(features, way, labels)
         assert_array_equal(labels, plain_descent(tree, dense))
-        sums, counts, inertias = np.zeros((5, 4)), np.zeros(5), np.zeros(5)
-        scatter = survey_rows(
-            *features, weight, np.zeros(4), centers, (centers**2).sum(axis=1), labels, sums, counts, inertias
-        )
+        sums, counts, inertias = leaves = LeafSums(np.zeros((5, 4)), np.zeros(5), np.zeros(5))
+        scatter = survey_rows(features, np.zeros(4), centers, (centers**2).sum(axis=1), labels, leaves)
         assert_allclose(scatter, (dense**2).sum(), rtol=1e-6)
         assert_array_equal(counts, np.bincount(labels, minlength=5))
         squares = ((dense - centers[labels]) ** 2).sum(axis=1)

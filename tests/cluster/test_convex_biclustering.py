@@ -9,8 +9,15 @@ from scipy.optimize import minimize
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import ConvexBiclustering, ConvexClustering
-from assay.cluster.convex.biclustering_selection import additive_fill, complete, side_graph
-from assay.cluster.convex.biclustering_solver import block_averaged, cobra, dual_matrix, joint_gap
+from assay.cluster.convex.biclustering_solver import (
+    additive_fill,
+    block_averaged,
+    cobra,
+    complete,
+    dual_matrix,
+    joint_gap,
+    side_graph,
+)
 
 
 def planted(n_rows=40, n_columns=24, noise=1.0, seed=0):

@@ -14,9 +14,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import ConvexClustering
 from assay.cluster.convex import loops
-from assay.cluster.convex.fusion import FusionProblem, dual_centroids, duality_gap, fuse
 from assay.cluster.convex.graph import complete_graph
-from assay.cluster.convex.sorted import sorted_centroids, sorted_gap
+from assay.cluster.convex.path import sorted_centroids, sorted_gap
+from assay.cluster.convex.solver import FusionProblem, dual_centroids, duality_gap, fuse
 
 ORDERS = {"l2": 2, "l1": 1, "linf": np.inf}
 
@@ -210,7 +210,8 @@ def test_loops_are_their_numpy_twins():
         assert_allclose(slack, np.maximum(sizes - (dual * differences).sum(axis=1), 0).sum())
         ahead, old = dual.copy(), dual.copy()
         steps = np.full(15, 0.1)
-        loops.ascend(X, np.ones(6), edges, radii, steps, old, ahead, forces, 1.0, 1, code)
+        problem = loops.FusionEdges(X, np.ones(6), edges, radii)
+        loops.ascend(problem, steps, old, ahead, forces, 1.0, 1, code)
         moved = dual + 0.1 * (incidence @ (X - incidence.T @ dual))
         loops.make_feasible(radii, moved, code)
         assert_allclose(old, moved)

@@ -77,10 +77,7 @@ def test_core_rows_are_those_with_enough_weight(table):
     cells = make_cells(table, weight)
     for limit, enough in ((0.09, 3.0), (0.5, 20.0), (1.0, 60.0), (4.0, 200.0)):
         core = np.zeros(500, dtype=bool)
-        loops.mark_core(
-            cells.columns, cells.mass, cells.starts, cells.stops, cells.left, cells.right, cells.lower,
-            cells.upper, cells.weights, cells.leaves, limit, enough, core,
-        )  # fmt: skip
+        loops.mark_core(cells, cells.leaves, limit, enough, core)
         near = cdist(table, table, "sqeuclidean") <= limit
         assert_array_equal(core, ((near @ weight >= enough) & (weight > 0))[cells.order])
 
@@ -96,4 +93,4 @@ def test_unions_are_those_of_sets():
             sets[member] = joined
     loops.merge_unions(parent, other)
     for i in range(40):
-        assert loops.find(parent, i) == min(sets[i])
+        assert loops.find_root(parent, i) == min(sets[i])

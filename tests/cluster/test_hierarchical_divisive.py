@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import DivisiveClustering
-from assay.cluster.hierarchy import divisive_loops as loops
+from assay.cluster.hierarchy import divisive as loops
 from assay.datasets import us_arrests
 
 

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from assay.cluster import KernelKMeans, KMeans
-from assay.cluster.quantizer.kernel_kmeans_steps import FeatureSpace
+from assay.cluster.quantizer.kernel_kmeans_solver import FeatureSpace
 from assay.datasets import Rings
 from assay.kernels import Polynomial
 

@@ -14,7 +14,7 @@ from sklearn.callback import FitCallback, ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import KMeans
-from assay.cluster.kmeans.lloyd import lloyd
+from assay.cluster.kmeans.solver import lloyd
 from assay.rows import rows, threads
 from assay.theory import optimal_partition, pairwise_criterion, stuck_rectangle, tie_trap, unlucky_rows
 

@@ -9,12 +9,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.cluster import KMeans
-from assay.cluster.kmeans import lloyd as _lloyd
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
+from assay.cluster.kmeans import solver as _lloyd
 from assay.cluster.kmeans.centers import inspect, place, table
-from assay.cluster.kmeans.lloyd import _assign as assign_rows
-from assay.cluster.kmeans.lloyd import new_bounds
+from assay.cluster.kmeans.solver import _assign as assign_rows
+from assay.cluster.kmeans.solver import new_bounds
 from assay.rows import Block, rows
 
 CASES = pytest.mark.parametrize("kind", ["float64", "float32", "csr"])
@@ -107,14 +107,12 @@ def test_seeding_pass_keeps_the_closest_seed(kind):
     closest, nearest = np.full(len(dense), np.inf), np.zeros(len(dense), dtype=np.int32)
     seeds = dense[[4, 100, 200, 300]]
     norms = (seeds**2).sum(axis=1)
-    features, weights = table(Block(X, None, weight, 0))
+    features = table(Block(X, None, weight, 0))
     for new in range(4):
         gaps = 0.25 * ((seeds[: new + 1] - seeds[new]) ** 2).sum(axis=1)[np.newaxis]
         gaps[0, new] = -1.0
         masses, one = np.zeros(5), slice(new, new + 1)
-        loops.approach(
-            *features, weights, seeds[one], norms[one], new, gaps, bucket, closest, nearest, masses
-        )
+        center_loops.approach(features, seeds[one], norms[one], new, gaps, bucket, closest, nearest, masses)
     squares = ((dense[:, np.newaxis] - seeds) ** 2).sum(axis=2)
     assert_allclose(closest, squares.min(axis=1), atol=1e-12)
     assert_array_equal(nearest, squares.argmin(axis=1))
@@ -130,10 +128,10 @@ def test_candidates_are_tried_without_becoming_seeds(kind):
     closest, nearest = ((dense - seed) ** 2).sum(axis=1), np.zeros(len(dense), dtype=np.int32)
     before = closest.copy()
     gaps = 0.25 * ((candidates - seed) ** 2).sum(axis=1)[:, np.newaxis]
-    features, weights = table(Block(X, None, weight, 0))
+    features = table(Block(X, None, weight, 0))
     masses = np.zeros(3)
     norms = (candidates**2).sum(axis=1)
-    loops.approach(*features, weights, candidates, norms, -1, gaps, nearest, closest, nearest, masses)
+    center_loops.approach(features, candidates, norms, -1, gaps, nearest, closest, nearest, masses)
     squares = ((dense[:, np.newaxis] - candidates) ** 2).sum(axis=2)
     assert_allclose(masses, weight @ np.minimum(squares, before[:, np.newaxis]))
     assert_array_equal(closest, before)

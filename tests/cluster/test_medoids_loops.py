@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from assay.cluster.medoids import loops
-from assay.cluster.medoids.search import cluster_costs, nearness
+from assay.cluster.medoids.solver import cluster_costs, nearness
 
 MEDOIDS = np.array([3, 40, 17, 99])
 
@@ -43,15 +43,13 @@ def test_nearest_and_next_medoid(distances):
 def test_changes_are_the_differences_of_costs(distances, weight):
     state = nearness(distances, MEDOIDS)
     losses, changes = np.empty(4), np.empty(4)
-    loops.removal_losses(weight, state.nearest, state.first, state.second, losses)
+    loops.removal_losses(weight, state, losses)
     for place in range(4):
         without = np.delete(MEDOIDS, place)
         assert_allclose(losses[place], cost(distances, without, weight) - cost(distances, MEDOIDS, weight))
     listed = np.empty(120, dtype=np.int32)
     for candidate in range(0, 120, 7):
-        loops.swap_change(
-            distances[candidate], weight, state.nearest, state.first, state.second, losses, listed, changes
-        )
+        loops.swap_change(distances[candidate], weight, state, losses, listed, changes)
         for place in range(4):
             swapped = MEDOIDS.copy()
             swapped[place] = candidate
@@ -62,8 +60,8 @@ def test_changes_are_the_differences_of_costs(distances, weight):
 def test_best_swap_is_the_best_of_all(distances, weight):
     state = nearness(distances, MEDOIDS)
     losses = np.empty(4)
-    loops.removal_losses(weight, state.nearest, state.first, state.second, losses)
-    arguments = (distances, weight, state.nearest, state.first, state.second, losses, MEDOIDS, 0, 120)
+    loops.removal_losses(weight, state, losses)
+    arguments = (distances, weight, state, losses, MEDOIDS, (0, 120))
     candidate, place, change, n_seen = loops.best_swap(*arguments, 0.0, False)
     table = np.full((120, 4), np.inf)
     for j in np.flatnonzero(weights(weight)):

@@ -12,7 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from assay.cluster import KMeans, MiniBatchKMeans
-from assay.cluster.kmeans.minibatch.steps import Draws, averaged, minibatch_steps
+from assay.cluster.kmeans.centers import place
+from assay.cluster.kmeans.minibatch.solver import Draws, StoppingRule, averaged, minibatch_steps
 from assay.datasets import Blobs
 from assay.rows import rows
 
@@ -40,14 +41,8 @@ def test_centres_are_running_means_of_the_rows_they_were_given(rng):
             centers[k] += (part - centers[k]).sum(axis=0) / counts[k] if len(part) else 0.0
     found = minibatch_steps(
         iter(batches),
-        start,
-        shift=np.zeros(3),
-        n_terms=3,
-        max_steps=6,
-        smoothing=1.0,
-        tol=0.0,
-        max_no_improvement=None,
-        reassignment_ratio=0.0,
+        place(start, np.zeros(3), 3),
+        StoppingRule(6, 1.0, 0.0, None, 0.0),
         random=rng,
         watch=Unwatched(),
         report=None,
@@ -168,9 +163,13 @@ def test_partial_fit_is_one_step_a_call(rng):
     for batch in batches:
         model.partial_fit(batch)
     whole = minibatch_steps(
-        iter(batches), start, shift=np.zeros(2), n_terms=2, max_steps=3, smoothing=1.0, tol=0.0,
-        max_no_improvement=None, reassignment_ratio=0.0, random=rng, watch=Unwatched(), report=None,
-    )  # fmt: skip
+        iter(batches),
+        place(start, np.zeros(2), 2),
+        StoppingRule(3, 1.0, 0.0, None, 0.0),
+        random=rng,
+        watch=Unwatched(),
+        report=None,
+    )
     assert_allclose(model.cluster_centers_, whole.centers, atol=1e-12)
     assert_array_equal(model.center_weights_, whole.counts)
     assert model.n_steps_ == 3
@@ -190,7 +189,7 @@ def test_partial_fit_weights_are_repetitions(rng):
 
 @pytest.mark.parametrize("window_bytes", [2**27, 400_000])
 def test_parquet_npy_and_dask_give_the_fit_of_memory(many, tmp_path, monkeypatch, window_bytes):
-    monkeypatch.setattr("assay.cluster.kmeans.minibatch.steps.WINDOW_BYTES", window_bytes)
+    monkeypatch.setattr("assay.cluster.kmeans.minibatch.solver.WINDOW_BYTES", window_bytes)
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     da = pytest.importorskip("dask.array")
     X = many

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import DBSCAN, OPTICS
-from assay.cluster.density.reach import grow
+from assay.cluster.density.optics_solver import grow
 
 
 def mixed(seed, n_rows=240):

@@ -18,7 +18,7 @@ from assay.cluster import (
     mixed_dissimilarity,
     within_dissimilarity,
 )
-from assay.cluster.quantizer.engine import Step, alternate
+from assay.cluster.quantizer.base import Step, alternate
 from assay.theory import stuck_rectangle
 
 

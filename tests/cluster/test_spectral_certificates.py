@@ -104,7 +104,7 @@ def test_an_eigenvector_that_was_passed_over_lowers_the_bound(X):
 
 
 def test_the_complement_is_searched_in_large_graphs_too(monkeypatch, X):
-    monkeypatch.setattr("assay.graphs._relaxation.FULL", 50)
+    monkeypatch.setattr("assay.graphs.relaxation.FULL", 50)
     model = SpectralClustering(2, random_state=0).fit(X)
     item = model.certify(X).named("NormCut and the complement")
     assert item.holds

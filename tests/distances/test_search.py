@@ -12,11 +12,11 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from assay.distances import NeighborSearch
-from assay.distances._brute_search import BruteSearch
-from assay.distances._metrics import SCALES
-from assay.distances._radius_loops import near_leaves
-from assay.distances._tree import build_tree
-from assay.distances._tree_search import TreeSearch
+from assay.distances.brute import BruteSearch
+from assay.distances.loops import near_leaves
+from assay.distances.metrics import SCALES
+from assay.distances.search import TreeSearch
+from assay.distances.tree import build_tree
 from assay.rows import threads
 
 METHODS = ("kd_tree", "ball_tree", "brute")
@@ -296,7 +296,7 @@ def test_bad_input_is_refused_in_one_sentence(rng):
         search.nearest(1, np.zeros((2, 3)))
     with pytest.raises(ValueError, match="queries contains NaN"):
         search.nearest(1, np.array([[np.nan, 0.0]]))
-    with pytest.raises(ValueError, match="'weight' parameter of count_within must be one number a row"):
+    with pytest.raises(ValueError, match="'weight' parameter of count_within must be one number per row"):
         search.count_within(1.0, weight=np.ones(4))
     with pytest.raises(ValueError, match="'method' parameter of NeighborSearch must be one of"):
         NeighborSearch(X, method="cover_tree")

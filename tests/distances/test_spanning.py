@@ -12,9 +12,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from assay.distances import NeighborSearch, distance_matrix, euclidean_spanning_tree, spanning_tree
-from assay.distances._metrics import SCALES
-from assay.distances._spanning import _sorted, boruvka, distances_of_rows, prim
-from assay.distances._tree import build_tree
+from assay.distances.metrics import SCALES
+from assay.distances.spanning import _sorted, boruvka, distances_of_rows, prim
+from assay.distances.tree import build_tree
 from assay.rows import threads
 
 NAMES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine")
@@ -145,7 +145,7 @@ def test_the_rows_are_not_written_to(rng):
 
 def test_bad_input_is_refused_in_one_sentence():
     X = np.ones((4, 2))
-    with pytest.raises(ValueError, match=r"'core_distances' must be 4, one a row. Got \(3,\)"):
+    with pytest.raises(ValueError, match=r"'core_distances' must be 4, one per row. Got \(3,\)"):
         euclidean_spanning_tree(X, core_distances=np.ones(3))
     with pytest.raises(ValueError, match="contains NaN"):
         euclidean_spanning_tree(X * np.nan)

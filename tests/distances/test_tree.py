@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from assay.distances._bound_loops import farthest_bound, leaf_distances, nearest_bound
-from assay.distances._radius_loops import merge_runs
-from assay.distances._tree import build_tree, with_balls
-from assay.distances._tree_loops import LEAF, SAMPLE, leaf_ranges, partition
+from assay.distances.loops import farthest_bound, leaf_distances, merge_runs, nearest_bound
+from assay.distances.tree import LEAF, SAMPLE, build_tree, leaf_ranges, partition, with_balls
 from assay.rows import threads
 
 METRICS = {2: "sqeuclidean", 1: "cityblock", 0: "chebyshev"}

@@ -26,8 +26,8 @@ from assay.graphs import (
     subspace_distance,
     trace_optimum,
 )
-from assay.graphs._lanczos import lanczos
-from assay.graphs._spectrum import is_thin
+from assay.graphs.lanczos import lanczos
+from assay.graphs.spectrum import is_thin
 
 
 def graph(n, seed, density=0.5):
@@ -163,7 +163,7 @@ def test_the_subspace_distance_is_half_the_squared_distance_of_projectors(rng):
 @pytest.mark.parametrize("failure", [0.0, 1e-6])
 def test_the_complement_has_no_eigenvalue_below_its_bound(failure, monkeypatch):
     if failure:
-        monkeypatch.setattr("assay.graphs._relaxation.FULL", 100)
+        monkeypatch.setattr("assay.graphs.relaxation.FULL", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     W = nearest_neighbors_graph(X, 10)
     matrix = Scaled(W, "symmetric")

@@ -9,7 +9,7 @@ from assay.cluster.biclustering.overlapping import OverlappingClustering
 from assay.cluster.biclustering.overlapping_solver import check_identifiability
 from assay.cluster.biclustering.sparse_svd import SparseSVDBiclustering
 from assay.cluster.convex.biclustering import ConvexBiclustering
-from assay.cluster.convex.biclustering_selection import HoldOut
+from assay.cluster.convex.biclustering_solver import HoldOut
 from assay.cluster.convex.estimator import ConvexClustering
 from assay.cluster.convex.path import ConvexPath
 from assay.cluster.density.choice import k_distance_curve, suggest_eps, suggest_min_samples
@@ -25,7 +25,6 @@ from assay.cluster.hierarchy.tree import MergeTree
 from assay.cluster.kmeans.bisecting.estimator import BisectingKMeans
 from assay.cluster.kmeans.bisecting.tree import SplitTree
 from assay.cluster.kmeans.certificates import Anova
-from assay.cluster.kmeans.colors import QuantizedImage, quantize_colors
 from assay.cluster.kmeans.estimator import KMeans, KMeansHistory
 from assay.cluster.kmeans.exact_line import (
     LineClustering,
@@ -34,9 +33,8 @@ from assay.cluster.kmeans.exact_line import (
     optimal_medoids,
 )
 from assay.cluster.kmeans.minibatch.estimator import MiniBatchKMeans
-from assay.cluster.kmeans.seeding_comparison import InitComparison, compare_inits
-from assay.cluster.medoids.estimator import KMedoids
-from assay.cluster.medoids.kmedian import KMedian
+from assay.cluster.kmeans.studies import InitComparison, QuantizedImage, compare_inits, quantize_colors
+from assay.cluster.medoids.estimator import KMedian, KMedoids
 from assay.cluster.quantizer.coordinate_median import KCoordinateMedian
 from assay.cluster.quantizer.estimator import CentroidClustering
 from assay.cluster.quantizer.fuzzy import FuzzyCMeans
@@ -44,13 +42,13 @@ from assay.cluster.quantizer.geometric_median import KGeometricMedian
 from assay.cluster.quantizer.kernel_kmeans import KernelKMeans
 from assay.cluster.quantizer.spherical import SphericalKMeans
 from assay.cluster.quantizer.within import mixed_dissimilarity, within_dissimilarity
-from assay.cluster.scores.alignment import (
+from assay.cluster.scores.internal import between_inertia, calinski_harabasz, davies_bouldin, within_inertia
+from assay.cluster.scores.labels import (
     Alignment,
     align_labels,
     matched_accuracy,
     permutation_invariant_error,
 )
-from assay.cluster.scores.internal import between_inertia, calinski_harabasz, davies_bouldin, within_inertia
 from assay.cluster.scores.partitions import (
     ChanceScores,
     PairCounts,

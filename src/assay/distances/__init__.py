@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from assay.distances._dissimilarity import check_dissimilarity
-from assay.distances._matrix import condensed_distances, distance_matrix
-from assay.distances._metrics import METRICS, Metric, check_metric, metric_domain
-from assay.distances._search import Nearest, Neighborhoods, NeighborSearch
-from assay.distances._spanning import SpanningTree, euclidean_spanning_tree, spanning_tree
+from assay.distances.matrix import condensed_distances, distance_matrix
+from assay.distances.metrics import METRICS, Metric, check_dissimilarity, check_metric, metric_domain
+from assay.distances.search import Nearest, Neighborhoods, NeighborSearch
+from assay.distances.spanning import SpanningTree, euclidean_spanning_tree, spanning_tree
 from assay.homes import publish
 
 __all__ = [

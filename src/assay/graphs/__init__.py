@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from assay.graphs._constructors import (
+from assay.graphs.constructors import (
+    Neighbors,
     epsilon_graph,
     gaussian_graph,
+    grow_neighbors,
     nearest_neighbors_graph,
     similarity_graph,
+    suggest_epsilon,
+    suggest_knn,
+    suggest_sigma,
 )
-from assay.graphs._cuts import (
+from assay.graphs.cuts import (
     Cut,
     MinimumCut,
     Sweep,
@@ -20,17 +25,17 @@ from assay.graphs._cuts import (
     ratio_cut,
     sweep_cut,
 )
-from assay.graphs._laplacian import LAPLACIANS, Scaled, laplacian
-from assay.graphs._measures import (
+from assay.graphs.laplacians import LAPLACIANS, Scaled, as_weights, degrees, laplacian, with_loops_where_alone
+from assay.graphs.measures import (
     DegreeReport,
     connected_components,
     degree_report,
+    graph_distance,
     is_connected,
     size,
     volume,
 )
-from assay.graphs._paths import graph_distance
-from assay.graphs._relaxation import (
+from assay.graphs.relaxation import (
     Eigengap,
     Least,
     TraceOptimum,
@@ -40,7 +45,7 @@ from assay.graphs._relaxation import (
     subspace_distance,
     trace_optimum,
 )
-from assay.graphs._spanning_tree import (
+from assay.graphs.spanning_tree import (
     SpanningForest,
     boruvka,
     kruskal,
@@ -48,9 +53,7 @@ from assay.graphs._spanning_tree import (
     reverse_delete,
     spanning_tree_clusters,
 )
-from assay.graphs._spectrum import Spectrum, find_minor_eigenpairs, minor_eigenpairs
-from assay.graphs._suggest import Neighbors, grow_neighbors, suggest_epsilon, suggest_knn, suggest_sigma
-from assay.graphs._weights import as_weights, degrees, with_loops_where_alone
+from assay.graphs.spectrum import GraphSpectrum, find_minor_eigenpairs, minor_eigenpairs
 from assay.homes import publish
 
 __all__ = [
@@ -58,12 +61,12 @@ __all__ = [
     "Cut",
     "DegreeReport",
     "Eigengap",
+    "GraphSpectrum",
     "Least",
     "MinimumCut",
     "Neighbors",
     "Scaled",
     "SpanningForest",
-    "Spectrum",
     "Sweep",
     "TraceOptimum",
     "as_weights",

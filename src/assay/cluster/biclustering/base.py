@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,12 @@ from scipy import sparse
 from scipy.linalg import svd
 from scipy.sparse.linalg import svds
 from sklearn.base import BiclusterMixin
+from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from assay import rows
 from assay.base import Model
+from assay.certificates import Certificate, Certificates
 from assay.cluster.kmeans.estimator import KMeans
 from assay.parameters import Domain
 from assay.rows import MemoryRows
@@ -29,6 +32,47 @@ class Biclusterer(BiclusterMixin, Model):
 
     rows_: NDArray
     columns_: NDArray
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the biclusters.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The matrix, in memory; CSR for methods that take it, entries at least 0 for spectral ones.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit(X)
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure every certificate afresh on the matrix of the fit, expensive ones included.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The matrix that the model was fitted on.
+        y, sample_weight : None
+            Ignored.
+
+        Returns
+        -------
+        certificates : Certificates
+            From the fitted attributes and the matrix alone.
+        """
+        return Certificates(self._certify(self._reopen_matrix(X)))
+
+    def _fit(self, X: Any) -> None:
+        raise NotImplementedError
+
+    def _certify(self, matrix: Any) -> Iterable[Certificate]:
+        raise NotImplementedError
 
     def _open_matrix(self, X: Any) -> MemoryRows:
         """The matrix of the fit, in memory."""
@@ -110,7 +154,7 @@ DENSE_SIDE = 400
 SUMS_TOLERANCE, MAX_SCALINGS = 1e-8, 2000
 
 
-class Scaled(NamedTuple):
+class ScaledMatrix(NamedTuple):
     """D_r^(-1/2) X D_c^(-1/2) and the two diagonals (0 where a row or column sums to 0)."""
 
     matrix: Any
@@ -126,13 +170,13 @@ class Singular(NamedTuple):
     right: NDArray
 
 
-def scaled(X: Any) -> Scaled:
+def scaled(X: Any) -> ScaledMatrix:
     """Divide by the roots of the row sums and of the column sums."""
     rows = _inverse_root(np.asarray(X.sum(axis=1), dtype=np.float64).ravel())
     columns = _inverse_root(np.asarray(X.sum(axis=0), dtype=np.float64).ravel())
     if not isinstance(X, np.ndarray):
-        return Scaled(sparse.diags_array(rows) @ X @ sparse.diags_array(columns), rows, columns)
-    return Scaled(rows[:, np.newaxis] * X * columns, rows, columns)
+        return ScaledMatrix(sparse.diags_array(rows) @ X @ sparse.diags_array(columns), rows, columns)
+    return ScaledMatrix(rows[:, np.newaxis] * X * columns, rows, columns)
 
 
 def bistochastic(X: NDArray) -> tuple[NDArray, float]:
@@ -178,24 +222,26 @@ def leading_singular(matrix: Any, n_vectors: int, seed: int) -> Singular:
     return Singular(left * signs, values, right * signs)
 
 
-def singular_residual(matrix: Any, found: Singular) -> float:
+def singular_residual(matrix: Any, vectors: Singular) -> float:
     """Largest of ‖A v − σ u‖, ‖Aᵀ u − σ v‖ and of the departure from orthonormal vectors, in units of σ_1."""
-    scale = float(found.values[0]) or 1.0
-    forward = np.linalg.norm(matrix @ found.right - found.left * found.values, axis=0).max()
-    backward = np.linalg.norm(matrix.T @ found.left - found.right * found.values, axis=0).max()
-    identity = np.eye(len(found.values))
+    scale = float(vectors.values[0]) or 1.0
+    forward = np.linalg.norm(matrix @ vectors.right - vectors.left * vectors.values, axis=0).max()
+    backward = np.linalg.norm(matrix.T @ vectors.left - vectors.right * vectors.values, axis=0).max()
+    identity = np.eye(len(vectors.values))
     crossed = max(
-        float(np.abs(found.left.T @ found.left - identity).max()),
-        float(np.abs(found.right.T @ found.right - identity).max()),
+        float(np.abs(vectors.left.T @ vectors.left - identity).max()),
+        float(np.abs(vectors.right.T @ vectors.right - identity).max()),
     )
     return max(float(forward) / scale, float(backward) / scale, crossed)
 
 
-def grouped(points: NDArray, n_clusters: int, n_init: int, seed: int) -> tuple[NDArray, float]:
+def grouped(
+    points: NDArray, n_clusters: int, n_init: int | str, seed: int, *, tol: float = 0.0
+) -> tuple[NDArray, float]:
     """k-means labels of points, iterated to the end, and the inertia."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points: clusters stay empty
-        model = KMeans(n_clusters, n_init=n_init, tol=0.0, random_state=seed).fit(
+        model = KMeans(n_clusters, n_init=n_init, tol=tol, random_state=seed).fit(
             np.ascontiguousarray(points)
         )
     return np.asarray(model.labels_), float(model.inertia_)
@@ -219,3 +265,103 @@ def _inverse_root(sums: NDArray) -> NDArray:
 def _deviation(sums: NDArray) -> float:
     filled = sums[sums > 0]
     return float(np.abs(filled / filled.mean() - 1.0).max(initial=0.0))
+
+
+class Blocks(NamedTuple):
+    """Values of the blocks of a checkerboard, and the number of entries of each."""
+
+    values: NDArray
+    means: NDArray
+    counts: NDArray
+
+
+class BlockAlternation(NamedTuple):
+    """Result of `alternate`: labels and block values at which no half-step improves."""
+
+    row_labels: NDArray
+    column_labels: NDArray
+    values: NDArray
+    trace: list[float]
+    n_iter: int
+    converged: bool
+
+
+def alternate(
+    X: NDArray,
+    row_labels: NDArray,
+    column_labels: NDArray,
+    shape: tuple[int, int],
+    *,
+    penalty: float,
+    max_iter: int,
+    stop: Callable[[NDArray, NDArray, NDArray, int], bool],
+) -> BlockAlternation:
+    """Lower ½ Σ (x_ij − μ_{k(i) r(j)})² + λ Σ |μ_kr| until the labels stay.
+
+    A row goes to the row cluster that fits it best, then a column to its best column cluster; after each the
+    block values are block means, soft-thresholded at λ over the entries of the block. No half-step raises the
+    objective.
+    """
+    total = float((X**2).sum())
+    blocks = block_values(X, row_labels, column_labels, shape, penalty)
+    trace = [objective_of(blocks, total, penalty)]
+    n_iter, converged = 0, False
+    while n_iter < max_iter and not converged:
+        n_iter += 1
+        new_rows = best_labels(X, column_labels, blocks.values, row_labels)
+        blocks = block_values(X, new_rows, column_labels, shape, penalty)
+        trace.append(objective_of(blocks, total, penalty))
+        new_columns = best_labels(X.T, new_rows, blocks.values.T, column_labels)
+        blocks = block_values(X, new_rows, new_columns, shape, penalty)
+        trace.append(objective_of(blocks, total, penalty))
+        converged = bool((new_rows == row_labels).all() and (new_columns == column_labels).all())
+        row_labels, column_labels = new_rows, new_columns
+        if stop(row_labels, column_labels, blocks.values, n_iter):
+            break
+    return BlockAlternation(row_labels, column_labels, blocks.values, trace, n_iter, converged)
+
+
+def block_values(
+    X: NDArray, row_labels: NDArray, column_labels: NDArray, shape: tuple[int, int], penalty: float
+) -> Blocks:
+    """Minimisers for given labels: soft(block mean, λ / entries of the block); 0 for empty blocks."""
+    rows_of, columns_of = indicators(row_labels, shape[0]), indicators(column_labels, shape[1])
+    counts = np.outer(rows_of.sum(axis=0), columns_of.sum(axis=0))
+    means = rows_of.T @ X @ columns_of / np.maximum(counts, 1.0)
+    size = np.maximum(np.abs(means) - penalty / np.maximum(counts, 1.0), 0.0)
+    return Blocks(np.where(counts > 0, np.sign(means) * size, 0.0), means, counts)
+
+
+def objective_of(blocks: Blocks, total: float, penalty: float) -> float:
+    """½ Σ x² + Σ_kr n_kr (½ μ² − μ x̄) + λ Σ |μ|."""
+    fit = blocks.counts * blocks.values * (0.5 * blocks.values - blocks.means)
+    return 0.5 * total + float(fit.sum() + penalty * np.abs(blocks.values).sum())
+
+
+def label_costs(X: NDArray, other_labels: NDArray, values: NDArray) -> NDArray:
+    """½ Σ_j (x_ij − μ_{k r(j)})² − ½ Σ_j x_ij² of each row i in each cluster k."""
+    others = indicators(other_labels, values.shape[1])
+    costs: NDArray = 0.5 * (values**2) @ others.sum(axis=0) - (X @ others) @ values.T
+    return costs
+
+
+def best_labels(X: NDArray, other_labels: NDArray, values: NDArray, labels: NDArray) -> NDArray:
+    """Cluster of least cost; a row stays where it is unless another is better by more than rounding."""
+    costs = label_costs(X, other_labels, values)
+    best = costs.argmin(axis=1)
+    at = np.arange(len(X))
+    room = 1e-12 * (np.abs(costs).max(axis=1) + 0.5 * (X**2).sum(axis=1))
+    better = costs[at, best] < costs[at, labels] - room
+    return np.where(better, best, labels)
+
+
+def indicators(labels: NDArray, n_clusters: int) -> NDArray:
+    """One column for each cluster, with 1 for its members."""
+    result: NDArray = (labels[:, np.newaxis] == np.arange(n_clusters)).astype(np.float64)
+    return result
+
+
+def random_labels(n_items: int, n_clusters: int, random: Any) -> NDArray:
+    """Labels of equal frequency in random order: no cluster is empty."""
+    labels: NDArray = random.permutation(np.arange(n_items) % n_clusters)
+    return labels

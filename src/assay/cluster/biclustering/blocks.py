@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel, Watch
-from assay.certificates import Certificates, at_least, at_most
-from assay.cluster.biclustering.alternation import (
-    Alternation,
-    alternate,
-    block_values,
-    label_costs,
-    random_labels,
-)
+from assay.certificates import Certificate, Certificates, at_least, at_most
+from assay.cluster.base import best_of, watched
 from assay.cluster.biclustering.base import (
     Biclusterer,
+    BlockAlternation,
+    alternate,
+    block_values,
     by_appearance,
     checkerboard,
+    grouped,
+    label_costs,
     numbers_of_clusters,
     pair_of,
+    random_labels,
 )
-from assay.cluster.kmeans.estimator import KMeans
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
 
@@ -131,57 +128,23 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> BlockBiclustering:
-        """Find the row and column clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix, in memory.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : BlockBiclustering
-        """
+    def _fit(self, X: Any) -> None:
         data = self._open_matrix(X)
         shape = pair_of(self.n_clusters)
         self._require_clusters(data.shape, *shape)
         matrix = data.X.astype(np.float64)
         watch = self._watch_fit(X, n_runs=self.n_init, max_iter=self.max_iter)
-        best: Alternation | None = None
-        reached = np.empty(self.n_init)
-        for run, (row_labels, column_labels) in enumerate(self._starts(matrix, shape)):
-            with watch.run():
-                result = self._run(matrix, row_labels, column_labels, shape, watch)
-            reached[run] = result.trace[-1]
-            # Starts that reach the same labels differ by rounding: the first of them is kept.
-            if best is None or reached[run] < best.trace[-1] - 1e-9 * abs(best.trace[-1]):
-                best = result
-        assert best is not None
+        runs = watched(
+            lambda start: self._run(matrix, start[0], start[1], shape, watch),
+            self._starts(matrix, shape),
+            watch,
+        )
+        best, self.restart_objectives_ = best_of(runs)
         self._conclude(matrix, data.dtype, best, shape)
-        self.restart_objectives_ = reached
         watch.finish()
-        return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the matrix of the fit, with a lower bound on any objective.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the matrix alone.
-        """
-        matrix = np.asarray(self._reopen_matrix(X), dtype=np.float64)
+    def _certify(self, matrix: Any) -> list[Certificate]:
+        matrix = np.asarray(matrix, dtype=np.float64)
         rank = min(pair_of(self.n_clusters))
         tail = 0.5 * float((np.linalg.svd(matrix, compute_uv=False)[rank:] ** 2).sum())
         scale = float((matrix**2).sum()) or 1.0
@@ -194,13 +157,17 @@ class BlockBiclustering(Biclusterer, IterativeModel):
             trivial=0.0,
             tolerance=1e-12,
         )
-        return Certificates([*self._measure(matrix), bound])
+        return [*self._measure(matrix), bound]
 
     def _starts(self, matrix: NDArray, shape: tuple[int, int]) -> Iterator[tuple[NDArray, NDArray]]:
         for run, random in enumerate(spawn(self.random_state, self.n_init)):
             if run == 0:
                 seeds = [int(seed) for seed in generator(random).integers(2**31, size=2)]
-                yield _kmeans_labels(matrix, shape[0], seeds[0]), _kmeans_labels(matrix.T, shape[1], seeds[1])
+                # A start need not be settled.
+                yield (
+                    grouped(matrix, shape[0], "auto", seeds[0], tol=1e-4)[0],
+                    grouped(matrix.T, shape[1], "auto", seeds[1], tol=1e-4)[0],
+                )
             else:
                 yield (
                     random_labels(matrix.shape[0], shape[0], random),
@@ -214,7 +181,7 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         column_labels: NDArray,
         shape: tuple[int, int],
         watch: Watch,
-    ) -> Alternation:
+    ) -> BlockAlternation:
         return alternate(
             matrix,
             row_labels,
@@ -232,7 +199,7 @@ class BlockBiclustering(Biclusterer, IterativeModel):
             ),
         )
 
-    def _conclude(self, matrix: NDArray, dtype: Any, best: Alternation, shape: tuple[int, int]) -> None:
+    def _conclude(self, matrix: NDArray, dtype: Any, best: BlockAlternation, shape: tuple[int, int]) -> None:
         self.row_labels_, row_order = by_appearance(best.row_labels, shape[0])
         self.column_labels_, column_order = by_appearance(best.column_labels, shape[1])
         self.rows_, self.columns_ = checkerboard(self.row_labels_, self.column_labels_, *shape)
@@ -244,17 +211,13 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         self.certificates_ = self._measure(matrix)
         filled = (len(np.unique(self.row_labels_)), len(np.unique(self.column_labels_)))
         if filled != shape:
-            warnings.warn(
+            convergence.warn(
                 f"Only {filled[0]} of the {shape[0]} row clusters and {filled[1]} of the {shape[1]} column "
-                "clusters of BlockBiclustering have members. Take fewer clusters, or a larger n_init.",
-                ConvergenceWarning,
-                stacklevel=4,
+                "clusters of BlockBiclustering have members. Take fewer clusters, or a larger n_init."
             )
         if not self.converged_ and self.n_iter_ == self.max_iter:
-            warnings.warn(
-                f"BlockBiclustering did not converge in max_iter={self.max_iter} passes. Raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=4,
+            convergence.warn(
+                f"BlockBiclustering did not converge in max_iter={self.max_iter} passes. Raise max_iter."
             )
 
     def _measured_objective(self, matrix: NDArray) -> float:
@@ -310,13 +273,6 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         return Certificates(
             at_most(claim, quantity, value, bound, source=SOURCE) for claim, quantity, value, bound in claims
         )
-
-
-def _kmeans_labels(matrix: NDArray, n_clusters: int, seed: int) -> NDArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be settled
-        model = KMeans(n_clusters, random_state=seed).fit(np.ascontiguousarray(matrix))
-    return np.asarray(model.labels_)
 
 
 def _excess(costs: NDArray, labels: NDArray) -> float:

@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering import base as tools
-from assay.cluster.biclustering.alternation import block_values
-from assay.cluster.biclustering.base import by_appearance, checkerboard, numbers_of_clusters, pair_of
+from assay.cluster.biclustering.base import (
+    block_values,
+    by_appearance,
+    checkerboard,
+    numbers_of_clusters,
+    pair_of,
+)
 from assay.cluster.biclustering.coclustering import SpectralModel
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
@@ -105,29 +110,16 @@ class SpectralBiclustering(SpectralModel):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SpectralBiclustering:
-        """Find the row and column clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix, in memory, with entries at least 0.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : SpectralBiclustering
-        """
+    def _fit(self, X: Any) -> None:
         matrix = self._open_positive(X)
         shape = pair_of(self.n_clusters)
         self._require_clusters(matrix.shape, *shape)
         seeds = [int(seed) for seed in generator(self.random_state).integers(2**31, size=5)]
         normal, missed = self._normalised(matrix)
-        found = tools.leading_singular(normal, self.n_components + self._n_trivial, seeds[0])
-        self._keep_vectors(found, matrix.dtype)
-        self.best_left_ = self._best(found.left, shape[0], seeds[1])
-        self.best_right_ = self._best(found.right, shape[1], seeds[2])
+        vectors = tools.leading_singular(normal, self.n_components + self._n_trivial, seeds[0])
+        self._keep_vectors(vectors, matrix.dtype)
+        self.best_left_ = self._best(vectors.left, shape[0], seeds[1])
+        self.best_right_ = self._best(vectors.right, shape[1], seeds[2])
         row_points, column_points = self._projections(matrix)
         labels, _ = tools.grouped(row_points, shape[0], self.n_init, seeds[3])
         self.row_labels_ = by_appearance(labels, shape[0])[0]
@@ -135,23 +127,8 @@ class SpectralBiclustering(SpectralModel):
         self.column_labels_ = by_appearance(labels, shape[1])[0]
         self.rows_, self.columns_ = checkerboard(self.row_labels_, self.column_labels_, *shape)
         self.certificates_ = self._measure(matrix, normal, missed)
-        return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the matrix of the fit.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-        """
-        matrix = self._reopen_matrix(X)
+    def _certify(self, matrix: Any) -> Certificates:
         return self._measure(matrix, *self._normalised(matrix))
 
     @property
@@ -176,8 +153,8 @@ class SpectralBiclustering(SpectralModel):
         return np.sort(candidates[np.argsort(inertias, kind="stable")[: self.n_best]])
 
     def _projections(self, matrix: NDArray) -> tuple[NDArray, NDArray]:
-        found, values = self._kept_vectors(), np.asarray(matrix, dtype=np.float64)
-        return values @ found.right[:, self.best_right_], values.T @ found.left[:, self.best_left_]
+        vectors, values = self._kept_vectors(), np.asarray(matrix, dtype=np.float64)
+        return values @ vectors.right[:, self.best_right_], values.T @ vectors.left[:, self.best_left_]
 
     def _measure(self, matrix: NDArray, normal: NDArray, missed: float) -> Certificates:
         source = "Kluger et al. (2003); Wei §10.2.3"

@@ -40,9 +40,9 @@ class SpectralModel(Biclusterer):
             raise ValueError(f"{type(self).__name__} needs a matrix with an entry above 0. All are 0.")
         return matrix
 
-    def _keep_vectors(self, found: Singular, dtype: Any) -> None:
-        self.singular_values_ = found.values.astype(dtype)
-        self.left_vectors_, self.right_vectors_ = found.left.astype(dtype), found.right.astype(dtype)
+    def _keep_vectors(self, vectors: Singular, dtype: Any) -> None:
+        self.singular_values_ = vectors.values.astype(dtype)
+        self.left_vectors_, self.right_vectors_ = vectors.left.astype(dtype), vectors.right.astype(dtype)
 
     def _kept_vectors(self) -> Singular:
         return Singular(
@@ -99,7 +99,7 @@ class SpectralCoclustering(SpectralModel):
     left_vectors_, right_vectors_ : arrays
         Their singular vectors, as columns.
     normalized_cut_ : float
-        The cut of the partition found.
+        The cut of the partition vectors.
     cut_bound_ : float
         No partition into as many clusters cuts less.
     certificates_ : Certificates
@@ -134,28 +134,15 @@ class SpectralCoclustering(SpectralModel):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SpectralCoclustering:
-        """Find the biclusters.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n_samples, n_features)
-            The matrix, in memory, with entries at least 0.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : SpectralCoclustering
-        """
+    def _fit(self, X: Any) -> None:
         matrix = self._open_positive(X)
         n_rows, n_columns = matrix.shape
         if self.n_clusters > n_rows + n_columns:
             raise self._refuse("n_clusters", f"at most the number of rows and columns ({n_rows + n_columns})")
         seeds = generator(self.random_state).integers(2**31, size=2)
         normal = tools.scaled(matrix)
-        found = tools.leading_singular(normal.matrix, max(self.n_clusters, 2), int(seeds[0]))
-        self._keep_vectors(found, matrix.dtype)
+        vectors = tools.leading_singular(normal.matrix, max(self.n_clusters, 2), int(seeds[0]))
+        self._keep_vectors(vectors, matrix.dtype)
         labels, _ = tools.grouped(self._embedding(normal), self.n_clusters, self.n_init, int(seeds[1]))
         labels, _ = by_appearance(labels, self.n_clusters)
         self.row_labels_, self.column_labels_ = labels[:n_rows], labels[n_rows:]
@@ -165,34 +152,19 @@ class SpectralCoclustering(SpectralModel):
         values = self.singular_values_[:n_filled].astype(np.float64)
         self.cut_bound_ = float(n_filled - values.sum())
         self.certificates_ = self._measure(matrix, normal)
-        return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the matrix of the fit.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n_samples, n_features)
-            The matrix that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-        """
-        matrix = self._reopen_matrix(X)
+    def _certify(self, matrix: Any) -> Certificates:
         return self._measure(matrix, tools.scaled(matrix))
 
-    def _embedding(self, normal: tools.Scaled) -> NDArray:
+    def _embedding(self, normal: tools.ScaledMatrix) -> NDArray:
         """Coordinates of rows and columns: ⌈log2 k⌉ vectors after the trivial one."""
-        found = self._kept_vectors()
-        n_vectors = min(1 + int(np.ceil(np.log2(max(self.n_clusters, 2)))), len(found.values))
+        vectors = self._kept_vectors()
+        n_vectors = min(1 + int(np.ceil(np.log2(max(self.n_clusters, 2)))), len(vectors.values))
         use = slice(1, n_vectors) if n_vectors > 1 else slice(0, 1)
         return np.vstack(
             [
-                normal.rows[:, np.newaxis] * found.left[:, use],
-                normal.columns[:, np.newaxis] * found.right[:, use],
+                normal.rows[:, np.newaxis] * vectors.left[:, use],
+                normal.columns[:, np.newaxis] * vectors.right[:, use],
             ]
         )
 
@@ -206,7 +178,7 @@ class SpectralCoclustering(SpectralModel):
         filled = volumes > 0
         return float((1.0 - within[filled] / volumes[filled]).sum()), int(filled.sum())
 
-    def _measure(self, matrix: Any, normal: tools.Scaled) -> Certificates:
+    def _measure(self, matrix: Any, normal: tools.ScaledMatrix) -> Certificates:
         source = "Dhillon (2001); Wei §10.2.3"
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
         cut, n_filled = self._cut(matrix)

@@ -48,7 +48,7 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         variance, by how well the fit on one half of the rows predicts the covariances of the other: the
         largest that predicts no worse than the best, by the standard error over splits.
     loadings : {"dantzig", "soft", "hard"}, default="dantzig"
-        How rows of A that are not pure are found: least ‖a‖₁ with ‖θ_j − Cov(Z) a‖_∞ ≤ 2δ, or the soft or
+        How rows of A that are not pure are model: least ‖a‖₁ with ‖θ_j − Cov(Z) a‖_∞ ≤ 2δ, or the soft or
         hard threshold of Cov(Z)⁻¹ θ_j; θ_j are mean covariances with the pure variables.
     n_splits : int, default=5
         Random halves that δ is chosen on.
@@ -165,16 +165,16 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         else:
             choice = choose_delta(data.X.astype(np.float64), self.n_splits, generator(self.random_state))
             self.delta_candidates_, self.delta_errors_, self.delta_ = choice
-        found = overlapping_loadings(covariance, self.delta_, self.loadings)
-        self.loadings_ = found.loadings.astype(data.dtype)
-        self.pure_sets_ = found.pure.members
+        model = overlapping_loadings(covariance, self.delta_, self.loadings)
+        self.loadings_ = model.loadings.astype(data.dtype)
+        self.pure_sets_ = model.pure.members
         self.n_clusters_ = len(self.pure_sets_)
-        self.factor_covariance_ = found.factor_covariance.astype(data.dtype)
+        self.factor_covariance_ = model.factor_covariance.astype(data.dtype)
         self.covariance_, self.mean_ = covariance, mean
-        sizes = np.abs(found.loadings)
+        sizes = np.abs(model.loadings)
         self.memberships_ = (sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300)).astype(data.dtype)
         self.overlaps_ = np.flatnonzero((sizes > 0).sum(axis=1) > 1)
-        explained = np.einsum("ja,ab,jb->j", found.loadings, found.factor_covariance, found.loadings)
+        explained = np.einsum("ja,ab,jb->j", model.loadings, model.factor_covariance, model.loadings)
         self.noise_variance_ = np.maximum(np.diag(covariance) - explained, 0.0)
         self.certificates_ = self._measure(covariance)
         return self

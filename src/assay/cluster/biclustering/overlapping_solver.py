@@ -107,8 +107,8 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
         if np.any(maxima[near] - sizes[variable, near] > 2.0 * delta):
             continue
         _merge(groups, np.union1d(near, [variable]))
-    found = [reaching(sizes, maxima, group, delta) for group in groups]
-    members = sorted((group for group in found if len(group) > 1), key=lambda group: int(group[0]))
+    reached = [reaching(sizes, maxima, group, delta) for group in groups]
+    members = sorted((group for group in reached if len(group) > 1), key=lambda group: int(group[0]))
     if not members:  # sets that met had too little in common
         members = [np.sort(np.unravel_index(int(np.argmax(sizes)), sizes.shape))]
     signs = [np.where(covariance[group[0], group] < 0.0, -1.0, 1.0) for group in members]
@@ -195,16 +195,16 @@ def dantzig(matrix: NDArray, target: NDArray, level: float) -> NDArray:
     unit = float(np.abs(matrix).max()) or 1.0
     matrix, target, level = matrix / unit, target / unit, level / unit
     both = np.hstack([matrix, -matrix])
-    found = linprog(
+    program = linprog(
         np.ones(2 * size),
         A_ub=np.vstack([both, -both]),
         b_ub=np.concatenate([target + level, level - target]),
         bounds=(0.0, None),
         method="highs",
     )
-    if found.x is None:
+    if program.x is None:
         return np.asarray(np.linalg.lstsq(matrix, target, rcond=None)[0])
-    result: NDArray = found.x[:size] - found.x[size:]
+    result: NDArray = program.x[:size] - program.x[size:]
     return result
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificates, at_most
+from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.biclustering.base import Biclusterer, leading_singular
+from assay.models import convergence
 from assay.parameters import Domain
 
 # Sparse singular vectors by adaptive soft thresholding, each threshold chosen by BIC.
@@ -45,17 +43,7 @@ def threshold_by_bic(products: NDArray, squares: float, n_entries: int, power: f
     The minimiser is the soft threshold of z_j at λ|z_j|^(−γ)/2: entry j is in while λ < 2|z_j|^(1 + γ). BIC
     is ‖X − u ṽᵀ‖²/(N σ̂²) + (log N / N) · (entries in), σ̂² the residual variance without a penalty; it is
     compared at the λ where one more entry would come in, the best fit for each number of entries.
-
-    Parameters
-    ----------
-    products : array of shape (n,)
-        z.
-    squares : float
-        ‖X‖².
-    n_entries : int
-        N, the number of entries of X.
-    power : float
-        γ.
+    `products` are z, `squares` ‖X‖², `n_entries` N and `power` γ.
     """
     sizes = np.abs(products)
     order = np.argsort(-sizes, kind="stable")
@@ -96,9 +84,9 @@ def soft_adaptive(products: NDArray, penalty: float, power: float) -> NDArray:
 
 def half_step(X: NDArray, vector: NDArray, squares: float, power: float) -> tuple[NDArray, float]:
     """The unit vector that answers a given one, with the penalty chosen for it."""
-    found = threshold_by_bic(X.T @ vector, squares, X.size, power)
-    size = float(np.linalg.norm(found.vector))
-    return (found.vector / size if size > 0.0 else found.vector), found.penalty
+    answer = threshold_by_bic(X.T @ vector, squares, X.size, power)
+    size = float(np.linalg.norm(answer.vector))
+    return (answer.vector / size if size > 0.0 else answer.vector), answer.penalty
 
 
 def sparse_layer(
@@ -212,21 +200,7 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> SparseSVDBiclustering:
-        """Find the layers.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix, in memory; centre it first if 0 means nothing in it.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : SparseSVDBiclustering
-        """
+    def _fit(self, X: Any) -> None:
         data = self._open_matrix(X)
         if self.n_clusters > min(data.shape):
             name = "n_samples" if data.shape[0] <= data.shape[1] else "n_features"
@@ -252,24 +226,9 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
             residual = residual - layer.value * np.outer(layer.left, layer.right)
         self._conclude(matrix, data.dtype, layers)
         watch.finish()
-        return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the matrix of the fit, with a bound on what layers can explain.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the matrix alone.
-        """
-        matrix = np.asarray(self._reopen_matrix(X), dtype=np.float64)
+    def _certify(self, matrix: Any) -> list[Certificate]:
+        matrix = np.asarray(matrix, dtype=np.float64)
         total = float((matrix**2).sum()) or 1.0
         singular = np.linalg.svd(matrix, compute_uv=False)[: len(self.singular_values_)]
         bound = at_most(
@@ -281,7 +240,7 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
             trivial=1.0,
             tolerance=1e-10 + 16.0 * float(np.finfo(self.singular_values_.dtype).eps),
         )
-        return Certificates([*self._measure(matrix), bound])
+        return [*self._measure(matrix), bound]
 
     def _conclude(self, matrix: NDArray, dtype: Any, layers: list[Layer]) -> None:
         n_rows, n_columns = matrix.shape
@@ -300,31 +259,27 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
         self.certificates_ = self._measure(matrix)
         self.optimality_ = self.certificates_[0].value
         if len(layers) < self.n_clusters:
-            warnings.warn(
+            convergence.warn(
                 f"SparseSVDBiclustering found {len(layers)} of {self.n_clusters} layers: nothing is left of "
-                "the matrix. Take a smaller n_clusters.",
-                ConvergenceWarning,
-                stacklevel=4,
+                "the matrix. Take a smaller n_clusters."
             )
         if not self.converged_ and self.n_iter_ >= self.max_iter:
-            warnings.warn(
+            convergence.warn(
                 f"SparseSVDBiclustering did not converge in max_iter={self.max_iter} passes. Raise max_iter "
-                "or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+                "or tol."
             )
 
     def _residuals(self, matrix: NDArray) -> list[NDArray]:
         """The matrix that each layer was taken from, and what is left after the last."""
-        found = [matrix]
+        rests = [matrix]
         for left, value, right in zip(
             self.left_vectors_.T.astype(np.float64),
             self.singular_values_.astype(np.float64),
             self.right_vectors_.T.astype(np.float64),
             strict=True,
         ):
-            found.append(found[-1] - value * np.outer(left, right))
-        return found
+            rests.append(rests[-1] - value * np.outer(left, right))
+        return rests
 
     def _measure(self, matrix: NDArray) -> Certificates:
         total = float((matrix**2).sum()) or 1.0

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel
 from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering.base import Biclusterer, by_appearance, checkerboard
-from assay.cluster.convex.biclustering_selection import HoldOut, SideGraph, hold_out, side_graph
-from assay.cluster.convex.biclustering_solver import Checkerboard, Cobra, board_separations, cobra, joint_gap
-from assay.cluster.convex.certificates import apart_certificate
-from assay.cluster.convex.fusion import proven_share
+from assay.cluster.convex.biclustering_solver import (
+    Checkerboard,
+    Cobra,
+    HoldOut,
+    SideGraph,
+    board_separations,
+    cobra,
+    hold_out,
+    joint_gap,
+    side_graph,
+)
 from assay.cluster.convex.loops import TWO, make_feasible
+from assay.cluster.convex.solver import apart_certificate, proven_share
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 
@@ -137,21 +143,7 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> ConvexBiclustering:
-        """Find the biclusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix, in memory.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : ConvexBiclustering
-        """
+    def _fit(self, X: Any) -> None:
         data = self._open_matrix(X)
         matrix, mean = _centred(data.X)
         rows, columns = self._sides(matrix)
@@ -171,7 +163,6 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
             )
         self._conclude(matrix, mean, data.dtype, rows, columns, result)
         watch.finish()
-        return self
 
     def select(
         self, X: Any, shares: Any = None, *, held_out: float = 0.1, random_state: RandomState = None
@@ -213,22 +204,8 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
             matrix, seen, chosen, n_neighbors=self.n_neighbors, gamma=self.gamma, tol=max(self.tol, 1e-4)
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the matrix of the fit.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The matrix that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the matrix alone.
-        """
-        matrix, mean = _centred(self._reopen_matrix(X))
+    def _certify(self, matrix: Any) -> Certificates:
+        matrix, mean = _centred(matrix)
         return self._measure(matrix, mean, *self._sides(matrix))
 
     def _sides(self, matrix: NDArray) -> tuple[SideGraph, SideGraph]:
@@ -254,11 +231,9 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         self.proven_apart_ = 0.0
         self.certificates_ = self._measure(matrix, mean, rows, columns, claim=True)
         if not result.converged and result.n_iter >= self.max_iter:
-            warnings.warn(
+            convergence.warn(
                 f"ConvexBiclustering did not converge in max_iter={self.max_iter} passes: the relative "
-                f"duality gap is {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"duality gap is {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )
 
     def _measure(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.convex import loops
-from assay.cluster.convex.fusion import ROOM, FusionProblem, Gap, components, proven_share, separations
+from assay.cluster.convex.graph import Graph, Nodes, largest_useful_penalty, neighbor_graph
+from assay.cluster.convex.solver import ROOM, FusionGap, FusionProblem, components, proven_share, separations
 
 FIRST_STEPS, MOST_STEPS = 20, 400
 EXTRA_PASSES = 10
 
 
-class Side(NamedTuple):
+class FusionSide(NamedTuple):
     """The graph of the rows, or of the columns: edges and the penalty of each."""
 
     edges: NDArray
@@ -28,7 +30,7 @@ class Checkerboard(NamedTuple):
     fitted: NDArray
     row_labels: NDArray
     column_labels: NDArray
-    gap: Gap
+    gap: FusionGap
 
 
 class Cobra(NamedTuple):
@@ -44,8 +46,8 @@ class Cobra(NamedTuple):
 
 def cobra(
     X: NDArray,
-    rows: Side,
-    columns: Side,
+    rows: FusionSide,
+    columns: FusionSide,
     start: tuple[NDArray, NDArray] | None = None,
     *,
     tol: float,
@@ -84,7 +86,7 @@ def cobra(
         stopped = stop(board, n_iter)
 
 
-def forces_of(side: Side, dual: NDArray, n_nodes: int) -> NDArray:
+def forces_of(side: FusionSide, dual: NDArray, n_nodes: int) -> NDArray:
     """Net force on every row (or column)."""
     forces = np.empty((n_nodes, dual.shape[1]))
     loops.gather(side.edges, dual, forces)
@@ -92,21 +94,28 @@ def forces_of(side: Side, dual: NDArray, n_nodes: int) -> NDArray:
 
 
 def joint_gap(
-    X: NDArray, rows: Side, columns: Side, fitted: NDArray, row_dual: NDArray, column_dual: NDArray
-) -> Gap:
+    X: NDArray,
+    rows: FusionSide,
+    columns: FusionSide,
+    fitted: NDArray,
+    row_dual: NDArray,
+    column_dual: NDArray,
+) -> FusionGap:
     """Gap between the objective at any matrix and the dual value at feasible points: no term is negative."""
     row_penalty, row_slack = loops.edge_terms(fitted, rows.edges, rows.radii, row_dual, loops.TWO)
     column_penalty, column_slack = loops.edge_terms(
         np.ascontiguousarray(fitted.T), columns.edges, columns.radii, column_dual, loops.TWO
     )
     apart = fitted - dual_matrix(X, rows, columns, row_dual, column_dual)
-    return Gap(
+    return FusionGap(
         float(0.5 * ((X - fitted) ** 2).sum() + row_penalty + column_penalty),
         float(row_slack + column_slack + 0.5 * (apart**2).sum()),
     )
 
 
-def dual_matrix(X: NDArray, rows: Side, columns: Side, row_dual: NDArray, column_dual: NDArray) -> NDArray:
+def dual_matrix(
+    X: NDArray, rows: FusionSide, columns: FusionSide, row_dual: NDArray, column_dual: NDArray
+) -> NDArray:
     """X minus all forces: the minimiser of the Lagrangian."""
     result: NDArray = (
         X - forces_of(rows, row_dual, X.shape[0]) - forces_of(columns, column_dual, X.shape[1]).T
@@ -115,7 +124,7 @@ def dual_matrix(X: NDArray, rows: Side, columns: Side, row_dual: NDArray, column
 
 
 def fused_board(
-    X: NDArray, rows: Side, columns: Side, row_dual: NDArray, column_dual: NDArray
+    X: NDArray, rows: FusionSide, columns: FusionSide, row_dual: NDArray, column_dual: NDArray
 ) -> Checkerboard:
     """The matrix made constant on the blocks that dual vectors strictly inside their balls fuse."""
     fitted = dual_matrix(X, rows, columns, row_dual, column_dual)
@@ -133,7 +142,7 @@ def block_averaged(matrix: NDArray, row_labels: NDArray, column_labels: NDArray)
     return np.ascontiguousarray(result)
 
 
-def board_separations(rows: Side, columns: Side, board: Checkerboard) -> NDArray:
+def board_separations(rows: FusionSide, columns: FusionSide, board: Checkerboard) -> NDArray:
     """Separations of the row clusters, then of the column clusters, that an edge joins."""
     return np.concatenate(
         [
@@ -145,8 +154,8 @@ def board_separations(rows: Side, columns: Side, board: Checkerboard) -> NDArray
 
 def _merge_the_inseparable(
     X: NDArray,
-    rows: Side,
-    columns: Side,
+    rows: FusionSide,
+    columns: FusionSide,
     row_dual: NDArray,
     column_dual: NDArray,
     board: Checkerboard,
@@ -166,16 +175,16 @@ def _merge_the_inseparable(
     return board
 
 
-def _joined(matrix: NDArray, side: Side, labels: NDArray, reach: float) -> NDArray:
+def _joined(matrix: NDArray, side: FusionSide, labels: NDArray, reach: float) -> NDArray:
     pairs, apart = separations(_as_problem(matrix, side), matrix, labels)
     return components(int(labels.max()) + 1, pairs[apart <= reach])[labels]
 
 
-def _as_problem(matrix: NDArray, side: Side) -> FusionProblem:
+def _as_problem(matrix: NDArray, side: FusionSide) -> FusionProblem:
     return FusionProblem(matrix, np.ones(len(matrix)), side.edges, side.radii, "l2")
 
 
-def _fused(side: Side, dual: NDArray, n_nodes: int) -> NDArray:
+def _fused(side: FusionSide, dual: NDArray, n_nodes: int) -> NDArray:
     inside = np.empty(len(side.radii), dtype=np.bool_)
     loops.inside_balls(side.radii, dual, ROOM, loops.TWO, inside)
     return components(n_nodes, side.edges[inside])
@@ -187,21 +196,141 @@ def _averaged_rows(matrix: NDArray, labels: NDArray) -> NDArray:
     return means[labels]
 
 
-def _ascend(target: NDArray, side: Side, dual: NDArray, n_steps: int) -> None:
+def _ascend(target: NDArray, side: FusionSide, dual: NDArray, n_steps: int) -> None:
     """Accelerated dual steps of convex clustering of the rows of `target`, in place."""
     target = np.ascontiguousarray(target)
     degrees = np.bincount(side.edges.ravel(), minlength=len(target)).astype(np.float64)
     steps = 1.0 / (degrees[side.edges[:, 0]] + degrees[side.edges[:, 1]])
-    loops.ascend(
-        target,
-        np.ones(len(target)),
-        side.edges,
-        side.radii,
-        steps,
-        dual,
-        dual.copy(),
-        np.empty_like(target),
-        1.0,
-        n_steps,
-        loops.TWO,
+    graph = loops.FusionEdges(target, np.ones(len(target)), side.edges, side.radii)
+    loops.ascend(graph, steps, dual, dual.copy(), np.empty_like(target), 1.0, n_steps, loops.TWO)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOut:
+    """Errors at entries that the fits did not see.
+
+    Parameters
+    ----------
+    row_penalties, column_penalties : arrays of shape (n_candidates,)
+        The candidates, in increasing order.
+    errors : array of shape (n_candidates,)
+        Mean squared error at the held-out entries of the means of the entries seen in their blocks.
+    standard_errors : array of shape (n_candidates,)
+        Of those means.
+    """
+
+    row_penalties: NDArray
+    column_penalties: NDArray
+    errors: NDArray
+    standard_errors: NDArray
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """Row and column penalty: the largest whose error is within a standard error of the least."""
+        least = int(np.argmin(self.errors))
+        at = int(np.flatnonzero(self.errors <= self.errors[least] + self.standard_errors[least])[-1])
+        return float(self.row_penalties[at]), float(self.column_penalties[at])
+
+
+class Completion(NamedTuple):
+    """Result of `complete`: the last fit, the completed matrix, and the objective on the entries seen."""
+
+    fit: Cobra
+    filled: NDArray
+    trace: list[float]
+
+
+class SideGraph(NamedTuple):
+    """The weights of one side, and the penalty from which its components are single clusters."""
+
+    graph: Graph
+    penalty_max: float
+
+    def at(self, penalty: float) -> FusionSide:
+        """The side at one penalty."""
+        return FusionSide(self.graph.edges, penalty * self.graph.weights)
+
+
+def side_graph(matrix: NDArray, n_neighbors: int, gamma: float | None) -> SideGraph:
+    """Gaussian weights of the nearest rows of a matrix."""
+    mean = matrix.mean(axis=0)
+    nodes = Nodes(matrix - mean, np.ones(len(matrix)), mean, np.arange(len(matrix)))
+    graph = neighbor_graph(nodes.rows, n_neighbors, gamma)
+    return SideGraph(graph, largest_useful_penalty(nodes, graph, "l2", bridges=False))
+
+
+def complete(
+    X: NDArray,
+    seen: NDArray,
+    rows: FusionSide,
+    columns: FusionSide,
+    start: NDArray,
+    *,
+    tol: float,
+    max_iter: int,
+) -> Completion:
+    """Fit the entries that `seen` marks: unseen ones are filled from the last fit, and the fit is repeated.
+
+    Filling majorises: ½ Σ_seen (x − u)² ≤ ½‖filled − u‖², with equality at the last fit. The objective on the
+    entries seen therefore never rises.
+    """
+    filled, trace, duals = np.where(seen, X, start), [], None
+    for _ in range(max_iter):
+        fit = cobra(filled, rows, columns, duals, tol=0.01 * tol, max_iter=1000, prove=False)
+        duals = fit.row_dual, fit.column_dual
+        trace.append(_seen_objective(X, seen, rows, columns, fit.board))
+        moved = np.where(seen, X, fit.board.fitted)
+        change = float(((moved - filled) ** 2).sum())
+        filled = moved
+        if change <= tol * float((X[seen] ** 2).sum()):
+            break
+    return Completion(fit, filled, trace)
+
+
+def hold_out(
+    X: NDArray, seen: NDArray, shares: NDArray, *, n_neighbors: int, gamma: float | None, tol: float
+) -> HoldOut:
+    """Error at the unseen entries for penalties that are these shares of the largest useful ones."""
+    start = additive_fill(X, seen)
+    filled = np.where(seen, X, start)
+    row_side, column_side = side_graph(filled, n_neighbors, gamma), side_graph(filled.T, n_neighbors, gamma)
+    errors, spreads = np.empty(len(shares)), np.empty(len(shares))
+    for candidate, share in enumerate(shares):
+        rows = row_side.at(share * row_side.penalty_max)
+        columns = column_side.at(share * column_side.penalty_max)
+        completion = complete(X, seen, rows, columns, start, tol=tol, max_iter=30)
+        squares = (refitted(X, seen, completion.fit.board) - X)[~seen] ** 2
+        errors[candidate], spreads[candidate] = squares.mean(), squares.std() / np.sqrt(squares.size)
+    return HoldOut(shares * row_side.penalty_max, shares * column_side.penalty_max, errors, spreads)
+
+
+def refitted(X: NDArray, seen: NDArray, board: Checkerboard) -> NDArray:
+    """Means of the entries seen in each block, which no penalty draws together; else the fit."""
+    n_blocks = int(board.column_labels.max()) + 1
+    block = board.row_labels[:, np.newaxis] * n_blocks + board.column_labels
+    counts = np.bincount(block[seen], minlength=int(block.max()) + 1)
+    sums = np.bincount(block[seen], X[seen], minlength=int(block.max()) + 1)
+    means = (sums / np.maximum(counts, 1))[block]
+    result: NDArray = np.where(counts[block] > 0, means, board.fitted)
+    return result
+
+
+def additive_fill(X: NDArray, seen: NDArray) -> NDArray:
+    """Row mean + column mean − mean, of the entries seen."""
+    counts = np.maximum(seen.sum(axis=1), 1), np.maximum(seen.sum(axis=0), 1)
+    mean = X[seen].mean()
+    row_effects = np.where(seen, X - mean, 0.0).sum(axis=1) / counts[0]
+    column_effects = np.where(seen, X - mean, 0.0).sum(axis=0) / counts[1]
+    result: NDArray = mean + row_effects[:, np.newaxis] + column_effects
+    return result
+
+
+def _seen_objective(
+    X: NDArray, seen: NDArray, rows: FusionSide, columns: FusionSide, board: Checkerboard
+) -> float:
+    fitted = board.fitted
+    row_drops = np.linalg.norm(fitted[rows.edges[:, 0]] - fitted[rows.edges[:, 1]], axis=1)
+    column_drops = np.linalg.norm(fitted[:, columns.edges[:, 0]] - fitted[:, columns.edges[:, 1]], axis=0)
+    return float(
+        0.5 * ((X - fitted)[seen] ** 2).sum() + rows.radii @ row_drops + columns.radii @ column_drops
     )

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import IterativeModel
 from assay.certificates import Certificates
-from assay.cluster.convex.certificates import convex_certificates
-from assay.cluster.convex.fusion import NORMS, Fusion, proven_share
 from assay.cluster.convex.graph import (
     check_given_weights,
     complete_graph,
@@ -25,9 +20,17 @@ from assay.cluster.convex.graph import (
     of_rows,
     weights_domain,
 )
-from assay.cluster.convex.path import ConvexPath, ConvexProblem, GraphProblem, SortedProblem, path_penalties
-from assay.cluster.convex.sorted import equal_rows
+from assay.cluster.convex.path import (
+    ConvexPath,
+    ConvexProblem,
+    GraphProblem,
+    SortedProblem,
+    equal_rows,
+    path_penalties,
+)
+from assay.cluster.convex.solver import NORMS, Fusion, convex_certificates, proven_share
 from assay.distances import distance_matrix
+from assay.models import convergence
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows
@@ -50,7 +53,9 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
     Assumes: columns on comparable scales, and weights that are large inside clusters: they decide which rows
     fuse first.
 
-    Certificates: duality gap at the exactly fused centroids, one centroid a cluster, the mean is kept, and
+    `predict` gives a row the cluster whose centre (mean of its rows) is nearest, the lowest in case of ties.
+
+    Certificates: duality gap at the exactly fused centroids, one centroid per cluster, the mean is kept, and
     the share of neighbouring clusters that the gap proves to be apart in the true minimiser too.
 
     Parameters
@@ -129,6 +134,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
 
     metric = "euclidean"
     _accepts_sparse: ClassVar[bool] = False
+    _instead = "cluster a sample of the rows, or take KMeans"
     _domains: ClassVar[Mapping[str, Domain]] = {
         "penalty_strength": Domain("'auto'", lambda value: isinstance(value, str) and value == "auto")
         | parameters.real(at_least=0.0),
@@ -159,23 +165,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ConvexClustering:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows, in memory.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,), optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
-
-        Returns
-        -------
-        self : ConvexClustering
-        """
+    def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X, sample_weight)
         problem = self._problem(data)
         penalty = self.penalty_strength
@@ -194,7 +184,6 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
             )
         self._conclude(data, problem, float(penalty), result)
         watch.finish()
-        return self
 
     def path(self, X: Any, penalties: Any = None, *, sample_weight: Any = None) -> ConvexPath:
         """Fit along increasing penalties, each from the one before.
@@ -238,36 +227,11 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         """
         return self._problem(self._open_fit(X, sample_weight)).penalty_max()
 
-    def predict(self, X: Any) -> Any:
-        """Cluster whose centre (mean of its rows) is nearest to each row, the lowest in case of ties.
+    def _predicted(self, data: Any) -> Any:
+        return data.map(_nearest_center, self.cluster_centers_, dtype=np.int32)
 
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        return self._open_new_rows(X).map(_nearest_center, self.cluster_centers_, dtype=np.int32)
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X, sample_weight)
+    def _certify(self, data: MemoryRows) -> Certificates:
         return self._measure(self._problem(data))
-
-    def _open_fit(self, X: Any, sample_weight: Any) -> MemoryRows:
-        return self._open_pairs(X, sample_weight, instead="cluster a sample of the rows, or take KMeans")
 
     def _problem(self, data: MemoryRows) -> ConvexProblem:
         named = isinstance(self.weights, str)
@@ -346,11 +310,9 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
 
     def _warn_if_unfinished(self, result: Fusion) -> None:
         if not result.converged and result.n_iter >= self.max_iter:
-            warnings.warn(
+            convergence.warn(
                 f"ConvexClustering did not converge in max_iter={self.max_iter} iterations: the relative "
-                f"duality gap is {result.gap.relative:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"duality gap is {result.gap.relative:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from assay import parameters
-from assay.cluster.convex.fusion import components
+from assay.cluster.convex.solver import components
 from assay.distances import NeighborSearch, distance_matrix, euclidean_spanning_tree
 from assay.models.clusterer import numbered_by_appearance
 from assay.parameters import Domain
@@ -22,17 +22,7 @@ DUAL_ORDERS = {"l2": 2, "l1": np.inf, "linf": 1}
 
 
 class Nodes(NamedTuple):
-    """Distinct rows, about their weighted mean, with the weight of each.
-
-    Attributes
-    ----------
-    rows : array of shape (n_nodes, n_features)
-        float64, the mean subtracted.
-    mass : array of shape (n_nodes,)
-    mean : array of shape (n_features,)
-    node_of : array of int64 of shape (n_samples,)
-        Node of each row; −1 for rows of weight 0.
-    """
+    """Distinct rows about their weighted mean, with their weights; `node_of` is −1 for rows of weight 0."""
 
     rows: NDArray
     mass: NDArray

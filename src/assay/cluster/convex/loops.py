@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.loops import compiled
 
 TWO, ONE, INFINITY = 0, 1, 2
 """Codes of the norm q of the differences of centroids."""
+
+
+class FusionEdges(NamedTuple):
+    """Rows with their masses, and the edges (pairs of rows) that draw them together, with their penalties."""
+
+    rows: NDArray
+    mass: NDArray
+    edges: NDArray
+    radii: NDArray
 
 
 @compiled
@@ -82,12 +94,13 @@ def gather(edges, dual, forces):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ascend(rows, mass, edges, radii, steps, dual, ahead, centroids, momentum, n_steps, code):  # type: ignore[no-untyped-def]
+def ascend(problem, steps, dual, ahead, centroids, momentum, n_steps, code):  # type: ignore[no-untyped-def]
     """Accelerated projected-gradient steps on the dual, restarted when the momentum points downhill.
 
     `dual` and `ahead` (the extrapolated point) are updated in place, `centroids` is room to work in; returns
-    the momentum reached.
+    the momentum reached. `problem` is a `FusionEdges`.
     """
+    rows, mass, edges, radii = problem
     n_features = rows.shape[1]
     new = np.empty(n_features)
     for _ in range(n_steps):

@@ -20,7 +20,7 @@ MIN_SHARPNESS = 0.1
 MIN_ROWS_OF_WARNINGS = 30
 
 
-class Elbow(NamedTuple):
+class KDistanceElbow(NamedTuple):
     """Where a k-distance curve bends.
 
     Attributes
@@ -138,8 +138,8 @@ def suggest_eps(
     return elbow.eps
 
 
-def find_elbow(distances: NDArray, weight: NDArray | None) -> Elbow:
-    """The elbow of the curve of k-distances of rows; a row of weight 2 stands on it twice."""
+def find_elbow(distances: NDArray, weight: NDArray | None) -> KDistanceElbow:
+    """The elbow of the curve of k-distances of rows; a row of weight 2 counts twice on it."""
     present = np.ones(distances.size) if weight is None else weight.astype(np.float64)
     kept = np.flatnonzero(present > 0.0)
     order = kept[np.argsort(distances[kept], kind="stable")]
@@ -155,13 +155,13 @@ def find_elbow(distances: NDArray, weight: NDArray | None) -> Elbow:
     positive = curve[below & (curve > 0.0)]
     spread = float(np.divide(*np.quantile(positive, [0.95, 0.05])))
     gap = 1.0 if below.all() else float(np.median(curve[~below])) / eps
-    return Elbow(
+    return KDistanceElbow(
         eps, float(1.0 - reached[below][-1] / reached[-1]), spread, gap, float(along[place] - height[place])
     )
 
 
 def warn_of_densities(
-    elbow: Elbow, n_rows: int, min_samples: int, n_features: int, *, stacklevel: int
+    elbow: KDistanceElbow, n_rows: int, min_samples: int, n_features: int, *, stacklevel: int
 ) -> None:
     """Say when one eps may not serve all clusters; a few rows show no such thing.
 
@@ -224,8 +224,8 @@ def dimension(X: NDArray, metric: Metric) -> int:
 
 def _nearest(search: NeighborSearch | None, rows: NDArray, k: int) -> tuple[NDArray, NDArray]:
     if search is not None:
-        found = search.nearest(k)
-        return found.distances, found.indices
+        near = search.nearest(k)
+        return near.distances, near.indices
     others = rows.astype(np.float64)
     np.fill_diagonal(others, np.inf)
     indices = np.argsort(others, axis=1, kind="stable")[:, :k]

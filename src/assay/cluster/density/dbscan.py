@@ -26,8 +26,8 @@ from assay.cluster.density.dbscan_certificates import (
     rows_to_measure,
 )
 from assay.cluster.density.dbscan_solver import (
-    Neighbors,
-    Partition,
+    DensityPartition,
+    NeighborLists,
     dbscan_by_cells,
     dbscan_by_lists,
     neighbors_by_distances,
@@ -36,7 +36,6 @@ from assay.cluster.density.dbscan_solver import (
 from assay.distances import (
     Metric,
     NeighborSearch,
-    check_dissimilarity,
     check_metric,
     distance_matrix,
     metric_domain,
@@ -63,6 +62,9 @@ class DBSCAN(PairwiseClusterer):
 
     Assumes: columns on comparable scales, and one density, set by eps and `min_samples`, that separates all
     clusters from the noise.
+
+    `predict` gives a row the cluster of the nearest core row if that is within eps, else −1. A row of
+    weight 2 counts twice, one of weight 0 is never core.
 
     Certificates: exactly the core rows have enough neighbours, clusters are the connected components of core
     rows, borders are within eps of their cluster and noise is not; by another search than that of the fit. A
@@ -126,6 +128,7 @@ class DBSCAN(PairwiseClusterer):
         "metric": metric_domain(),
     }
     _accepts_sparse: ClassVar[bool] = False
+    _instead = "take KMeans, which walks them"
 
     def __init__(
         self, eps: float | str = 0.5, *, min_samples: int | str = 5, metric: Metric = "euclidean"
@@ -134,72 +137,26 @@ class DBSCAN(PairwiseClusterer):
         self.min_samples = min_samples
         self.metric = metric
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DBSCAN:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows, in memory; the matrix of dissimilarities with metric="precomputed".
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,) or column name, optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent. A row of weight
-            `min_samples` is core by itself.
-
-        Returns
-        -------
-        self : DBSCAN
-        """
-        data = self._open_pairs(X, sample_weight, instead="take KMeans, which walks them")
-        rows = check_dissimilarity(data.X, "DBSCAN") if self._is_precomputed else data.X
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X, sample_weight)
+        rows = self._pairs_or_rows(data)
         self._choose(rows, data.weight)
-        found = self._solve(rows, data.weight)
-        self._keep(found, rows, data.weight)
+        self._keep(self._solve(rows, data.weight), rows, data.weight)
         claim = self._claim(data)
         measured = rows_to_measure(len(rows))
         faults = find_faults(claim, self._measured_neighbors(rows), measured)
         self.certificates_ = dbscan_certificates(claim, faults, self.label_weights_, 0.0)
-        return self
 
-    def predict(self, X: Any) -> Any:
-        """Cluster of the nearest core row of each row if it is within eps, else −1.
-
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            The rows; with metric="precomputed", their dissimilarities to the rows of the fit.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
+    def _predicted(self, data: Any) -> Any:
         labels = self.labels_[self.core_sample_indices_]
         nearest: Any = None
         if self._is_precomputed:
             nearest = partial(_nearest_given, core=self.core_sample_indices_)
         elif labels.size:
-            nearest = partial(_nearest_found, search=NeighborSearch(self.components_, metric=self.metric))
+            nearest = partial(_nearest_searched, search=NeighborSearch(self.components_, metric=self.metric))
         return data.map(_labels_of, nearest, labels, self.eps_, dtype=np.int32)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on all rows of the fit.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on, in memory.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X, sample_weight)
+    def _certify(self, data: MemoryRows) -> Certificates:
         rows = data.take(np.arange(data.shape[0]))
         claim = self._claim(data)
         if self._is_precomputed:
@@ -231,7 +188,7 @@ class DBSCAN(PairwiseClusterer):
         warn_of_densities(elbow, len(rows), self.min_samples_, n_features, stacklevel=3)
         self.eps_ = elbow.eps
 
-    def _solve(self, rows: NDArray, weight: NDArray | None) -> Partition:
+    def _solve(self, rows: NDArray, weight: NDArray | None) -> DensityPartition:
         enough = float(self.min_samples_)
         metric = self.metric if self._is_precomputed else check_metric(self.metric)
         if isinstance(metric, str) and metric in ("euclidean", "sqeuclidean"):
@@ -243,13 +200,13 @@ class DBSCAN(PairwiseClusterer):
             neighbors = neighbors_by_search(rows, self.eps_, metric)
         return dbscan_by_lists(len(rows), neighbors, enough, weight)
 
-    def _keep(self, found: Partition, rows: NDArray, weight: NDArray | None) -> None:
-        self.labels_, self.n_clusters_ = found.labels, int(found.n_clusters)
-        self.core_sample_indices_ = np.flatnonzero(found.core)
+    def _keep(self, result: DensityPartition, rows: NDArray, weight: NDArray | None) -> None:
+        self.labels_, self.n_clusters_ = result.labels, int(result.n_clusters)
+        self.core_sample_indices_ = np.flatnonzero(result.core)
         self.components_ = rows[self.core_sample_indices_]
-        self.point_types_ = (found.labels >= 0).astype(np.int8) + found.core
-        self.ambiguous_borders_ = np.flatnonzero(found.ambiguous)
-        counts = np.bincount(found.labels + 1, weights=weight, minlength=self.n_clusters_ + 1)
+        self.point_types_ = (result.labels >= 0).astype(np.int8) + result.core
+        self.ambiguous_borders_ = np.flatnonzero(result.ambiguous)
+        counts = np.bincount(result.labels + 1, weights=weight, minlength=self.n_clusters_ + 1)
         self.label_weights_ = np.append(counts[1:], counts[0]).astype(np.float64)
 
     def _claim(self, data: MemoryRows) -> Claim:
@@ -259,7 +216,7 @@ class DBSCAN(PairwiseClusterer):
         mass = np.ones(n_rows) if data.weight is None else data.weight.astype(np.float64)
         return Claim(self.labels_, core, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
 
-    def _measured_neighbors(self, rows: NDArray) -> Neighbors:
+    def _measured_neighbors(self, rows: NDArray) -> NeighborLists:
         """Neighbours by distances to all rows, which no tree has a part in."""
         if self._is_precomputed:
             return neighbors_by_distances(rows.__getitem__, len(rows), self.eps_ * (1.0 + TIE))
@@ -284,6 +241,6 @@ def _nearest_given(rows: NDArray, core: NDArray) -> tuple[NDArray, NDArray]:
     return to_core[np.arange(len(rows)), indices], indices
 
 
-def _nearest_found(rows: NDArray, search: NeighborSearch) -> tuple[NDArray, NDArray]:
-    found = search.nearest(1, rows.astype(search.X.dtype, copy=False))
-    return found.distances[:, 0], found.indices[:, 0]
+def _nearest_searched(rows: NDArray, search: NeighborSearch) -> tuple[NDArray, NDArray]:
+    near = search.nearest(1, rows.astype(search.X.dtype, copy=False))
+    return near.distances[:, 0], near.indices[:, 0]

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from assay.certificates import Certificates, at_most, equal
-from assay.cluster.density.dbscan_solver import Neighbors, list_sums, walk_lists
+from assay.cluster.density.dbscan_solver import NeighborLists, list_sums, walk_lists
 
 TIE = 1e-9
 SAMPLE_PAIRS = 2**18
@@ -48,7 +48,7 @@ def rows_to_measure(n_rows: int) -> NDArray:
     return np.unique(np.linspace(0, n_rows - 1, n_measured).astype(np.int64))
 
 
-def find_faults(claim: Claim, neighbors: Neighbors, measured: NDArray) -> Faults:
+def find_faults(claim: Claim, neighbors: NeighborLists, measured: NDArray) -> Faults:
     """Judge rows by their neighbours within eps (1 + TIE)."""
     counts = np.zeros(4, dtype=np.int64)
     whole = measured.size == claim.labels.size

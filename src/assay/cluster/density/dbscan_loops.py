@@ -1,13 +1,15 @@
 """Compiled passes of DBSCAN over cells (see `dbscan_solver`): core rows, unions, border rows.
 
 A pair is near when the sum of its squared differences, in float64, is at most `limit`, the squared radius.
-Boxes decide with a margin of ROOM on the safe side, so that every pair in doubt is measured itself.
+Boxes decide with a margin of ROOM on the safe side, so that every pair in doubt is measured itself. `cells`
+is the `Cells` of the solver: passes name what they read of it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from assay.distances.spanning import find_root
 from assay.loops import compiled
 
 # Compiled distances of rows and of boxes around them, for the passes of DBSCAN over cells.
@@ -70,18 +72,9 @@ CHUNK = 64  # rows measured at once; more than a cell of different rows holds
 
 
 @compiled
-def find(parent, i):  # type: ignore[no-untyped-def]
-    """Root of i; the way to it is halved."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@compiled
 def unite(parent, i, j):  # type: ignore[no-untyped-def]
     """Join the sets of i and j under the lower of their roots."""
-    i, j = find(parent, i), find(parent, j)
+    i, j = find_root(parent, i), find_root(parent, j)
     if i < j:
         parent[j] = i
     elif j < i:
@@ -89,24 +82,25 @@ def unite(parent, i, j):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def near_cells(leaf, starts, left, right, lower, upper, limit, weights, enough, found):  # type: ignore[no-untyped-def]
+def near_cells(leaf, cells, limit, enough, listed):  # type: ignore[no-untyped-def]
     """Cells that may hold neighbours of a cell, nearest first, itself before all.
 
     Nodes that are near as a whole are not listed: their weight is returned. The list ends when that weight
     is `enough`. Returns the number of cells listed and the weight.
     """
+    left, right, lower, upper, starts = cells.left, cells.right, cells.lower, cells.upper, cells.starts
     stack = np.empty(DEPTH, dtype=np.int64)
     stack[0] = 0
-    n_stack, n_found, sure = 1, 0, 0.0
+    n_stack, n_listed, sure = 1, 0, 0.0
     while n_stack > 0 and sure < enough:
         n_stack -= 1
         node = stack[n_stack]
         if most_between(lower, upper, leaf, node) <= limit * (1.0 - ROOM):
-            sure += weights[node]
+            sure += cells.weights[node]
             continue
         if left[node] < 0:
-            found[n_found] = node
-            n_found += 1
+            listed[n_listed] = node
+            n_listed += 1
             continue
         a, b = left[node], right[node]
         to_a, to_b = least_between(lower, upper, leaf, a), least_between(lower, upper, leaf, b)
@@ -119,7 +113,7 @@ def near_cells(leaf, starts, left, right, lower, upper, limit, weights, enough, 
         if to_a <= limit * (1.0 + ROOM):
             stack[n_stack] = a
             n_stack += 1
-    return n_found, sure
+    return n_listed, sure
 
 
 @compiled
@@ -135,24 +129,26 @@ def weight_near(columns, mass, i, start, stop, limit, squares):  # type: ignore[
 
 
 @compiled
-def mark_core(columns, mass, starts, stops, left, right, lower, upper, weights, leaves, limit, enough, core):  # type: ignore[no-untyped-def]
+def mark_core(cells, leaves, limit, enough, core):  # type: ignore[no-untyped-def]
     """Mark the rows of some cells that have a weight of `enough` within the radius; counting stops there.
 
     Rows of weight 0 are absent: they are not core.
     """
-    found = np.empty(left.shape[0], dtype=np.int64)
+    columns, mass, starts, stops = cells.columns, cells.mass, cells.starts, cells.stops
+    lower, upper = cells.lower, cells.upper
+    listed = np.empty(starts.shape[0], dtype=np.int64)
     squares = np.empty(CHUNK)
     for leaf in leaves:
-        n_found, sure = near_cells(leaf, starts, left, right, lower, upper, limit, weights, enough, found)
+        n_listed, sure = near_cells(leaf, cells, limit, enough, listed)
         alike = is_point(lower, upper, leaf)
         reached = sure >= enough
         for i in range(starts[leaf], stops[leaf]):
             if sure < enough and not (alike and i > starts[leaf]):
                 total = sure
-                for c in range(n_found):
+                for c in range(n_listed):
                     if total >= enough:
                         break
-                    cell = found[c]
+                    cell = listed[c]
                     if least_to(columns, i, lower, upper, cell) <= limit * (1.0 + ROOM):
                         total += weight_near(columns, mass, i, starts[cell], stops[cell], limit, squares)
                 reached = total >= enough
@@ -160,11 +156,12 @@ def mark_core(columns, mass, starts, stops, left, right, lower, upper, weights, 
 
 
 @compiled
-def core_spans(starts, stops, left, right, lower, upper, core, spans):  # type: ignore[no-untyped-def]
+def core_spans(cells, core, spans):  # type: ignore[no-untyped-def]
     """First core row of each node (−1 without any), and where to stop looking for more: children come later.
 
     Of a cell whose rows are all the same, the first core row stands for all.
     """
+    starts, stops, left, right = cells.starts, cells.stops, cells.left, cells.right
     for node in range(starts.shape[0] - 1, -1, -1):
         spans[node, 0], spans[node, 1] = -1, -1
         if left[node] >= 0:
@@ -175,18 +172,19 @@ def core_spans(starts, stops, left, right, lower, upper, core, spans):  # type: 
         for i in range(starts[node], stops[node]):
             if core[i]:
                 spans[node, 0] = i
-                spans[node, 1] = i + 1 if is_point(lower, upper, node) else stops[node]
+                spans[node, 1] = i + 1 if is_point(cells.lower, cells.upper, node) else stops[node]
                 break
 
 
 @compiled
-def unite_small_nodes(starts, stops, left, right, lower, upper, inside, limit, core, parent, single):  # type: ignore[no-untyped-def]
+def unite_small_nodes(cells, inside, limit, core, parent, single):  # type: ignore[no-untyped-def]
     """Join the core rows of nodes `inside` whose diameter is at most the radius; such a node is `single`."""
+    starts, stops, left, right = cells.starts, cells.stops, cells.left, cells.right
     for node in range(starts.shape[0]):  # parents come before their children
         if (
             inside[node]
             and not single[node]
-            and most_between(lower, upper, node, node) <= limit * (1.0 - ROOM)
+            and most_between(cells.lower, cells.upper, node, node) <= limit * (1.0 - ROOM)
         ):
             single[node] = True
             first = -1
@@ -200,7 +198,7 @@ def unite_small_nodes(starts, stops, left, right, lower, upper, inside, limit, c
 
 @compiled
 def is_joined(left, right, node, core, spans, parent, single):  # type: ignore[no-untyped-def]
-    """Whether the core rows of a node are known to be in one set; what is found is kept in `single`."""
+    """Whether the core rows of a node are known to be in one set; the answer is kept in `single`."""
     if single[node]:
         return True
     first, stop = spans[node]
@@ -208,11 +206,11 @@ def is_joined(left, right, node, core, spans, parent, single):  # type: ignore[n
         a, b = left[node], right[node]
         joined = single[a] and single[b]
         if joined and spans[a, 0] >= 0 and spans[b, 0] >= 0:
-            joined = find(parent, spans[a, 0]) == find(parent, spans[b, 0])
+            joined = find_root(parent, spans[a, 0]) == find_root(parent, spans[b, 0])
     else:
         joined = True
         for i in range(first, stop):
-            if core[i] and find(parent, i) != find(parent, first):
+            if core[i] and find_root(parent, i) != find_root(parent, first):
                 joined = False
                 break
     single[node] = joined
@@ -248,13 +246,12 @@ def unite_cells(columns, a, b, limit, core, spans, both_single, parent, squares)
 
 
 @compiled
-def unite_between(  # type: ignore[no-untyped-def]
-    columns, starts, stops, left, right, lower, upper, leaves, begin, end, limit, core, spans, single, parent
-):
+def unite_between(cells, leaves, begin, end, limit, core, spans, single, parent):  # type: ignore[no-untyped-def]
     """Join near core rows of some cells and of those to the right of them, from row begin to row end.
 
     `single` is written for nodes between the first of the cells and `end`, and for no others.
     """
+    starts, stops, left, right = cells.starts, cells.stops, cells.left, cells.right
     stack = np.empty(DEPTH, dtype=np.int64)
     squares = np.empty(CHUNK)
     for leaf in leaves:
@@ -274,15 +271,15 @@ def unite_between(  # type: ignore[no-untyped-def]
                 and is_joined(left, right, node, core, spans, parent, single)
                 and is_joined(left, right, leaf, core, spans, parent, single)
             )
-            if both_single and find(parent, spans[leaf, 0]) == find(parent, spans[node, 0]):
+            if both_single and find_root(parent, spans[leaf, 0]) == find_root(parent, spans[node, 0]):
                 continue
-            if least_between(lower, upper, leaf, node) > limit * (1.0 + ROOM):
+            if least_between(cells.lower, cells.upper, leaf, node) > limit * (1.0 + ROOM):
                 continue
             if left[node] >= 0:
                 stack[n_stack], stack[n_stack + 1] = right[node], left[node]
                 n_stack += 2
             else:
-                unite_cells(columns, leaf, node, limit, core, spans, both_single, parent, squares)
+                unite_cells(cells.columns, leaf, node, limit, core, spans, both_single, parent, squares)
 
 
 @compiled
@@ -301,7 +298,7 @@ def number_clusters(parent, core, place, labels):  # type: ignore[no-untyped-def
     for row in range(place.shape[0]):
         i = place[row]
         if core[i]:
-            root = find(parent, i)
+            root = find_root(parent, i)
             if number[root] < 0:
                 number[root] = n_clusters
                 n_clusters += 1
@@ -310,10 +307,9 @@ def number_clusters(parent, core, place, labels):  # type: ignore[no-untyped-def
 
 
 @compiled
-def claim_borders(  # type: ignore[no-untyped-def]
-    columns, starts, stops, left, right, lower, upper, leaves, limit, core, spans, labels, both
-):
+def claim_borders(cells, leaves, limit, core, spans, labels, both):  # type: ignore[no-untyped-def]
     """Give each row of some cells that is not core the lowest label near it; `both` where there are two."""
+    columns, starts, stops, left, right = cells.columns, cells.starts, cells.stops, cells.left, cells.right
     stack = np.empty(DEPTH, dtype=np.int64)
     squares = np.empty(CHUNK)
     for leaf in leaves:
@@ -326,7 +322,9 @@ def claim_borders(  # type: ignore[no-untyped-def]
             while n_stack > 0:
                 n_stack -= 1
                 node = stack[n_stack]
-                if spans[node, 0] < 0 or least_to(columns, i, lower, upper, node) > limit * (1.0 + ROOM):
+                if spans[node, 0] < 0 or least_to(columns, i, cells.lower, cells.upper, node) > limit * (
+                    1.0 + ROOM
+                ):
                     continue
                 if left[node] >= 0:
                     stack[n_stack], stack[n_stack + 1] = right[node], left[node]

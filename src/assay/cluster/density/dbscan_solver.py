@@ -20,24 +20,11 @@ CELL_ROWS = 16
 
 
 class Cells(NamedTuple):
-    """Nodes of the tree, the root first; a node without children is a cell.
+    """Nodes of the tree, the root first; a node without children (−1) is a cell.
 
-    Attributes
-    ----------
-    order : array of int of shape (n_samples,)
-        Rows in the order of the cells: a node holds `order[starts[node]:stops[node]]`.
-    columns : array of shape (n_features, n_samples)
-        Their coordinates in that order, one line a feature.
-    mass : array of shape (n_samples,)
-        Their weights in that order.
-    starts, stops, left, right : arrays of int of shape (n_nodes,)
-        Rows and children of each node; no children is −1.
-    lower, upper : arrays of shape (n_nodes, n_features)
-        Tight boxes.
-    weights : array of shape (n_nodes,)
-        Weight of the rows of each node.
-    leaves : array of int of shape (n_cells,)
-        The nodes that are cells, from left to right.
+    A node holds the rows `order[starts[node]:stops[node]]` and their `weights`; `columns` and `mass` are the
+    coordinates (one line for each feature) and weights of rows in that order, `lower` and `upper` tight
+    boxes, `leaves` the cells from left to right.
     """
 
     order: NDArray
@@ -151,7 +138,7 @@ MAX_TASKS = 64
 BLOCK_PAIRS = 2**22
 
 
-class Neighbors(NamedTuple):
+class NeighborLists(NamedTuple):
     """A way to ask for the rows near given rows.
 
     Attributes
@@ -166,7 +153,7 @@ class Neighbors(NamedTuple):
     most_rows: int
 
 
-class Partition(NamedTuple):
+class DensityPartition(NamedTuple):
     """Result of `dbscan`: clusters numbered by their lowest core row, −1 for noise."""
 
     labels: NDArray
@@ -175,7 +162,7 @@ class Partition(NamedTuple):
     n_clusters: int
 
 
-def dbscan_by_cells(X: NDArray, limit: float, min_weight: float, weight: NDArray | None) -> Partition:
+def dbscan_by_cells(X: NDArray, limit: float, min_weight: float, weight: NDArray | None) -> DensityPartition:
     """Clusters of rows near when their squared Euclidean distance is at most `limit`; memory O(n).
 
     Every step is a set of tasks that write to places of their own. The unions of each task are made apart and
@@ -185,37 +172,17 @@ def dbscan_by_cells(X: NDArray, limit: float, min_weight: float, weight: NDArray
     cells = make_cells(X, np.ones(n_rows) if weight is None else weight.astype(np.float64))
     tasks = np.array_split(cells.leaves, min(MAX_TASKS, n_rows // TASK_ROWS + 1, cells.leaves.size))
     core = np.zeros(n_rows, dtype=np.bool_)
-    boxes = (cells.left, cells.right, cells.lower, cells.upper)
-    _run(
-        lambda leaves: loops.mark_core(
-            cells.columns,
-            cells.mass,
-            cells.starts,
-            cells.stops,
-            *boxes,
-            cells.weights,
-            leaves,
-            limit,
-            min_weight,
-            core,
-        ),
-        tasks,
-    )
+    _run(lambda leaves: loops.mark_core(cells, leaves, limit, min_weight, core), tasks)
     spans = np.empty((cells.starts.size, 2), dtype=np.int64)
-    loops.core_spans(cells.starts, cells.stops, *boxes, core, spans)
+    loops.core_spans(cells, core, spans)
     parent = _components(cells, tasks, limit, core, spans)
     labels = np.full(n_rows, -1, dtype=np.int32)
     place = np.empty_like(cells.order)
     place[cells.order] = np.arange(n_rows)
     n_clusters = loops.number_clusters(parent, core, place, labels)
     ambiguous = np.zeros(n_rows, dtype=np.bool_)
-    _run(
-        lambda leaves: loops.claim_borders(
-            cells.columns, cells.starts, cells.stops, *boxes, leaves, limit, core, spans, labels, ambiguous
-        ),
-        tasks,
-    )
-    return Partition(labels[place], core[place], ambiguous[place], n_clusters)
+    _run(lambda leaves: loops.claim_borders(cells, leaves, limit, core, spans, labels, ambiguous), tasks)
+    return DensityPartition(labels[place], core[place], ambiguous[place], n_clusters)
 
 
 def _components(cells: Cells, tasks: list[NDArray], limit: float, core: NDArray, spans: NDArray) -> NDArray:
@@ -224,30 +191,16 @@ def _components(cells: Cells, tasks: list[NDArray], limit: float, core: NDArray,
     Each task first joins its own rows, then, in a copy of all that is known, its rows and those to the right.
     """
     parent = np.arange(core.size, dtype=np.int32 if core.size < 2**31 else np.int64)
-    boxes = (cells.left, cells.right, cells.lower, cells.upper)
     single = np.zeros(cells.starts.size, dtype=np.bool_)
     # Sets do not reach from one task's rows to another's before each has a copy: tasks write at once.
     begins = cells.starts[[leaves[0] for leaves in tasks]]
     inside = np.searchsorted(begins, cells.starts, "right") == np.searchsorted(
         begins, cells.stops - 1, "right"
     )
-    loops.unite_small_nodes(cells.starts, cells.stops, *boxes, inside, limit, core, parent, single)
+    loops.unite_small_nodes(cells, inside, limit, core, parent, single)
 
     def join(leaves: NDArray, begin: int, end: int, single: NDArray, parent: NDArray) -> None:
-        loops.unite_between(
-            cells.columns,
-            cells.starts,
-            cells.stops,
-            *boxes,
-            leaves,
-            begin,
-            end,
-            limit,
-            core,
-            spans,
-            single,
-            parent,
-        )
+        loops.unite_between(cells, leaves, begin, end, limit, core, spans, single, parent)
 
     def join_inside(leaves: NDArray) -> None:
         loops.unite_within(cells.columns, leaves, limit, core, spans, parent)
@@ -276,8 +229,8 @@ def _run(step: Callable[[NDArray], Any], tasks: list[NDArray]) -> None:
 
 
 def dbscan_by_lists(
-    n_rows: int, neighbors: Neighbors, min_weight: float, weight: NDArray | None
-) -> Partition:
+    n_rows: int, neighbors: NeighborLists, min_weight: float, weight: NDArray | None
+) -> DensityPartition:
     """Clusters from lists of neighbours, asked for block by block and not kept."""
     mass = np.ones(n_rows) if weight is None else weight.astype(np.float64)
     core = np.zeros(n_rows, dtype=np.bool_)
@@ -291,10 +244,10 @@ def dbscan_by_lists(
     ambiguous = np.zeros(n_rows, dtype=np.bool_)
     for rows, near in walk_lists(np.flatnonzero(~core), neighbors):
         loops.claim_from_lists(rows, near.indptr, near.indices, core, labels, ambiguous)
-    return Partition(labels, core, ambiguous, n_clusters)
+    return DensityPartition(labels, core, ambiguous, n_clusters)
 
 
-def walk_lists(rows: NDArray, neighbors: Neighbors) -> Iterator[tuple[NDArray, Neighborhoods]]:
+def walk_lists(rows: NDArray, neighbors: NeighborLists) -> Iterator[tuple[NDArray, Neighborhoods]]:
     """The lists of neighbours of rows, in blocks of about `BLOCK_PAIRS` entries."""
     start, step = 0, min(256, neighbors.most_rows)
     while start < rows.size:
@@ -312,13 +265,15 @@ def list_sums(values: NDArray, indptr: NDArray) -> NDArray:
     return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
-def neighbors_by_search(X: NDArray, radius: float, metric: Metric) -> Neighbors:
+def neighbors_by_search(X: NDArray, radius: float, metric: Metric) -> NeighborLists:
     """Lists of neighbours found by `NeighborSearch`."""
     search = NeighborSearch(X, metric=metric)
-    return Neighbors(lambda rows: search.within(radius, X[rows]), max(len(X), 1))
+    return NeighborLists(lambda rows: search.within(radius, X[rows]), max(len(X), 1))
 
 
-def neighbors_by_distances(distances: Callable[[NDArray], NDArray], n_rows: int, radius: float) -> Neighbors:
+def neighbors_by_distances(
+    distances: Callable[[NDArray], NDArray], n_rows: int, radius: float
+) -> NeighborLists:
     """Lists of neighbours read off rows of a matrix of distances."""
 
     def lists(rows: NDArray) -> Neighborhoods:
@@ -327,4 +282,4 @@ def neighbors_by_distances(distances: Callable[[NDArray], NDArray], n_rows: int,
         indptr = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
         return Neighborhoods(indptr, np.nonzero(near)[1], block[near])
 
-    return Neighbors(lists, max(BLOCK_PAIRS // max(n_rows, 1), 1))
+    return NeighborLists(lists, max(BLOCK_PAIRS // max(n_rows, 1), 1))

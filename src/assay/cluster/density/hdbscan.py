@@ -3,106 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.cluster.density import hdbscan as selection
+from assay.cluster.density import hdbscan_tree as selection
+from assay.cluster.density.base import ReachClusterer
 from assay.cluster.density.choice import k_distances
 from assay.cluster.density.hdbscan_certificates import MeasuredTree, hdbscan_certificates
 from assay.cluster.density.hdbscan_tree import CondensedTree, condense
-from assay.cluster.density.optics_certificates import rows_to_measure
-from assay.cluster.density.reach import Fitted, labels_by_reach
-from assay.distances import Metric, check_dissimilarity, metric_domain, spanning_tree
-from assay.models.clusterer import PairwiseClusterer
+from assay.distances import Metric, metric_domain, spanning_tree
 from assay.parameters import Domain
 from assay.suitability import Suitability
 
-# Clusters chosen from a condensed tree: those of the greatest total stability, or the leaves.
 
-
-class Selection(NamedTuple):
-    """The clusters chosen, numbered by their first rows, and how firmly each row belongs to its own."""
-
-    labels: NDArray
-    probabilities: NDArray
-    chosen: NDArray
-
-
-def most_stable(tree: CondensedTree, *, allow_single_cluster: bool) -> NDArray:
-    """The clusters, none inside another, of the greatest total stability (excess of mass).
-
-    From the leaves up, a cluster stays unless the best within it are worth more.
-    """
-    own = tree.stability
-    if not allow_single_cluster:
-        own[0] = -1.0
-    within = np.zeros(own.size)
-    stays = np.zeros(own.size, dtype=np.bool_)
-    for cluster in range(own.size - 1, -1, -1):
-        stays[cluster] = within[cluster] <= own[cluster]
-        if cluster > 0:
-            within[tree.parent[cluster]] += max(own[cluster], within[cluster])
-    return _outermost(tree, stays)
-
-
-def leaves(tree: CondensedTree, *, allow_single_cluster: bool) -> NDArray:
-    """The clusters that no other comes out of."""
-    found = np.flatnonzero(tree.is_leaf)
-    return found if allow_single_cluster else found[found > 0]
-
-
-def lift(tree: CondensedTree, chosen: NDArray, epsilon: float, *, allow_single_cluster: bool) -> NDArray:
-    """Replace clusters that begin below a distance by the first around them that begins above it."""
-    reached = np.zeros(tree.parent.size, dtype=np.bool_)
-    for cluster in chosen:
-        while cluster > 0 and tree.birth[cluster] * epsilon > 1.0:
-            above = tree.parent[cluster]
-            if above == 0 and not allow_single_cluster:
-                break
-            cluster = above
-        reached[cluster] = True
-    return _outermost(tree, reached)
-
-
-def label_rows(tree: CondensedTree, chosen: NDArray, *, epsilon: float = 0.0) -> Selection:
-    """Rows of the chosen clusters; of a single one of all rows, those that stay to its end, or to epsilon."""
-    number = np.full(tree.parent.size, -1)
-    number[chosen] = chosen
-    for cluster in range(1, number.size):  # parents come before their children
-        if number[cluster] < 0:
-            number[cluster] = number[tree.parent[cluster]]
-    holder = number[tree.row_cluster]
-    if chosen.size == 1 and chosen[0] == 0:
-        stays = tree.row_density >= (1.0 / epsilon if epsilon > 0.0 else tree.death[0])
-        holder = np.where(stays, holder, -1)
-    inside = holder >= 0
-    found, first, inverse = np.unique(holder[inside], return_index=True, return_inverse=True)
-    rank = np.empty(found.size, dtype=np.int32)
-    rank[np.argsort(first)] = np.arange(found.size, dtype=np.int32)
-    labels = np.full(holder.size, -1, dtype=np.int32)
-    labels[inside] = rank[inverse]
-    probabilities = np.zeros(holder.size)
-    death, density = tree.death[holder[inside]], tree.row_density[inside]
-    share = np.ones(death.size)
-    np.divide(density, death, out=share, where=np.isfinite(density) & (death > 0.0))
-    probabilities[inside] = np.minimum(share, 1.0)
-    return Selection(labels, probabilities, found[np.argsort(rank)])
-
-
-def _outermost(tree: CondensedTree, marked: NDArray) -> NDArray:
-    """The marked clusters that are in no other marked one."""
-    covered = np.zeros(marked.size, dtype=np.bool_)
-    for cluster in range(1, marked.size):
-        above = tree.parent[cluster]
-        covered[cluster] = covered[above] or marked[above]
-    return np.flatnonzero(marked & ~covered)
-
-
-class HDBSCAN(PairwiseClusterer):
+class HDBSCAN(ReachClusterer):
     """Clusters of any density: the most stable ones in the tree of all clusterings of DBSCAN.
 
     Maximises the total stability of clusters C, none inside another, of the tree of connected components,
@@ -114,6 +32,9 @@ class HDBSCAN(PairwiseClusterer):
 
     A minimum spanning tree holds all components; those of fewer than `min_cluster_size` rows are taken off
     (condensed tree), and one walk from the leaves up chooses. Only ties depend on the order of the rows.
+
+    `predict` gives a row the cluster of the row of least mutual reachability to it, if that is within its
+    `cluster_reach_`, else −1.
 
     Assumes: columns on comparable scales, and clusters that are denser than what lies around them, each with
     a density of its own.
@@ -192,7 +113,6 @@ class HDBSCAN(PairwiseClusterer):
         "allow_single_cluster": parameters.boolean,
     }
     _suits: ClassVar[Suitability | None] = Suitability(complexity=3, max_rows=10_000)
-    _accepts_sparse: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -211,22 +131,9 @@ class HDBSCAN(PairwiseClusterer):
         self.cluster_selection_epsilon = cluster_selection_epsilon
         self.allow_single_cluster = allow_single_cluster
 
-    def fit(self, X: Any, y: Any = None) -> HDBSCAN:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows, in memory; the matrix of dissimilarities with metric="precomputed".
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : HDBSCAN
-        """
-        data = self._open_pairs(X, instead="take KMeans, which walks them")
-        rows = check_dissimilarity(data.X, "HDBSCAN") if self._is_precomputed else data.X
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X)
+        rows = self._pairs_or_rows(data)
         if len(rows) < max(self._n_core, 2):
             name = "min_cluster_size" if self.min_samples is None else "min_samples"
             shown = "1 sample" if len(rows) == 1 else str(len(rows))
@@ -237,54 +144,7 @@ class HDBSCAN(PairwiseClusterer):
         self.spanning_tree_ = np.column_stack([tree.first, tree.second, tree.length]).astype(np.float64)
         self.condensed_tree_ = condense(tree.first, tree.second, tree.length, self.min_cluster_size)
         self._choose(self.condensed_tree_)
-        self.X_fit_ = None if self._is_precomputed else rows
-        measured = rows_to_measure(len(rows))
-        self.certificates_ = hdbscan_certificates(self._measured_tree(), rows, self.metric, measured)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Cluster of the row of least mutual reachability to each row, if within `cluster_reach_`, else −1.
-
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            The rows; with metric="precomputed", their dissimilarities to the rows of the fit.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        fitted = Fitted(
-            self.X_fit_,
-            self.core_distances_,
-            self.labels_,
-            self.cluster_reach_,
-            self.metric,
-            n_core=self._n_core - 1,
-        )
-        return data.map(labels_by_reach, fitted, dtype=np.int32)
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the rows of the fit, up to 2²⁶ pairs of them.
-
-        Parameters
-        ----------
-        X : array or frame
-            The data that the model was fitted on, in memory.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X)
-        rows = data.take(np.arange(data.shape[0]))
-        measured = rows_to_measure(len(rows), most_pairs=2**26)
-        return hdbscan_certificates(self._measured_tree(), rows, self.metric, measured, whole=True)
+        self._conclude(rows)
 
     def _choose(self, tree: CondensedTree) -> None:
         """Set labels and what belongs to the chosen clusters."""
@@ -293,8 +153,9 @@ class HDBSCAN(PairwiseClusterer):
         chosen = choose(tree, allow_single_cluster=single)
         if epsilon > 0.0:
             chosen = selection.lift(tree, chosen, epsilon, allow_single_cluster=single)
-        found = selection.label_rows(tree, chosen, epsilon=epsilon)
-        self.labels_, self.probabilities_, self.selected_ = found
+        self.labels_, self.probabilities_, self.selected_ = selection.label_rows(
+            tree, chosen, epsilon=epsilon
+        )
         self.n_clusters_ = int(self.selected_.size)
         self.cluster_stability_ = tree.stability[self.selected_]
         self.cluster_reach_ = _inverse(tree.birth[self.selected_])
@@ -303,9 +164,13 @@ class HDBSCAN(PairwiseClusterer):
     def _n_core(self) -> int:
         return int(self.min_cluster_size if self.min_samples is None else self.min_samples)
 
-    def _measured_tree(self) -> MeasuredTree:
+    @property
+    def _n_beside(self) -> int:
+        return self._n_core - 1
+
+    def _measured(self, rows: NDArray, measured: NDArray, *, whole: bool) -> Certificates:
         is_best = self.cluster_selection_method == "eom" and self.cluster_selection_epsilon == 0.0
-        return MeasuredTree(
+        tree = MeasuredTree(
             self.labels_,
             self.probabilities_,
             self.cluster_stability_,
@@ -318,6 +183,7 @@ class HDBSCAN(PairwiseClusterer):
             is_best,
             bool(self.allow_single_cluster),
         )
+        return hdbscan_certificates(tree, rows, self.metric, measured, whole=whole)
 
 
 def _inverse(densities: NDArray) -> NDArray:

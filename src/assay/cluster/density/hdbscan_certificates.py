@@ -10,11 +10,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from assay.certificates import Certificate, Certificates, at_least, at_most, equal
+from assay.cluster.density.base import (
+    BLOCK_PAIRS,
+    ROUNDING,
+    core_discrepancy,
+    discrepancy,
+    distances_from,
+    part_measured,
+)
 from assay.cluster.density.hdbscan_tree import CondensedTree
-from assay.cluster.density.optics_certificates import ROUNDING, core_discrepancy, discrepancy, distances_from
 from assay.distances import Metric
 
-BLOCK_PAIRS = 2**22
 MAX_ROWS_OF_WEIGHT = 2000
 MAX_CLUSTERS_OF_A_LARGE_FIT = 1
 SOURCE = "Campello, Moulavi & Sander (2013)"
@@ -42,16 +48,14 @@ def hdbscan_certificates(
     """Certificates of a fit, measured on some rows; `whole` adds the weight of the tree if rows are few."""
     n_rows = fit.labels.size
     core, least = _measure_rows(fit, X, metric, measured)
-    partial = (f"measured on {measured.size} of {n_rows} rows, evenly spaced; certify measures more",)
-    assumptions = () if measured.size == n_rows else partial
+    assumptions = part_measured(measured.size, n_rows)
     n_checked = fit.reach.size if whole or n_rows <= MAX_ROWS_OF_WEIGHT else MAX_CLUSTERS_OF_A_LARGE_FIT
-    room = ROUNDING
     proof = [
         at_most(
             "Core distances are those to the min_samples-th row, itself counted.",
             "discrepancy of core distances",
             core,
-            room,
+            ROUNDING,
             source=SOURCE,
             assumptions=assumptions,
         ),
@@ -59,7 +63,7 @@ def hdbscan_certificates(
             "The edge of each row with the least mutual reachability is in the spanning tree, at its length.",
             "discrepancy of least edges",
             least,
-            room,
+            ROUNDING,
             source=SOURCE,
             assumptions=assumptions,
         ),
@@ -69,7 +73,6 @@ def hdbscan_certificates(
             _components(fit.edges, n_rows, np.inf)[0],
             1.0,
             source=SOURCE,
-            assumptions=(),
         ),
         at_most(
             "Every cluster is one component of the edges below its distance, whole.",
@@ -87,7 +90,6 @@ def hdbscan_certificates(
             _stability_discrepancy(fit),
             1e-6,
             source=SOURCE,
-            assumptions=(),
         ),
     ]
     if fit.is_best:
@@ -139,21 +141,21 @@ def _misplaced(fit: MeasuredTree, n_checked: int) -> int:
 
 def _stability_discrepancy(fit: MeasuredTree) -> float:
     """Stabilities against Σ (p_x λ_end − λ_begin), the probabilities being shares of λ at the end."""
-    tree, found = fit.condensed, np.zeros(fit.reach.size)
+    tree, sums = fit.condensed, np.zeros(fit.reach.size)
     for cluster, node in enumerate(fit.selected):
         shares = fit.probabilities[fit.labels == cluster]
         begin, end = tree.birth[node], tree.death[node]
         if np.isinf(end):
-            found[cluster] = np.inf
+            sums[cluster] = np.inf
         elif node == 0:  # noise counts for the cluster of all rows while it lasts
-            found[cluster] = fit.stability[cluster] if shares.size else np.inf
+            sums[cluster] = fit.stability[cluster] if shares.size else np.inf
         else:
-            found[cluster] = shares.sum() * end - shares.size * begin
-    finite = np.isfinite(found)
+            sums[cluster] = shares.sum() * end - shares.size * begin
+    finite = np.isfinite(sums)
     if not np.array_equal(finite, np.isfinite(fit.stability)):
         return float(np.inf)
     nodes = fit.selected[finite]
-    gaps = np.abs(found[finite] - fit.stability[finite])
+    gaps = np.abs(sums[finite] - fit.stability[finite])
     return float((gaps / (tree.size[nodes] * tree.death[nodes])).max(initial=0.0))
 
 
@@ -183,12 +185,12 @@ def _weight(fit: MeasuredTree, X: NDArray, metric: Metric) -> Certificate:
     mutual = np.maximum(distances, np.maximum.outer(fit.core_distances, fit.core_distances))
     # A length of 0 would be no edge: every length is raised by one constant.
     raised = float(mutual.max()) or 1.0
-    found = float(minimum_spanning_tree(mutual + raised).sum()) - raised * (fit.labels.size - 1)
+    shortest = float(minimum_spanning_tree(mutual + raised).sum()) - raised * (fit.labels.size - 1)
     return at_most(
         "No spanning tree of mutual reachabilities is shorter.",
         "length of the spanning tree",
         fit.edges[:, 2].sum(),
-        found,
+        shortest,
         source=SOURCE,
         tolerance=1e-11 * raised * fit.labels.size,
     )

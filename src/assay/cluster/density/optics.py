@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
+from assay.cluster.density.base import ReachClusterer
 from assay.cluster.density.choice import find_elbow, k_distances
-from assay.cluster.density.optics_certificates import MeasuredPlot, optics_certificates, rows_to_measure
-from assay.cluster.density.optics_extraction import Plot, cut, dents, innermost
-from assay.cluster.density.reach import Fitted, grow, labels_by_reach
-from assay.distances import Metric, check_dissimilarity, metric_domain
-from assay.models.clusterer import PairwiseClusterer
+from assay.cluster.density.optics_certificates import MeasuredPlot, optics_certificates
+from assay.cluster.density.optics_solver import Plot, cut, dents, grow, innermost
+from assay.distances import Metric, metric_domain
 from assay.parameters import Domain
 
 COUNT_OR_SHARE = parameters.integer(at_least=2) | Domain(
@@ -23,7 +23,7 @@ COUNT_OR_SHARE = parameters.integer(at_least=2) | Domain(
 )
 
 
-class OPTICS(PairwiseClusterer):
+class OPTICS(ReachClusterer):
     """Rows in the order of their density: the clusterings of DBSCAN for every eps in one plot.
 
     Finds an order of the rows: next comes the row x that a row p before it reaches most closely, its
@@ -34,6 +34,9 @@ class OPTICS(PairwiseClusterer):
     Clusters are dents of the plot of reachabilities along the order: between steep flanks ("xi"), or below
     one height ("dbscan"). The order grows like a spanning tree, with O(n²) distances and O(n) memory; ties
     go to the lowest row.
+
+    `predict` gives a row the cluster of the row that reaches it most closely, if that is within its
+    `cluster_reach_`, else −1.
 
     Assumes: columns on comparable scales, and clusters that are denser than what lies around them.
 
@@ -119,7 +122,6 @@ class OPTICS(PairwiseClusterer):
         ),
         "min_cluster_size": COUNT_OR_SHARE | parameters.nothing,
     }
-    _accepts_sparse: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -140,22 +142,9 @@ class OPTICS(PairwiseClusterer):
         self.xi = xi
         self.min_cluster_size = min_cluster_size
 
-    def fit(self, X: Any, y: Any = None) -> OPTICS:
-        """Find the order and the clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows, in memory; the matrix of dissimilarities with metric="precomputed".
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : OPTICS
-        """
-        data = self._open_pairs(X, instead="take KMeans, which walks them")
-        rows = check_dissimilarity(data.X, "OPTICS") if self._is_precomputed else data.X
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X)
+        rows = self._pairs_or_rows(data)
         self.min_samples_ = _count(self.min_samples, len(rows))
         least = self.min_samples if self.min_cluster_size is None else self.min_cluster_size
         self.min_cluster_size_ = _count(least, len(rows))
@@ -171,47 +160,7 @@ class OPTICS(PairwiseClusterer):
         self.ordering_, self.reachability_, self.predecessor_ = grown
         self.eps_ = self._height_of_cut()
         self._read_clusters()
-        self.X_fit_ = None if self._is_precomputed else rows
-        measured = rows_to_measure(len(rows))
-        self.certificates_ = optics_certificates(self._measured_plot(), rows, self.metric, measured)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Cluster of the row that reaches each row most closely, if that is within `cluster_reach_`, else −1.
-
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            The rows; with metric="precomputed", their dissimilarities to the rows of the fit.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        fitted = Fitted(self.X_fit_, self.core_distances_, self.labels_, self.cluster_reach_, self.metric)
-        return data.map(labels_by_reach, fitted, dtype=np.int32)
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the rows of the fit, up to 2²⁶ pairs of them.
-
-        Parameters
-        ----------
-        X : array or frame
-            The data that the model was fitted on, in memory.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X)
-        rows = data.take(np.arange(data.shape[0]))
-        measured = rows_to_measure(len(rows), most_pairs=2**26)
-        return optics_certificates(self._measured_plot(), rows, self.metric, measured)
+        self._conclude(rows)
 
     def _read_clusters(self) -> None:
         """Set labels, hierarchy and reach of the clusters."""
@@ -242,8 +191,8 @@ class OPTICS(PairwiseClusterer):
             return float(self.max_eps)
         return find_elbow(self.core_distances_, None).eps
 
-    def _measured_plot(self) -> MeasuredPlot:
-        return MeasuredPlot(
+    def _measured(self, rows: NDArray, measured: NDArray, *, whole: bool) -> Certificates:
+        plot = MeasuredPlot(
             self.labels_,
             self.ordering_,
             self.reachability_,
@@ -254,6 +203,7 @@ class OPTICS(PairwiseClusterer):
             float(self.max_eps),
             self.min_cluster_size_ if self.cluster_method == "xi" else 1,
         )
+        return optics_certificates(plot, rows, self.metric, measured)
 
 
 def _count(number: float, n_rows: int) -> int:

@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
-from assay.distances import Metric, distance_matrix
+from assay.cluster.density.base import (
+    BLOCK_PAIRS,
+    ROUNDING,
+    core_discrepancy,
+    discrepancy,
+    distances_from,
+    part_measured,
+)
+from assay.distances import Metric
 
-SAMPLE_PAIRS = 2**18
-BLOCK_PAIRS = 2**22
-ROUNDING = 1e-7
 SOURCE = "Ankerst, Breunig, Kriegel & Sander (1999), definitions 4 and 5"
 
 
@@ -28,40 +33,6 @@ class MeasuredPlot(NamedTuple):
     min_samples: int
     max_eps: float
     least_size: int
-
-
-def rows_to_measure(n_rows: int, *, most_pairs: int = SAMPLE_PAIRS) -> NDArray:
-    """All rows, or as many evenly spaced ones as make that many pairs with all."""
-    n_measured = min(n_rows, max(most_pairs // max(n_rows, 1), 8))
-    return np.unique(np.linspace(0, n_rows - 1, n_measured).astype(np.int64))
-
-
-def distances_from(rows: NDArray, X: NDArray, metric: Metric) -> NDArray:
-    """Distances of some rows to all, in float64, and 0 to themselves."""
-    if isinstance(metric, str) and metric == "precomputed":
-        return X[rows].astype(np.float64)
-    exact = X.astype(np.float64, copy=False)
-    distances = distance_matrix(exact[rows], exact, metric=metric)
-    distances[np.arange(rows.size), rows] = 0.0
-    return distances
-
-
-def core_discrepancy(distances: NDArray, claimed: NDArray, min_samples: int, max_eps: float) -> float:
-    """How far core distances are from the `min_samples`-th least distance."""
-    found = np.partition(distances, min_samples - 1, axis=1)[:, min_samples - 1]
-    found = np.where(found <= max_eps, found, np.inf)
-    near_limit = np.isclose(np.where(np.isinf(found), max_eps, found), max_eps, rtol=ROUNDING, atol=0.0)
-    return discrepancy(np.where(near_limit, claimed, found), claimed)
-
-
-def discrepancy(found: NDArray, claimed: NDArray) -> float:
-    """The greatest relative difference; 0 where both are infinite."""
-    both = np.isinf(found) & np.isinf(claimed) & (found == claimed)
-    if (np.isinf(found) != np.isinf(claimed)).any() or np.isnan(claimed).any():
-        return float(np.inf)
-    gap = np.abs(found[~both] - claimed[~both])
-    scale = np.maximum(np.abs(found[~both]), np.abs(claimed[~both]))
-    return float((gap / np.where(scale > 0.0, scale, 1.0)).max(initial=0.0))
 
 
 def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured: NDArray) -> Certificates:
@@ -80,11 +51,7 @@ def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured
         reach = max(reach, _reach_discrepancy(plot, rows, distances, place))
     reached = plot.predecessor >= 0
     late = np.count_nonzero(place[plot.predecessor[reached]] >= place[reached]) + np.count_nonzero(place < 0)
-    assumptions = (
-        ()
-        if measured.size == n_rows
-        else (f"measured on {measured.size} of {n_rows} rows, evenly spaced; certify measures more",)
-    )
+    assumptions = part_measured(measured.size, n_rows)
     return Certificates(
         [
             at_most(
@@ -109,7 +76,6 @@ def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured
                 late,
                 0.0,
                 source=SOURCE,
-                assumptions=(),
             ),
             at_most(
                 "Every cluster is a run of the order, of the least size or more, apart from noise.",
@@ -117,7 +83,6 @@ def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured
                 _broken(plot),
                 0.0,
                 source=SOURCE,
-                assumptions=(),
             ),
         ]
     )
@@ -133,10 +98,10 @@ def _reach_discrepancy(plot: MeasuredPlot, rows: NDArray, distances: NDArray, pl
     offers = np.where(
         before & (distances <= plot.max_eps * room), np.maximum(distances, plot.core_distances), np.inf
     )
-    found = offers.min(axis=1)
+    true = offers.min(axis=1)
     claimed = plot.reachability[rows]
     in_doubt = np.isclose(distances, plot.max_eps, rtol=ROUNDING, atol=0.0).any(axis=1)
-    worst = discrepancy(np.where(in_doubt, claimed, found), claimed)
+    worst = discrepancy(np.where(in_doubt, claimed, true), claimed)
     reached = np.flatnonzero(plot.predecessor[rows] >= 0)
     offered = offers[reached, plot.predecessor[rows[reached]]]
     return max(worst, discrepancy(offered, claimed[reached]))

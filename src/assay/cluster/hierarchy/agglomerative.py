@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.cluster.hierarchy.base import INSTEAD, HierarchicalClusterer, greatest_distance
+from assay.certificates import Certificate
+from assay.cluster.hierarchy.base import HierarchicalClusterer, greatest_distance
 from assay.cluster.hierarchy.certificates import linkage_bounds, linkage_certificates
-from assay.cluster.hierarchy.evidence import Evidence
+from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.linkage import CENTRED, LINKAGES, link
 from assay.distances import distance_matrix, metric_domain
+from assay.models import convergence
 from assay.parameters import Domain
-from assay.rows import Block, Rows
+from assay.rows import Block, MemoryRows, Rows
 from assay.suitability import Suitability
 
 EUCLIDEAN = ("euclidean", "l2")
@@ -40,6 +39,10 @@ class AgglomerativeClustering(HierarchicalClusterer):
 
     Assumes: columns on comparable scales; the linkage decides which shapes are found: round groups (Ward,
     complete, average) or chains (single). There is no model of the rows.
+
+    `predict` gives a row the cluster of the nearest centre ("ward", "centroid", "median") or leaf (others),
+    the first of ties. The nearest leaf gives rows of the fit the label they have; the nearest centre can be
+    another's. Copies of a row are one leaf.
 
     Certificates: heights never fall (but for centroid and median, which can have inversions), heights are the
     linkage recomputed from the data, no two clusters were closer than those joined, the labels are the cut of
@@ -149,24 +152,8 @@ class AgglomerativeClustering(HierarchicalClusterer):
         self._require_ward("inertia_curve_")
         return np.concatenate([np.cumsum(self.join_costs_)[::-1], [0.0]])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AgglomerativeClustering:
-        """Join the rows and cut the tree.
-
-        Parameters
-        ----------
-        X : array or frame in memory
-            The rows; with metric="precomputed", the square matrix of their dissimilarities.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,) or column name, optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent. Copies of a row are
-            one leaf.
-
-        Returns
-        -------
-        self : AgglomerativeClustering
-        """
-        data = self._open_pairs(X, sample_weight, instead=INSTEAD)
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X, sample_weight)
         self._check_rules()
         leaves, weights, places = self._leaves(data)
         self._check_number_of_leaves(self.n_clusters, len(weights))
@@ -180,64 +167,21 @@ class AgglomerativeClustering(HierarchicalClusterer):
             self.cluster_centers_ = _means(leaves, weights, self.labels_[places], self.n_clusters_)
         self._label_absent(data)
         self.certificates_ = linkage_certificates(self._evidence(leaves, weights, thorough=False))
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Cluster of the nearest centre ("ward", "centroid", "median") or leaf (the others), first of ties.
-
-        The nearest leaf gives rows of the fit the label they have; the nearest centre can be another's.
-
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            Rows; with metric="precomputed", their dissimilarities to the rows of the fit.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        return super().predict(X)
 
     def _predicted(self, data: Rows) -> Any:
         if self.linkage not in CENTRED:
             return super()._predicted(data)
         return data.map(_nearest_center, self.cluster_centers_, dtype=np.int32)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, on all joins where that is feasible.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone, with a bound on what any partition can reach.
-        """
-        data = self._open_rows_of_fit(X, sample_weight)
+    def _certify(self, data: MemoryRows) -> list[Certificate]:
         leaves, weights, places = self._leaves(data)
         if not np.array_equal(places, self.leaf_rows_):
             raise ValueError("certify takes the rows and weights of the fit; other rows have weight 0 here.")
         evidence = self._evidence(leaves, weights, thorough=True)
-        return Certificates([*linkage_certificates(evidence), *linkage_bounds(evidence)])
+        return [*linkage_certificates(evidence), *linkage_bounds(evidence)]
 
-    def _evidence(self, leaves: NDArray, weights: NDArray, *, thorough: bool) -> Evidence:
-        return Evidence(
-            tree=self.tree_,
-            leaves=leaves,
-            weights=weights,
-            linkage=self.linkage,
-            dissimilarities=self._dissimilarities,
-            labels=self.labels_[self.leaf_rows_],
-            n_clusters=self.n_clusters_,
-            threshold=self.distance_threshold_,
-            thorough=thorough,
-        )
+    def _evidence(self, leaves: NDArray, weights: NDArray, *, thorough: bool) -> TreeEvidence:
+        return self._tree_evidence(leaves, weights, self.linkage, self.distance_threshold_, thorough)
 
     def _check_rules(self) -> None:
         rules = ("n_clusters", "distance_threshold", "scaled_threshold")
@@ -271,11 +215,9 @@ class AgglomerativeClustering(HierarchicalClusterer):
         n_made = self.n_leaves_ - self.n_clusters
         if self.n_clusters > 1 and not self.distances_[n_made] > 0.0:
             n_distinct = 1 + int(np.count_nonzero(self.distances_))
-            warnings.warn(
+            convergence.warn(
                 f"AgglomerativeClustering was asked for {self.n_clusters} clusters of {n_distinct} distinct "
-                "rows: equal rows are in different clusters. Take fewer clusters.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "rows: equal rows are in different clusters. Take fewer clusters."
             )
         return self.n_clusters
 

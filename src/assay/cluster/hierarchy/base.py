@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.tree import MergeTree
-from assay.distances import Metric, NeighborSearch, check_dissimilarity, distance_matrix
+from assay.distances import Metric, NeighborSearch, distance_matrix
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import refusal
 from assay.rows import Block, MemoryRows, Rows, block_rows, ordered_map
@@ -30,6 +31,7 @@ class HierarchicalClusterer(PairwiseClusterer):
     """
 
     _accepts_sparse = False
+    _instead = INSTEAD
     children_: NDArray
     distances_: NDArray
     leaf_rows_: NDArray
@@ -90,7 +92,7 @@ class HierarchicalClusterer(PairwiseClusterer):
         return tree.cut(int(n_clusters or 0))
 
     def partitions(self) -> Iterator[NDArray]:
-        """Labels of the leaves at every level, from one cluster a leaf to one: each nests in the next."""
+        """Labels of the leaves at every level, from one cluster per leaf to one: each nests in the next."""
         check_is_fitted(self)
         return self.tree_.partitions()
 
@@ -106,21 +108,6 @@ class HierarchicalClusterer(PairwiseClusterer):
         leaves, weights, _ = self._leaves(data)
         return cophenetic_correlation(self.tree_, partial(self._dissimilarities, leaves), weights)
 
-    def predict(self, X: Any) -> Any:
-        """Cluster of the leaf nearest to each row, the first in case of ties.
-
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            Rows; with metric="precomputed", their dissimilarities to the rows of the fit.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        return self._predicted(self._open_new_rows(X))
-
     def _predicted(self, data: Rows) -> Any:
         """Labels of rows that are not leaves."""
         labels = self.labels_[self.leaf_rows_]
@@ -132,9 +119,7 @@ class HierarchicalClusterer(PairwiseClusterer):
 
     def _leaves(self, data: MemoryRows) -> tuple[NDArray, NDArray, NDArray]:
         """Rows of positive weight (or their dissimilarities), their weights, and their places."""
-        X, weight = data.X, data.weight
-        if self._is_precomputed:
-            X = check_dissimilarity(X, type(self).__name__)
+        X, weight = self._pairs_or_rows(data), data.weight
         if weight is None:
             return X, np.ones(X.shape[0]), np.arange(X.shape[0])
         places = np.flatnonzero(weight)
@@ -147,6 +132,21 @@ class HierarchicalClusterer(PairwiseClusterer):
             return leaves[rows][:, columns].astype(np.float64, copy=False)
         A, B = leaves[rows].astype(np.float64, copy=False), leaves[columns].astype(np.float64, copy=False)
         return distance_matrix(A, B, metric=self.metric)
+
+    def _tree_evidence(
+        self, leaves: NDArray, weights: NDArray, linkage: str, threshold: float | None, thorough: bool
+    ) -> TreeEvidence:
+        return TreeEvidence(
+            tree=self.tree_,
+            leaves=leaves,
+            weights=weights,
+            linkage=linkage,
+            dissimilarities=self._dissimilarities,
+            labels=self.labels_[self.leaf_rows_],
+            n_clusters=self.n_clusters_,
+            threshold=threshold,
+            thorough=thorough,
+        )
 
     def _keep(self, leaves: NDArray, weights: NDArray, places: NDArray) -> None:
         self.leaf_weights_, self.leaf_rows_ = weights, places

@@ -1,6 +1,6 @@
 """Compiled loops of linkages between centres: Ward's chain, and the centroid and median linkages.
 
-Centres are stored with one feature a row, so that the distances of one centre to all others run along
+Centres are stored with one feature per row, so that the distances of one centre to all others run along
 memory. Clusters stand in places 0, …, m − 1 without gaps: the last one moves to the place that becomes free.
 """
 
@@ -43,7 +43,7 @@ def costs_to(kind, centers, weights, i, start, stop, out):  # type: ignore[no-un
 @compiled
 def closest(kind, centers, weights, i, m, scratch, bits):  # type: ignore[no-untyped-def]
     """The cluster that is cheapest to join with cluster i, the first in case of ties, and the cost."""
-    best, found = LARGEST, -1
+    best, nearby = LARGEST, -1
     for start in range(0, m, TILE):
         stop = min(start + TILE, m)
         costs_to(kind, centers, weights, i, start, stop, scratch)
@@ -54,8 +54,8 @@ def closest(kind, centers, weights, i, m, scratch, bits):  # type: ignore[no-unt
             best, j = low, 0
             while bits[j] != low:
                 j += 1
-            found, cost = start + j, scratch[j]
-    return found, cost
+            nearby, cost = start + j, scratch[j]
+    return nearby, cost
 
 
 @compiled
@@ -89,15 +89,15 @@ def ward_chain(centers, weights, nodes, left, right, height):  # type: ignore[no
             links[0], costs[0], link_of[0], length = 0, np.inf, 0, 1
         while True:
             i = links[length - 1]
-            found, cost = closest(WARD, centers, weights, i, m, scratch, bits)
+            nearby, cost = closest(WARD, centers, weights, i, m, scratch, bits)
             # Costs fall strictly along a chain, also where the two directions of a pair round differently.
-            if length > 1 and (cost >= costs[length - 1] or link_of[found] >= 0):
-                found, cost = links[length - 2], costs[length - 1]
+            if length > 1 and (cost >= costs[length - 1] or link_of[nearby] >= 0):
+                nearby, cost = links[length - 2], costs[length - 1]
                 break
-            links[length], costs[length], link_of[found] = found, cost, length
+            links[length], costs[length], link_of[nearby] = nearby, cost, length
             length += 1
         length -= 2
-        a, b, last = min(i, found), max(i, found), m - 1
+        a, b, last = min(i, nearby), max(i, nearby), m - 1
         link_of[a] = link_of[b] = -1
         left[t], right[t], height[t] = nodes[a], nodes[b], cost
         join_centers(WARD, centers, weights, a, b)
@@ -126,7 +126,7 @@ def closest_pair(kind, centers, weights, m, lower, lower_bits, nearest, scratch,
 @compiled
 def refresh(kind, centers, weights, a, b, m, lower, nearest, scratch):  # type: ignore[no-untyped-def]
     """Account in the nearest clusters for the join that stands in place a, and for the end of b."""
-    best, found = np.inf, -1
+    best, nearby = np.inf, -1
     for start in range(0, m, TILE):
         stop = min(start + TILE, m)
         costs_to(kind, centers, weights, a, start, stop, scratch)
@@ -139,8 +139,8 @@ def refresh(kind, centers, weights, a, b, m, lower, nearest, scratch):  # type: 
             elif nearest[j] == a or nearest[j] == b:
                 nearest[j] = -1  # what was known stays a lower bound
             if cost < best:
-                best, found = cost, j
-    lower[a], nearest[a] = best, found
+                best, nearby = cost, j
+    lower[a], nearest[a] = best, nearby
 
 
 @compiled

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, at_least, at_most, equal
-from assay.cluster.hierarchy.evidence import Evidence
+from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.tree import MergeTree
 
 SOURCE = "Sangnier §2.3.1; Wei §10.2.2"
@@ -16,7 +16,7 @@ CERTIFY_PAIRS = 2**26
 MAX_FEATURES_OF_EIGENVALUE_BOUND = 4096
 
 
-def linkage_certificates(evidence: Evidence) -> Certificates:
+def linkage_certificates(evidence: TreeEvidence) -> Certificates:
     """Certificates of a tree: of a sample of joins, or of all that can be afforded."""
     heights = evidence.tree.heights.astype(np.float64)
     top = float(np.abs(heights).max(initial=0.0)) or 1.0
@@ -35,7 +35,7 @@ def linkage_certificates(evidence: Evidence) -> Certificates:
     return Certificates(items)
 
 
-def rounding_of(evidence: Evidence) -> float:
+def rounding_of(evidence: TreeEvidence) -> float:
     """Relative room for rounding; in float32 heights are rounded once, at the end."""
     return max(1e-9, 8.0 * float(np.finfo(evidence.tree.heights.dtype).eps))
 
@@ -66,10 +66,10 @@ def cut_of_tree(tree: MergeTree, labels: NDArray, n_clusters: int) -> Certificat
     )
 
 
-def _recomputed(evidence: Evidence, heights: NDArray, top: float, rounding: float) -> Certificate:
+def _recomputed(evidence: TreeEvidence, heights: NDArray, top: float, rounding: float) -> Certificate:
     joins = chosen_joins(evidence)
-    found = evidence.heights(joins)
-    error = np.abs(heights[joins] - found) / np.maximum(found, 1e-6 * top)
+    recomputed = evidence.heights(joins)
+    error = np.abs(heights[joins] - recomputed) / np.maximum(recomputed, 1e-6 * top)
     some = "each join" if joins.size == heights.size else f"{joins.size} joins of {heights.size}"
     return at_most(
         f"The height of {some} is the linkage of the two clusters, recomputed from the data.",
@@ -80,7 +80,7 @@ def _recomputed(evidence: Evidence, heights: NDArray, top: float, rounding: floa
     )
 
 
-def chosen_joins(evidence: Evidence) -> NDArray:
+def chosen_joins(evidence: TreeEvidence) -> NDArray:
     """All joins, or joins all over the tree that together stay within the budget."""
     costs = evidence.join_costs()
     budget = _budget(evidence)
@@ -94,7 +94,7 @@ def chosen_joins(evidence: Evidence) -> NDArray:
     return np.union1d(chosen, last)
 
 
-def _budget(evidence: Evidence) -> int:
+def _budget(evidence: TreeEvidence) -> int:
     n = evidence.tree.n_leaves
     if evidence.thorough:
         return CERTIFY_PAIRS
@@ -102,7 +102,7 @@ def _budget(evidence: Evidence) -> int:
     return int(np.clip(n * n // 50, 2**14, max(2**14, 2 * n) if evidence.linkage == "single" else 2**20))
 
 
-def _greedy(evidence: Evidence, heights: NDArray, top: float, rounding: float) -> Certificate:
+def _greedy(evidence: TreeEvidence, heights: NDArray, top: float, rounding: float) -> Certificate:
     """At some levels, no cluster looked at is closer to another than the next join."""
     n = evidence.tree.n_leaves
     levels = [max(evidence.n_clusters, 2)]
@@ -129,7 +129,7 @@ def _greedy(evidence: Evidence, heights: NDArray, top: float, rounding: float) -
     )
 
 
-def _telescope(evidence: Evidence, heights: NDArray, rounding: float) -> Certificate:
+def _telescope(evidence: TreeEvidence, heights: NDArray, rounding: float) -> Certificate:
     total = float(evidence.weights @ (evidence.centred**2).sum(axis=1))
     return at_most(
         "The costs of all joins add up to the total inertia.",
@@ -140,7 +140,7 @@ def _telescope(evidence: Evidence, heights: NDArray, rounding: float) -> Certifi
     )
 
 
-def cut_up_to_threshold(evidence: Evidence) -> Certificate:
+def cut_up_to_threshold(evidence: TreeEvidence) -> Certificate:
     """Whether the cut has as many clusters as the tree has at the threshold."""
     tree = evidence.tree
     expected = tree.n_clusters_at(tree.heights.dtype.type(evidence.threshold))
@@ -153,7 +153,7 @@ def cut_up_to_threshold(evidence: Evidence) -> Certificate:
     )
 
 
-def linkage_bounds(evidence: Evidence) -> list[Certificate]:
+def linkage_bounds(evidence: TreeEvidence) -> list[Certificate]:
     """What no partition into as many clusters can do better, where a linkage is about a criterion."""
     if evidence.n_clusters >= evidence.tree.n_leaves:
         return []
@@ -170,7 +170,7 @@ def linkage_bounds(evidence: Evidence) -> list[Certificate]:
     return []
 
 
-def _inertia_bound(evidence: Evidence) -> list[Certificate]:
+def _inertia_bound(evidence: TreeEvidence) -> list[Certificate]:
     """The inertia is at least the sum of the eigenvalues of the scatter beyond the (n_clusters − 1)-th."""
     X, w, k = evidence.centred, evidence.weights, evidence.n_clusters
     if X.shape[1] > MAX_FEATURES_OF_EIGENVALUE_BOUND:
@@ -199,7 +199,7 @@ def _inertia_bound(evidence: Evidence) -> list[Certificate]:
     ]
 
 
-def _diameter_bound(evidence: Evidence) -> list[Certificate]:
+def _diameter_bound(evidence: TreeEvidence) -> list[Certificate]:
     """Among k + 1 rows that are all δ apart, two share a cluster: its diameter is at least δ."""
     n, k = evidence.tree.n_leaves, evidence.n_clusters
     if (k + 1) * n > CERTIFY_PAIRS:
@@ -227,7 +227,7 @@ def _diameter_bound(evidence: Evidence) -> list[Certificate]:
     ]
 
 
-def _spacing_bound(evidence: Evidence) -> list[Certificate]:
+def _spacing_bound(evidence: TreeEvidence) -> list[Certificate]:
     """Any other partition parts two rows that joins below that height had brought together."""
     n, k = evidence.tree.n_leaves, evidence.n_clusters
     height = float(evidence.tree.heights[n - k])

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates, at_most
-from assay.cluster.hierarchy import divisive_loops as loops
 from assay.cluster.hierarchy.base import INSTEAD, HierarchicalClusterer
 from assay.cluster.hierarchy.certificates import (
     chosen_joins,
@@ -19,10 +18,13 @@ from assay.cluster.hierarchy.certificates import (
     fall_of_heights,
     rounding_of,
 )
-from assay.cluster.hierarchy.evidence import Evidence
+from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.rounds import Linkage, Merges
 from assay.distances import distance_matrix, metric_domain
+from assay.loops import compiled
+from assay.models.clusterer import UnweightedFit
 from assay.parameters import Domain
+from assay.rows import MemoryRows
 
 # What a tree of splits proves about itself.
 
@@ -30,7 +32,7 @@ from assay.parameters import Domain
 SOURCE = "Wei §10.2.2; Kaufman & Rousseeuw (1990)"
 
 
-def divisive_certificates(evidence: Evidence) -> Certificates:
+def divisive_certificates(evidence: TreeEvidence) -> Certificates:
     """Certificates of a tree: of a sample of splits, or of all that can be afforded."""
     heights = evidence.tree.heights.astype(np.float64)
     top = float(np.abs(heights).max(initial=0.0)) or 1.0
@@ -60,7 +62,7 @@ def divisive_certificates(evidence: Evidence) -> Certificates:
     return Certificates(items)
 
 
-def _diameter_error(evidence: Evidence, heights: NDArray, splits: NDArray, top: float) -> float:
+def _diameter_error(evidence: TreeEvidence, heights: NDArray, splits: NDArray, top: float) -> float:
     """A diameter is the greatest of those of the two parts and the dissimilarities between them."""
     of_node = np.concatenate([np.zeros(evidence.tree.n_leaves), heights])
     parts = of_node[evidence.tree.children[splits]].max(axis=1)
@@ -69,7 +71,7 @@ def _diameter_error(evidence: Evidence, heights: NDArray, splits: NDArray, top: 
     return float(error.max(initial=0.0))
 
 
-def _largest_gain(evidence: Evidence, splits: NDArray) -> float:
+def _largest_gain(evidence: TreeEvidence, splits: NDArray) -> float:
     """The greatest gain of a row in the part that stayed: that of the two parts where it is less."""
     largest = 0.0
     for split in splits:
@@ -83,14 +85,14 @@ def _largest_gain(evidence: Evidence, splits: NDArray) -> float:
     return largest
 
 
-def _gain(evidence: Evidence, members: NDArray, to_others: NDArray) -> float:
+def _gain(evidence: TreeEvidence, members: NDArray, to_others: NDArray) -> float:
     if len(members) == 1:  # the last row stays whatever it gains
         return 0.0
     within = evidence.block(members, members)
     return float((within.sum(axis=1) / (len(members) - 1) - to_others).max())
 
 
-class DivisiveClustering(HierarchicalClusterer):
+class DivisiveClustering(UnweightedFit, HierarchicalClusterer):
     """Nested clusters, from one to single rows, by splitting the widest again and again (DIANA).
 
     Finds the tree in which each split is of the cluster of greatest diameter max d(x, y): the row farthest on
@@ -103,6 +105,8 @@ class DivisiveClustering(HierarchicalClusterer):
 
     Assumes: columns on comparable scales, and that the widest cluster is the one to split. There is no model
     of the rows.
+
+    `predict` gives a row the cluster of the nearest leaf, the first of ties.
 
     Certificates: heights never fall, each height is the diameter of the cluster recomputed from the data, no
     row that stayed is nearer to those that left, and the labels are the cut of the tree.
@@ -161,6 +165,7 @@ class DivisiveClustering(HierarchicalClusterer):
     Wei §10.2.2. Kaufman & Rousseeuw (1990), Finding Groups in Data, chapter 6.
     """
 
+    _instead = INSTEAD.replace(" with its cluster_weights_ as sample_weight", "")
     _domains: ClassVar[Mapping[str, Domain]] = {
         "n_clusters": parameters.integer(at_least=1) | parameters.nothing,
         "metric": metric_domain(),
@@ -178,21 +183,8 @@ class DivisiveClustering(HierarchicalClusterer):
         self.metric = metric
         self.distance_threshold = distance_threshold
 
-    def fit(self, X: Any, y: Any = None) -> DivisiveClustering:
-        """Split the rows and cut the tree.
-
-        Parameters
-        ----------
-        X : array or frame in memory
-            The rows; with metric="precomputed", the square matrix of their dissimilarities.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : DivisiveClustering
-        """
-        data = self._open_pairs(X, instead=INSTEAD.replace(" with its cluster_weights_ as sample_weight", ""))
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X)
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise parameters.ParameterError(
                 "Exactly one of 'n_clusters' and 'distance_threshold' of DivisiveClustering must be set, the "
@@ -211,24 +203,8 @@ class DivisiveClustering(HierarchicalClusterer):
         self._label(data, n_clusters)
         self.divisive_coefficient_ = self._coefficient()
         self.certificates_ = divisive_certificates(self._evidence(leaves, weights, thorough=False))
-        return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, on all splits where that is feasible.
-
-        Parameters
-        ----------
-        X
-            The data that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X)
+    def _certify(self, data: MemoryRows) -> Certificates:
         leaves, weights, _ = self._leaves(data)
         return divisive_certificates(self._evidence(leaves, weights, thorough=True))
 
@@ -237,18 +213,9 @@ class DivisiveClustering(HierarchicalClusterer):
             return np.ascontiguousarray(leaves, dtype=np.float64)
         return distance_matrix(leaves.astype(np.float64, copy=False), metric=self.metric)
 
-    def _evidence(self, leaves: NDArray, weights: NDArray, *, thorough: bool) -> Evidence:
-        return Evidence(
-            tree=self.tree_,
-            leaves=leaves,
-            weights=weights,
-            linkage="complete",
-            dissimilarities=self._dissimilarities,
-            labels=self.labels_,
-            n_clusters=self.n_clusters_,
-            threshold=None if self.distance_threshold is None else float(self.distance_threshold),
-            thorough=thorough,
-        )
+    def _evidence(self, leaves: NDArray, weights: NDArray, *, thorough: bool) -> TreeEvidence:
+        threshold = None if self.distance_threshold is None else float(self.distance_threshold)
+        return self._tree_evidence(leaves, weights, "complete", threshold, thorough)
 
     def _coefficient(self) -> float:
         n = self.n_leaves_
@@ -265,9 +232,118 @@ def split(D: NDArray) -> Linkage:
         return Linkage(np.empty((0, 2), dtype=np.int64), np.empty(0))
     start, stop, lower, upper = (np.empty(n - 1, np.int64) for _ in range(4))
     height = np.empty(n - 1)
-    loops.divide(D, np.arange(n), start, stop, height, lower, upper)
+    divide(D, np.arange(n), start, stop, height, lower, upper)
     merges = Merges(n)
     # A part is split after its whole: taken backwards, every node is made before it is used.
     left, right = (np.where(side < 0, -1 - side, 2 * n - 2 - side)[::-1] for side in (lower, upper))
     merges.add(left, right, height[::-1])
     return merges.sorted()
+
+
+ROUNDING = 1e-12
+"""Sums are kept by differences: a row moves when it gains more than this share of the diameter."""
+
+
+@compiled
+def diameter(D, members):  # type: ignore[no-untyped-def]
+    """The greatest dissimilarity within a cluster, and the two that are so far apart."""
+    high, first, second = 0.0, members[0], members[0]
+    for p in range(members.shape[0]):
+        row = D[members[p]]
+        for q in range(p):
+            if row[members[q]] > high:
+                high, first, second = row[members[q]], members[p], members[q]
+    return high, first, second
+
+
+@compiled
+def splinter(D, members, sums, new_sums, moved, room):  # type: ignore[no-untyped-def]
+    """Move rows that are nearer, on average, to those that have left than to those that stay.
+
+    The first to leave is the one farthest, on average, from the others. `sums` becomes those over the rows
+    that stay, `new_sums` those over the rows that left. Returns how many left.
+    """
+    n = members.shape[0]
+    leaving = 0
+    for p in range(n):
+        moved[p], new_sums[members[p]] = False, 0.0
+        if sums[members[p]] > sums[members[leaving]]:
+            leaving = p
+    n_moved = 0
+    while leaving >= 0:
+        moved[leaving] = True
+        n_moved += 1
+        row = D[members[leaving]]
+        best, next_leaving = room, -1
+        n_others = n - n_moved - 1
+        for p in range(n):
+            i = members[p]
+            sums[i] -= row[i]
+            new_sums[i] += row[i]
+            if not moved[p] and n_others > 0:
+                gain = sums[i] / n_others - new_sums[i] / n_moved
+                if gain > best:
+                    best, next_leaving = gain, p
+        leaving = next_leaving
+    return n_moved
+
+
+@compiled
+def part(members, moved, scratch):  # type: ignore[no-untyped-def]
+    """Put the rows that stay before those that left, both in their order; returns how many stay."""
+    n_stay, n_left = 0, 0
+    for p in range(members.shape[0]):
+        if moved[p]:
+            scratch[n_left] = members[p]
+            n_left += 1
+        else:
+            members[n_stay] = members[p]
+            n_stay += 1
+    for p in range(n_left):
+        members[n_stay + p] = scratch[p]
+    return n_stay
+
+
+@compiled
+def divide(D, order, start, stop, height, lower, upper):  # type: ignore[no-untyped-def]
+    """Split clusters until only single rows are left.
+
+    Split s is of the rows order[start[s]:stop[s]], of that diameter; `lower[s]` and `upper[s]` are the splits
+    of its two parts, or −1 − i for a part that is the single row i. Parts are split after their whole.
+    """
+    n = order.shape[0]
+    sums, new_sums = np.zeros(n), np.zeros(n)
+    moved, scratch = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    far = np.zeros((n, 2), np.int64)
+    for i in range(n):
+        for j in range(n):
+            sums[i] += D[i, j]
+    start[0], stop[0], n_splits = 0, n, 1
+    height[0], far[0, 0], far[0, 1] = diameter(D, order)
+    for s in range(n - 1):
+        members = order[start[s] : stop[s]]
+        if height[s] > 0.0:
+            splinter(D, members, sums, new_sums, moved, ROUNDING * height[s])
+            n_stay = part(members, moved, scratch)
+            for p in range(n_stay, members.shape[0]):
+                sums[members[p]] = new_sums[members[p]]
+        else:
+            n_stay = members.shape[0] - 1  # equal rows: one leaves after the other
+        for side in range(2):
+            child = members[:n_stay] if side == 0 else members[n_stay:]
+            name = -1 - child[0]
+            if child.shape[0] > 1:
+                name = n_splits
+                start[name] = start[s] if side == 0 else start[s] + n_stay
+                stop[name] = start[name] + child.shape[0]
+                n_far = 0
+                for p in range(child.shape[0]):
+                    n_far += child[p] == far[s, 0] or child[p] == far[s, 1]
+                height[name], far[name, 0], far[name, 1] = height[s], far[s, 0], far[s, 1]
+                if n_far < 2 and height[s] > 0.0:
+                    height[name], far[name, 0], far[name, 1] = diameter(D, child)
+                n_splits += 1
+            if side == 0:
+                lower[s] = name
+            else:
+                upper[s] = name

@@ -60,8 +60,9 @@ def pair_linkage(kind, D, rows, columns, row_shares, column_shares):  # type: ig
 
 
 @compiled
-def joins_by_pairs(kind, halving, D, children, parents, order, start, count, weights, joins, out):  # type: ignore[no-untyped-def]
+def joins_by_pairs(kind, halving, D, children, parents, spans, weights, joins, out):  # type: ignore[no-untyped-def]
     """Linkage of the two clusters of each join, from the matrix of all dissimilarities."""
+    order, start, count = spans
     a, b = np.empty(order.shape[0]), np.empty(order.shape[0])
     for r in range(joins.shape[0]):
         left, right = children[joins[r], 0], children[joins[r], 1]
@@ -73,8 +74,9 @@ def joins_by_pairs(kind, halving, D, children, parents, order, start, count, wei
 
 
 @compiled
-def joins_by_centers(kind, halving, X, children, parents, order, start, count, weights, joins, out):  # type: ignore[no-untyped-def]
+def joins_by_centers(kind, halving, X, children, parents, spans, weights, joins, out):  # type: ignore[no-untyped-def]
     """Height of each join between centres: their distance, for Ward √(2D)."""
+    order, start, count = spans
     shares, centers = np.empty(order.shape[0]), np.empty((2, X.shape[1]))
     for r in range(joins.shape[0]):
         total = np.zeros(2)
@@ -110,24 +112,11 @@ MATRIX_LEAVES, MATRIX_LEAVES_OF_CERTIFY = 512, 2048
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A fitted tree beside the data it was made of.
+class TreeEvidence:
+    """A fitted tree beside its data: the leaves (rows, or their dissimilarities) and their weights.
 
-    Parameters
-    ----------
-    tree : MergeTree
-    leaves : array
-        The rows of the leaves, or the matrix of their dissimilarities.
-    weights : array of shape (n_leaves,)
-    linkage : str
-    dissimilarities : callable
-        dissimilarities(leaves, rows, columns): between some leaves and some others.
-    labels : array of shape (n_leaves,)
-    n_clusters : int
-    threshold : float or None
-        The height the tree was cut at, if it was cut at one.
-    thorough : bool
-        Whether to look at all joins that can be afforded, or at a sample.
+    `dissimilarities(leaves, rows, columns)` are those between some leaves and some others; `thorough` says
+    whether there is time to look at all joins.
     """
 
     tree: MergeTree
@@ -181,7 +170,7 @@ class Evidence:
     def heights(self, joins: NDArray) -> NDArray:
         """Heights of joins, from the definition of the linkage."""
         tree = self.tree
-        shape = tree.children, tree.parents, *tree.spans, self.weights, joins
+        shape = tree.children, tree.parents, tree.spans, self.weights, joins
         heights = np.empty(len(joins))
         if self.between_centers:
             loops.joins_by_centers(self.kind, self._halving, self.centred, *shape, heights)

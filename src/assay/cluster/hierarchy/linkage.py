@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from assay.cluster.hierarchy import center_loops
 from assay.cluster.hierarchy.loops import ward_costs
 from assay.cluster.hierarchy.rounds import FEW, Linkage, Merges, link_pairs
-from assay.cluster.hierarchy.tree import label_edges, prim_step
-from assay.distances import Metric, NeighborSearch, distance_matrix, euclidean_spanning_tree
+from assay.cluster.hierarchy.tree import label_edges
+from assay.distances import Metric, NeighborSearch, distance_matrix, spanning_tree
 
 LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")
 CENTRED = ("ward", "centroid", "median")
@@ -89,8 +89,8 @@ def link(X: NDArray, weights: NDArray, linkage: str, metric: Metric) -> Linkage:
     uniform = bool((weights == weights[0]).all())
     nearest: tuple[NDArray, NDArray] | None = None
     if n > FEW and not callable(metric) and (linkage != "ward" or uniform):
-        found = NeighborSearch(X, metric=metric).nearest(1)
-        nearest = found.distances[:, 0].astype(np.float64), found.indices[:, 0].astype(np.int64)
+        near = NeighborSearch(X, metric=metric).nearest(1)
+        nearest = near.distances[:, 0].astype(np.float64), near.indices[:, 0].astype(np.int64)
     if linkage == "ward":
         if nearest is not None:
             nearest = 0.5 * weights[0] * nearest[0] ** 2, nearest[1]
@@ -117,31 +117,10 @@ def _link_centers(X: NDArray, weights: NDArray, linkage: str) -> Linkage:
 
 def _link_single(X: NDArray, metric: Metric) -> Linkage:
     """Join along the minimum spanning tree: its edges, by increasing length, are the joins (Kruskal)."""
-    if isinstance(metric, str) and metric in ("euclidean", "l2"):
-        first, second, length = euclidean_spanning_tree(X.astype(np.float64, copy=False))
-    else:
-        first, second, length = _spanning_tree_by_rows(X, metric)
+    first, second, length = spanning_tree(X.astype(np.float64, copy=False), metric=metric)
     children = np.empty((len(length), 2), dtype=np.int64)
     label_edges(first.astype(np.int64), second.astype(np.int64), children)
     return Linkage(children, length.astype(np.float64))
-
-
-def _spanning_tree_by_rows(X: NDArray, metric: Metric) -> tuple[NDArray, NDArray, NDArray]:
-    """Prim's algorithm with one row of dissimilarities at a time, in O(n) memory beside the rows."""
-    n = X.shape[0]
-    distance, origin = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
-    first, second, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    added = 0
-    distance[0] = -1.0  # in the tree
-    for t in range(n - 1):
-        row: Any = (
-            X[added] if metric == "precomputed" else distance_matrix(X[added : added + 1], X, metric=metric)
-        )
-        added = prim_step(np.ravel(row).astype(np.float64, copy=False), added, distance, origin)
-        length[t], distance[added] = distance[added], -1.0
-        first[t], second[t] = min(added, origin[added]), max(added, origin[added])
-    order = np.lexsort((second, first, length))
-    return first[order], second[order], length[order]
 
 
 # Ward's distance between two clusters.
@@ -160,7 +139,7 @@ def ward_distance(
     A, B : arrays of shape (n_rows, n_features)
         The rows of the two clusters.
     weight_a, weight_b : arrays of shape (n_rows,), optional
-        Weights of the rows; a weight of 2 means the row stands there twice.
+        Weights of the rows; a weight of 2 means that the row counts twice.
 
     Examples
     --------
@@ -200,6 +179,6 @@ def _weights(values: ArrayLike | None, rows: NDArray, name: str) -> NDArray:
     weights = np.asarray(values, dtype=float)
     if weights.shape != rows.shape[:1] or not (weights >= 0.0).all() or not 0.0 < weights.sum() < np.inf:
         raise ValueError(
-            f"The {name!r} parameter of ward_distance must hold one number at least 0 a row, not all 0."
+            f"The {name!r} parameter of ward_distance must hold one number at least 0 per row, not all 0."
         )
     return weights

@@ -2,7 +2,7 @@
 
 The triangle is stored row by row: D(i, j) with j < i stands at i(i − 1)/2 + j. Dissimilarities are at least
 0, so that their bits as integers have the same order: `bits` is the same memory seen as int64, whose least
-entry is found in vector lanes.
+entry is sought in vector lanes.
 """
 
 from __future__ import annotations
@@ -108,13 +108,14 @@ def gather_rows(triangle, first, second, start, stop, out):  # type: ignore[no-u
 
 
 @compiled
-def join_rows(triangle, linkage, first, second, joint, weights, gathered, slot, start, stop, out):  # type: ignore[no-untyped-def]
+def join_rows(triangle, linkage, pairs, weights, gathered, slot, start, stop, out):  # type: ignore[no-untyped-def]
     """Rows start, …, stop − 1 of the triangle after joins, one after the other.
 
     New cluster k is made of the old ones first[k] < second[k] that stood at joint[k], or of second[k] alone
     when first[k] is −1; new clusters are ordered by `second`, so that row k needs only earlier entries.
     gathered[slot[k]] holds the dissimilarities of first[k].
     """
+    first, second, joint = pairs
     row = np.empty(weights.shape[0])
     base = start * (start - 1) // 2
     for k in range(start, stop):
@@ -163,17 +164,17 @@ def nearest_of(triangle, active, place):  # type: ignore[no-untyped-def]
     """The cluster nearest to that at `place` in `active`, the lowest index in case of ties, and how near."""
     i = active[place]
     offset = i * (i - 1) // 2
-    low, found = np.inf, active[0] if place > 0 else active[1]
+    low, nearby = np.inf, active[0] if place > 0 else active[1]
     for p in range(place):
         value = triangle[offset + active[p]]
         if value < low:
-            low, found = value, active[p]
+            low, nearby = value, active[p]
     for p in range(place + 1, active.shape[0]):
         k = active[p]
         value = triangle[k * (k - 1) // 2 + i]
         if value < low:
-            low, found = value, k
-    return found, low
+            low, nearby = value, k
+    return nearby, low
 
 
 @compiled
@@ -182,7 +183,7 @@ def join_in_place(triangle, linkage, active, place_a, place_b, weights):  # type
     a, b = active[place_a], active[place_b]
     from_a, from_b, w_a, w_b = a * (a - 1) // 2, b * (b - 1) // 2, weights[a], weights[b]
     d_ab = triangle[from_b + a]
-    low, found = np.inf, b
+    low, nearby = np.inf, b
     for p in range(place_b):
         x = active[p]
         if x == a:
@@ -191,16 +192,16 @@ def join_in_place(triangle, linkage, active, place_a, place_b, weights):  # type
         value = joined(linkage, d_a, triangle[from_b + x], d_ab, w_a, w_b, weights[x])
         triangle[from_b + x] = value
         if value < low:
-            low, found = value, x
+            low, nearby = value, x
     for p in range(place_b + 1, active.shape[0]):
         x = active[p]
         from_x = x * (x - 1) // 2
         value = joined(linkage, triangle[from_x + a], triangle[from_x + b], d_ab, w_a, w_b, weights[x])
         triangle[from_x + b] = value
         if value < low:
-            low, found = value, x
+            low, nearby = value, x
     weights[b] = w_a + w_b
-    return found, low
+    return nearby, low
 
 
 @compiled
@@ -228,16 +229,16 @@ def chain(  # type: ignore[no-untyped-def]
             if age[nearest[i]] != known_age[i]:
                 nearest[i], distance[i] = nearest_of(triangle, active[:m], place_of[i])
                 known_age[i] = age[nearest[i]]
-            found = nearest[i]
+            nearby = nearest[i]
             if length > 1:
                 p, q = max(i, links[length - 2]), min(i, links[length - 2])
                 if triangle[p * (p - 1) // 2 + q] <= distance[i]:
-                    found = links[length - 2]
+                    nearby = links[length - 2]
                     break
-            links[length] = found
+            links[length] = nearby
             length += 1
         length -= 2
-        a, b = min(i, found), max(i, found)
+        a, b = min(i, nearby), max(i, nearby)
         left[t], right[t], height[t] = nodes[a], nodes[b], triangle[b * (b - 1) // 2 + a]
         nearest[b], distance[b] = join_in_place(
             triangle, linkage, active[:m], place_of[a], place_of[b], weights

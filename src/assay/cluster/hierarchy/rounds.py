@@ -37,18 +37,18 @@ class Merges:
     """Joins of clusters, found in any order that makes nodes before they are used."""
 
     def __init__(self, n_leaves: int) -> None:
-        self.n_leaves, self.n_found = n_leaves, 0
+        self.n_leaves, self.n_joins = n_leaves, 0
         self._parts: list[tuple[NDArray, NDArray, NDArray]] = []
 
     @property
     def next_node(self) -> int:
         """The node that the next join makes."""
-        return self.n_leaves + self.n_found
+        return self.n_leaves + self.n_joins
 
     def add(self, left: NDArray, right: NDArray, height: NDArray) -> None:
         """Record joins in the order of the nodes they make."""
         self._parts.append((left, right, height))
-        self.n_found += len(height)
+        self.n_joins += len(height)
 
     def sorted(self) -> Linkage:
         """The joins by increasing height, nodes numbered anew.
@@ -126,14 +126,9 @@ class Clusters(NamedTuple):
 
 
 def link_pairs(leaves: Leaves, linkage: str, *, nearest: tuple[NDArray, NDArray] | None = None) -> Linkage:
-    """The tree of a linkage for which no join brings clusters nearer.
+    """The tree of a linkage for which no join brings clusters nearer: those of `CODES`.
 
-    Parameters
-    ----------
-    leaves : Leaves
-    linkage : {"complete", "average", "weighted", "ward"}
-    nearest : pair of arrays of shape (n_leaves,), optional
-        Dissimilarity and index of the nearest other leaf: spares the triangle of the leaves.
+    `nearest`, dissimilarity and index of the nearest other leaf, spares the triangle of the leaves.
     """
     n, code = len(leaves.weights), CODES[linkage]
     merges = Merges(n)
@@ -263,7 +258,7 @@ def _join_triangle(triangle: NDArray, code: int, pairs: Pairs, weights: NDArray)
     def join(rows: tuple[int, int]) -> tuple[int, NDArray]:
         start, stop = rows[0] * (rows[0] - 1) // 2, rows[1] * (rows[1] - 1) // 2
         block = np.empty(stop - start)
-        loops.join_rows(triangle, code, *pairs, weights, gathered, slot, *rows, block)
+        loops.join_rows(triangle, code, pairs, weights, gathered, slot, *rows, block)
         return start, block
 
     m = pairs.second.size

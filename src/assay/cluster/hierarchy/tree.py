@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.hierarchy import tree as loops
-from assay.graphs._spanning_tree_loops import root
+from assay.distances.spanning import find_root
 from assay.loops import compiled
 from assay.parameters import refusal
 
@@ -26,21 +26,9 @@ def label_edges(first, second, children):  # type: ignore[no-untyped-def]
     n = first.shape[0] + 1
     parent = np.arange(2 * n - 1)
     for t in range(n - 1):
-        a, b = root(parent, first[t]), root(parent, second[t])
+        a, b = find_root(parent, first[t]), find_root(parent, second[t])
         children[t, 0], children[t, 1] = min(a, b), max(a, b)
         parent[a] = parent[b] = n + t
-
-
-@compiled
-def prim_step(row, added, distance, origin):  # type: ignore[no-untyped-def]
-    """Account for the node last added to the tree; the node nearest to the tree (negative: inside)."""
-    best, found = np.inf, -1
-    for j in range(row.shape[0]):
-        if row[j] < distance[j]:
-            distance[j], origin[j] = row[j], added
-        if distance[j] >= 0.0 and (found < 0 or distance[j] < best):
-            best, found = distance[j], j
-    return found
 
 
 @compiled
@@ -188,7 +176,7 @@ class MergeTree:
         return self.n_leaves - (int(above.argmax()) if above.any() else len(above))
 
     def partitions(self) -> Iterator[NDArray]:
-        """Labels of the leaves at every level, from one cluster a leaf to one cluster."""
+        """Labels of the leaves at every level, from one cluster per leaf to one cluster."""
         for n_clusters in range(self.n_leaves, 0, -1):
             yield self.cut(n_clusters)
 

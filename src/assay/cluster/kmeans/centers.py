@@ -1,4 +1,4 @@
-"""Centres laid out for the loops, and blocks handed to them."""
+"""Centres laid out for the loops, blocks handed to them, and clusters that lose their last row."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
+from assay.cluster.kmeans.loops import CenterLayout, NearestCenters, RowTable
 from assay.rows import Block, Rows
 
 FEW_CENTERS = 64
@@ -32,6 +33,15 @@ class Centers(NamedTuple):
     transposed: NDArray
     half: NDArray
     rounding: float
+
+    @property
+    def layout(self) -> CenterLayout:
+        """The part that loops take."""
+        return CenterLayout(*self[2:])
+
+    def moved(self, given: NDArray) -> Centers:
+        """Other centres, relative to the same shift."""
+        return _laid_out(given, self.shift, self.rounding)
 
     def gaps(self) -> NDArray:
         """At most the distance from each centre to the nearest other one; infinite for a single centre."""
@@ -56,12 +66,15 @@ def _longest_row(block: Block) -> int:
 
 def place(given: NDArray, shift: NDArray, n_terms: int) -> Centers:
     """Lay out centres relative to a shift (float64), for products of `n_terms` terms."""
+    # With u = 2⁻²⁴: rounding x and c to float32 costs 2u |x||c|, their product n_terms · u |x||c|, half
+    # and the sum u (‖c‖²/2 + |x||c|); |x||c| ≤ (‖x‖² + ‖c‖²)/2. Twice that is room for all that is smaller.
+    return _laid_out(given, shift, (n_terms + 8) * 2.0**-24)
+
+
+def _laid_out(given: NDArray, shift: NDArray, rounding: float) -> Centers:
     centers = np.ascontiguousarray(given, dtype=np.float64)
     n_clusters, n_features = centers.shape
     n_padded = -(-n_clusters // loops.LANES) * loops.LANES
-    # With u = 2⁻²⁴: rounding x and c to float32 costs 2u |x||c|, their product n_terms · u |x||c|, half
-    # and the sum u (‖c‖²/2 + |x||c|); |x||c| ≤ (‖x‖² + ‖c‖²)/2. Twice that is room for all that is smaller.
-    rounding = (n_terms + 8) * 2.0**-24
     points, norms = np.empty(centers.shape), np.empty(n_clusters)
     negated = np.zeros((n_padded, n_features), dtype=np.float32)
     transposed = np.zeros((n_features, n_padded), dtype=np.float32)
@@ -70,16 +83,16 @@ def place(given: NDArray, shift: NDArray, n_terms: int) -> Centers:
     return Centers(given, points, shift, centers, norms, negated, transposed, half, rounding)
 
 
-def table(block: Block) -> tuple[tuple[Any, Any, Any, Any], NDArray]:
-    """Features of a block as the loops take them (dense, values, columns, starts), and its weights.
+def table(block: Block) -> RowTable:
+    """A block as the loops take it.
 
     Everything is handed over read-only, so that memory maps need no loop of their own.
     """
     X = block.X
     weight = read_only(no_values(X.dtype) if block.weight is None else block.weight)
     if isinstance(X, np.ndarray):
-        return (read_only(np.ascontiguousarray(X)), None, None, None), weight
-    return (None, read_only(X.data), read_only(X.indices), read_only(X.indptr)), weight
+        return RowTable(read_only(np.ascontiguousarray(X)), None, None, None, weight)
+    return RowTable(None, read_only(X.data), read_only(X.indices), read_only(X.indptr), weight)
 
 
 def read_only(values: NDArray) -> NDArray:
@@ -108,15 +121,6 @@ class Inspection(NamedTuple):
     excess: float
 
 
-class Found(NamedTuple):
-    """Nearest centres of rows, bounds on the distances to them and to all others, and ‖x − shift‖²."""
-
-    nearest: NDArray
-    uppers: NDArray
-    lowers: NDArray
-    row_norms: NDArray
-
-
 def inspect(data: Rows, centers: Centers, labels: NDArray | None = None) -> Inspection:
     """Measure the partition `labels` (of the nearest centres when None) in one walk without any bound."""
     rowwise = () if labels is None else (labels,)
@@ -127,18 +131,12 @@ def inspect_block(
     block: Block, centers: Centers, labels: NDArray | None = None, distances: NDArray | None = None
 ) -> Inspection:
     """One block of `inspect`; fills labels of −1, and the squared distances to the own centre, if given."""
-    n_rows = block.X.shape[0]
-    features, weight = table(block)
-    found = find_nearest(features, centers, np.arange(n_rows))
+    n_rows, features, layout = block.X.shape[0], table(block), centers.layout
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
     inertia, scatter, excess = loops.measure(
-        *features,
-        weight,
-        centers.shift,
-        centers.centers,
-        centers.norms,
-        found.nearest,
-        found.row_norms,
+        features,
+        layout,
+        find_nearest(features, layout, np.arange(n_rows)),
         np.full(n_rows, -1, dtype=np.int32) if labels is None else labels,
         np.empty(n_rows) if distances is None else distances,
         sums,
@@ -147,24 +145,18 @@ def inspect_block(
     return Inspection(sums, counts, inertia, scatter, excess)
 
 
-def find_nearest(features: tuple[Any, Any, Any, Any], centers: Centers, visited: NDArray) -> Found:
+def find_nearest(features: RowTable, layout: CenterLayout, visited: NDArray) -> NearestCenters:
     """Nearest centres of some rows of a block."""
-    n_features, n_visited = len(centers.shift), len(visited)
+    n_features, n_visited = len(layout.shift), len(visited)
     n_tile = max(8, min(loops.TILE_ROWS, loops.TILE_ITEMS // n_features, n_visited))
-    found = Found(
+    result = NearestCenters(
         np.empty(n_visited, dtype=np.int32), np.empty(n_visited), np.empty(n_visited), np.empty(n_visited)
     )
-    loops.nearest_centers(
-        *features,
-        *centers[2:],
-        visited,
-        *found,
-        np.empty((1 if features[0] is None else n_tile, n_features), dtype=np.float32),
-        np.empty(len(centers.half) * n_tile, dtype=np.float32),
-        np.empty(n_tile, dtype=np.float32),
-        np.empty(n_tile, dtype=np.float32),
-    )
-    return found
+    n_rows = 1 if features.dense is None else n_tile
+    shapes = (n_rows, n_features), len(layout.half) * n_tile, n_tile, n_tile
+    tile = loops.Tile(*(np.empty(shape, dtype=np.float32) for shape in shapes))
+    loops.nearest_centers(features, layout, visited, result, tile)
+    return result
 
 
 def mean_variance(scatter: float, sums: NDArray, counts: NDArray) -> float:
@@ -182,3 +174,133 @@ def _join(left: Inspection, right: Inspection) -> Inspection:
         left.scatter + right.scatter,
         max(left.excess, right.excess),
     )
+
+
+class Far(NamedTuple):
+    """Rows far from their centres, the farthest first; `rows` are relative to the shift."""
+
+    distances: NDArray
+    indices: NDArray
+    rows: NDArray
+    labels: NDArray
+    weights: NDArray
+
+
+class Update(NamedTuple):
+    """Means of the clusters after the empty ones were seen to, with the sums and weights behind them."""
+
+    means: NDArray
+    sums: NDArray
+    counts: NDArray
+    relocated: NDArray
+    """Indices of rows made a cluster of their own."""
+
+
+def update_means(
+    data: Rows,
+    centers: Centers,
+    sums: NDArray,
+    counts: NDArray,
+    labels: NDArray | None,
+    *,
+    policy: str,
+) -> Update:
+    """Means of the clusters; an empty one is reseeded, keeps its centre, or is an error.
+
+    Reseeding makes the row that is farthest from its centre a cluster of its own, which lowers the inertia.
+    Rows taken before (or copies of them), and rows that would leave another cluster empty, are passed over.
+    `labels` are changed accordingly. Clusters that no distinct row is left for stay empty under any policy;
+    with fewer distinct rows than clusters, "error" is "reseed".
+    """
+    relocated = np.empty(0, dtype=np.int64)
+    if counts.min() > 0.0:
+        return Update(sums / counts[:, np.newaxis], sums, counts, relocated)
+    empty = np.flatnonzero(counts <= 0.0)
+    if policy == "error" and count_distinct(data, len(counts)) == len(counts):
+        raise ValueError(
+            f"Cluster {empty[0]} of KMeans has lost its last row. Take fewer clusters, other initial "
+            "centres, or empty_clusters='reseed'."
+        )
+    if policy != "keep":
+        sums, counts = sums.copy(), counts.copy()
+        relocated = _reseed(data, centers, sums, counts, empty, labels)
+    filled = counts > 0.0
+    means = centers.points.copy()
+    np.divide(sums, counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
+    return Update(means, sums, counts, relocated)
+
+
+def _reseed(
+    data: Rows, centers: Centers, sums: NDArray, counts: NDArray, empty: NDArray, labels: NDArray | None
+) -> NDArray:
+    """Give each empty cluster a far row, in place; return the indices of those rows."""
+    n_wanted = 4 * len(empty) + 4
+    far: Far = data.reduce(
+        _far_block, centers, n_wanted, combine=_farther, rowwise=() if labels is None else (labels,)
+    )
+    waiting, taken = list(empty), []
+    seen: set[bytes] = set()
+    for distance, index, row, old, weight in zip(*far, strict=True):
+        if not waiting:
+            break
+        content = (row + 0.0).tobytes()
+        rounding = (16.0 * np.finfo(centers.given.dtype).eps) ** 2
+        at_its_centre = distance <= rounding * (row @ row + centers.shift @ centers.shift)
+        if at_its_centre or content in seen or counts[old] <= weight * (1.0 + 1e-9):
+            continue
+        new = waiting.pop(0)
+        seen.add(content)
+        taken.append(index)
+        sums[old] -= weight * row
+        counts[old] -= weight
+        sums[new], counts[new] = weight * row, weight
+        if labels is not None:
+            labels[index] = new
+    return np.array(taken, dtype=np.int64)
+
+
+def _far_block(block: Block, centers: Centers, n_wanted: int, labels: NDArray | None = None) -> Far:
+    n_rows = block.X.shape[0]
+    own = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
+    distances = np.empty(n_rows)
+    inspect_block(block, centers, own, distances)
+    weight = block.weights
+    distances[weight == 0.0] = 0.0
+    order = np.argsort(-distances, kind="stable")[:n_wanted]
+    taken = block.X[order]
+    dense = taken if isinstance(taken, np.ndarray) else taken.toarray()
+    rows = dense.astype(np.float64) - centers.shift
+    return Far(distances[order], order + block.start, rows, own[order], weight[order])
+
+
+def _farther(left: Far, right: Far) -> Far:
+    n_wanted = max(len(left.distances), len(right.distances))
+    order = np.argsort(-np.concatenate([left.distances, right.distances]), kind="stable")[:n_wanted]
+    return Far(*(np.concatenate(pair)[order] for pair in zip(left, right, strict=True)))
+
+
+def count_distinct(data: Rows, limit: int) -> int:
+    """Number of distinct rows of positive weight, counted up to a limit."""
+    return len(data.reduce(_distinct_block, limit, combine=_merge_distinct)[0])
+
+
+def _distinct_block(block: Block, limit: int) -> tuple[NDArray, int]:
+    chunk = max(4 * limit, 64)
+    distinct: NDArray | None = None
+    for start in range(0, block.X.shape[0], chunk):
+        rows = block.X[start : start + chunk]
+        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        if block.weight is not None:
+            rows = rows[block.weight[start : start + chunk] > 0.0]
+        distinct = np.unique(rows if distinct is None else np.concatenate([distinct, rows]), axis=0)[:limit]
+        if len(distinct) == limit:
+            break
+    assert distinct is not None
+    return distinct, limit
+
+
+def _merge_distinct(left: tuple[NDArray, int], right: tuple[NDArray, int]) -> tuple[NDArray, int]:
+    limit = left[1]
+    if len(left[0]) == limit:
+        return left
+    return np.unique(np.concatenate([left[0], right[0]]), axis=0)[:limit], limit

@@ -60,7 +60,7 @@ class Anova:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class KMeansMeasurement:
     """A fit measured on data: its decomposition, and the numbers behind the certificates."""
 
     inertia: float
@@ -75,37 +75,37 @@ class Measured:
     movement_rounding: float
 
 
-def measure(found: Inspection, centers: Centers) -> Measured:
+def measure(partition: Inspection, centers: Centers) -> KMeansMeasurement:
     """Derive from one walk all that the certificates compare."""
-    weight = found.counts.sum()
-    filled = found.counts > 0.0
+    weight = partition.counts.sum()
+    filled = partition.counts > 0.0
     means = centers.points.copy()
-    np.divide(found.sums, found.counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
-    mean = found.sums.sum(axis=0) / weight
+    np.divide(partition.sums, partition.counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
+    mean = partition.sums.sum(axis=0) / weight
     squared_moves = ((means - centers.points) ** 2).sum(axis=1)
-    total = max(found.scatter - weight * float(mean @ mean), 0.0)
-    variance = mean_variance(found.scatter, found.sums, found.counts)
+    total = max(partition.scatter - weight * float(mean @ mean), 0.0)
+    variance = mean_variance(partition.scatter, partition.sums, partition.counts)
     anova = Anova(
-        within=max(found.inertia - float(found.counts @ squared_moves), 0.0),
-        between=float(found.counts @ ((means - mean) ** 2).sum(axis=1)),
+        within=max(partition.inertia - float(partition.counts @ squared_moves), 0.0),
+        between=float(partition.counts @ ((means - mean) ** 2).sum(axis=1)),
         total=float(total),
     )
     epsilon = float(np.finfo(centers.given.dtype).eps)
-    rounding = 4.0 * epsilon**2 * float((centers.centers**2).sum()) + 1e-20 * found.scatter / weight
-    return Measured(
-        inertia=found.inertia,
+    rounding = 4.0 * epsilon**2 * float((centers.centers**2).sum()) + 1e-20 * partition.scatter / weight
+    return KMeansMeasurement(
+        inertia=partition.inertia,
         means=means + centers.shift,
-        weights=found.counts,
+        weights=partition.counts,
         anova=anova,
         movement=_ratio(float(squared_moves.sum()), variance),
-        excess=found.excess,
-        scatter_ratio=max(_ratio(found.scatter, total), 1.0),
+        excess=partition.excess,
+        scatter_ratio=max(_ratio(partition.scatter, total), 1.0),
         movement_rounding=_ratio(rounding, variance),
     )
 
 
 def kmeans_certificates(
-    measured: Measured, *, trace: Sequence[float], inertia: float, tol: float, n_features: int
+    measured: KMeansMeasurement, *, trace: Sequence[float], inertia: float, tol: float, n_features: int
 ) -> Certificates:
     """Certificates of a fit that claims this inertia after this trace."""
     scale = measured.anova.total or 1.0
@@ -132,7 +132,7 @@ def kmeans_certificates(
     )
 
 
-def minibatch_certificates(measured: Measured, centers: Centers, *, inertia: float) -> Certificates:
+def minibatch_certificates(measured: KMeansMeasurement, centers: Centers, *, inertia: float) -> Certificates:
     """Certificates of centres that are running means of draws, which claim this inertia."""
     points = centers.centers
     scale = max(measured.inertia, 1e-9 * measured.anova.total)
@@ -155,7 +155,7 @@ def minibatch_certificates(measured: Measured, centers: Centers, *, inertia: flo
     )
 
 
-def nearest_certificate(measured: Measured, n_features: int) -> Certificate:
+def nearest_certificate(measured: KMeansMeasurement, n_features: int) -> Certificate:
     """Every row is at its nearest centre, up to the rounding of float64."""
     return at_most(
         "Every row belongs to its nearest centre.",
@@ -166,7 +166,7 @@ def nearest_certificate(measured: Measured, n_features: int) -> Certificate:
     )
 
 
-def huygens_certificate(measured: Measured, inertia: float) -> Certificate:
+def huygens_certificate(measured: KMeansMeasurement, inertia: float) -> Certificate:
     """Huygens: total = within + between, with the inertia that a fit claims in place of the measured one."""
     correction = measured.inertia - measured.anova.within
     claimed = Anova(inertia - correction, measured.anova.between, measured.anova.total)
@@ -179,7 +179,7 @@ def huygens_certificate(measured: Measured, inertia: float) -> Certificate:
     )
 
 
-def eigenvalue_certificate(data: Rows, measured: Measured, centers: Centers) -> Certificate | None:
+def eigenvalue_certificate(data: Rows, measured: KMeansMeasurement, centers: Centers) -> list[Certificate]:
     """Compare the inertia with the smallest that any partition could have.
 
     The optimum is at least the sum of the eigenvalues of the scatter matrix beyond the (n_clusters − 1)-th.
@@ -187,7 +187,7 @@ def eigenvalue_certificate(data: Rows, measured: Measured, centers: Centers) -> 
     """
     n_clusters, n_features = centers.points.shape
     if n_features > MAX_FEATURES_OF_EIGENVALUE_BOUND:
-        return None
+        return []
     weight = measured.weights.sum()
     moments = data.reduce(_moments, centers.shift)
     mean = moments[1] / weight
@@ -199,15 +199,17 @@ def eigenvalue_certificate(data: Rows, measured: Measured, centers: Centers) -> 
         else ""
     )
     smallest = smallest if within else 0.0
-    return at_least(
-        f"No partition into {n_clusters} clusters has an inertia below {smallest:.6g}{within}.",
-        "inertia",
-        measured.inertia,
-        smallest,
-        source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
-        trivial=0.0,
-        tolerance=1e-9 * measured.anova.total,
-    )
+    return [
+        at_least(
+            f"No partition into {n_clusters} clusters has an inertia below {smallest:.6g}{within}.",
+            "inertia",
+            measured.inertia,
+            smallest,
+            source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
+            trivial=0.0,
+            tolerance=1e-9 * measured.anova.total,
+        )
+    ]
 
 
 def _moments(block: Block, shift: NDArray) -> tuple[NDArray, NDArray]:

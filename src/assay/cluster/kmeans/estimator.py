@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import Watch
-from assay.certificates import Certificates
+from assay.certificates import Certificate, Certificates
+from assay.cluster.base import restart_attributes, watched
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.base import CenterClusterer, labels_of
 from assay.cluster.kmeans.centers import inspect
-from assay.cluster.kmeans.certificates import eigenvalue_certificate, kmeans_certificates, measure
-from assay.cluster.kmeans.lloyd import Lloyd, is_small, lloyd
+from assay.cluster.kmeans.certificates import (
+    KMeansMeasurement,
+    eigenvalue_certificate,
+    kmeans_certificates,
+    measure,
+)
+from assay.cluster.kmeans.solver import Lloyd, is_small, lloyd
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import MemoryRows, Rows, n_threads, ordered_map
@@ -173,78 +177,30 @@ or callable, default="greedy-k-means++"
         self.random_state = random_state
         self.history = history
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            The rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,) or column name, optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
-
-        Returns
-        -------
-        self : KMeans
-        """
-        data = self._open_rows(X, None, sample_weight)
-        self._check_number_of_rows(data)
-        n_init = self._number_of_runs()
-        watch = self._watch_fit(X, n_runs=n_init, max_iter=self.max_iter)
-        best: Lloyd | None = None
-        inertias = np.empty(n_init)
-        for run, result in enumerate(self._runs(data, n_init, watch)):
-            inertias[run] = result.trace[-1]
-            # Restarts that reach the same partition differ by rounding: the first of them is kept.
-            if best is None or inertias[run] < (1.0 - 1e-9) * best.trace[-1]:
-                best, best_run = result, run
-        assert best is not None
+    def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
+        best = self._best_run(self._runs(data, n_runs, watch))
         self._conclude(data, best)
-        inertias[best_run] = self.inertia_
-        self.restart_inertias_ = inertias
-        watch.finish()
-        return self
+        self.restart_inertias_[np.argmax(self.restart_inertias_ == best.trace[-1])] = self.inertia_
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_new_rows(X, None, sample_weight)
-        labels = self._labels_of_fit(data)
+    def _certify(self, data: Rows) -> list[Certificate]:
         centers = self._placed(data)
-        measured = measure(inspect(data, centers, labels), centers)
-        proof = kmeans_certificates(
-            measured,
-            trace=self.inertia_trace_.tolist(),
-            inertia=self.inertia_,
-            tol=self.tol,
-            n_features=self.n_features_in_,
-        )
-        bound = eigenvalue_certificate(data, measured, centers)
-        return Certificates([*proof, *([] if bound is None else [bound])])
+        measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
+        proof = self._proof(measured, self.inertia_)
+        return [*proof, *eigenvalue_certificate(data, measured, centers)]
+
+    def _proof(self, measured: KMeansMeasurement, inertia: float) -> Certificates:
+        trace = self.inertia_trace_.tolist()
+        options: Any = {"tol": self.tol, "n_features": self.n_features_in_}
+        return kmeans_certificates(measured, trace=trace, inertia=inertia, **options)
+
+    def _plan(self, data: Rows) -> tuple[int, int]:
+        return self._number_of_runs(), self.max_iter
 
     def _number_of_runs(self) -> int:
         given = not isinstance(self.init, str) and not callable(self.init)
         if given and self.n_init not in ("auto", 1):
-            warnings.warn(
-                f"KMeans has one run from given centres: n_init={self.n_init} is not used.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+            message = f"KMeans has one run from given centres: n_init={self.n_init} is not used."
+            convergence.warn(message, RuntimeWarning)
         if given:
             return 1
         if self.n_init == "auto":
@@ -257,7 +213,7 @@ or callable, default="greedy-k-means++"
         A restart that has a thread to itself waits for no other at the end of every walk.
         """
         if not isinstance(self.init, str) and not callable(self.init):
-            starts = iter([self._check_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)])
+            starts = iter([self._given_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)])
         else:
             first = generator(self.random_state)
             pool = _init.open_pool(data, first)
@@ -272,10 +228,7 @@ or callable, default="greedy-k-means++"
                 yield from ordered_map(restart, randoms, window=n_threads())
                 return
             starts = self._drawn_starts(self.init, pool, self.n_clusters, randoms)
-        for start in starts:
-            with watch.run():
-                result = self._run(data, start, watch)
-            yield result
+        yield from watched(lambda start: self._run(data, start, watch), starts, watch)
 
     def _run(self, data: Rows, start: NDArray, watch: Watch) -> Lloyd:
         return lloyd(
@@ -285,7 +238,7 @@ or callable, default="greedy-k-means++"
             max_iter=self.max_iter,
             empty_clusters=self.empty_clusters,
             watch=watch,
-            report=_attributes,
+            report=restart_attributes,
             keep_steps=self.history,
         )
 
@@ -307,14 +260,7 @@ or callable, default="greedy-k-means++"
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.optimality_ = measured.movement
         self.cluster_weights_, self.anova_ = measured.weights, measured.anova
-        self.inertia_trace_ = np.array(result.trace)
-        self.certificates_ = kmeans_certificates(
-            measured,
-            trace=result.trace,
-            inertia=measured.inertia,
-            tol=self.tol,
-            n_features=self.n_features_in_,
-        )
+        self.certificates_ = self._proof(measured, measured.inertia)
         if self.history:
             steps_labels = [step[1] for step in result.steps if step[1] is not None]
             self.history_ = KMeansHistory(
@@ -322,15 +268,12 @@ or callable, default="greedy-k-means++"
                 np.array([step[0] for step in result.steps]),
                 np.array(steps_labels) if steps_labels else None,
             )
-        n_filled = int(np.count_nonzero(self.cluster_weights_))
-        if n_filled < self.n_clusters and self.empty_clusters != "keep":
-            self._warn_of_empty_clusters(n_filled)
+        if self.empty_clusters != "keep":
+            self._warn_of_empty_clusters(int(np.count_nonzero(self.cluster_weights_)))
         if not self.converged_ and self.n_iter_ == self.max_iter:
-            warnings.warn(
+            convergence.warn(
                 f"KMeans did not converge in max_iter={self.max_iter} iterations: the centres still move by "
-                f"{self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"{self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )
 
 
@@ -344,11 +287,7 @@ def assign_until_settled(data: Rows, start: NDArray, *, tol: float, max_iter: in
         max_iter=max_iter,
         empty_clusters="reseed",
         watch=watch,
-        report=_attributes,
+        report=restart_attributes,
     )
     assert result.labels is not None
     return result.labels
-
-
-def _attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
-    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}

@@ -113,15 +113,15 @@ def optimal_clustering_1d(
     n_clusters : int
         At most so many clusters; fewer where there are fewer distinct numbers.
     sample_weight : array of shape (n_samples,), optional
-        A weight of 2 means the number stands there twice.
+        A weight of 2 means that the number counts twice.
     criterion : {"squared", "absolute"}, default="squared"
         k-means (centres are means) or k-medians (centres are the lower medians).
 
     Examples
     --------
     >>> from assay.cluster import optimal_clustering_1d
-    >>> found = optimal_clustering_1d([1.0, 2.0, 3.0, 4.0, 100.0], 2, criterion="absolute")
-    >>> found.labels, found.centers, found.cost
+    >>> line = optimal_clustering_1d([1.0, 2.0, 3.0, 4.0, 100.0], 2, criterion="absolute")
+    >>> line.labels, line.centers, line.cost
     (array([0, 0, 0, 0, 1], dtype=int32), array([  2., 100.]), 4.0)
 
     References

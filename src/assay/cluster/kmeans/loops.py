@@ -1,8 +1,8 @@
-"""Compiled loops of k-means: nearest centres with and without distance bounds, and the D² pass of seeding.
+"""Compiled loops of k-means: nearest centres with and without distance bounds.
 
-Rows come dense (`dense`, the other three None) or as CSR (`dense` None, then `values`, `columns`, `starts`);
-the tests `is not None` are decided when a loop is compiled. An empty `weight` means that every row counts
-once.
+Rows come dense (`dense`, the other three None) or as CSR (`dense` None, then `values`, `columns`, `starts`),
+together in a `RowTable`; the tests `is not None` are decided when a loop is compiled, which needs them to be
+arguments. An empty `weight` means that every row counts once.
 
 Every nearest centre is exact in double precision, yet most of the work is done in single precision: rows are
 gathered in tiles, relative to a `shift` amid the data (0 for CSR), and multiplied in float32:
@@ -18,7 +18,10 @@ nearest; `transposed` is the same transposed, for CSR.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.loops import compiled
 
@@ -29,8 +32,58 @@ TINY = 1e-32  # what squares below the least normal float32 can come to, times a
 EXACT = 1e-12  # relative room for the rounding of a float64 distance
 
 
+class RowTable(NamedTuple):
+    """The rows of a block, dense or as CSR, with their weights."""
+
+    dense: Any
+    values: Any
+    columns: Any
+    starts: Any
+    weight: NDArray
+
+
+class CenterLayout(NamedTuple):
+    """Centres as the loops take them; see above."""
+
+    shift: NDArray
+    centers: NDArray
+    norms: NDArray
+    negated: NDArray
+    transposed: NDArray
+    half: NDArray
+    rounding: float
+
+
+class NearestCenters(NamedTuple):
+    """Nearest centres of rows, bounds on the distances to them and to all others, and ‖x − shift‖²."""
+
+    nearest: NDArray
+    uppers: NDArray
+    lowers: NDArray
+    row_norms: NDArray
+
+
+class Tile(NamedTuple):
+    """Room for one tile of rows: the rows, their products with all centres, the two best scores."""
+
+    rows: NDArray
+    products: NDArray
+    first: NDArray
+    second: NDArray
+
+
+class Bounds(NamedTuple):
+    """Rowwise memory of the bounded assignment, and how far the centres have moved since it was written."""
+
+    labels: NDArray
+    slack: NDArray
+    lower: NDArray
+    thresholds: NDArray
+    decay: NDArray
+
+
 @compiled
-def load_rows(dense, values, columns, starts, shift, visited, tile, row_norms):  # type: ignore[no-untyped-def]
+def load_rows(dense, values, starts, shift, visited, tile, row_norms):  # type: ignore[no-untyped-def]
     """Write rows relative to the shift into the tile (dense rows only), and their squared norms."""
     if values is not None:
         for r in range(visited.shape[0]):
@@ -86,7 +139,7 @@ def add_row(dense, values, columns, starts, shift, i, weight, sums, j):  # type:
 
 @compiled
 def multiply(dense, values, columns, starts, visited, tile, negated, transposed, products):  # type: ignore[no-untyped-def]
-    """Products of rows (dense: those of the tile) with the negated centres, one centre a row."""
+    """Products of rows (dense: those of the tile) with the negated centres, one per row."""
     if values is not None:
         scratch = np.empty(products.shape[0], products.dtype)
         for r in range(products.shape[1]):
@@ -105,7 +158,7 @@ def two_smallest(products, half, nearest, first, second):  # type: ignore[no-unt
     """Of each column of half + products: the first index of the smallest entry, that and the next entry.
 
     A tournament of four centres at a time, in vector lanes of rows. Comparisons are strict, so that ties go
-    to the lowest index. Written with one scalar a line: other forms do not vectorise.
+    to the lowest index. Written with one scalar per line: other forms do not vectorise.
     `second` is not the last to be compared, so that its store needs no mask, which is slow on some machines.
     """
     for r in range(products.shape[1]):
@@ -147,28 +200,29 @@ def two_smallest(products, half, nearest, first, second):  # type: ignore[no-unt
 
 
 @compiled
-def nearest_centers(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, shift, centers, norms, negated, transposed, half, rounding,
-    visited, nearest, uppers, lowers, row_norms, tile, products, first, second,
-):  # fmt: skip
+def nearest_centers(table, layout, visited, result, tile):  # type: ignore[no-untyped-def]
     """Nearest centre of the visited rows, with bounds on the distances to it and to the next.
 
-    Fills `nearest`, `uppers` (at least the distance to the nearest), `lowers` (at most that to any other) and
-    `row_norms` (‖x − shift‖²), in the order of `visited`. The last four arguments are room for one tile.
+    Fills `result`: `uppers` are at least the distance to the nearest, `lowers` at most that to any other, in
+    the order of `visited`.
     """
-    n_tile, spare = first.shape[0], 4.0 * rounding * norms
+    dense, values, columns, starts, _ = table
+    shift, centers, norms, negated, transposed, half, rounding = layout
+    nearest, uppers, lowers, row_norms = result
+    n_tile, spare = tile.first.shape[0], 4.0 * rounding * norms
+    sparse_room = EXACT if values is not None else 0.0
     for start in range(0, visited.shape[0], n_tile):
         stop = min(start + n_tile, visited.shape[0])
-        scores = products[: half.shape[0] * (stop - start)].reshape((half.shape[0], stop - start))
+        scores = tile.products[: half.shape[0] * (stop - start)].reshape((half.shape[0], stop - start))
         rows = visited[start:stop]
-        load_rows(dense, values, columns, starts, shift, rows, tile, row_norms[start:stop])
-        multiply(dense, values, columns, starts, rows, tile, negated, transposed, scores)
-        two_smallest(scores, half, nearest[start:stop], first, second)
+        load_rows(dense, values, starts, shift, rows, tile.rows, row_norms[start:stop])
+        multiply(dense, values, columns, starts, rows, tile.rows, negated, transposed, scores)
+        two_smallest(scores, half, nearest[start:stop], tile.first, tile.second)
         # Three loops, so that the first and the last, which all rows take, become vector code.
         for t in range(start, stop):
             norm = row_norms[t]
-            uppers[t] = norm * (1.0 + 2.0 * rounding) + 2.0 * first[t - start] + spare[nearest[t]]
-            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * second[t - start]
+            uppers[t] = norm * (1.0 + 2.0 * rounding) + 2.0 * tile.first[t - start] + spare[nearest[t]]
+            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * tile.second[t - start]
         for t in range(start, stop):
             if uppers[t] >= lowers[t]:
                 norm, winner, limit = row_norms[t], nearest[t], uppers[t]
@@ -183,19 +237,17 @@ def nearest_centers(  # type: ignore[no-untyped-def]
                             distance, upper, winner = upper, distance, j
                     lower = distance if distance < lower else lower
                 nearest[t] = winner
-                room = 0.0 if values is None else norm + norms[winner]
-                uppers[t] = (upper + room * EXACT) * (1.0 + EXACT)
-                lowers[t] = (lower - room * EXACT) * (1.0 - EXACT)
+                # CSR distances round relative to their terms, dense ones relative to themselves alone.
+                room = sparse_room * (norm + norms[winner])
+                uppers[t] = (upper + room) * (1.0 + EXACT)
+                lowers[t] = (lower - room) * (1.0 - EXACT)
         for t in range(start, stop):
             uppers[t] = np.sqrt(max(uppers[t], 0.0))
             lowers[t] = np.sqrt(max(lowers[t], 0.0))
 
 
 @compiled
-def doubtful_rows(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, given, centers, norms, thresholds, decay, gaps, labels, slack, lower,
-    visited, uppers, rounding,
-):  # fmt: skip
+def doubtful_rows(table, given, layout, bounds, gaps, visited, uppers, rounding):  # type: ignore[no-untyped-def]
     """List in `visited` the rows whose label may have to change; return how many there are.
 
     Of row i with label a, `slack` and `lower` remember from its last visit how much nearer its own centre was
@@ -210,6 +262,7 @@ def doubtful_rows(  # type: ignore[no-untyped-def]
     Rows are taken in runs as long as `uppers`, which is room to work in. A run is three loops without
     branches that depend on the data: those would often be mispredicted.
     """
+    labels, slack, lower, thresholds, decay = bounds
     n_visited = 0
     for start in range(0, labels.shape[0], uppers.shape[0]):
         n_listed = n_visited
@@ -217,17 +270,10 @@ def doubtful_rows(  # type: ignore[no-untyped-def]
             visited[n_listed] = i
             n_listed += 0 if slack[i] > thresholds[max(labels[i], 0)] else 1
         listed = visited[n_visited:n_listed]
-        for t in range(listed.shape[0]):
-            i, norm, uppers[t] = listed[t], 0.0, np.inf
-            label = np.int64(labels[i])
-            if label >= 0:
-                if values is not None:
-                    for position in range(starts[i], starts[i + 1]):
-                        norm += np.float64(values[position]) ** 2
-                    own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
-                    uppers[t] = (own + (norm + norms[label]) * EXACT) * (1.0 + EXACT)
-                if dense is not None:
-                    uppers[t] = squared_gap(dense, given, i, label) * (1.0 + rounding) + TINY
+        own_bounds(
+            table.dense, table.values, table.columns, table.starts, given, layout, labels, listed, rounding,
+            uppers,
+        )  # fmt: skip
         for t in range(listed.shape[0]):
             i, upper = listed[t], np.sqrt(uppers[t])
             label = np.int64(max(labels[i], 0))
@@ -241,15 +287,32 @@ def doubtful_rows(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def settle(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, weight, shift, thresholds, decay,
-    visited, nearest, uppers, lowers, row_norms, labels, slack, lower, sums, counts,
-):  # fmt: skip
+def own_bounds(dense, values, columns, starts, given, layout, labels, listed, rounding, uppers):  # type: ignore[no-untyped-def]
+    """At least the squared distances of listed rows to their own centres; infinite without a label."""
+    for t in range(listed.shape[0]):
+        i, norm, uppers[t] = listed[t], 0.0, np.inf
+        label = np.int64(labels[i])
+        if label >= 0:
+            if values is not None:
+                for position in range(starts[i], starts[i + 1]):
+                    norm += np.float64(values[position]) ** 2
+                own = squared_distance(
+                    dense, values, columns, starts, i, norm, layout.centers, layout.norms, label
+                )
+                uppers[t] = (own + (norm + layout.norms[label]) * EXACT) * (1.0 + EXACT)
+            if dense is not None:
+                uppers[t] = squared_gap(dense, given, i, label) * (1.0 + rounding) + TINY
+
+
+@compiled
+def settle(table, shift, bounds, visited, result, sums, counts):  # type: ignore[no-untyped-def]
     """Give the visited rows their new labels and bounds.
 
     Adds to `sums` and `counts` what the rows that change cluster bring and take; returns how many did, and
     the sum of w ‖x − shift‖² over the rows visited for the first time.
     """
+    labels, slack, lower, thresholds, decay = bounds
+    nearest, uppers, lowers, row_norms = result
     n_changed, scatter = 0, 0.0
     for t in range(visited.shape[0]):
         i, new = visited[t], np.int64(nearest[t])
@@ -260,11 +323,11 @@ def settle(  # type: ignore[no-untyped-def]
         if new != old:
             n_changed += 1
             labels[i] = new
-            w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
-            add_row(dense, values, columns, starts, shift, i, w, sums, new)
+            w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
+            add_row(table.dense, table.values, table.columns, table.starts, shift, i, w, sums, new)
             counts[new] += w
             if old >= 0:
-                add_row(dense, values, columns, starts, shift, i, -w, sums, old)
+                add_row(table.dense, table.values, table.columns, table.starts, shift, i, -w, sums, old)
                 counts[old] -= w
             else:
                 scatter += w * row_norms[t]
@@ -272,19 +335,18 @@ def settle(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def measure(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, weight, shift, centers, norms, nearest, row_norms, labels, distances,
-    sums, counts,
-):  # fmt: skip
+def measure(table, layout, result, labels, distances, sums, counts):  # type: ignore[no-untyped-def]
     """Measure a partition, given the nearest centres of all rows.
 
     A label of −1 is replaced by the nearest centre. Writes the squared `distances` to the own centres, adds
     every row to the `sums` and `counts` of its cluster, and returns the inertia, Σ w ‖x − shift‖², and the
     largest (‖x − own‖² − ‖x − nearest‖²) / (‖x − shift‖² + ‖own − shift‖²).
     """
+    dense, values, columns, starts, _ = table
+    centers, norms = layout.centers, layout.norms
     inertia, scatter, excess = 0.0, 0.0, 0.0
     for i in range(labels.shape[0]):
-        best, norm = np.int64(nearest[i]), row_norms[i]
+        best, norm = np.int64(result.nearest[i]), result.row_norms[i]
         label = best if labels[i] < 0 else np.int64(labels[i])
         labels[i] = label
         own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
@@ -293,46 +355,9 @@ def measure(  # type: ignore[no-untyped-def]
             if rise > 0.0:
                 excess = max(excess, rise / (norm + norms[label]))
         distances[i] = own
-        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
+        w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
         inertia += w * own
         scatter += w * norm
-        add_row(dense, values, columns, starts, shift, i, w, sums, label)
+        add_row(table.dense, table.values, table.columns, table.starts, layout.shift, i, w, sums, label)
         counts[label] += w
     return inertia, scatter, excess
-
-
-@compiled
-def approach(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, weight, candidates, candidate_norms, new, quarter_gaps, bucket,
-    closest, nearest, masses,
-):  # fmt: skip
-    """Squared distance of each row to its closest seed, if a candidate were a seed too.
-
-    `quarter_gaps[c, a]` is a quarter of the squared distance between candidate c and seed a: a row that close
-    to its own seed cannot be closer to the candidate. With `new` < 0 candidates are tried: w · closest is
-    added to the mass of each. Else the one candidate becomes seed number `new`: `closest` and `nearest` are
-    brought up to date and w · closest is added to the mass of each row's bucket.
-    """
-    for i in range(closest.shape[0]):
-        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
-        for c in range(candidates.shape[0]):
-            least = closest[i]
-            if least > quarter_gaps[c, nearest[i]]:
-                distance = 0.0
-                if values is not None:
-                    for position in range(starts[i], starts[i + 1]):
-                        value = np.float64(values[position])
-                        distance += value * (value - 2.0 * candidates[c, columns[position]])
-                    distance += candidate_norms[c]
-                    # What remains of a row that equals the seed is rounding.
-                    if distance <= 1e-14 * candidate_norms[c]:
-                        distance = 0.0
-                if dense is not None:
-                    for f in range(candidates.shape[1]):
-                        distance += (np.float64(dense[i, f]) - candidates[c, f]) ** 2
-                if distance < least:
-                    least = distance
-                    if new >= 0:
-                        closest[i] = distance
-                        nearest[i] = new
-            masses[bucket[i] if new >= 0 else c] += w * least

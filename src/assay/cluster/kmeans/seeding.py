@@ -2,7 +2,7 @@
 
 A draw is one uniform number looked up in the cumulative weights of the rows, taken in an order that depends
 on their content alone (that of a fixed projection). So the same seed gives the same centres whether a row
-stands there three times or has weight 3, and however the rows are ordered. When every distinct row is a
+comes three times or has weight 3, and however the rows are ordered. When every distinct row is a
 centre, the centres that remain are copies of the first.
 """
 
@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster.kmeans import loops
 from assay.cluster.kmeans.centers import table
-from assay.cluster.kmeans.small_loops import draw_seeds
+from assay.cluster.kmeans.small_loops import approach, draw_seeds
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
 SAMPLE_ROWS = 2**18
 BUCKET_ROWS = 1024
 TRIAL_ROWS = 2**16
-SMALL_ROWS = 2**13  # up to here one loop draws all seeds: a walk a draw would cost more
+SMALL_ROWS = 2**13  # up to here one loop draws all seeds: a walk for each draw would cost more
 PROJECTION_SEED = 5489
 
 
@@ -55,7 +54,20 @@ def open_pool(data: Rows, random: np.random.Generator) -> Pool:
             weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[indices]
         data = MemoryRows(data.take(indices), None, weight)
     keys = order_keys(data)
-    order = np.argsort(keys, kind="stable")
+    return _ordered_pool(data, keys, np.argsort(keys))  # rows with one key are the same row
+
+
+def part_of_pool(pool: Pool, inside: NDArray) -> Pool:
+    """The pool of some of the rows, which a mask tells: their order is that among all."""
+    X, weight = pool.data.X, pool.data.weight
+    rows = X[np.flatnonzero(inside)] if pool.data.is_sparse else X.compress(inside, axis=0)
+    part = MemoryRows(rows, None, None if weight is None else weight.compress(inside))
+    number = np.cumsum(inside) - 1
+    order = number.take(pool.order.compress(inside.take(pool.order)))
+    return _ordered_pool(part, pool.keys.compress(inside), order)
+
+
+def _ordered_pool(data: MemoryRows, keys: NDArray, order: NDArray) -> Pool:
     bucket = np.empty(len(order), dtype=np.int32)
     bucket[order] = np.arange(len(order)) // BUCKET_ROWS
     return Pool(data, keys, order, bucket)
@@ -72,7 +84,7 @@ def _direction(n_features: int) -> NDArray:
 
 
 def plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
-    """k-means++: the first row uniformly, then one draw a centre with probability ∝ w · D(x)²."""
+    """k-means++: the first row uniformly, then one draw for each centre with probability ∝ w · D(x)²."""
     uniforms = random.random(n_clusters)
     if _is_small(pool):
         return _seeds_of_small(pool, uniforms[:, np.newaxis])
@@ -147,30 +159,32 @@ def random_rows(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDA
     """Distinct rows, each drawn with probability ∝ its weight among the rows not drawn yet."""
     weight = np.ones(len(pool.keys)) if pool.data.weight is None else pool.data.weight
     cumulative = np.cumsum(weight[pool.order], dtype=np.float64)
-    found: dict[bytes, NDArray] = {}
+    drawn_rows: dict[bytes, NDArray] = {}
     for uniform in random.random(4 * n_clusters + 16):
-        if len(found) == n_clusters:
+        if len(drawn_rows) == n_clusters:
             break
         row = _row(pool, int(pool.order[_position(cumulative, uniform)])) + 0.0  # −0 is 0
-        found.setdefault(row.tobytes(), row)  # a row drawn before, or its copy, is drawn again
-    if len(found) < n_clusters:
-        _complete(pool, found, n_clusters, random)
-    centers = list(found.values())
+        drawn_rows.setdefault(row.tobytes(), row)  # a row drawn before, or its copy, is drawn again
+    if len(drawn_rows) < n_clusters:
+        _complete(pool, drawn_rows, n_clusters, random)
+    centers = list(drawn_rows.values())
     return np.array(centers + [centers[0]] * (n_clusters - len(centers)), dtype=pool.data.dtype)
 
 
-def _complete(pool: Pool, found: dict[bytes, NDArray], n_clusters: int, random: np.random.Generator) -> None:
-    """Draw the rest among the rows that differ from all those found, as long as there are any."""
+def _complete(
+    pool: Pool, drawn_rows: dict[bytes, NDArray], n_clusters: int, random: np.random.Generator
+) -> None:
+    """Draw the rest among the rows that differ from all those drawn_rows, as long as there are any."""
     seeds = _no_seeds(pool)
-    for row in found.values():
+    for row in drawn_rows.values():
         _approach(pool, seeds, row[np.newaxis])
-    while len(found) < n_clusters:
+    while len(drawn_rows) < n_clusters:
         remaining = (seeds.closest > 0.0).astype(np.float64)
         masses = remaining if pool.data.weight is None else remaining * pool.data.weight
         if not masses.sum() > 0.0:
             return
         row = _row(pool, _draw(pool, remaining, None, random.random())) + 0.0
-        found[row.tobytes()] = row
+        drawn_rows[row.tobytes()] = row
         _approach(pool, seeds, row[np.newaxis])
 
 
@@ -227,9 +241,8 @@ def _approach_block(
     nearest: NDArray,
 ) -> NDArray:
     masses = np.zeros(n_masses)
-    features, weight = table(block)
     norms = np.einsum("cd,cd->c", candidates, candidates)
-    loops.approach(*features, weight, candidates, norms, new, quarter_gaps, bucket, closest, nearest, masses)
+    approach(table(block), candidates, norms, new, quarter_gaps, bucket, closest, nearest, masses)
     return masses
 
 

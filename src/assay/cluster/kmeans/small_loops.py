@@ -1,4 +1,4 @@
-"""Lloyd's whole iteration on a small dense table, in one call."""
+"""Compiled loops over centres and seeds, and Lloyd's whole iteration on a small dense table in one call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def widen(before, after, reach, thresholds, decay):  # type: ignore[no-untyped-d
         thresholds[j] += others + drift[j]
 
 
-# Seeding on small tables: k-means++ and its greedy form in one call, where a walk a draw would cost more.
+# Seeding on small tables: k-means++ and its greedy form in one call, where walks would cost more.
 
 
 @compiled
@@ -116,12 +116,75 @@ def _position(cumulative, uniform):  # type: ignore[no-untyped-def]
     return min(position, np.searchsorted(cumulative, total, side="left"))
 
 
+@compiled
+def approach(table, candidates, candidate_norms, new, quarter_gaps, bucket, closest, nearest, masses):  # type: ignore[no-untyped-def]
+    """Squared distance of each row to its closest seed, if a candidate were a seed too.
+
+    `quarter_gaps[c, a]` is a quarter of the squared distance between candidate c and seed a: a row that close
+    to its own seed cannot be closer to the candidate. With `new` < 0 candidates are tried: w · closest is
+    added to the mass of each. Else the one candidate becomes seed number `new`: `closest` and `nearest` are
+    brought up to date and w · closest is added to the mass of each row's bucket.
+    """
+    for i in range(closest.shape[0]):
+        w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
+        for c in range(candidates.shape[0]):
+            least = closest[i]
+            if least > quarter_gaps[c, nearest[i]]:
+                distance = squares_to_seed(
+                    table.dense, table.values, table.columns, table.starts, i, candidates, candidate_norms, c
+                )
+                if distance < least:
+                    least = distance
+                    if new >= 0:
+                        closest[i] = distance
+                        nearest[i] = new
+            masses[bucket[i] if new >= 0 else c] += w * least
+
+
+@compiled
+def squares_to_seed(dense, values, columns, starts, i, candidates, candidate_norms, c):  # type: ignore[no-untyped-def]
+    """Squared distance of row i to candidate c, 0 where they are equal."""
+    distance = 0.0
+    if values is not None:
+        for position in range(starts[i], starts[i + 1]):
+            value = np.float64(values[position])
+            distance += value * (value - 2.0 * candidates[c, columns[position]])
+        distance += candidate_norms[c]
+        # What remains of a row that equals the seed is rounding.
+        if distance <= 1e-14 * candidate_norms[c]:
+            distance = 0.0
+    if dense is not None:
+        for f in range(candidates.shape[1]):
+            distance += (np.float64(dense[i, f]) - candidates[c, f]) ** 2
+    return distance
+
+
 SETTLED, STILL, SPENT, EMPTY = range(4)
 """How it ended: no label changed, the centres stood still, max_iter iterations, a cluster lost its rows."""
 
 
 TILE = 64
 """Rows whose distances are computed together, one feature after the other."""
+
+
+@compiled
+def move_centers(sums, counts, centers, moved):  # type: ignore[no-untyped-def]
+    """Set `moved` to the means of the clusters, from sums of rows about the centres.
+
+    Returns the squared movement, as rounded to the dtype of `moved`, and how much inertia it saves; −1 where
+    a cluster has no rows.
+    """
+    movement, saved = 0.0, 0.0
+    for c in range(centers.shape[0]):
+        if counts[c] <= 0.0:
+            return movement, -1.0
+        for f in range(centers.shape[1]):
+            step = sums[c, f] / counts[c]
+            moved[c, f] = centers[c, f] + step
+            rounded = np.float64(moved[c, f]) - centers[c, f]
+            movement += rounded * rounded
+            saved += counts[c] * (step * step - (rounded - step) * (rounded - step))
+    return movement, max(saved, 0.0)
 
 
 @compiled
@@ -176,16 +239,9 @@ def iterate(tiles, n, weight, centers, small_move, max_iter, labels, trace):  # 
                     sums[best, f] += w * (tiles[t, f, i] - across[best, f])
         trace[n_trace] = inertia
         n_trace += 1
-        movement, saved = 0.0, 0.0
-        for c in range(k):
-            if counts[c] <= 0.0:
-                return n_iter, n_trace, EMPTY
-            for f in range(d):
-                step = sums[c, f] / counts[c]
-                moved[c, f] = across[c, f] + step
-                rounded = np.float64(moved[c, f]) - across[c, f]
-                movement += rounded * rounded
-                saved += counts[c] * (step * step - (rounded - step) * (rounded - step))
+        movement, saved = move_centers(sums, counts, across, moved)
+        if saved < 0.0:
+            return n_iter, n_trace, EMPTY
         if n_iter > 0 and n_changed == 0:
             return n_iter, n_trace, SETTLED
         if n_iter > 0 and max(previous, movement) <= small_move:

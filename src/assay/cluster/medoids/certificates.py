@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_least, at_most
 from assay.cluster.medoids import loops
-from assay.cluster.medoids.search import cluster_costs, nearness, over_pieces
-from assay.cluster.quantizer.engine import assignment_certificate, cost_certificate, monotone_certificate
+from assay.cluster.medoids.solver import cluster_costs, nearness, over_pieces
+from assay.cluster.quantizer.base import assignment_certificate, cost_certificate, monotone_certificate
 
 # A lower bound on the cost of any medoids: Lagrange multipliers for "every row has one medoid".
 
@@ -38,16 +38,8 @@ def cost_bound(
     """The best bound of some subgradient steps from the multipliers of given medoids.
 
     The bound is concave in λ; a row served by c of the chosen n_clusters candidates has slope 1 − c. Steps
-    have Polyak's length for the cost of the medoids, shortened when they stop to pay.
-
-    Parameters
-    ----------
-    distances, weight, medoids
-        As in `swap_medoids`.
-    n_steps : int
-        Most steps, each a walk over the matrix.
-    tol : float
-        Stop when the bound is within this share of the cost.
+    have Polyak's length for the cost of the medoids, shortened when they stop to pay; they end where the
+    bound is within `tol`, as a share, of the cost.
     """
     n_clusters = len(medoids)
     state = nearness(distances, medoids)
@@ -122,7 +114,7 @@ def optimality_certificates(
     scale = cost if cost > 0.0 else 1.0
     sums = cluster_costs(distances, weight, state.nearest, len(medoids))
     gain = float((sums[np.arange(len(medoids)), medoids] - sums.min(axis=1)).sum())
-    found = [
+    proof = [
         at_most(
             "No row of the sample represents a cluster better than its medoid.",
             "gain of the best medoids",
@@ -132,7 +124,7 @@ def optimality_certificates(
         )
     ]
     if swapped and len(medoids) > 1:
-        found.append(
+        proof.append(
             at_most(
                 "No swap of one medoid for another row lowers the cost.",
                 "gain of the best swap",
@@ -143,7 +135,7 @@ def optimality_certificates(
         )
     bound = cost_bound(distances, weight, medoids, n_steps=BOUND_STEPS, tol=BOUND_TOLERANCE)
     within = f"; this one is within {cost / bound.value - 1.0:.2g} of the best" if bound.value > 0.0 else ""
-    found.append(
+    proof.append(
         at_least(
             f"No {len(medoids)} medoids of this sample cost less than {bound.value:.6g}{within}.",
             "cost",
@@ -154,30 +146,19 @@ def optimality_certificates(
             tolerance=ROUNDING * scale,
         )
     )
-    return found
+    return proof
 
 
 def best_change(distances: NDArray, weight: NDArray, medoids: NDArray) -> float:
     """Change of the cost by the best of all swaps, negative where one lowers it."""
     state = nearness(distances, medoids)
     losses = np.empty(len(medoids))
-    loops.removal_losses(weight, state.nearest, state.first, state.second, losses)
+    loops.removal_losses(weight, state, losses)
     least = np.full(len(distances), np.inf)
 
     def work(start: int, stop: int) -> None:
-        least[start] = loops.best_swap(
-            distances,
-            weight,
-            state.nearest,
-            state.first,
-            state.second,
-            losses,
-            medoids,
-            start,
-            stop,
-            np.inf,
-            False,
-        )[2]
+        piece = start, stop
+        least[start] = loops.best_swap(distances, weight, state, losses, medoids, piece, np.inf, False)[2]
 
     over_pieces(work, len(distances))
     return float(least.min())

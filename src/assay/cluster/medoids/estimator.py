@@ -3,168 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.base import Watch
-from assay.certificates import Certificate, Certificates, at_most
+from assay.certificates import Certificate, at_most
+from assay.cluster.base import generators
 from assay.cluster.medoids.certificates import medoid_certificates, optimality_certificates
-from assay.cluster.medoids.search import INITS, Found, alternate_medoids, nearness, swap_medoids
-from assay.cluster.quantizer.engine import RepresenterModel, generators
+from assay.cluster.medoids.solver import INITS, MedoidSearch, alternate_medoids, nearness, swap_medoids
+from assay.cluster.quantizer.base import RepresenterModel, metric_distances, quantized
 from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, Rows
 from assay.suitability import Suitability
 
 METHODS = ("fasterpam", "pam", "alternate")
 NO_WEIGHT = np.empty(0)
 
 
+class MedoidPairs(NamedTuple):
+    """Dissimilarities of all pairs, C-ordered, and weights (empty where all are 1)."""
+
+    distances: NDArray
+    weight: NDArray
+
+
 class MedoidModel(PairwiseClusterer, RepresenterModel):
     """Base of k-medoids: a subclass has the parameters of `KMedoids`, or fixes some as class attributes."""
 
     _accepts_sparse = False
+    _instead = "fit KMeans, or k-medoids on a sample of them"
     metric: Any
     method: str
-    init: Any
-    n_init: int
-    random_state: RandomState
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the medoids.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows, in memory; the square matrix of their dissimilarities with metric="precomputed".
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,), optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
-
-        Returns
-        -------
-        self : object
-        """
-        data = self._open_pairs(X, sample_weight, instead="fit KMeans, or k-medoids on a sample of them")
-        self._require_rows(data)
-        distances = self._distances(data)
-        weight = NO_WEIGHT if data.weight is None else data.weight
+    def _plan(self, data: Rows) -> tuple[int, int]:
         draws = isinstance(self.init, str) and self.init != "build"
-        n_runs = self.n_init if draws else 1
-        watch = self._watch_fit(X, n_runs=n_runs, max_iter=self.max_iter)
-        best = self._best_run(
-            self._starts(distances, weight, n_runs),
-            lambda start: self._run(distances, weight, start, watch),
-            watch,
-            n_runs=n_runs,
-        )
-        self._conclude(data, distances, weight, best)
-        watch.finish()
-        return self
+        return (self.n_init if draws else 1), self.max_iter
 
-    def _starts(self, distances: NDArray, weight: NDArray, n_runs: int) -> Iterator[NDArray]:
-        if not isinstance(self.init, str):
-            yield self._given_medoids(weight, len(distances))
+    def _prepare(self, data: MemoryRows) -> MedoidPairs:
+        distances = self._pairs_or_rows(data)
+        if not self._is_precomputed:
+            distances = distance_matrix(data.X, metric=self.metric)
+            if callable(self.metric):
+                distances = check_dissimilarity(distances, type(self).__name__)
+        weight = NO_WEIGHT if data.weight is None else data.weight
+        return MedoidPairs(np.ascontiguousarray(distances), weight)
+
+    def _starts(self, pairs: MedoidPairs, n_runs: int) -> Iterator[NDArray]:
+        if isinstance(self.init, str):
+            for random in generators(self.random_state, n_runs):
+                yield INITS[self.init](*pairs, self.n_clusters, random)
             return
-        for random in generators(self.random_state, n_runs):
-            yield INITS[self.init](distances, weight, self.n_clusters, random)
-
-    def _given_medoids(self, weight: NDArray, n_rows: int) -> NDArray:
-        given = np.asarray(self.init, dtype=np.float64)
-        wrong = given.shape != (self.n_clusters,) or len(np.unique(given)) < len(given)
-        if wrong or (given != np.floor(given)).any() or given.min() < 0 or given.max() >= n_rows:
-            raise ParameterError(
-                f"The 'init' parameter of {type(self).__name__} must give n_clusters={self.n_clusters} "
-                f"different indices of rows, from 0 to {n_rows - 1}. Got {self.init!r} instead."
-            )
-        medoids = given.astype(np.int64)
-        if weight.size and not weight[medoids].all():
+        medoids = self._given_rows(len(pairs.distances))
+        if pairs.weight.size and not pairs.weight[medoids].all():
             raise ParameterError(
                 f"The 'init' parameter of {type(self).__name__} must give rows of positive weight. Got "
                 f"{self.init!r} instead."
             )
-        return medoids
+        yield medoids
 
-    def _run(self, distances: NDArray, weight: NDArray, start: NDArray, watch: Watch) -> Found:
+    def _run(self, pairs: MedoidPairs, start: NDArray, watch: Watch) -> MedoidSearch:
+        options: Any = {"max_iter": self.max_iter, "watch": watch, "report": _attributes}
         if self.method == "alternate":
-            return alternate_medoids(
-                distances, weight, start, max_iter=self.max_iter, watch=watch, report=_attributes
-            )
-        return swap_medoids(
-            distances,
-            weight,
-            start,
-            eager=self.method == "fasterpam",
-            max_iter=self.max_iter,
-            watch=watch,
-            report=_attributes,
-        )
+            return alternate_medoids(*pairs, start, **options)
+        return swap_medoids(*pairs, start, eager=self.method == "fasterpam", **options)
 
-    def _distances(self, data: MemoryRows) -> NDArray:
-        """The matrix of dissimilarities, C-ordered."""
-        name = type(self).__name__
-        if self._is_precomputed:
-            return np.ascontiguousarray(check_dissimilarity(data.X, name))
-        distances = distance_matrix(data.X, metric=self.metric)
-        if callable(self.metric):
-            distances = check_dissimilarity(distances, name)
-        return np.ascontiguousarray(distances)
-
-    def _conclude(self, data: MemoryRows, distances: NDArray, weight: NDArray, best: Found) -> None:
+    def _represent(self, data: MemoryRows, pairs: MedoidPairs, best: MedoidSearch) -> None:
         self.medoid_indices_ = best.medoids
         if not self._is_precomputed:
             self.cluster_centers_ = data.take(best.medoids)
-        self.labels_ = nearness(distances, best.medoids).nearest
-        self.n_iter_, self.converged_, self.optimality_ = best.n_iter, best.converged, best.optimality
+        self.labels_ = nearness(pairs.distances, best.medoids).nearest
         self.inertia_ = best.trace[-1]
-        self.certificates_ = Certificates(self._cheap_certificates(data, distances, weight))
-        filled = self.labels_ if weight.size == 0 else self.labels_[weight > 0.0]
-        self._warn(len(np.unique(filled)), "Raise max_iter.")
 
-    def _cheap_certificates(self, data: MemoryRows, distances: NDArray, weight: NDArray) -> list[Certificate]:
-        found = medoid_certificates(
-            distances,
-            weight,
-            self.medoid_indices_,
-            self.labels_,
-            trace=self.inertia_trace_,
-            inertia=self.inertia_,
+    def _proof(self, data: MemoryRows, pairs: MedoidPairs, measured: Any) -> list[Certificate]:
+        proof = medoid_certificates(
+            *pairs, self.medoid_indices_, self.labels_, trace=self.inertia_trace_, inertia=self.inertia_
         )
         if not self._is_precomputed:
-            apart = np.abs(self.cluster_centers_ - data.take(self.medoid_indices_)).max()
-            found.append(
+            proof.append(
                 at_most(
                     "The centres are rows of the sample.",
                     "distance of the centres from their rows",
-                    apart,
+                    np.abs(self.cluster_centers_ - data.take(self.medoid_indices_)).max(),
                     0.0,
                     source="Sangnier §2.2.2",
                 )
             )
-        return found
+        return proof
 
-    def predict(self, X: Any) -> Any:
-        """Place of the nearest medoid of each row, the lowest in case of ties.
+    def _bounds(self, data: MemoryRows, pairs: MedoidPairs) -> list[Certificate]:
+        return optimality_certificates(*pairs, self.medoid_indices_, swapped=self.method != "alternate")
 
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or Dask collection
-            New rows; their dissimilarities to the rows of the fit with metric="precomputed".
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
+    def _predicted(self, data: Any) -> Any:
         if self._is_precomputed:
             return data.map(_labels_by_columns, self.medoid_indices_, dtype=np.int32)
         return data.map(_labels_by_distance, self.cluster_centers_, self.metric, dtype=np.int32)
@@ -180,37 +116,8 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
                 f"{type(self).__name__} with metric='precomputed' has no rows to give; take "
                 "medoid_indices_[predict(X)] instead of quantize."
             )
-        centers = self.cluster_centers_
-        return data.map(
-            _medoids_by_distance, centers, self.metric, dtype=centers.dtype, width=centers.shape[1]
-        )
-
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh, with a bound on the cost of any medoids of the sample.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone; costs a hundred walks over the matrix.
-        """
-        data = self._open_rows_of_fit(X, sample_weight)
-        distances = self._distances(data)
-        weight = NO_WEIGHT if data.weight is None else data.weight
-        return Certificates(
-            [
-                *self._cheap_certificates(data, distances, weight),
-                *optimality_certificates(
-                    distances, weight, self.medoid_indices_, swapped=self.method != "alternate"
-                ),
-            ]
-        )
+        rule, centers = partial(metric_distances, metric=self.metric), self.cluster_centers_
+        return data.map(quantized, rule, centers, dtype=centers.dtype, width=centers.shape[1])
 
 
 class KMedoids(MedoidModel):
@@ -228,6 +135,8 @@ class KMedoids(MedoidModel):
     Assumes: that the dissimilarity says how unlike two rows are; it need not be a distance. The number of
     clusters is given.
 
+    `predict` gives a row the place of the nearest medoid, the lowest in case of ties.
+
     Certificates: the cost never rises, is that of the labels, and every row is at its nearest medoid;
     `certify` adds that no swap lowers the cost, that no row is a better medoid of its cluster, and a lower
     bound on the cost of any medoids (a feasible dual point), hence how far this fit is from the best.
@@ -240,7 +149,7 @@ class KMedoids(MedoidModel):
         Name of a dissimilarity of `assay.distances`, a function of two rows, or "precomputed": then X is the
         symmetric matrix of dissimilarities. The course's k-medoids is "sqeuclidean".
     method : {"fasterpam", "pam", "alternate"}, default="fasterpam"
-        "pam" makes one swap a pass, the best one. "alternate" takes as medoid of a cluster the best of *all*
+        "pam" makes the best swap of each pass. "alternate" takes as medoid of a cluster the best of *all*
         rows, then assigns anew; it is faster and ends in worse optima.
     init : {"build", "k-medoids++", "random"} or array of shape (n_clusters,), default="build"
         Initial medoids. "build" takes the best single medoid, then always the row that lowers the cost most,
@@ -333,17 +242,100 @@ def _attributes(medoids: NDArray, n_iter: int, inertia: float) -> dict[str, Any]
     return {"medoid_indices_": medoids.copy(), "n_iter_": n_iter, "inertia_": inertia}
 
 
-def _nearest(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return distance_matrix(np.asarray(block.X, dtype=centers.dtype), centers, metric=metric).argmin(axis=1)
-
-
 def _labels_by_distance(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return _nearest(block, centers, metric).astype(np.int32)
-
-
-def _medoids_by_distance(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return centers[_nearest(block, centers, metric)]
+    return metric_distances(block, centers, metric).argmin(axis=1).astype(np.int32)
 
 
 def _labels_by_columns(block: Block, medoids: NDArray) -> NDArray:
     return block.X[:, medoids].argmin(axis=1).astype(np.int32)
+
+
+class KMedian(MedoidModel):
+    """Partition of rows around rows of the sample, by Euclidean distance.
+
+    Minimises over medoids m_1, …, m_K among the rows
+
+        D(m) = Σ_i w_i min_k ‖x_i − x_{m_k}‖,        w_i = 1 without `sample_weight`,
+
+    by swaps of one row for another (FasterPAM), or by the alternation of the course: it is `KMedoids` with
+    the Euclidean distance. Distances are not squared, so that far rows pull less than in k-means.
+    `KGeometricMedian` and `KCoordinateMedian` let the centres be any points.
+
+    The fit needs all pairs of rows: n_samples² numbers in memory. Predictions are made block by block.
+
+    Assumes: columns on comparable scales and round groups, some rows of which may lie far away; the number of
+    clusters is given.
+
+    Certificates: those of `KMedoids`; `certify` adds a lower bound on the cost of any medoids.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of medoids K, at most the number of rows.
+    method : {"fasterpam", "alternate"}, default="fasterpam"
+        Swaps, or assignments and best medoids of the clusters in turn.
+    init : {"build", "k-medoids++", "random"} or array of shape (n_clusters,), default="build"
+        Initial medoids, as in `KMedoids`.
+    max_iter : int, default=300
+        Most passes over the rows of a restart.
+    n_init : int, default=1
+        Restarts, for the two kinds of `init` that draw.
+    random_state : None, int, Generator, SeedSequence or RandomState, default=None
+        Where the initial medoids come from.
+
+    Attributes
+    ----------
+    medoid_indices_, cluster_centers_, labels_, inertia_, n_iter_, converged_, optimality_
+        As in `KMedoids`.
+    restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMedoids`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.cluster import KMedian
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [90.0]])
+    >>> KMedian(n_clusters=2).fit(X).labels_
+    array([0, 0, 0, 0, 0, 1], dtype=int32)
+    >>> KMedian(n_clusters=3).fit(X).certificates_.holds
+    True
+
+    References
+    ----------
+    Sangnier §2.2.1–2.2.2 (k-median, centres in the sample).
+    """
+
+    metric = "euclidean"
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "n_clusters": parameters.integer(at_least=1),
+        "method": parameters.one_of("fasterpam", "alternate"),
+        "init": Domain(
+            "one of 'build', 'k-medoids++', 'random' or an array of n_clusters indices of rows",
+            lambda value: (
+                value in ("build", "k-medoids++", "random")
+                if isinstance(value, str)
+                else parameters.array("").contains(value)
+            ),
+        ),
+        "max_iter": parameters.integer(at_least=1),
+        "n_init": parameters.integer(at_least=1),
+        "random_state": parameters.random_state,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: str = "fasterpam",
+        init: Any = "build",
+        max_iter: int = 300,
+        n_init: int = 1,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.init = init
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state

@@ -1,7 +1,8 @@
 """Loops of k-medoids over a symmetric matrix of dissimilarities.
 
 Of every row i a loop may know its nearest medoid: `nearest[i]` is its place in the list of medoids,
-`runner_up[i]` that of the next one, and `first[i]` ≤ `second[i]` are the dissimilarities to them. An empty
+`runner_up[i]` that of the next one, and `first[i]` ≤ `second[i]` are the dissimilarities to them; together
+they are the `Nearness` of the solver (`state`). An empty
 array of weights stands for weights that are all 1. Rows of the matrix are read, never columns.
 """
 
@@ -35,8 +36,9 @@ def two_nearest(distances, medoids, start, stop, nearest, runner_up, first, seco
 
 
 @compiled
-def removal_losses(weight, nearest, first, second, losses):  # type: ignore[no-untyped-def]
+def removal_losses(weight, state, losses):  # type: ignore[no-untyped-def]
     """Set `losses[m]` to what removing medoid m costs: each of its rows goes to the next medoid."""
+    nearest, first, second = state.nearest, state.first, state.second
     losses[:] = 0.0
     for i in range(nearest.shape[0]):
         w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
@@ -44,12 +46,13 @@ def removal_losses(weight, nearest, first, second, losses):  # type: ignore[no-u
 
 
 @compiled
-def swap_change(row, weight, nearest, first, second, losses, listed, changes):  # type: ignore[no-untyped-def]
+def swap_change(row, weight, state, losses, listed, changes):  # type: ignore[no-untyped-def]
     """Change of the cost if a candidate took the place of each medoid, in `changes`.
 
     `row` holds the dissimilarities of the candidate. Only rows nearer to it than to their second medoid
     matter: they are listed first, without a branch, and are a small share where there are many medoids.
     """
+    nearest, first, second = state.nearest, state.first, state.second
     n_listed = 0
     for i in range(row.shape[0]):
         listed[n_listed] = i
@@ -67,14 +70,13 @@ def swap_change(row, weight, nearest, first, second, losses, listed, changes):  
 
 
 @compiled
-def best_swap(  # type: ignore[no-untyped-def]
-    distances, weight, nearest, first, second, losses, medoids, start, stop, threshold, eager,
-):  # fmt: skip
-    """Scan candidates for a swap that changes the cost by less than `threshold`.
+def best_swap(distances, weight, state, losses, medoids, piece, threshold, eager):  # type: ignore[no-untyped-def]
+    """Scan the candidates of a piece (start, stop) for a swap that changes the cost by less than `threshold`.
 
     The first such candidate if `eager`, else the best of all. Returns the candidate (−1 if there is none),
     the place of the medoid it replaces, the change, and how many candidates were scanned.
     """
+    nearest, first, (start, stop) = state.nearest, state.first, piece
     n_clusters = medoids.shape[0]
     listed = np.empty(distances.shape[0], np.int32)
     changes = np.empty(n_clusters)
@@ -84,7 +86,7 @@ def best_swap(  # type: ignore[no-untyped-def]
             continue
         if first[j] == 0.0 and medoids[nearest[j]] == j:
             continue
-        swap_change(distances[j], weight, nearest, first, second, losses, listed, changes)
+        swap_change(distances[j], weight, state, losses, listed, changes)
         for m in range(n_clusters):
             if changes[m] < least:
                 candidate, replaced, least = j, m, changes[m]
@@ -176,10 +178,10 @@ def lazy_gain(distances, weight, first, bounds, fresh):  # type: ignore[no-untyp
     """
     fresh[:] = False
     while True:
-        best = 0
+        best = np.int64(0)  # not a literal, for which `gains` would be compiled once more
         for j in range(1, bounds.shape[0]):
             if bounds[j] > bounds[best]:
-                best = j
+                best = np.int64(j)
         if fresh[best]:
             return best
         fresh[best] = True

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_most
-from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, one_hot
-from assay.cluster.quantizer.engine import Step, dense64, weights_of
+from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Step, dense64, one_hot
 from assay.distances import distance_matrix
 from assay.loops import compiled
 from assay.parameters import Domain
@@ -35,20 +34,8 @@ def select_medians(
     bits among the rows that agree with the median in all bits before; 64 bits take six to eight walks, 32
     bits three or four.
 
-    Parameters
-    ----------
-    data : Rows
-    label, centers
-        How rows find their cluster where `labels` is None.
-    weights : array of shape (n_clusters,)
-        Weights of the clusters.
-    labels : array of shape (n_samples,) or None
-        Clusters of the rows, for local rows.
-
-    Returns
-    -------
-    medians : array of doubles
-        Values of the data; meaningless for clusters of weight 0.
+    Where there are no `labels`, `label` finds the clusters of rows among `centers`. Medians of clusters of
+    weight 0 mean nothing.
     """
     n_bits = 8 * data.dtype.itemsize
     # As many counters as rows are worth their memory, for each of the medians.
@@ -91,7 +78,7 @@ def _count_block(
     own = label(block, centers) if labels is None else labels
     bits = np.ascontiguousarray(block.X)
     bits = bits.view(np.uint64 if bits.dtype == np.float64 else np.uint32)
-    count_digits(bits, own, weights_of(block), prefix, 8 * bits.itemsize, high, low, counts)
+    count_digits(bits, own, block.weights, prefix, 8 * bits.itemsize, high, low, counts)
     return counts
 
 
@@ -284,7 +271,7 @@ def _assign_block(block: Block, centers: NDArray, labels: NDArray | None = None)
 
 def _sides_block(block: Block, centers: NDArray, labels: NDArray | None = None) -> Sides:
     own = _block_labels(block, centers) if labels is None else labels
-    weight = weights_of(block)
+    weight = block.weights
     apart = dense64(block.X) - centers[own]
     summed = one_hot(own, weight, len(centers))
     return Sides(

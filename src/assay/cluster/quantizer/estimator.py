@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates, at_most
-from assay.cluster.medoids.search import cluster_costs
-from assay.cluster.quantizer.engine import (
-    RepresenterModel,
-    Step,
-    alternate,
-    assignment_certificate,
-    cost_certificate,
-    draw_rows,
-    generators,
-    monotone_certificate,
-    weights_of,
-)
+from assay.certificates import Certificate, at_most
+from assay.cluster.base import generators
+from assay.cluster.medoids.solver import cluster_costs
+from assay.cluster.quantizer.base import ROUNDING, CenterModel, Distance, Step, draw_rows, metric_distances
 from assay.distances import Metric, distance_matrix, metric_domain
-from assay.parameters import Domain, ParameterError
+from assay.parameters import Domain
 from assay.randomness import RandomState
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, Rows
 
-ROUNDING = 1e-11
 TOLERANCE = 1e-13
 
 Representer = Callable[[NDArray, NDArray], Any]
 """From the rows of a cluster and their weights to the point that represents them."""
 
 
-class CentroidClustering(RepresenterModel):
+class CentroidClustering(CenterModel):
     """Partition of rows around representers, for any dissimilarity and any representer.
 
     Minimises over clusters C_1, …, C_K the distortion
@@ -116,6 +106,8 @@ class CentroidClustering(RepresenterModel):
     """
 
     _accepts_sparse = False
+    _instead = "fit KMeans, KGeometricMedian or KCoordinateMedian"
+    tol = TOLERANCE
 
     _domains: ClassVar[Mapping[str, Domain]] = {
         "n_clusters": parameters.integer(at_least=1),
@@ -147,72 +139,25 @@ class CentroidClustering(RepresenterModel):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CentroidClustering:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows, in memory.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,), optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
-
-        Returns
-        -------
-        self : CentroidClustering
-        """
-        self._require_memory(X, instead="fit KMeans, KGeometricMedian or KCoordinateMedian")
-        data: Any = self._open_rows(X, None, sample_weight)
-        self._require_rows(data)
-        weight = weights_of(Block(data.X, None, data.weight, 0))
-        n_runs = self.n_init if isinstance(self.init, str) else 1
-        watch = self._watch_fit(X, n_runs=n_runs, max_iter=self.max_iter)
-        best = self._best_run(
-            self._starts(data, weight, n_runs),
-            lambda start: alternate(
-                self._step(data.X, weight),
-                start,
-                tol=TOLERANCE,
-                max_iter=self.max_iter,
-                watch=watch,
-                report=_attributes,
-            ),
-            watch,
-            n_runs=n_runs,
-        )
-        self.cluster_centers_ = best.representers
-        self.n_iter_, self.converged_, self.optimality_ = best.n_iter, best.converged, best.optimality
-        self.labels_ = self._apart(data.X, best.representers).argmin(axis=1).astype(np.int32)
-        self.inertia_ = best.trace[-1]
-        self.certificates_ = Certificates(self._cheap_certificates(data.X, weight))
-        self._warn(len(np.unique(self.labels_[weight > 0.0])), "Raise max_iter.")
-        watch.finish()
-        return self
+    @property
+    def _rule(self) -> Distance:
+        return partial(metric_distances, metric=self.metric)
 
     def _apart(self, X: NDArray, centers: NDArray) -> NDArray:
         """Dissimilarities of rows and representers; one sentence where they are none."""
-        found = distance_matrix(X, centers, metric=self.metric)
-        if callable(self.metric) and not (np.isfinite(found).all() and (found >= 0.0).all()):
+        distances = distance_matrix(X, centers, metric=self.metric)
+        if callable(self.metric) and not (np.isfinite(distances).all() and (distances >= 0.0).all()):
             raise ValueError(
                 "The 'metric' of CentroidClustering must give finite dissimilarities at least 0. Got "
-                f"{found.min():g} instead."
+                f"{distances.min():g} instead."
             )
-        return found
+        return distances
 
-    def _starts(self, data: MemoryRows, weight: NDArray, n_runs: int) -> Iterator[NDArray]:
-        shape = (self.n_clusters, data.shape[1])
+    def _starts(self, data: Any, n_runs: int) -> Iterator[NDArray]:
         if not isinstance(self.init, str):
-            centers = np.array(self.init, dtype=data.dtype)
-            if centers.shape != shape:
-                raise ParameterError(
-                    "The 'init' parameter of CentroidClustering must give representers of shape (n_clusters, "
-                    f"n_features) = {shape}. Got shape {centers.shape} instead."
-                )
-            yield centers
+            yield self._given_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)
             return
+        weight = _weights(data)
         for random in generators(self.random_state, n_runs):
             yield self._seeds(data.X, weight, random.random(self.n_clusters))
 
@@ -230,7 +175,8 @@ class CentroidClustering(RepresenterModel):
             masses = weight * closest
         return centers
 
-    def _step(self, X: NDArray, weight: NDArray) -> Callable[[NDArray], Step]:
+    def _step(self, data: Any) -> Callable[[NDArray], Step]:
+        X, weight = data.X, _weights(data)
         everyone = self._apart(X, X) if not callable(self.representer) else np.empty((0, 0), dtype=X.dtype)
 
         def step(centers: NDArray) -> Step:
@@ -269,42 +215,15 @@ class CentroidClustering(RepresenterModel):
                 )
             yield int(k), point, float(weight[members] @ self._apart(X[members], point[np.newaxis])[:, 0])
 
-    def predict(self, X: Any) -> Any:
-        """Index of the nearest representer of each row, the lowest in case of ties; lazy for Dask input."""
-        data = self._open_new_rows(X)
-        return data.map(_labels, self.cluster_centers_, self.metric, dtype=np.int32)
-
-    def quantize(self, X: Any) -> Any:
-        """The quantizer q(x) = Σ_k μ_k 1{x ∈ C_k}: the representer of each row's cluster; lazy for Dask.
-
-        The distortion is the quantisation error: D = Σ_i w_i d(x_i, q(x_i)).
-        """
-        data = self._open_new_rows(X)
-        centers = self.cluster_centers_
-        return data.map(_quantized, centers, self.metric, dtype=centers.dtype, width=centers.shape[1])
-
     def distortion(self, X: Any, sample_weight: Any = None) -> float:
         """Σ_i w_i d(x_i, q(x_i)) of rows, which may be others than those of the fit."""
-        data = self._open_new_rows(X, None, sample_weight)
-        return float(data.reduce(_distortion, self.cluster_centers_, self.metric))
+        return -self.score(X, sample_weight=sample_weight)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh, and compare the representers with the rows of their clusters.
+    def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
+        return []
 
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X, sample_weight)
-        weight = weights_of(Block(data.X, None, data.weight, 0))
+    def _bounds(self, data: Any, problem: Any) -> list[Certificate]:
+        weight = _weights(data)
         gain = cost = 0.0
         for k in np.unique(self.labels_[weight > 0.0]):
             members = (self.labels_ == k) & (weight > 0.0)
@@ -312,42 +231,17 @@ class CentroidClustering(RepresenterModel):
             own = float(w @ self._apart(part, self.cluster_centers_[k : k + 1])[:, 0])
             cost += own
             gain += max(own - float((w @ self._apart(part, part)).min()), 0.0)
-        best = at_most(
-            "No row of a cluster would represent it better than its representer.",
-            "gain of the best rows",
-            gain / cost if cost > 0.0 else 0.0,
-            ROUNDING if data.dtype == np.float64 else 1e-5,
-            source="Sangnier §2.2.1",
-            assumptions=("the representer minimises the sum of dissimilarities",),
-        )
-        return Certificates([*self._cheap_certificates(data.X, weight), best])
-
-    def _cheap_certificates(self, X: NDArray, weight: NDArray) -> list[Certificate]:
-        apart = self._apart(X, self.cluster_centers_).astype(np.float64)
-        own = apart[np.arange(len(X)), self.labels_]
-        cost, excess = float(weight @ own), float(weight @ (own - apart.min(axis=1)))
         return [
-            monotone_certificate(self.inertia_trace_, cost, rounding=ROUNDING),
-            cost_certificate(self.inertia_, cost, rounding=ROUNDING),
-            assignment_certificate(excess / cost if cost > 0.0 else excess, rounding=ROUNDING),
+            at_most(
+                "No row of a cluster would represent it better than its representer.",
+                "gain of the best rows",
+                gain / cost if cost > 0.0 else 0.0,
+                ROUNDING if data.dtype == np.float64 else 1e-5,
+                source="Sangnier §2.2.1",
+                assumptions=("the representer minimises the sum of dissimilarities",),
+            )
         ]
 
 
-def _attributes(centers: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
-    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": cost}
-
-
-def _block_distances(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return distance_matrix(np.asarray(block.X, dtype=centers.dtype), centers, metric=metric)
-
-
-def _labels(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return _block_distances(block, centers, metric).argmin(axis=1).astype(np.int32)
-
-
-def _quantized(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return centers[_block_distances(block, centers, metric).argmin(axis=1)]
-
-
-def _distortion(block: Block, centers: NDArray, metric: Metric) -> float:
-    return float(weights_of(block) @ _block_distances(block, centers, metric).min(axis=1))
+def _weights(data: MemoryRows) -> NDArray:
+    return Block(data.X, None, data.weight, 0).weights

@@ -9,16 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates, at_most
-from assay.cluster.quantizer.centers import CENTER_DOMAINS, ROUNDING, CenterModel, Measured
-from assay.cluster.quantizer.engine import Step, dense64, monotone_certificate, weights_of
+from assay.certificates import Certificate, at_most
+from assay.cluster.quantizer.base import (
+    CENTER_DOMAINS,
+    ROUNDING,
+    CenterModel,
+    PartitionCost,
+    Step,
+    dense64,
+    monotone_certificate,
+)
 from assay.distances import distance_matrix
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, Rows
 
 
-class Moments(NamedTuple):
+class FuzzyMoments(NamedTuple):
     """Objective, and sums of u^m and u^m (x − shift) of every cluster."""
 
     objective: float
@@ -155,49 +162,47 @@ class FuzzyCMeans(CenterModel):
 
         return step
 
-    def _moments(self, data: Rows, centers: NDArray) -> Moments:
+    def _moments(self, data: Rows, centers: NDArray) -> FuzzyMoments:
         return data.reduce(_moment_block, centers, float(self.fuzzifier))
 
-    def _moved(self, centers: NDArray, found: Moments) -> Step:
+    def _moved(self, centers: NDArray, moments: FuzzyMoments) -> Step:
         """Centres at their weighted means; J falls by Σ_k (Σ_i w_i u_ik^m) ‖c_k − mean_k‖²."""
         steps = np.zeros_like(centers)
-        filled = found.weights > 0.0
-        np.divide(found.sums, found.weights[:, np.newaxis], out=steps, where=filled[:, np.newaxis])
-        gain = float(found.weights @ (steps**2).sum(axis=1))
-        relative = gain / found.objective if found.objective > 0.0 else 0.0
-        return Step(found.objective, centers, centers + steps, relative)
+        filled = moments.weights > 0.0
+        np.divide(moments.sums, moments.weights[:, np.newaxis], out=steps, where=filled[:, np.newaxis])
+        gain = float(moments.weights @ (steps**2).sum(axis=1))
+        relative = gain / moments.objective if moments.objective > 0.0 else 0.0
+        return Step(moments.objective, centers, centers + steps, relative)
 
-    def _settle(self, data: Rows, measured: Measured) -> None:
+    def _settle(self, data: Rows, measured: PartitionCost) -> None:
         super()._settle(data, measured)
         self.objective_ = self._moments(data, self.cluster_centers_.astype(np.float64)).objective
 
-    def _certificates(self, data: Rows, labels: NDArray | None, measured: Measured) -> Certificates:
-        proof = super()._certificates(data, labels, measured)
+    def _proof(self, data: Rows, problem: Any, measured: PartitionCost) -> list[Certificate]:
+        proof = super()._proof(data, problem, measured)
         centers = self.cluster_centers_.astype(np.float64)
-        found = self._moments(data, centers)
+        moments = self._moments(data, centers)
         rounding = ROUNDING if data.dtype == np.float64 else 1e-5
         shift = float(np.finfo(data.dtype).eps) ** 2 * float((centers**2).sum(axis=1).max())
-        shift *= float(found.weights.sum()) / found.objective if found.objective > 0.0 else 0.0
-        return Certificates(
-            [
-                monotone_certificate(self.inertia_trace_, found.objective, rounding=rounding),
-                *proof[1:],
-                at_most(
-                    "The objective is that of the centres with their best memberships, summed afresh.",
-                    "error of the objective",
-                    abs(self.objective_ - found.objective) / (found.objective or 1.0),
-                    ROUNDING,
-                    source="Bezdek (1981)",
-                ),
-                at_most(
-                    "Every centre is the mean of the rows weighted by their memberships.",
-                    "gain of the next centres",
-                    self._moved(centers, found).optimality,
-                    self.tol + 4.0 * shift,
-                    source="Bezdek (1981)",
-                ),
-            ]
-        )
+        shift *= float(moments.weights.sum()) / moments.objective if moments.objective > 0.0 else 0.0
+        return [
+            monotone_certificate(self.inertia_trace_, moments.objective, rounding=rounding),
+            *proof[1:],
+            at_most(
+                "The objective is that of the centres with their best memberships, summed afresh.",
+                "error of the objective",
+                abs(self.objective_ - moments.objective) / (moments.objective or 1.0),
+                ROUNDING,
+                source="Bezdek (1981)",
+            ),
+            at_most(
+                "Every centre is the mean of the rows weighted by their memberships.",
+                "gain of the next centres",
+                self._moved(centers, moments).optimality,
+                self.tol + 4.0 * shift,
+                source="Bezdek (1981)",
+            ),
+        ]
 
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
         return []
@@ -217,12 +222,12 @@ def _membership_block(block: Block, centers: NDArray, fuzzifier: float) -> NDArr
     return memberships(squared_distances(block, centers), fuzzifier)
 
 
-def _moment_block(block: Block, centers: NDArray, fuzzifier: float) -> Moments:
+def _moment_block(block: Block, centers: NDArray, fuzzifier: float) -> FuzzyMoments:
     rows = dense64(block.X)
     squares = distance_matrix(rows, centers, metric="sqeuclidean")
-    powers = memberships(squares, fuzzifier) ** fuzzifier * weights_of(block)[:, np.newaxis]
+    powers = memberships(squares, fuzzifier) ** fuzzifier * block.weights[:, np.newaxis]
     weights = powers.sum(axis=0)
     # Relative to one of the centres: coordinates far from 0 would cost digits.
     origin = centers[0]
     sums = powers.T @ (rows - origin) - weights[:, np.newaxis] * (centers - origin)
-    return Moments(float((powers * squares).sum()), weights, sums)
+    return FuzzyMoments(float((powers * squares).sum()), weights, sums)

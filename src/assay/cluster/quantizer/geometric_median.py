@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, at_most
-from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, Distance, Measured
-from assay.cluster.quantizer.engine import Step, dense64, weights_of
+from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Distance, PartitionCost, Step, dense64
 from assay.distances import distance_matrix
 from assay.parameters import Domain
 from assay.randomness import RandomState
@@ -51,15 +50,15 @@ def pulls(data: Rows, centers: NDArray, distance: Distance, labels: NDArray | No
     return data.reduce(_pull_block, centers, distance, combine=_join, rowwise=rowwise)
 
 
-def stationarity(found: Pulls) -> tuple[float, float]:
+def stationarity(at: Pulls) -> tuple[float, float]:
     """Largest norm of a smallest subgradient over the weight of its cluster, and the gap it proves.
 
     The cost of a cluster is convex in its centre, so that f(c) − f(c*) ≤ ‖g‖ ‖c − c*‖; a minimiser lies in
     the convex hull of the rows, hence within the reach.
     """
-    norms = np.maximum(np.sqrt((found.pull**2).sum(axis=1)) - found.at_centre, 0.0)
-    weights = np.maximum(found.weights, np.finfo(np.float64).tiny)
-    return float((norms / weights).max()), float(norms @ found.reach)
+    norms = np.maximum(np.sqrt((at.pull**2).sum(axis=1)) - at.at_centre, 0.0)
+    weights = np.maximum(at.weights, np.finfo(np.float64).tiny)
+    return float((norms / weights).max()), float(norms @ at.reach)
 
 
 class GeometricSteps:
@@ -76,66 +75,66 @@ class GeometricSteps:
 
     def __call__(self, centers: NDArray) -> Step:
         """Measure the centres, or the safe ones if these are worse; propose the next."""
-        found = pulls(self._data, centers, self._distance)
-        if self._safe is not None and found.cost > self._cost:
+        at = pulls(self._data, centers, self._distance)
+        if self._safe is not None and at.cost > self._cost:
             centers = self._safe
-            found = pulls(self._data, centers, self._distance)
-        bold, self._safe = _propose(centers, found)
-        self._cost = found.cost
-        return Step(found.cost, centers, bold, stationarity(found)[0])
+            at = pulls(self._data, centers, self._distance)
+        bold, self._safe = _propose(centers, at)
+        self._cost = at.cost
+        return Step(at.cost, centers, bold, stationarity(at)[0])
 
 
-def _propose(centers: NDArray, found: Pulls) -> tuple[NDArray, NDArray]:
+def _propose(centers: NDArray, at: Pulls) -> tuple[NDArray, NDArray]:
     """Bold and safe next centres."""
     bold, safe = centers.copy(), centers.copy()
     for k in range(len(centers)):
-        force = float(np.sqrt(found.pull[k] @ found.pull[k]))
-        held = found.at_centre[k]
-        if found.stiffness[k] == 0.0 or force <= held:
+        force = float(np.sqrt(at.pull[k] @ at.pull[k]))
+        held = at.at_centre[k]
+        if at.stiffness[k] == 0.0 or force <= held:
             continue
-        weiszfeld = found.pull[k] / found.stiffness[k]
+        weiszfeld = at.pull[k] / at.stiffness[k]
         safe[k] += (1.0 - held / force) * weiszfeld
         bold[k] = safe[k]
         if held > 0.0:
             continue
-        if _nearest_row_is_best(centers[k], found, k):
-            bold[k] = found.near_row[k]
-        elif len(found.curvature):
-            bold[k] = centers[k] + _newton(found, k, weiszfeld)
+        if _nearest_row_is_best(centers[k], at, k):
+            bold[k] = at.near_row[k]
+        elif len(at.curvature):
+            bold[k] = centers[k] + _newton(at, k, weiszfeld)
     return bold, safe
 
 
-def _nearest_row_is_best(center: NDArray, found: Pulls, k: int) -> bool:
+def _nearest_row_is_best(center: NDArray, at: Pulls, k: int) -> bool:
     """Whether the row nearest to a centre would outweigh the pull of all others, to first order around it."""
-    step, weight = found.near_row[k] - center, found.near_weight[k]
-    own = weight / found.near_distance[k]
-    pull = found.pull[k] - own * step - (found.stiffness[k] - own) * step
-    if len(found.curvature):
+    step, weight = at.near_row[k] - center, at.near_weight[k]
+    own = weight / at.near_distance[k]
+    pull = at.pull[k] - own * step - (at.stiffness[k] - own) * step
+    if len(at.curvature):
         # The curvature of the nearest row itself is along the step.
-        pull = pull + found.curvature[k] @ step - own * step
+        pull = pull + at.curvature[k] @ step - own * step
     return bool(pull @ pull <= weight**2)
 
 
-def _newton(found: Pulls, k: int, weiszfeld: NDArray) -> NDArray:
+def _newton(at: Pulls, k: int, weiszfeld: NDArray) -> NDArray:
     """Newton's step, no longer than the reach of the cluster; Weiszfeld's where there is none."""
     size = len(weiszfeld)
-    hessian = found.stiffness[k] * (1.0 + 1e-10) * np.eye(size) - found.curvature[k]
+    hessian = at.stiffness[k] * (1.0 + 1e-10) * np.eye(size) - at.curvature[k]
     try:
-        step = np.linalg.solve(hessian, found.pull[k])
+        step = np.linalg.solve(hessian, at.pull[k])
     except np.linalg.LinAlgError:
         return weiszfeld
     length = float(np.sqrt(step @ step))
-    if not np.isfinite(length) or step @ found.pull[k] <= 0.0:
+    if not np.isfinite(length) or step @ at.pull[k] <= 0.0:
         return weiszfeld
-    return step * min(1.0, found.reach[k] / length)
+    return step * min(1.0, at.reach[k] / length)
 
 
 def _pull_block(block: Block, centers: NDArray, distance: Distance, labels: NDArray | None = None) -> Pulls:
-    rows, weight = dense64(block.X), weights_of(block)
+    rows, weight = dense64(block.X), block.weights
     own = distance(block, centers).argmin(axis=1) if labels is None else labels
     n_clusters, n_features = centers.shape
     newton = n_features <= MAX_NEWTON_FEATURES
-    found = Pulls(
+    at = Pulls(
         0.0,
         np.bincount(own, weight, minlength=n_clusters),
         np.zeros_like(centers),
@@ -157,23 +156,23 @@ def _pull_block(block: Block, centers: NDArray, distance: Distance, labels: NDAr
         apart, w = rows[members] - centers[k], weight[members]
         lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
         cost += float(w @ lengths)
-        found.reach[k] = lengths.max()
+        at.reach[k] = lengths.max()
         away = lengths > coincident[k]
-        found.at_centre[k] = w[~away].sum()
+        at.at_centre[k] = w[~away].sum()
         apart, w, lengths = apart[away], w[away], lengths[away]
         if not lengths.size:
             continue
         ratios = w / lengths
         units = apart / lengths[:, np.newaxis]
-        found.pull[k] = w @ units
-        found.stiffness[k] = ratios.sum()
+        at.pull[k] = w @ units
+        at.stiffness[k] = ratios.sum()
         if newton:
-            found.curvature[k] = units.T @ (units * ratios[:, np.newaxis])
+            at.curvature[k] = units.T @ (units * ratios[:, np.newaxis])
         nearest = int(lengths.argmin())
         copies = (apart == apart[nearest]).all(axis=1)
-        found.near_distance[k], found.near_weight[k] = lengths[nearest], w[copies].sum()
-        found.near_row[k] = rows[members[np.flatnonzero(away)[nearest]]]
-    return found._replace(cost=cost)
+        at.near_distance[k], at.near_weight[k] = lengths[nearest], w[copies].sum()
+        at.near_row[k] = rows[members[np.flatnonzero(away)[nearest]]]
+    return at._replace(cost=cost)
 
 
 def _join(left: Pulls, right: Pulls) -> Pulls:
@@ -302,19 +301,19 @@ class KGeometricMedian(CenterModel):
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
         return GeometricSteps(data, euclidean_distances)
 
-    def _settle(self, data: Rows, measured: Measured) -> None:
+    def _settle(self, data: Rows, measured: PartitionCost) -> None:
         super()._settle(data, measured)
         self.dual_gap_ = self._gap(data, None)[1]
 
     def _gap(self, data: Rows, labels: NDArray | None) -> tuple[float, float, float]:
         """Largest relative subgradient, relative gap, and what the rounding of the centres adds to both."""
         centers = self.cluster_centers_.astype(np.float64)
-        found = pulls(data, centers, euclidean_distances, labels)
-        largest, gap = stationarity(found)
-        weights = np.maximum(found.weights, np.finfo(np.float64).tiny)
+        at = pulls(data, centers, euclidean_distances, labels)
+        largest, gap = stationarity(at)
+        weights = np.maximum(at.weights, np.finfo(np.float64).tiny)
         error = 4.0 * float(np.finfo(data.dtype).eps) * float(np.abs(centers).max()) * len(centers[0]) ** 0.5
-        rounding = min(error * float((found.stiffness / weights).max()), 1.0)
-        return largest, gap / found.cost if found.cost > 0.0 else 0.0, rounding
+        rounding = min(error * float((at.stiffness / weights).max()), 1.0)
+        return largest, gap / at.cost if at.cost > 0.0 else 0.0, rounding
 
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
         largest, gap, rounding = self._gap(data, labels)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.cluster.quantizer.engine import Alternation, RepresenterModel, alternate, generators
-from assay.cluster.quantizer.kernel_kmeans_steps import (
+from assay.certificates import Certificate
+from assay.cluster.base import generators
+from assay.cluster.quantizer.base import Alternation, RepresenterModel, Step
+from assay.cluster.quantizer.kernel_kmeans_solver import (
     FeatureSpace,
+    gram_certificates,
     gram_of,
     kernel_kmeans_certificates,
     seeds,
-    spectral_certificates,
 )
 from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
-from assay.parameters import Domain, ParameterError
+from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows
 
@@ -118,6 +118,7 @@ class KernelKMeans(RepresenterModel):
     Wei §10.2; Sangnier §2.2. Dhillon, Guan & Kulis (2004), weighted kernel k-means.
     """
 
+    _instead = "fit KMeans on Nyström or random features"
     _domains: ClassVar[Mapping[str, Domain]] = {
         "n_clusters": parameters.integer(at_least=1),
         "kernel": KERNEL,
@@ -165,47 +166,19 @@ class KernelKMeans(RepresenterModel):
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
-        """Find the clusters.
+    @staticmethod
+    def _report(labels: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
+        return {"labels_": labels, "n_iter_": n_iter, "inertia_": cost}
 
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n_samples, n_features)
-            The rows, in memory; the Gram matrix when the kernel is precomputed.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,), optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        self.__dict__.pop("kernel_", None)
+        super()._fit(X, sample_weight)
 
-        Returns
-        -------
-        self : KernelKMeans
-        """
-        self._require_memory(X, instead="fit KMeans on Nyström or random features")
-        data: Any = self._open_rows(X, None, sample_weight)
-        self._require_rows(data)
-        chosen = kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-        self.kernel_ = chosen.for_features(data.shape[1])
-        space = FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
-        n_runs = self.n_init if isinstance(self.init, str) else 1
-        watch = self._watch_fit(X, n_runs=n_runs, max_iter=self.max_iter)
-        best = self._best_run(
-            self._starts(space, n_runs),
-            lambda start: alternate(
-                lambda labels: space.step(labels, self.n_clusters),
-                start,
-                tol=0.0,
-                max_iter=self.max_iter,
-                watch=watch,
-                report=_attributes,
-            ),
-            watch,
-            n_runs=n_runs,
-        )
-        self._conclude(data, space, best)
-        watch.finish()
-        return self
+    def _prepare(self, data: MemoryRows) -> FeatureSpace:
+        if not hasattr(self, "kernel_"):
+            chosen = kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            self.kernel_ = chosen.for_features(data.shape[1])
+        return FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
 
     def _starts(self, space: FeatureSpace, n_runs: int) -> Iterator[NDArray]:
         if not isinstance(self.init, str):
@@ -215,28 +188,18 @@ class KernelKMeans(RepresenterModel):
             chosen = seeds(space, self.n_clusters, random, greedy=self.init == "k-means++")
             yield space.nearest_rows(chosen)
 
-    def _given_rows(self, n_rows: int) -> NDArray:
-        given = np.asarray(self.init, dtype=np.float64)
-        wrong = given.shape != (self.n_clusters,) or len(np.unique(given)) < len(given)
-        if wrong or (given != np.floor(given)).any() or given.min() < 0 or given.max() >= n_rows:
-            raise ParameterError(
-                f"The 'init' parameter of KernelKMeans must give n_clusters={self.n_clusters} different "
-                f"indices of rows, from 0 to {n_rows - 1}. Got {self.init!r} instead."
-            )
-        return given.astype(np.int64)
+    def _step(self, space: FeatureSpace) -> Callable[[NDArray], Step]:
+        return lambda labels: space.step(labels, self.n_clusters)
 
-    def _conclude(self, data: MemoryRows, space: FeatureSpace, best: Alternation) -> None:
+    def _represent(self, data: MemoryRows, space: FeatureSpace, best: Alternation) -> None:
         self.X_fit_ = data.X
         self.labels_ = best.representers.astype(np.int32)
         means = space.means(self.labels_, self.n_clusters)
         self.dual_coef_ = means.coef.astype(data.dtype)
         self.center_norms_, self.cluster_weights_ = means.norms, means.weights
         self.inertia_ = float(space.cost(self.labels_, means))
-        self.n_iter_, self.converged_, self.optimality_ = best.n_iter, best.converged, best.optimality
-        self.certificates_ = Certificates(self._cheap_certificates(space))
-        self._warn(int(np.count_nonzero(means.weights)), "Raise max_iter.")
 
-    def _cheap_certificates(self, space: FeatureSpace) -> list[Any]:
+    def _proof(self, data: MemoryRows, space: FeatureSpace, measured: Any) -> list[Certificate]:
         return kernel_kmeans_certificates(
             space,
             self.labels_,
@@ -264,30 +227,8 @@ class KernelKMeans(RepresenterModel):
             _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_, dtype=np.int32
         )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh, with a lower bound on the cost of any labels.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone; costs an eigendecomposition.
-        """
-        data = self._open_rows_of_fit(X, sample_weight)
-        space = FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
-        return Certificates(
-            [*self._cheap_certificates(space), *spectral_certificates(space, self.labels_, self.n_clusters)]
-        )
-
-
-def _attributes(labels: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
-    return {"labels_": labels, "n_iter_": n_iter, "inertia_": cost}
+    def _bounds(self, data: MemoryRows, space: FeatureSpace) -> list[Certificate]:
+        return gram_certificates(space, self.labels_, self.n_clusters)
 
 
 def _labels(block: Block, kernel: Kernel, X_fit: Any, coef: NDArray, norms: NDArray) -> NDArray:

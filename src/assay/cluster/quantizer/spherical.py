@@ -13,8 +13,7 @@ from assay import parameters
 from assay.base import logger
 from assay.certificates import Certificate, at_most
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.quantizer.centers import CENTER_DOMAINS, CenterModel, Measured, one_hot
-from assay.cluster.quantizer.engine import Step, weights_of
+from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, PartitionCost, Step, one_hot
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows, Rows
@@ -153,8 +152,8 @@ class SphericalKMeans(CenterModel):
         self.tol = tol
         self.random_state = random_state
 
-    def _given_centers(self, shape: tuple[int, int]) -> NDArray:
-        centers = super()._given_centers(shape)
+    def _given_centers(self, given: Any, shape: tuple[int, int], dtype: Any) -> NDArray:
+        centers = super()._given_centers(given, shape, dtype)
         if not np.abs(centers).max(axis=1).all():
             raise self._refuse("init", "directions: a centre of zeros has none")
         return unit_rows(centers)[0]
@@ -162,7 +161,7 @@ class SphericalKMeans(CenterModel):
     def _pool(self, data: Rows, random: np.random.Generator) -> Any:
         pool = super()._pool(data, random).data
         units, zero = unit_rows(pool.X)
-        weight = weights_of(Block(pool.X, None, pool.weight, 0))
+        weight = Block(pool.X, None, pool.weight, 0).weights
         weight[zero] = 0.0
         if not weight.any():
             raise ValueError("SphericalKMeans needs rows that are not zero: a row of zeros has no direction.")
@@ -170,17 +169,19 @@ class SphericalKMeans(CenterModel):
 
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
         def step(centers: NDArray) -> Step:
-            found: Directions = data.reduce(_direction_block, centers)
-            lengths = np.sqrt((found.sums**2).sum(axis=1))
+            directions: Directions = data.reduce(_direction_block, centers)
+            lengths = np.sqrt((directions.sums**2).sum(axis=1))
             filled = lengths > 0.0
             successor = centers.copy()
-            np.divide(found.sums, lengths[:, np.newaxis], out=successor, where=filled[:, np.newaxis])
-            gain = float(lengths.sum() - (found.sums * centers).sum())
-            return Step(found.cost, centers, successor, max(gain, 0.0) / max(found.weights.sum(), 1e-300))
+            np.divide(directions.sums, lengths[:, np.newaxis], out=successor, where=filled[:, np.newaxis])
+            gain = float(lengths.sum() - (directions.sums * centers).sum())
+            return Step(
+                directions.cost, centers, successor, max(gain, 0.0) / max(directions.weights.sum(), 1e-300)
+            )
 
         return step
 
-    def _settle(self, data: Rows, measured: Measured) -> None:
+    def _settle(self, data: Rows, measured: PartitionCost) -> None:
         super()._settle(data, measured)
         self.n_zero_rows_ = int(data.reduce(_count_zero))
         if self.n_zero_rows_:
@@ -211,14 +212,14 @@ class SphericalKMeans(CenterModel):
             ),
         ]
 
-    def _bounds(self, data: Rows) -> list[Certificate]:
+    def _bounds(self, data: Rows, problem: Any) -> list[Certificate]:
         """Σ_k ‖S_k‖ ≤ √(Σ_k n_k · Σ_k ‖S_k‖²/n_k) ≤ √(W (λ_1 + … + λ_K)), λ the spectrum of Σ w u uᵀ."""
         if data.shape[1] > MAX_FEATURES_OF_BOUND:
             return []
         scatter, weight = data.reduce(_scatter_block)
         largest = np.maximum(np.linalg.eigvalsh(scatter)[::-1][: self.n_clusters], 0.0).sum()
         bound = min(float(np.sqrt(weight * largest)), weight)
-        cosines = weight - self._measure(data, None).cost
+        cosines = weight - self._cost_of(data, None).cost
         return [
             at_most(
                 (
@@ -241,7 +242,7 @@ def _count_zero(block: Block) -> int:
 
 
 def _present_weights(block: Block, zero: NDArray) -> NDArray:
-    return np.where(zero, 0.0, weights_of(block))
+    return np.where(zero, 0.0, block.weights)
 
 
 def _direction_block(block: Block, centers: NDArray) -> Directions:

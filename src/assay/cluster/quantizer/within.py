@@ -27,7 +27,7 @@ def within_dissimilarity(labels: ArrayLike, D: ArrayLike, sample_weight: ArrayLi
     D : array of shape (n_samples, n_samples)
         The dissimilarities (not squared).
     sample_weight : array of shape (n_samples,), optional
-        A weight of 2 means the row stands there twice.
+        A weight of 2 means that the row counts twice.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def within_dissimilarity(labels: ArrayLike, D: ArrayLike, sample_weight: ArrayLi
     n_rows = len(clusters)
     if clusters.ndim != 1 or matrix.shape != (n_rows, n_rows):
         raise ValueError(
-            "The 'D' parameter of within_dissimilarity must be a square matrix, one row and one column a "
+            "The 'D' parameter of within_dissimilarity must be a square matrix, one row and one column per "
             f"label. Got shapes {matrix.shape} and {clusters.shape} instead."
         )
     if not np.isfinite(matrix).all() or matrix.min(initial=0.0) < 0.0:
@@ -99,11 +99,11 @@ def mixed_dissimilarity(
     columns = _columns(X)
     names = [_guess(column) for column in columns] if kinds is None else list(kinds)
     if len(names) != len(columns) or any(name not in KINDS for name in names):
-        words = f"{len(columns)} of {', '.join(map(repr, KINDS))}, one a variable"
+        words = f"{len(columns)} of {', '.join(map(repr, KINDS))}, one for each variable"
         raise parameters.refusal("mixed_dissimilarity", "kinds", words, kinds)
     scale = np.full(len(columns), 1.0 / len(columns)) if weights is None else np.asarray(weights, dtype=float)
     if scale.shape != (len(columns),) or not np.isfinite(scale).all() or scale.min() < 0.0:
-        words = f"{len(columns)} finite numbers at least 0, one a variable"
+        words = f"{len(columns)} finite numbers at least 0, one for each variable"
         raise parameters.refusal("mixed_dissimilarity", "weights", words, weights)
     total = np.zeros((len(columns[0]), len(columns[0])))
     for column, name, factor in zip(columns, names, scale, strict=True):

@@ -97,7 +97,7 @@ def within_inertia(X: Any, labels: Any, *, sample_weight: Any = None) -> float:
     labels : array of shape (n_samples,)
         Cluster of each row; −1 is noise.
     sample_weight : array of shape (n_samples,) or column name, optional
-        A weight of 2 means that the row stands there twice, 0 that it is absent.
+        A weight of 2 means that the row counts twice, 0 that it is absent.
 
     Examples
     --------
@@ -149,15 +149,15 @@ def calinski_harabasz(X: Any, labels: Any, *, sample_weight: Any = None) -> floa
     )
 
 
-def calinski_harabasz_of(found: Dispersion) -> float:
+def calinski_harabasz_of(partition: Dispersion) -> float:
     """The index from what one walk has measured."""
-    n, k = float(found.weights.sum()), found.n_clusters
+    n, k = float(partition.weights.sum()), partition.n_clusters
     if n <= k:
         raise ValueError(
             f"The 'labels' of calinski_harabasz must name fewer clusters than rows ({n:g}). Got {k} clusters "
             "instead."
         )
-    within, between = found.within, found.between
+    within, between = partition.within, partition.between
     if within == 0.0 and between == 0.0:
         raise ValueError(
             "calinski_harabasz compares spreads, but the rows of X are all equal: it needs some."
@@ -189,11 +189,11 @@ def davies_bouldin(X: Any, labels: Any, *, sample_weight: Any = None) -> float:
     return davies_bouldin_of(*measure_partition("davies_bouldin", X, labels, sample_weight, at_least=2))
 
 
-def davies_bouldin_of(found: Dispersion, data: Rows) -> float:
+def davies_bouldin_of(partition: Dispersion, data: Rows) -> float:
     """The index by a second walk, about the means of the first."""
-    present = found.weights > 0
-    spread = data.reduce(_block_distances, found.centers)[present] / found.weights[present]
-    apart = cdist(found.centers[present], found.centers[present])
+    present = partition.weights > 0
+    spread = data.reduce(_block_distances, partition.centers)[present] / partition.weights[present]
+    apart = cdist(partition.centers[present], partition.centers[present])
     both = spread[:, np.newaxis] + spread
     ratio = np.full_like(both, np.inf)
     np.divide(both, apart, out=ratio, where=apart > 0)
@@ -218,16 +218,16 @@ def measure_partition(
     if not data.is_sparse:
         order = np.argsort(places)
         shifts[order] = data.take(places[order])
-    found: _Sums = data.reduce(_block_sums, shifts)
-    n_present = np.count_nonzero(found.weights)
+    totals: _Sums = data.reduce(_block_sums, shifts)
+    n_present = np.count_nonzero(totals.weights)
     if n_present < at_least:
         raise ValueError(
             f"The 'labels' of {owner} must name at least {at_least} clusters with rows of weight above 0. "
             f"Got {n_present} instead."
         )
-    moved = found.sums / np.where(found.weights > 0, found.weights, 1.0)[:, np.newaxis]
-    inertias = np.maximum(found.squares - found.weights * (moved**2).sum(axis=1), 0.0)
-    return Dispersion(found.weights, moved + shifts, inertias), data
+    moved = totals.sums / np.where(totals.weights > 0, totals.weights, 1.0)[:, np.newaxis]
+    inertias = np.maximum(totals.squares - totals.weights * (moved**2).sum(axis=1), 0.0)
+    return Dispersion(totals.weights, moved + shifts, inertias), data
 
 
 def _block_sums(block: Block, shifts: NDArray) -> _Sums:

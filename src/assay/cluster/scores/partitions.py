@@ -13,7 +13,7 @@ from sklearn import metrics
 from sklearn.metrics.cluster import expected_mutual_information
 
 from assay import parameters
-from assay.cluster.scores.alignment import align_labels, code_both
+from assay.cluster.scores.labels import align_labels, code_both
 from assay.randomness import RandomState, spawn
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class PartitionComparison:
         return {name: getattr(self, name) for name in names}
 
     def to_frame(self) -> pandas.DataFrame:
-        """The contingency table, one line a class, one column a cluster."""
+        """The contingency table, one line per class, one column per cluster."""
         import pandas as pd
 
         return pd.DataFrame(self.contingency, index=self.classes, columns=self.clusters)
@@ -158,8 +158,8 @@ def compare_partitions(
     Examples
     --------
     >>> from assay.cluster import compare_partitions
-    >>> found = compare_partitions([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 2])
-    >>> round(found.adjusted_rand, 4), found.purity, round(found.matched_accuracy, 4), found.pairs.parted
+    >>> scores = compare_partitions([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 2])
+    >>> round(scores.adjusted_rand, 4), scores.purity, round(scores.matched_accuracy, 4), scores.pairs.parted
     (0.7059, 1.0, 0.8333, 2)
 
     References
@@ -171,17 +171,42 @@ def compare_partitions(
         {"beta": beta, "ignore_noise": ignore_noise},
         {"beta": parameters.real(at_least=0.0), "ignore_noise": parameters.boolean},
     )
-    classes, class_codes, clusters, cluster_codes = code_both("compare_partitions", truth, labels)
-    n_left_out = 0
-    if ignore_noise and clusters.dtype.kind in "iuf" and (clusters == -1).any():
-        kept = clusters[cluster_codes] != -1
-        if not kept.any():
-            raise ValueError("The 'labels' of compare_partitions are all noise (−1): there is no cluster.")
-        n_left_out = int(np.count_nonzero(~kept))
-        classes, class_codes = _seen(classes, class_codes[kept])
-        clusters, cluster_codes = _seen(clusters, cluster_codes[kept])
+    classes, class_codes, clusters, cluster_codes, n_left_out = _coded(truth, labels, ignore_noise)
     table = metrics.cluster.contingency_matrix(class_codes, cluster_codes, sparse=True)
     n_samples = len(class_codes)
+    pairs = _pairs(class_codes, cluster_codes)
+    return PartitionComparison(
+        **_information_scores(table, n_samples, beta),
+        adjusted_rand=float(metrics.adjusted_rand_score(class_codes, cluster_codes)),
+        fowlkes_mallows=float(metrics.fowlkes_mallows_score(class_codes, cluster_codes)),
+        rand=pairs.rand,
+        jaccard=pairs.jaccard,
+        matched_accuracy=align_labels(classes[class_codes], clusters[cluster_codes]).accuracy,
+        purity=float(table.max(axis=0).sum() / n_samples),
+        pairs=pairs,
+        contingency=table.toarray(),
+        classes=classes,
+        clusters=clusters,
+        n_samples=n_samples,
+        n_left_out=n_left_out,
+        beta=float(beta),
+    )
+
+
+def _coded(truth: Any, labels: Any, ignore_noise: bool) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:
+    """Classes and clusters with the codes of the rows, and how many rows of noise were left out."""
+    classes, class_codes, clusters, cluster_codes = code_both("compare_partitions", truth, labels)
+    if not ignore_noise or clusters.dtype.kind not in "iuf" or not (clusters == -1).any():
+        return classes, class_codes, clusters, cluster_codes, 0
+    kept = clusters[cluster_codes] != -1
+    if not kept.any():
+        raise ValueError("The 'labels' of compare_partitions are all noise (−1): there is no cluster.")
+    left_out = int(np.count_nonzero(~kept))
+    return *_seen(classes, class_codes[kept]), *_seen(clusters, cluster_codes[kept]), left_out
+
+
+def _information_scores(table: Any, n_samples: int, beta: float) -> dict[str, Any]:
+    """The scores that compare entropies."""
     information = metrics.mutual_info_score(None, None, contingency=table)
     entropies = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
     expected = expected_mutual_information(table, n_samples)
@@ -193,31 +218,17 @@ def compare_partitions(
     homogeneity = _ratio(information, entropies[0], 1.0)
     completeness = _ratio(information, entropies[1], 1.0)
     mixed = beta * homogeneity + completeness
-    pairs = _pairs(class_codes, cluster_codes)
-    return PartitionComparison(
-        adjusted_rand=float(metrics.adjusted_rand_score(class_codes, cluster_codes)),
-        adjusted_mutual_information=adjusted["arithmetic"],
-        normalized_mutual_information=normalized["arithmetic"],
-        homogeneity=homogeneity,
-        completeness=completeness,
-        v_measure=(1.0 + beta) * homogeneity * completeness / mixed if mixed > 0 else 0.0,
-        fowlkes_mallows=float(metrics.fowlkes_mallows_score(class_codes, cluster_codes)),
-        rand=pairs.rand,
-        jaccard=pairs.jaccard,
-        matched_accuracy=align_labels(classes[class_codes], clusters[cluster_codes]).accuracy,
-        purity=float(table.max(axis=0).sum() / n_samples),
-        mutual_information=float(information),
-        variation_of_information=max(entropies[0] + entropies[1] - 2.0 * float(information), 0.0),
-        adjusted_mutual_informations=adjusted,
-        normalized_mutual_informations=normalized,
-        pairs=pairs,
-        contingency=table.toarray(),
-        classes=classes,
-        clusters=clusters,
-        n_samples=n_samples,
-        n_left_out=n_left_out,
-        beta=float(beta),
-    )
+    return {
+        "adjusted_mutual_information": adjusted["arithmetic"],
+        "normalized_mutual_information": normalized["arithmetic"],
+        "homogeneity": homogeneity,
+        "completeness": completeness,
+        "v_measure": (1.0 + beta) * homogeneity * completeness / mixed if mixed > 0 else 0.0,
+        "mutual_information": float(information),
+        "variation_of_information": max(entropies[0] + entropies[1] - 2.0 * float(information), 0.0),
+        "adjusted_mutual_informations": adjusted,
+        "normalized_mutual_informations": normalized,
+    }
 
 
 def _seen(values: NDArray, codes: NDArray) -> tuple[NDArray, NDArray]:
@@ -317,8 +328,8 @@ def chance_scores(
     means, errors = np.empty((len(counts), len(SCORES))), np.empty((len(counts), len(SCORES)))
     for place, (k, random) in enumerate(zip(counts, spawn(random_state, len(counts)), strict=True)):
         labels = random.integers(0, k, size=(n_draws, 2, n_samples))
-        found = [compare_partitions(first, second) for first, second in labels]
-        scores = np.array([[getattr(one, name) for name in SCORES] for one in found])
+        pairs = [compare_partitions(first, second) for first, second in labels]
+        scores = np.array([[getattr(one, name) for name in SCORES] for one in pairs])
         means[place], errors[place] = scores.mean(axis=0), scores.std(axis=0) / np.sqrt(n_draws)
     scores_of = dict(zip(SCORES, means.T, strict=True))
     return ChanceScores(n_clusters=np.array(counts), standard_error=errors, **scores_of)

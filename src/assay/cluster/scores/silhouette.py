@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from assay import parameters
-from assay.cluster.scores.labels import code_labels, require_clusters
+from assay.cluster.scores.labels import Coded, code_labels, require_clusters
 from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
 from assay.kernels.tiles import distance_tiles
 from assay.loops import compiled
@@ -27,7 +27,7 @@ from assay.rows import check_weights, is_external, ordered_map
 def fill_squares(rows, columns, tile):  # type: ignore[no-untyped-def]
     """Write ‖x_i − z_j‖² into the tile, by differences: nothing cancels.
 
-    `columns` holds one feature a line, so that the inner loop is contiguous; four features are taken at a
+    `columns` holds one feature per line, so that the inner loop is contiguous; four features are taken at a
     time, so that the tile is read and written a quarter as often.
     """
     n_features, n_columns = columns.shape
@@ -136,7 +136,7 @@ class Silhouette:
         return int(np.count_nonzero(self.values < 0))
 
     def to_frame(self) -> pandas.DataFrame:
-        """One line a cluster: label, weight, mean, least and largest value, rows below 0."""
+        """One line per cluster: label, weight, mean, least and largest value, rows below 0."""
         import pandas as pd
 
         groups = [self.values[self.labels == place] for place in range(len(self.clusters))]
@@ -189,7 +189,7 @@ def silhouette(X: Any, labels: Any, *, metric: Metric = "euclidean", sample_weig
     metric : str or callable, default="euclidean"
         A symmetric one, as in `assay.distances.distance_matrix`, or "precomputed".
     sample_weight : array of shape (n_samples,), optional
-        A weight of 2 means that the row stands there twice, 0 that it is absent.
+        A weight of 2 means that the row counts twice, 0 that it is absent.
 
     Returns
     -------
@@ -216,31 +216,33 @@ def silhouette(X: Any, labels: Any, *, metric: Metric = "euclidean", sample_weig
         )
     table = _open(X, metric)
     n_rows = table.shape[0]
-    coded = code_labels("silhouette", labels, n_rows)
     weight = check_weights(sample_weight, n_rows, np.float64)
-    codes = coded.codes if weight is None else np.where(weight > 0, coded.codes, -1)
-    present = np.unique(codes[codes >= 0])
-    coded = coded._replace(
-        codes=np.where(codes >= 0, np.searchsorted(present, codes), -1), clusters=coded.clusters[present]
-    )
+    coded = _present(code_labels("silhouette", labels, n_rows), weight)
     require_clusters("silhouette", coded, 2)
     order = np.argsort(coded.codes, kind="stable")[np.count_nonzero(coded.codes < 0) :]
     counted = np.ones(order.size) if weight is None else weight[order]
-    found, neighbors = _values(table, metric, order, coded.codes[order], counted)
+    of_rows, neighbors = _values(table, metric, order, coded.codes[order], counted)
     values, nearest = np.full(n_rows, np.nan), np.full(n_rows, -1, dtype=np.int64)
-    values[order], nearest[order] = found, neighbors
+    values[order], nearest[order] = of_rows, neighbors
     cluster_weights = np.bincount(coded.codes[order], weights=counted)
     return Silhouette(
         values=values,
         labels=coded.codes,
         neighbors=nearest,
         clusters=coded.clusters,
-        cluster_means=np.bincount(coded.codes[order], weights=counted * found) / cluster_weights,
+        cluster_means=np.bincount(coded.codes[order], weights=counted * of_rows) / cluster_weights,
         cluster_weights=cluster_weights,
-        mean=float(counted @ found / counted.sum()),
+        mean=float(counted @ of_rows / counted.sum()),
         n_left_out=n_rows - order.size,
         metric=metric,
     )
+
+
+def _present(coded: Coded, weight: NDArray | None) -> Coded:
+    """The clusters with rows of positive weight; other rows are noise."""
+    codes = coded.codes if weight is None else np.where(weight > 0, coded.codes, -1)
+    present = np.unique(codes[codes >= 0])
+    return Coded(np.where(codes >= 0, np.searchsorted(present, codes), -1), coded.clusters[present])
 
 
 def _open(X: Any, metric: Metric) -> Any:

@@ -63,6 +63,32 @@ class Affinity(NamedTuple):
         return as_weights(X, "SpectralClustering with affinity='precomputed'")
 
 
+def named_affinity(kind: str, metric: Metric, n_neighbors: Any, eps: Any, gamma: Any) -> Affinity:
+    """The affinity of a name; parameters of other kinds, and those that are "auto", are None."""
+    uses = {"n_neighbors": kind in NEIGHBORS, "eps": kind == "epsilon", "gamma": kind == "rbf"}
+    given = {"n_neighbors": n_neighbors, "eps": eps, "gamma": gamma}
+    return Affinity(
+        kind, metric, **{name: given[name] for name, used in uses.items() if used and given[name] != "auto"}
+    )
+
+
+def doubts_about_graph(
+    n_lonely: int, n_isolated: int, n_components: int, n_clusters: int, *, chosen: bool
+) -> list[str]:
+    """What the user should know about a graph before trusting its clusters; `chosen` says who made it."""
+    said = []
+    if n_lonely:
+        said.append(f"{n_lonely} vertices of degree 0 were given a loop of weight 1")
+    elif n_isolated:
+        said.append(f"the graph has {n_isolated} isolated vertices, joined to no other row")
+    if n_components > n_clusters or (chosen and n_components == n_clusters > 1):
+        said.append(
+            f"the graph has {n_components} components for n_clusters={n_clusters}: the clusters are whole "
+            "components, whatever lies within them; join more rows (n_neighbors, eps) or raise n_clusters"
+        )
+    return said
+
+
 def resolve(affinity: Affinity, X: Any, n_clusters: int) -> tuple[Affinity, Any]:
     """The affinity with its open parameters chosen on rows, and the graph of those rows."""
     if affinity.kind in NEIGHBORS and affinity.n_neighbors is None:
@@ -122,22 +148,22 @@ class Reach:
         weights[lost] = distances[lost] <= nearest[lost]
         return weights
 
-    def _sparse(self, found: Nearest) -> sparse.csr_array:
-        n_rows, k = found.indices.shape
+    def _sparse(self, near: Nearest) -> sparse.csr_array:
+        n_rows, k = near.indices.shape
         indptr = np.arange(0, n_rows * k + 1, k)
         return sparse.csr_array(
-            (np.ones(n_rows * k), found.indices.ravel(), indptr), shape=(n_rows, self.n_fit)
+            (np.ones(n_rows * k), near.indices.ravel(), indptr), shape=(n_rows, self.n_fit)
         )
 
     def _within(self, X: Any) -> sparse.csr_array:
         assert self.search is not None
         assert self.affinity.eps is not None
-        found = self.search.within(self.affinity.eps, queries=X)
+        inside = self.search.within(self.affinity.eps, queries=X)
         weights = sparse.csr_array(
-            (np.ones(len(found.indices)), found.indices, found.indptr), shape=(X.shape[0], self.n_fit)
+            (np.ones(len(inside.indices)), inside.indices, inside.indptr), shape=(X.shape[0], self.n_fit)
         )
-        lost = np.flatnonzero(np.diff(found.indptr) == 0)
+        lost = np.flatnonzero(np.diff(inside.indptr) == 0)
         if lost.size:
-            near = self.search.nearest(1, queries=np.ascontiguousarray(X[lost])).indices.ravel()
-            weights = weights + sparse.csr_array((np.ones(lost.size), (lost, near)), shape=weights.shape)
+            closest = self.search.nearest(1, queries=np.ascontiguousarray(X[lost])).indices.ravel()
+            weights = weights + sparse.csr_array((np.ones(lost.size), (lost, closest)), shape=weights.shape)
         return sparse.csr_array(weights)

@@ -31,7 +31,7 @@ class Claims(NamedTuple):
     n_components: int
 
 
-class Measured(NamedTuple):
+class SpectralMeasurement(NamedTuple):
     """Claims measured on a graph."""
 
     ratio: Cut
@@ -50,7 +50,7 @@ class Measured(NamedTuple):
         return self.ratio.value if laplacian == "unnormalized" else self.norm.value
 
 
-def measure(W: Any, laplacian: str, eigenvalues: NDArray, U: NDArray, labels: NDArray) -> Measured:
+def measure(W: Any, laplacian: str, eigenvalues: NDArray, U: NDArray, labels: NDArray) -> SpectralMeasurement:
     """Cuts, residuals, bound and distance of subspaces, recomputed."""
     matrix = Scaled(W, laplacian)
     values = eigenvalues / matrix.scale
@@ -63,19 +63,60 @@ def measure(W: Any, laplacian: str, eigenvalues: NDArray, U: NDArray, labels: ND
     bound = max(sum_of_values - n_clusters * residual, 0.0) * matrix.scale
     gap = (criterion - bound) / criterion if criterion > 0.0 else 0.0
     distance = subspace_distance(U, partition_basis(labels, matrix.weight))
-    return Measured(ratio, norm, residual, matrix.scale, bound, gap, distance)
+    return SpectralMeasurement(ratio, norm, residual, matrix.scale, bound, gap, distance)
 
 
-def spectral_certificates(W: Any, claims: Claims, measured: Measured, *, tol: float) -> list[Certificate]:
+def spectral_certificates(
+    W: Any, claims: Claims, measured: SpectralMeasurement, *, tol: float
+) -> list[Certificate]:
     """Certificates of a fit that makes these claims about this graph."""
+    U, weight = claims.eigenvectors, vertex_weights(W, claims.laplacian)
+    rule = coordinates(claims.laplacian, claims.rounding, U, weight)
+    placed = rule.place(U / np.sqrt(weight)[:, np.newaxis])
+    return [
+        *_eigenpair_certificates(claims, measured, tol),
+        at_most(
+            "The reported cuts are those of the labels.",
+            "error of the reported cuts",
+            max(
+                _relative(claims.ratio_cut, measured.ratio.value),
+                _relative(claims.norm_cut, measured.norm.value),
+            ),
+            1e-9,
+            source="Sangnier §2.2.5",
+        ),
+        at_most(
+            "The coordinates are those of the eigenvectors.",
+            "error of the embedding",
+            _farthest(placed, claims.embedding),
+            1e-9,
+            source="Sangnier Algorithms 11 to 13",
+        ),
+        at_most(
+            "Every row of the embedding belongs to its nearest centre.",
+            "assignment excess",
+            _assignment_excess(claims.embedding, claims.centers, claims.labels),
+            1e-10,
+            source="Sangnier Algorithms 11 to 13; examination of 2021",
+        ),
+        at_most(
+            "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one.",
+            "error of the subspace distance",
+            abs(claims.subspace_distance - measured.distance),
+            1e-8 * max(1.0, measured.distance),
+            source="Sangnier, examinations of 2021 and 2023",
+        ),
+        *_rounding_certificates(claims, measured),
+    ]
+
+
+def _eigenpair_certificates(claims: Claims, measured: SpectralMeasurement, tol: float) -> list[Certificate]:
+    """The eigenpairs, and the bound on the criterion that they give."""
     U = claims.eigenvectors
     name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
     criterion = measured.criterion(claims.laplacian)
-    weight = vertex_weights(W, claims.laplacian)
-    rule = coordinates(claims.laplacian, claims.rounding, U, weight)
-    placed = rule.place(U / np.sqrt(weight)[:, np.newaxis])
     n_zero = int(np.count_nonzero(claims.eigenvalues <= 1e-13 * measured.scale))
-    found = [
+    return [
         at_most(
             "Every pair is an eigenpair of the Laplacian.",
             "eigenpair residual",
@@ -108,47 +149,14 @@ def spectral_certificates(W: Any, claims: Claims, measured: Measured, *, tol: fl
             trivial=0.0,
             tolerance=1e-12 * max(1.0, criterion),
         ),
-        at_most(
-            "The reported cuts are those of the labels.",
-            "error of the reported cuts",
-            max(
-                _relative(claims.ratio_cut, measured.ratio.value),
-                _relative(claims.norm_cut, measured.norm.value),
-            ),
-            1e-9,
-            source="Sangnier §2.2.5",
-        ),
-        at_most(
-            "The coordinates are those of the eigenvectors.",
-            "error of the embedding",
-            _farthest(placed, claims.embedding),
-            1e-9,
-            source="Sangnier Algorithms 11 to 13",
-        ),
-        at_most(
-            "Every row of the embedding belongs to its nearest centre.",
-            "assignment excess",
-            _assignment_excess(claims.embedding, claims.centers, claims.labels),
-            1e-10,
-            source="Sangnier Algorithms 11 to 13; examination of 2021",
-        ),
-        at_most(
-            "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one.",
-            "error of the subspace distance",
-            abs(claims.subspace_distance - measured.distance),
-            1e-8 * max(1.0, measured.distance),
-            source="Sangnier, examinations of 2021 and 2023",
-        ),
     ]
-    found += _rounding_certificates(claims, measured)
-    return found
 
 
-def _rounding_certificates(claims: Claims, measured: Measured) -> list[Certificate]:
-    found = []
+def _rounding_certificates(claims: Claims, measured: SpectralMeasurement) -> list[Certificate]:
+    proof = []
     if claims.trace.size:
         scale = float(np.square(claims.embedding).sum()) or 1.0
-        found.append(
+        proof.append(
             at_most(
                 "The criterion of the rounding never rises.",
                 "largest rise of the rounding",
@@ -158,7 +166,7 @@ def _rounding_certificates(claims: Claims, measured: Measured) -> list[Certifica
             )
         )
     if claims.rounding == "sweep" and claims.laplacian != "unnormalized" and claims.eigenvalues.size == 2:
-        found.append(
+        proof.append(
             at_most(
                 "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger).",
                 "NormCut of the sweep",
@@ -169,10 +177,12 @@ def _rounding_certificates(claims: Claims, measured: Measured) -> list[Certifica
                 tolerance=1e-9,
             )
         )
-    return found
+    return proof
 
 
-def complement_certificate(W: Any, claims: Claims, measured: Measured, random_state: Any) -> Certificate:
+def complement_certificate(
+    W: Any, claims: Claims, measured: SpectralMeasurement, random_state: Any
+) -> Certificate:
     """Look for an eigenvalue that was passed over; the bound that stands whether or not there is one."""
     matrix = Scaled(W, claims.laplacian)
     least = smallest_on_complement(matrix, claims.eigenvectors, random_state=random_state)
@@ -189,6 +199,17 @@ def complement_certificate(W: Any, claims: Claims, measured: Measured, random_st
         source="Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)",
         trivial=0.0,
         tolerance=1e-12 * max(1.0, measured.criterion(claims.laplacian)),
+    )
+
+
+def landmark_certificate(expected: NDArray, labels: NDArray) -> Certificate:
+    """Rows that are no landmarks have the labels of their extension."""
+    return at_most(
+        "Rows that are no landmarks are labelled by extension.",
+        "rows labelled otherwise",
+        np.count_nonzero(expected != labels),
+        0.0,
+        source="Nyström's extension",
     )
 
 
@@ -209,8 +230,8 @@ def _assignment_excess(embedding: NDArray, centers: NDArray, labels: NDArray) ->
     return float(excess.max()) / scale
 
 
-def _relative(claimed: float, found: float) -> float:
-    return abs(claimed - found) / max(1.0, abs(found))
+def _relative(claimed: float, proof: float) -> float:
+    return abs(claimed - proof) / max(1.0, abs(proof))
 
 
 def _farthest(first: NDArray, second: NDArray) -> float:

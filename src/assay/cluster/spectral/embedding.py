@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster.kmeans.empty import count_distinct
+from assay.cluster.kmeans.centers import count_distinct
 from assay.cluster.kmeans.estimator import KMeans, assign_until_settled
 from assay.cluster.kmeans.seeding import greedy_plus_plus, open_pool
 from assay.cluster.spectral.affinity import Reach

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, at_most
-from assay.cluster.kmeans.empty import count_distinct
-from assay.cluster.spectral.affinity import ALL_PAIRS, NEIGHBORS, Affinity, Reach, resolve
+from assay.cluster.kmeans.centers import count_distinct
+from assay.cluster.spectral.affinity import (
+    NEIGHBORS,
+    Reach,
+    doubts_about_graph,
+    resolve,
+)
+from assay.cluster.spectral.base import GraphClusterer
 from assay.cluster.spectral.certificates import (
     Claims,
-    Measured,
+    SpectralMeasurement,
     complement_certificate,
+    landmark_certificate,
     measure,
     spectral_certificates,
     vertex_weights,
 )
 from assay.cluster.spectral.embedding import TWO_WAY, Extension, coordinates, extend_block, round_rows
 from assay.distances import metric_domain
-from assay.graphs import LAPLACIANS, Spectrum, degree_report, find_minor_eigenpairs, with_loops_where_alone
-from assay.models.clusterer import PairwiseClusterer
+from assay.graphs import (
+    LAPLACIANS,
+    GraphSpectrum,
+    degree_report,
+    find_minor_eigenpairs,
+    with_loops_where_alone,
+)
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, alone
 from assay.suitability import Suitability
 
 
-class SpectralClustering(PairwiseClusterer, IterativeModel):
+class SpectralClustering(GraphClusterer):
     """Clusters of a graph of the rows, cut where it is thin.
 
     Minimises a relaxation of the normalised cut over partitions I_1, …, I_K of the vertices,
@@ -50,6 +58,11 @@ class SpectralClustering(PairwiseClusterer, IterativeModel):
 
     Assumes: symmetric affinities ≥ 0 that are large inside clusters and small between them; the number of
     clusters is given.
+
+    `predict` solves the equation of the eigenvectors at a new row x with its affinities s(x, x_i) to the
+    vertices, h(x) = Σ_i s(x, x_i) h_i/((1 − λ) Σ_i s(x, x_i)) (Nyström), and takes the
+    centre nearest to h(x). A row of the fit is treated as new too: near a border its label may differ from
+    that of `labels_`; a row without any affinity has the label −1.
 
     Certificates: eigenpairs, their orthonormality, as many zero eigenvalues as components, the cut of the
     labels against the least cut of any partition, labels at their nearest centres, a rounding that never gets
@@ -177,6 +190,7 @@ callable, default="nearest_neighbors"
         "max_iter": parameters.integer(at_least=1),
         "random_state": parameters.random_state,
     }
+    _instead = "fit on a sample and predict the other rows, or use KMeans"
     _suits: ClassVar[Suitability | None] = Suitability(complexity=4, max_rows=5000)
 
     def __init__(
@@ -210,41 +224,8 @@ callable, default="nearest_neighbors"
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @property
-    def _accepts_sparse(self) -> bool:  # type: ignore[override]
-        return isinstance(self.affinity, str) and self.affinity == "precomputed"
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return self._accepts_sparse or super()._is_precomputed
-
-    @property
-    def affinity_matrix_(self) -> Any:
-        """The weights W."""
-        weights = self.__dict__.get("_weights")
-        if weights is None:
-            raise AttributeError("SpectralClustering has no affinity_matrix_ before it is fitted.")
-        if len(weights) == 1:
-            return weights[0]
-        return sparse.csr_array(weights, shape=(len(self.eigenvectors_), len(self.eigenvectors_)))
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None) -> SpectralClustering:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame
-            The rows, their dissimilarities (metric="precomputed") or the weights of their graph
-            (affinity="precomputed").
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : SpectralClustering
-        """
-        data = self._open_pairs(X, instead="fit on a sample and predict the other rows, or use KMeans")
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X)
         self._check_rows(data)
         random = generator(self.random_state)
         self.landmarks_, vertices = self._draw_landmarks(data.X, random)
@@ -269,44 +250,11 @@ callable, default="nearest_neighbors"
         self._conclude(W, data, spectrum)
         self._warn(data, spectrum, n_lonely=len(lonely))
         watch.finish()
-        return self
 
-    def predict(self, X: Any) -> Any:
-        """Cluster of each row, by extension of the eigenvectors to it.
-
-        The equation of the eigenvectors is solved at the new row x with its affinities s(x, x_i) to the
-        vertices, h(x) = Σ_i s(x, x_i) h_i/((1 − λ) Σ_i s(x, x_i)) (Nyström), and h(x) has a nearest centre. A
-        row of the fit is treated as new too: near a border its label may differ from that of `labels_`.
-
-        Parameters
-        ----------
-        X : array, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            Rows; dissimilarities or affinities to the rows of the fit for precomputed ones.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            −1 for a row without any affinity; lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
+    def _predicted(self, data: Any) -> Any:
         return data.map(extend_block, self._extension(), dtype=np.int32)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on a graph built again, and look for eigenvalues passed over.
-
-        Parameters
-        ----------
-        X
-            The data that the model was fitted on.
-        y, sample_weight : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_rows_of_fit(X)
+    def _certify(self, data: Any) -> list[Certificate]:
         vertices = data.X if self.landmarks_ is None else data.X[self.landmarks_]
         W, _ = with_loops_where_alone(self._fitted_affinity().graph(vertices))
         claims = self._claims()
@@ -324,61 +272,12 @@ callable, default="nearest_neighbors"
             )
         )
         if self.landmarks_ is not None:
-            proof.append(self._landmark_certificate(data))
-        return Certificates(proof)
+            expected = self._predicted(data)
+            expected[self.landmarks_] = self.labels_[self.landmarks_]
+            proof.append(landmark_certificate(expected, self.labels_))
+        return proof
 
-    def _affinity(self) -> Affinity:
-        if callable(self.affinity):
-            return Affinity("callable", self.metric, function=self.affinity)
-        n_neighbors: Any = None if self.n_neighbors == "auto" else self.n_neighbors
-        eps: Any = None if self.eps == "auto" else self.eps
-        gamma: Any = None if self.gamma == "auto" else self.gamma
-        used = self.affinity
-        return Affinity(
-            used,
-            self.metric,
-            n_neighbors if used in NEIGHBORS else None,
-            eps if used == "epsilon" else None,
-            gamma if used == "rbf" else None,
-        )
-
-    def _fitted_affinity(self) -> Affinity:
-        return self._affinity()._replace(n_neighbors=self.n_neighbors_, eps=self.eps_, gamma=self.gamma_)
-
-    def _check_rows(self, data: MemoryRows) -> None:
-        n = data.shape[0]
-        if n < 2:
-            raise ValueError(
-                "SpectralClustering needs at least 2 rows to make a graph. Got 1 sample instead."
-            )
-        if self._is_precomputed and n != data.shape[1]:
-            raise ValueError(
-                f"SpectralClustering needs a square matrix of pairs. Got shape {data.shape} instead."
-            )
-        if self.n_clusters > n:
-            raise self._refuse(
-                "n_clusters", f"at most the number of distinct rows ({count_distinct(data, n)})"
-            )
-        if self.rounding in TWO_WAY and self.n_clusters != 2:
-            raise self._refuse("n_clusters", f"2 for rounding={self.rounding!r}, which cuts in two")
-        affinity = self._affinity()
-        if affinity.n_neighbors is not None and affinity.n_neighbors > n - 1:
-            raise self._refuse("n_neighbors", f"at most the number of other rows ({n - 1})")
-        if self.n_landmarks is not None and (self._is_precomputed or self.n_landmarks < self.n_clusters):
-            raise self._refuse("n_landmarks", "None for precomputed pairs, else at least n_clusters")
-        if affinity.is_full and min(n, self.n_landmarks or n) > ALL_PAIRS:
-            raise ValueError(
-                f"SpectralClustering with affinity={self.affinity!r} stores all pairs of {n:,} rows: "
-                f"set n_landmarks to at most {ALL_PAIRS:,}, or take affinity='nearest_neighbors'."
-            )
-
-    def _draw_landmarks(self, X: Any, random: np.random.Generator) -> tuple[Any, Any]:
-        if self.n_landmarks is None or self.n_landmarks >= X.shape[0]:
-            return None, X
-        chosen = np.sort(random.choice(X.shape[0], self.n_landmarks, replace=False))
-        return chosen, np.ascontiguousarray(X[chosen])
-
-    def _embed(self, W: Any, spectrum: Spectrum, n_samples: int, random: np.random.Generator) -> None:
+    def _embed(self, W: Any, spectrum: GraphSpectrum, n_samples: int, random: np.random.Generator) -> None:
         """Coordinates of the vertices, and their clusters."""
         weight = vertex_weights(W, self.laplacian)
         rule = coordinates(self.laplacian, self.rounding, spectrum.vectors, weight)
@@ -402,7 +301,7 @@ callable, default="nearest_neighbors"
         self.n_components_, self.n_iter_ = spectrum.n_components, spectrum.n_iter
         self.converged_ = spectrum.converged and rounded.converged
 
-    def _conclude(self, W: Any, data: MemoryRows, spectrum: Spectrum) -> None:
+    def _conclude(self, W: Any, data: MemoryRows, spectrum: GraphSpectrum) -> None:
         """Labels of all rows, and what is measured of the partition."""
         measured = alone(self._measure, W)
         self.ratio_cut_, self.norm_cut_ = measured.ratio.value, measured.norm.value
@@ -414,10 +313,9 @@ callable, default="nearest_neighbors"
         self.degree_report_ = degree_report(W)
         self.certificates_ = Certificates(spectral_certificates(W, self._claims(), measured, tol=self.tol))
         if self.landmarks_ is not None:
-            others = data.map(extend_block, self._extension(), dtype=np.int32)
-            self.labels_ = np.where(self.labels_ < 0, others, self.labels_)
+            self.labels_ = np.where(self.labels_ < 0, self._predicted(data), self.labels_)
 
-    def _measure(self, W: Any) -> Measured:
+    def _measure(self, W: Any) -> SpectralMeasurement:
         return measure(W, self.laplacian, self.eigenvalues_, self.eigenvectors_, self._vertex_labels)
 
     @property
@@ -447,48 +345,21 @@ callable, default="nearest_neighbors"
         reach = Reach(self._fitted_affinity(), self.X_fit_, len(scaled))
         return Extension(reach, rule, scaled, self.eigenvalues_, self.embedding_centers_)
 
-    def _landmark_certificate(self, data: Any) -> Certificate:
-        expected = data.map(extend_block, self._extension(), dtype=np.int32)
-        expected[self.landmarks_] = self.labels_[self.landmarks_]
-        return at_most(
-            "Rows that are no landmarks are labelled by extension.",
-            "rows labelled otherwise",
-            np.count_nonzero(expected != self.labels_),
-            0.0,
-            source="Nyström's extension",
-        )
-
-    def _warn(self, data: MemoryRows, spectrum: Spectrum, *, n_lonely: int) -> None:
+    def _warn(self, data: MemoryRows, spectrum: GraphSpectrum, *, n_lonely: int) -> None:
         """Say what the user should know before trusting the clusters."""
-        said = []
-        if n_lonely:
-            said.append(f"{n_lonely} vertices of degree 0 were given a loop of weight 1")
-        elif self.degree_report_.isolated:
-            said.append(
-                f"the graph has {self.degree_report_.isolated} isolated vertices, joined to no other row"
-            )
         chosen = self._affinity() == self._fitted_affinity()  # the graph, not a rule of thumb for it
-        n_components = spectrum.n_components
-        if n_components > self.n_clusters or (chosen and n_components == self.n_clusters > 1):
-            said.append(
-                f"the graph has {n_components} components for n_clusters={self.n_clusters}: the clusters are "
-                "whole components, whatever lies within them; join more rows (n_neighbors, eps) or raise "
-                "n_clusters"
-            )
+        isolated = self.degree_report_.isolated
+        said = doubts_about_graph(n_lonely, isolated, spectrum.n_components, self.n_clusters, chosen=chosen)
         if said:
-            warnings.warn(f"SpectralClustering: {'; '.join(said)}.", UserWarning, stacklevel=4)
+            convergence.warn(f"SpectralClustering: {'; '.join(said)}.", UserWarning)
         distinct = self.n_clusters if self._is_precomputed else count_distinct(data, self.n_clusters)
         if distinct < self.n_clusters:
-            warnings.warn(
+            convergence.warn(
                 f"SpectralClustering finds only {distinct} distinct rows for n_clusters={self.n_clusters}: "
-                "clusters of equal rows mean nothing. Take fewer clusters.",
-                ConvergenceWarning,
-                stacklevel=4,
+                "clusters of equal rows mean nothing. Take fewer clusters."
             )
         if not spectrum.converged and spectrum.n_iter >= self.max_iter:
-            warnings.warn(
+            convergence.warn(
                 f"SpectralClustering did not converge in max_iter={self.max_iter} cycles: an eigenpair has a "
-                f"residual of {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"residual of {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )

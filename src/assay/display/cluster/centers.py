@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import ConvexClustering, FuzzyCMeans, SphericalKMeans
-from assay.cluster.quantizer.engine import RepresenterModel
+from assay.cluster.quantizer.base import RepresenterModel
 from assay.display.base import Display
 from assay.display.cluster.map import (
     MapGround,

@@ -24,7 +24,7 @@ from assay.cluster import (
     SpectralClustering,
     SpectralCoclustering,
 )
-from assay.cluster.quantizer.engine import RepresenterModel
+from assay.cluster.quantizer.base import RepresenterModel
 from assay.display.base import Display
 from assay.display.cluster import (
     bicluster,

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
 from assay.base import Watch
-from assay.certificates import Certificates
+from assay.certificates import Certificate, Certificates
+from assay.cluster.base import best_of, restart_attributes, watched
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.base import CenterClusterer
-from assay.cluster.kmeans.bisecting.certificates import bisecting_certificates, leaves_measured
-from assay.cluster.kmeans.bisecting.splits import Bisection, bisect
-from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, Survey, route, router, survey
+from assay.cluster.kmeans.bisecting.loops import Router
+from assay.cluster.kmeans.bisecting.solver import Bisection, bisect, halve_rows
+from assay.cluster.kmeans.bisecting.tree import (
+    SplitTree,
+    Survey,
+    bisecting_certificates,
+    leaves_measured,
+    route,
+    router,
+    survey,
+)
 from assay.cluster.kmeans.certificates import eigenvalue_certificate
-from assay.cluster.kmeans.lloyd import Lloyd, lloyd
+from assay.cluster.kmeans.solver import Lloyd, lloyd
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, spawn
-from assay.rows import Rows
+from assay.rows import MemoryRows, Rows
 from assay.suitability import Suitability
 
 
@@ -138,27 +145,10 @@ class BisectingKMeans(CenterClusterer):
         self.bisecting_strategy = bisecting_strategy
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BisectingKMeans:
-        """Split the rows.
+    def _plan(self, data: Rows) -> tuple[int, int]:
+        return (self.n_clusters - 1) * self.n_init, self.max_iter
 
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            The rows. Clusters of rows outside memory are walked where they are until they are below 128 MiB.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,) or column name, optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
-
-        Returns
-        -------
-        self : BisectingKMeans
-        """
-        data = self._open_rows(X, None, sample_weight)
-        self._check_number_of_rows(data)
-        watch = self._watch_fit(X, n_runs=(self.n_clusters - 1) * self.n_init, max_iter=self.max_iter)
-
+    def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
         def split(rows: Rows, pool: _init.Pool, random: np.random.Generator) -> Lloyd:
             return self._split(rows, pool, random, watch)
 
@@ -166,8 +156,6 @@ class BisectingKMeans(CenterClusterer):
         randoms = spawn(self.random_state, 2 * self.n_clusters + 1)
         result = bisect(data, self.n_clusters, split, strategy=self.bisecting_strategy, randoms=randoms)
         self._conclude(data, result)
-        watch.finish()
-        return self
 
     def predict(self, X: Any) -> Any:
         """Leaf of each row: down the tree, at every split to the nearer of the two centres.
@@ -208,69 +196,45 @@ class BisectingKMeans(CenterClusterer):
             return merged[self.labels_]
         return self.labels_.map_blocks(_merge, merged, dtype=np.int32)
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_new_rows(X, None, sample_weight)
-        found, centers = self._survey(data, self._labels_of_fit(data)), self._placed(data)
-        proof = self._proof(found, data)
-        bound = eigenvalue_certificate(data, leaves_measured(found, centers), centers)
-        return Certificates([*proof, *([] if bound is None else [bound])])
+    def _certify(self, data: Rows) -> list[Certificate]:
+        leaves, centers = self._survey(data, self._labels_of_fit(data)), self._placed(data)
+        bound = eigenvalue_certificate(data, leaves_measured(leaves, centers), centers)
+        return [*self._proof(leaves, data), *bound]
 
     def _split(self, rows: Rows, pool: _init.Pool, random: np.random.Generator, watch: Watch) -> Lloyd:
         """The best of `n_init` runs of 2-means."""
         randoms = [random] if self.n_init == 1 else spawn(random, self.n_init)
-        best: Lloyd | None = None
-        for start in self._drawn_starts(self.init, pool, 2, randoms):
-            with watch.run():
-                result = lloyd(
-                    rows,
-                    start,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    empty_clusters="reseed",
-                    watch=watch,
-                    report=_attributes,
-                )
-            if best is None or result.trace[-1] < (1.0 - 1e-9) * best.trace[-1]:
-                best = result
-        assert best is not None
-        return best
+        starts = self._drawn_starts(self.init, pool, 2, randoms)
+        return best_of(watched(lambda start: self._halves(rows, start, watch), starts, watch))[0]
+
+    def _halves(self, rows: Rows, start: NDArray, watch: Watch) -> Lloyd:
+        options: Any = {"tol": self.tol, "max_iter": self.max_iter}
+        result = (
+            halve_rows(rows, start, **options) if isinstance(rows, MemoryRows) and watch.is_idle else None
+        )
+        if result is not None:
+            return result
+        return lloyd(rows, start, empty_clusters="reseed", watch=watch, report=restart_attributes, **options)
 
     def _conclude(self, data: Rows, result: Bisection) -> None:
         tree = self.tree_ = result.tree
         self.cluster_centers_ = tree.centers[tree.leaves]
         labels = np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
-        found, centers = self._survey(data, labels), self._placed(data)
+        leaves, centers = self._survey(data, labels), self._placed(data)
         self.labels_ = data.map(route, self._router(), dtype=np.int32) if labels is None else labels
-        measured = leaves_measured(found, centers)
-        self.inertia_, self.anova_, self.cluster_weights_ = measured.inertia, measured.anova, found.counts
+        measured = leaves_measured(leaves, centers)
+        self.inertia_, self.anova_, self.cluster_weights_ = measured.inertia, measured.anova, leaves.counts
         parts = tree.inertias[tree.children[tree.split_nodes]].sum(axis=1)
         gains = tree.inertias[tree.split_nodes] - parts
         self.inertia_path_ = tree.inertias[0] - np.concatenate([[0.0], np.cumsum(gains)])
         self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
-        self.certificates_ = self._proof(found, data)
+        self.certificates_ = self._proof(leaves, data)
         self.optimality_ = self.certificates_.named("movement of the centres").value
-        if tree.n_leaves < self.n_clusters:
-            self._warn_of_empty_clusters(tree.n_leaves)
+        self._warn_of_empty_clusters(tree.n_leaves)
         if not self.converged_:
-            warnings.warn(
+            convergence.warn(
                 f"BisectingKMeans did not converge in max_iter={self.max_iter} iterations of a split: its "
-                f"centres still move by {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
+                f"centres still move by {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )
 
     def _router(self) -> Router:
@@ -284,10 +248,10 @@ class BisectingKMeans(CenterClusterer):
         centers = self._placed(data)
         return survey(data, self._router(), self.cluster_centers_, centers.shift, labels)
 
-    def _proof(self, found: Survey, data: Rows) -> Certificates:
+    def _proof(self, leaves: Survey, data: Rows) -> Certificates:
         return bisecting_certificates(
             self.tree_,
-            found,
+            leaves,
             self._placed(data),
             inertia=self.inertia_,
             path=self.inertia_path_,
@@ -297,7 +261,3 @@ class BisectingKMeans(CenterClusterer):
 
 def _merge(labels: NDArray, merged: NDArray) -> NDArray:
     return merged[labels]
-
-
-def _attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
-    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}

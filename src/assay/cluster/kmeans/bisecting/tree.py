@@ -2,67 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster.kmeans.bisecting import tree as loops
-from assay.cluster.kmeans.centers import read_only, table
-from assay.cluster.kmeans.loops import add_row, squared_distance
-from assay.loops import compiled
+from assay.certificates import Certificates, at_most
+from assay.cluster.kmeans.bisecting import loops
+from assay.cluster.kmeans.bisecting.loops import LeafSums, Router
+from assay.cluster.kmeans.centers import Centers, Inspection, read_only, table
+from assay.cluster.kmeans.certificates import KMeansMeasurement, huygens_certificate, measure
 from assay.rows import Block, MappedRows, Rows
-
-# Compiled loops of bisecting k-means: the way of a row down the tree, and sums over the leaves.
-#
-# Rows come dense or as CSR, as in `assay.cluster.kmeans.loops`.
-
-
-@compiled
-def descend(dense, values, columns, starts, children, centers, norms, node_labels, labels):  # type: ignore[no-untyped-def]
-    """Label of the leaf that each row reaches, at every node by the nearer child; ties go to the first."""
-    for i in range(labels.shape[0]):
-        norm, node = 0.0, np.int64(0)
-        if values is not None:
-            for position in range(starts[i], starts[i + 1]):
-                norm += np.float64(values[position]) ** 2
-        while children[node, 0] >= 0:
-            first, second = np.int64(children[node, 0]), np.int64(children[node, 1])
-            to_first = squared_distance(dense, values, columns, starts, i, norm, centers, norms, first)
-            to_second = squared_distance(dense, values, columns, starts, i, norm, centers, norms, second)
-            node = second if to_second < to_first else first
-        labels[i] = node_labels[node]
-
-
-@compiled
-def survey_rows(  # type: ignore[no-untyped-def]
-    dense, values, columns, starts, weight, shift, centers, norms, labels, sums, counts, inertias
-):  # fmt: skip
-    """Add every row to the sums, counts and inertias of its cluster; return Σ w ‖x − shift‖².
-
-    `norms` are ‖c‖² and only used for CSR rows, whose shift is 0.
-    """
-    scatter = 0.0
-    for i in range(labels.shape[0]):
-        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
-        label, norm = np.int64(labels[i]), 0.0
-        if values is not None:
-            for position in range(starts[i], starts[i + 1]):
-                norm += np.float64(values[position]) ** 2
-        if dense is not None:
-            for f in range(sums.shape[1]):
-                norm += (np.float64(dense[i, f]) - shift[f]) ** 2
-        own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
-        add_row(dense, values, columns, starts, shift, i, w, sums, label)
-        counts[label] += w
-        inertias[label] += w * own
-        scatter += w * norm
-    return scatter
-
-
-Step = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +73,6 @@ class SplitTree:
         return below
 
 
-class Router(NamedTuple):
-    """A tree as the loops take it; `centers` are float64, `norms` their squares."""
-
-    children: NDArray
-    centers: NDArray
-    norms: NDArray
-    labels: NDArray
-
-
 class Survey(NamedTuple):
     """Sums (about the shift), weights and inertias of the leaves, total scatter, rows with another label."""
 
@@ -150,7 +92,7 @@ def router(children: NDArray, centers: NDArray, labels: NDArray) -> Router:
 def route(block: Block, way: Router) -> NDArray:
     """Labels of the leaves that the rows of a block reach."""
     labels = np.empty(block.X.shape[0], dtype=np.int32)
-    loops.descend(*table(block)[0], *way, labels)
+    loops.descend(table(block), way, labels)
     return labels
 
 
@@ -172,13 +114,10 @@ def _survey_block(
         labels[unknown] = routed[unknown]
         n_misrouted = int(np.count_nonzero(labels != routed))
         routed = labels
-    sums, counts, inertias = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(len(centers))
-    features, weight = table(block)
+    leaves = LeafSums(np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(len(centers)))
     norms = np.einsum("kd,kd->k", centers, centers)
-    scatter = loops.survey_rows(
-        *features, weight, shift, centers, norms, read_only(routed), sums, counts, inertias
-    )
-    return Survey(sums, counts, inertias, scatter, n_misrouted)
+    scatter = loops.survey_rows(table(block), shift, centers, norms, read_only(routed), leaves)
+    return Survey(*leaves, scatter, n_misrouted)
 
 
 def leaf_rows(data: Rows, way: Router, label: int) -> Rows:
@@ -191,5 +130,90 @@ def leaf_rows(data: Rows, way: Router, label: int) -> Rows:
 
 def _on_leaf(block: Block, way: Router, label: int) -> Block:
     inside = route(block, way) == label
-    weight = inside.astype(block.X.dtype) if block.weight is None else np.where(inside, block.weight, 0.0)
-    return block._replace(weight=weight.astype(block.X.dtype, copy=False))
+    return block._replace(weight=np.where(inside, block.weights, 0.0).astype(block.X.dtype))
+
+
+def leaves_measured(leaves: Survey, centers: Centers) -> KMeansMeasurement:
+    """The decomposition by the leaves, as for any other partition."""
+    whole = Inspection(leaves.sums, leaves.counts, float(leaves.inertias.sum()), leaves.scatter, 0.0)
+    return measure(whole, centers)
+
+
+def node_statistics(
+    tree: SplitTree, leaves: Survey, centers: Centers
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Weights, means (about the shift), inertias about the centres and within inertias of all nodes."""
+    below, filled = tree.paths(), leaves.counts > 0.0
+    means = centers.points.copy()
+    np.divide(leaves.sums, leaves.counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
+    within = np.maximum(leaves.inertias - leaves.counts * ((means - centers.points) ** 2).sum(axis=1), 0.0)
+    weights = below @ leaves.counts
+    node_means = np.divide(below @ leaves.sums, np.maximum(weights, 1e-300)[:, np.newaxis])
+    spread = ((means[np.newaxis] - node_means[:, np.newaxis]) ** 2).sum(axis=2)
+    node_within = below @ within + (below * spread) @ leaves.counts
+    places = tree.centers.astype(np.float64) - centers.shift
+    places[tree.leaves] = centers.points
+    return weights, node_means, node_within + weights * ((node_means - places) ** 2).sum(axis=1), node_within
+
+
+def bisecting_certificates(
+    tree: SplitTree,
+    leaves: Survey,
+    centers: Centers,
+    *,
+    inertia: float,
+    path: NDArray,
+    tol: float,
+) -> Certificates:
+    """Certificates of a tree that claims these inertias of its nested partitions."""
+    measured = leaves_measured(leaves, centers)
+    weights, means, inertias, within = node_statistics(tree, leaves, centers)
+    scale = measured.anova.total or 1.0
+    parts = inertias[tree.children[tree.split_nodes]].sum(axis=1)
+    measured_path = inertias[0] + np.concatenate([[0.0], np.cumsum(parts - inertias[tree.split_nodes])])
+    mismatch = float(np.abs(path - measured_path).max()) if path.shape == measured_path.shape else np.inf
+    rise = float(np.diff(path, prepend=path[0]).max())
+    return Certificates(
+        [
+            at_most(
+                "Every row is in the leaf that it reaches from the root by the nearer of two centres.",
+                "rows off their path",
+                leaves.n_misrouted,
+                0.0,
+                source="Sangnier §2.2",
+            ),
+            at_most(
+                "Both centres of every split are the means of their rows: another update moves none.",
+                "movement of the centres",
+                _largest_movement(tree, centers, means, within, weights),
+                tol,
+                source="Rudi & Şimşekli §7.1.2; Sangnier §2.2",
+            ),
+            at_most(
+                "Each split lowers the inertia, by as much as the tree says.",
+                "largest rise or misstatement of the inertia",
+                max(rise, mismatch, 0.0) / scale,
+                1e-10 * measured.scatter_ratio,
+                source="Sangnier Prop. 57",
+            ),
+            huygens_certificate(measured, inertia),
+        ]
+    )
+
+
+def _largest_movement(
+    tree: SplitTree, centers: Centers, means: NDArray, within: NDArray, weights: NDArray
+) -> float:
+    """Over the splits: Σ ‖mean − centre‖² of both sides, over the mean variance in the node."""
+    if not len(tree.split_nodes):
+        return 0.0
+    places = tree.centers.astype(np.float64) - centers.shift
+    places[tree.leaves] = centers.points
+    epsilon = float(np.finfo(centers.given.dtype).eps)
+    squares = ((means - places) ** 2).sum(axis=1)
+    lengths = ((places + centers.shift) ** 2).sum(axis=1)
+    moves = squares[tree.children[tree.split_nodes]].sum(axis=1)
+    rounding = 4.0 * epsilon**2 * lengths[tree.children[tree.split_nodes]].sum(axis=1)
+    variance = within[tree.split_nodes] / np.maximum(weights[tree.split_nodes], 1e-300) / means.shape[1]
+    beyond = np.maximum(moves - rounding - 1e-20 * variance, 0.0)
+    return float(np.divide(beyond, variance, out=np.where(beyond > 0, np.inf, 0.0), where=variance > 0).max())

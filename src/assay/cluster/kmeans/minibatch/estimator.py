@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 
 from assay import parameters
-from assay.certificates import Certificates
+from assay.base import Watch
+from assay.certificates import Certificate
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.base import CenterClusterer, labels_of
 from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place
 from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
-from assay.cluster.kmeans.minibatch.steps import SMOOTHING_BATCHES, Draws, Steps, averaged, minibatch_steps
+from assay.cluster.kmeans.minibatch.solver import (
+    SMOOTHING_BATCHES,
+    Draws,
+    Steps,
+    StoppingRule,
+    averaged,
+    minibatch_steps,
+)
+from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import MemoryRows, Rows
@@ -145,50 +151,31 @@ or callable, default="greedy-k-means++"
         self.reassignment_ratio = reassignment_ratio
         self.random_state = random_state
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
-        """Find the clusters.
+    def _plan(self, data: Rows) -> tuple[int, int]:
+        return 1, self.max_iter * math.ceil(data.shape[0] / self.batch_size)
 
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, path, memory map, Arrow dataset or table, Dask array or dataframe
-            The rows. Batches of rows outside memory are fetched 128 MiB at a time.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n_samples,) or column name, optional
-            Weights; a weight of 2 means the row stands there twice, 0 that it is absent.
-
-        Returns
-        -------
-        self : MiniBatchKMeans
-        """
-        data = self._open_rows(X, None, sample_weight)
-        self._check_number_of_rows(data)
-        batches_a_pass = math.ceil(data.shape[0] / self.batch_size)
-        max_steps = self.max_iter * batches_a_pass
-        watch = self._watch_fit(X, n_runs=1, max_iter=max_steps)
+    def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
         starting, drawing, restarting = spawn(self.random_state, 3)
         draws = Draws(data, drawing)
-        pool = self._pool(data, draws, starting)
-        start, shift, variance = self._best_start(pool, starting)
+        start, shift, variance = self._best_start(self._pool(data, draws, starting), starting)
+        _, max_steps = self._plan(data)
+        rule = StoppingRule(
+            max_steps=max_steps,
+            smoothing=min(1.0, max(2.0 * self.max_iter / max_steps, 1.0 / SMOOTHING_BATCHES)),
+            tol=self.tol * variance,
+            max_no_improvement=self.max_no_improvement,
+            reassignment_ratio=self.reassignment_ratio,
+        )
         with watch.run():
             result = minibatch_steps(
                 draws.batches(self.batch_size),
-                start,
-                shift=shift,
-                n_terms=longest_row(data),
-                max_steps=max_steps,
-                smoothing=min(1.0, max(2.0 / batches_a_pass, 1.0 / SMOOTHING_BATCHES)),
-                tol=self.tol * variance,
-                max_no_improvement=self.max_no_improvement,
-                reassignment_ratio=self.reassignment_ratio,
+                place(start.astype(np.float64), shift, longest_row(data)),
+                rule,
                 random=restarting,
                 watch=watch,
                 report=_attributes,
             )
         self._conclude(data, result)
-        watch.finish()
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Take one step on one batch: all rows of X. The first call draws the initial centres from it.
@@ -207,43 +194,27 @@ or callable, default="greedy-k-means++"
         first = not hasattr(self, "cluster_centers_")
         data = self._open_rows(X, None, sample_weight) if first else self._open_next(X, sample_weight)
         if first:
-            self._check_number_of_rows(data)
+            self._require_rows(data)
             starting = generator(self.random_state)
             self.cluster_centers_ = self._best_start(_init.open_pool(data, starting), starting)[0]
             self.center_weights_ = np.zeros(self.n_clusters)
             self.n_steps_, self.batch_inertias_ = 0, np.empty(0)
         before = self._placed(data)
-        found = inspect(data, before)
-        points, counts = averaged(before.points, self.center_weights_, found.sums, found.counts)
+        batch = inspect(data, before)
+        points, counts = averaged(before.points, self.center_weights_, batch.sums, batch.counts)
         self.cluster_centers_ = (points + before.shift).astype(data.dtype)
         self.center_weights_ = counts
         self.n_steps_ += 1
-        self.batch_inertias_ = np.append(self.batch_inertias_, found.inertia / found.counts.sum())
+        self.batch_inertias_ = np.append(self.batch_inertias_, batch.inertia / batch.counts.sum())
         self._measure(data)
         self.n_iter_, self.converged_ = self.n_steps_, False
         return self
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Measure every certificate afresh on the data of the fit, with a lower bound on any inertia.
-
-        Parameters
-        ----------
-        X, sample_weight
-            The data that the model was fitted on; after `partial_fit`, those of the last call.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        certificates : Certificates
-            From the fitted attributes and the data alone.
-        """
-        data = self._open_new_rows(X, None, sample_weight)
+    def _certify(self, data: Rows) -> list[Certificate]:
         centers = self._placed(data)
         measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
         proof = minibatch_certificates(measured, centers, inertia=self.inertia_)
-        bound = eigenvalue_certificate(data, measured, centers)
-        return Certificates([*proof, *([] if bound is None else [bound])])
+        return [*proof, *eigenvalue_certificate(data, measured, centers)]
 
     def _open_next(self, X: Any, sample_weight: Any) -> Rows:
         self._check_parameters()
@@ -262,7 +233,7 @@ or callable, default="greedy-k-means++"
         n_terms, shape = longest_row(data), (self.n_clusters, data.shape[1])
         given = not isinstance(self.init, str) and not callable(self.init)
         if given:
-            starts = iter([self._check_centers(self.init, shape, data.dtype)])
+            starts = iter([self._given_centers(self.init, shape, data.dtype)])
         else:
             several = self.init == "random" or callable(self.init)
             n_init = (3 if several else 1) if self.n_init == "auto" else int(self.n_init)
@@ -271,10 +242,10 @@ or callable, default="greedy-k-means++"
         best, best_start, variance = np.inf, np.empty(shape), 0.0
         for start in starts:
             shift = np.zeros(shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
-            found = inspect(data, place(start, shift, n_terms))
-            if found.inertia < best:
-                best, best_start = found.inertia, start
-                variance = mean_variance(found.scatter, found.sums, found.counts)
+            partition = inspect(data, place(start, shift, n_terms))
+            if partition.inertia < best:
+                best, best_start = partition.inertia, start
+                variance = mean_variance(partition.scatter, partition.sums, partition.counts)
         return best_start, shift, variance
 
     def _measure(self, data: Rows) -> None:
@@ -294,20 +265,16 @@ or callable, default="greedy-k-means++"
         self.n_steps_, self.converged_ = result.n_steps, result.converged
         self.n_iter_ = math.ceil(result.n_steps * self.batch_size / data.shape[0])
         self._measure(data)
-        n_filled = int(np.count_nonzero(self.cluster_weights_))
-        if n_filled < self.n_clusters:
-            self._warn_of_empty_clusters(
-                n_filled,
-                "the other centres are nearest to none. Take fewer clusters, other initial centres, or a "
-                "larger reassignment_ratio.",
-            )
+        self._warn_of_empty_clusters(
+            int(np.count_nonzero(self.cluster_weights_)),
+            "the other centres are nearest to none. Take fewer clusters, other initial centres, or a "
+            "larger reassignment_ratio.",
+        )
         rule = self.tol > 0.0 or self.max_no_improvement is not None
         if rule and not self.converged_ and self.n_iter_ >= self.max_iter:
-            warnings.warn(
+            convergence.warn(
                 f"MiniBatchKMeans did not converge in max_iter={self.max_iter} passes: its batches still "
-                "improve. Raise max_iter or tol, or lower max_no_improvement.",
-                ConvergenceWarning,
-                stacklevel=4,
+                "improve. Raise max_iter or tol, or lower max_no_improvement."
             )
 
 

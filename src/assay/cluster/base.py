@@ -1,0 +1,138 @@
+"""What clusterers around centres of any kind share: the frame of a fit, restarts, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.base import IterativeModel, Watch
+from assay.cluster.kmeans.centers import count_distinct
+from assay.models import convergence
+from assay.models.clusterer import Clusterer
+from assay.parameters import ParameterError
+from assay.randomness import RandomState, generator, spawn
+from assay.rows import Block, Rows
+
+
+class Run(Protocol):
+    """Result of one restart; `trace` is the cost after every change."""
+
+    @property
+    def trace(self) -> list[float]: ...  # noqa: D102
+
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+
+
+class CentralClusterer(Clusterer, IterativeModel):
+    """Base of clusterings of least cost Σ_i w_i d(x_i, centre of its cluster); a subclass fits in `_find`."""
+
+    n_clusters: int
+    max_iter: int
+    init: Any
+    n_init: Any
+    random_state: RandomState
+    inertia_: float
+    inertia_trace_: NDArray
+    restart_inertias_: NDArray
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        data = self._open_fit(X, sample_weight)
+        self._require_rows(data)
+        n_runs, n_steps = self._plan(data)
+        watch = self._watch_fit(X, n_runs=n_runs, max_iter=n_steps)
+        self._find(data, watch, n_runs)
+        watch.finish()
+
+    def _plan(self, data: Rows) -> tuple[int, int]:
+        """Number of runs, and of iterations of each at most."""
+        return (self.n_init if isinstance(self.init, str) else 1), self.max_iter
+
+    def _find(self, data: Any, watch: Watch, n_runs: int) -> None:
+        raise NotImplementedError
+
+    def _best_run(self, runs: Iterable[AnyRun]) -> AnyRun:
+        """The best of the restarts; what each of them reached is kept."""
+        best, costs = best_of(runs)
+        self.restart_inertias_, self.inertia_trace_ = costs, np.array(best.trace)
+        return best
+
+    def _labels_of_fit(self, data: Rows) -> NDArray | None:
+        """The labels of local rows; None on a cluster."""
+        return np.array(self.labels_, dtype=np.int32) if data.local else None
+
+    def _require_rows(self, data: Rows) -> None:
+        """Refuse more clusters than rows; fewer distinct rows than clusters are said after the fit."""
+        n_rows = data.shape[0]
+        if data.has_weight and n_rows >= self.n_clusters:
+            n_rows = int(data.reduce(_count_present))
+        if n_rows < self.n_clusters:
+            shown = "1 sample" if data.shape[0] == 1 else str(count_distinct(data, self.n_clusters))
+            raise self._refuse("n_clusters", f"at most the number of distinct rows ({shown})")
+
+    def _given_centers(self, given: Any, shape: tuple[int, int], dtype: Any) -> NDArray:
+        centers = np.array(given, dtype=dtype)
+        if centers.shape != shape or not np.isfinite(centers).all():
+            got = f"shape {centers.shape}" if centers.shape != shape else "NaN or infinity"
+            raise ParameterError(
+                f"The 'init' parameter of {type(self).__name__} must give finite centres of shape "
+                f"(n_clusters, n_features) = {shape}. Got {got} instead."
+            )
+        return centers
+
+    def _given_rows(self, n_rows: int) -> NDArray:
+        """Different rows, one for each cluster, that `init` lists."""
+        given = np.asarray(self.init, dtype=np.float64)
+        wrong = given.shape != (self.n_clusters,) or len(np.unique(given)) < len(given)
+        if wrong or (given != np.floor(given)).any() or given.min() < 0 or given.max() >= n_rows:
+            raise ParameterError(
+                f"The 'init' parameter of {type(self).__name__} must give n_clusters={self.n_clusters} "
+                f"different indices of rows, from 0 to {n_rows - 1}. Got {self.init!r} instead."
+            )
+        return given.astype(np.int64)
+
+    def _warn_of_empty_clusters(
+        self, n_filled: int, why: str = "there are no more distinct rows. Take fewer clusters."
+    ) -> None:
+        if n_filled < self.n_clusters:
+            convergence.warn(
+                f"Only {n_filled} of the {self.n_clusters} clusters of {type(self).__name__} have rows: {why}"
+            )
+
+
+def watched(run: Callable[[Any], AnyRun], starts: Iterable[Any], watch: Watch) -> Iterator[AnyRun]:
+    """Run from every start, each told to the watch."""
+    for start in starts:
+        with watch.run():
+            result = run(start)
+        yield result
+
+
+def best_of(runs: Iterable[AnyRun]) -> tuple[AnyRun, NDArray]:
+    """The first of the runs that reach the least cost, but for rounding, and the cost of each."""
+    best: AnyRun | None = None
+    costs = []
+    for result in runs:
+        costs.append(result.trace[-1])
+        if best is None or costs[-1] < (1.0 - 1e-9) * best.trace[-1]:
+            best = result
+    assert best is not None
+    return best, np.array(costs)
+
+
+def restart_attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
+    """What a model stopped at these centres has."""
+    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}
+
+
+def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Generator]:
+    """One generator for each restart."""
+    first = generator(random_state)
+    yield from [first] if n_runs == 1 else spawn(first, n_runs)
+
+
+def _count_present(block: Block) -> int:
+    return int(np.count_nonzero(block.weights))

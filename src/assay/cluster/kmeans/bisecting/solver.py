@@ -1,0 +1,205 @@
+"""Splitting one cluster after the other in two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cluster.kmeans import seeding as _init
+from assay.cluster.kmeans.bisecting import loops
+from assay.cluster.kmeans.bisecting.loops import Router
+from assay.cluster.kmeans.bisecting.tree import SplitTree, leaf_rows, route, router, survey
+from assay.cluster.kmeans.solver import Lloyd
+from assay.rows import Block, MemoryRows, Rows
+
+LEAF_BYTES = 2**27
+"""A leaf of rows outside memory is brought into memory once it is no larger than this (128 MiB)."""
+
+MAX_VALUES, MAX_ITERATIONS = 2**21, 2**12
+"""Values of a leaf, and iterations, up to which one loop on one thread splits it: beyond, bounds pay."""
+
+STUMP = np.array([[1, 2], [-1, -1], [-1, -1]], dtype=np.int32)
+STUMP_LABELS = np.array([0, 0, 1], dtype=np.int32)
+
+Split = Callable[[Rows, _init.Pool, np.random.Generator], Lloyd]
+
+
+class Bisection(NamedTuple):
+    """Result of `bisect`."""
+
+    tree: SplitTree
+    n_iter: int
+    converged: bool
+
+
+class Leaf(NamedTuple):
+    """A node that may be split: its number, how much calls for it, and its rows where they are in memory."""
+
+    node: int
+    claim: float
+    rows: _init.Pool | None
+
+
+def bisect(
+    data: Rows, n_clusters: int, split: Split, *, strategy: str, randoms: list[np.random.Generator]
+) -> Bisection:
+    """Split the leaf of largest inertia or weight in two, until there are `n_clusters` or none can be split.
+
+    `split` is 2-means of the rows of a leaf, with rows to draw its start from and a generator of its own;
+    `randoms` are one generator for the pool and one for each split.
+    """
+    growing = _Growing(data, randoms[0])
+    waiting = [growing.leaf(0, strategy)]
+    n_iter, converged = 0, True
+    draws = iter(randoms[1:])
+    while len(growing.split_nodes) + 1 < n_clusters and waiting:
+        chosen = waiting.pop(int(np.argmax([leaf.claim for leaf in waiting])))
+        rows, pool = growing.open_leaf(chosen)
+        if not _differ(pool.data):
+            continue
+        result = split(rows, pool, next(draws))
+        if not growing.grow(chosen, rows, pool, result.centers):
+            continue
+        n_iter, converged = n_iter + result.n_iter, converged and result.converged
+        waiting += [growing.leaf(int(node), strategy) for node in growing.children[chosen.node]]
+    return Bisection(growing.tree(), n_iter, converged)
+
+
+def halve_rows(data: MemoryRows, start: NDArray, *, tol: float, max_iter: int) -> Lloyd | None:
+    """2-means of dense rows in one loop; None where there are too many, or one side loses its rows."""
+    if data.is_sparse or data.X.size > MAX_VALUES:
+        return None
+    n_rows, n_features = data.shape
+    shift = start.mean(axis=0, dtype=np.float64)
+    n_tiles = -(-n_rows // loops.TILE)
+    tiles, mass = np.empty((n_tiles, n_features, loops.TILE)), np.zeros(n_tiles * loops.TILE)
+    mass[:n_rows] = 1.0 if data.weight is None else data.weight
+    radius = float(np.sqrt(loops.fill_tiles(np.ascontiguousarray(data.X), shift, tiles)))
+    centers, sides = start - shift, np.full(len(mass), 2, dtype=np.int8)
+    most = min(max_iter, MAX_ITERATIONS)
+    trace = np.empty(most + 1)
+    n_iter, n_trace, ending = loops.halve(tiles, mass, radius, centers, tol, most, sides, trace)
+    if ending == loops.EMPTY or (ending == loops.SPENT and most < max_iter):
+        return None
+    settled = ending == loops.SETTLED
+    given = (centers + shift).astype(data.dtype)
+    n_iter = min(n_iter + 1, max_iter) if settled else n_iter
+    return Lloyd(given, None, trace[:n_trace].tolist(), n_iter, ending != loops.SPENT, settled, [])
+
+
+class _Growing:
+    """The tree while it grows, and where the rows of its leaves are."""
+
+    def __init__(self, data: Rows, random: np.random.Generator) -> None:
+        self._data, self._pool = data, _init.open_pool(data, random)
+        zero = np.zeros(data.shape[1])
+        guess = zero if data.is_sparse else self._pool.data.take(np.array([0]))[0].astype(np.float64)
+        for _ in range(1 if data.is_sparse else 2):  # the mean of rows about a first mean keeps all digits
+            sums, weight = data.reduce(_sums_about, guess)
+            guess = guess + sums / weight
+        center = guess[np.newaxis].astype(data.dtype)
+        alone = router(np.full((1, 2), -1, dtype=np.int32), center, np.zeros(1, dtype=np.int32))
+        whole = survey(data, alone, center, zero if data.is_sparse else guess)
+        self.children: list[list[int]] = [[-1, -1]]
+        self.centers, self.labels = [center[0]], [0]
+        self.inertias, self.weights = [float(whole.inertias[0])], [float(whole.counts[0])]
+        self.split_nodes: list[int] = []
+        self._in_memory = isinstance(data, MemoryRows)
+        self._rows: dict[int, _init.Pool] = {0: self._pool} if self._in_memory else {}
+        self._kept_bytes = 0  # of leaves brought into memory and waiting there
+
+    def tree(self) -> SplitTree:
+        return SplitTree(
+            np.array(self.children, dtype=np.int32),
+            np.array(self.centers),
+            np.array(self.labels, dtype=np.int32),
+            np.array(self.inertias),
+            np.array(self.weights),
+            np.array(self.split_nodes, dtype=np.int32),
+        )
+
+    def leaf(self, node: int, strategy: str) -> Leaf:
+        claim = self.inertias[node] if strategy == "biggest_inertia" else self.weights[node]
+        return Leaf(node, claim, self._rows.pop(node, None))
+
+    def open_leaf(self, leaf: Leaf) -> tuple[Rows, _init.Pool]:
+        """The rows of a leaf, and those to draw a start from."""
+        if leaf.rows is not None:
+            self._kept_bytes -= _size(leaf.rows.data)
+            return leaf.rows.data, leaf.rows
+        rows = self._fetched(leaf)
+        if isinstance(rows, MemoryRows):
+            return rows, _init.open_pool(rows, np.random.default_rng(0))
+        inside = self._pool.data.map(route, self._router(), dtype=np.int32) == self.labels[leaf.node]
+        if not inside.any():  # no row of the sample lies there: the leaf cannot be told to have two parts
+            inside[:1] = True
+        return rows, _init.part_of_pool(self._pool, inside)
+
+    def _router(self) -> Router:
+        tree = self.tree()
+        return router(tree.children, tree.centers, tree.labels)
+
+    def _fetched(self, leaf: Leaf) -> Rows:
+        """Rows outside memory: in memory if the leaf is small, else among all, the others with weight 0."""
+        data, way, label = self._data, self._router(), self.labels[leaf.node]
+        row_bytes = data.shape[1] * data.dtype.itemsize
+        share = 1.0 if data.shape[0] * row_bytes <= LEAF_BYTES else self.weights[leaf.node] / self.weights[0]
+        if share < 1.0 and share * data.shape[0] * row_bytes > LEAF_BYTES:
+            return leaf_rows(data, way, label)
+        members = np.flatnonzero(np.asarray(data.map(route, way, dtype=np.int32)) == label)
+        if members.size * row_bytes > LEAF_BYTES:
+            return leaf_rows(data, way, label)
+        weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[members] if data.has_weight else None
+        return MemoryRows(data.take(members), None, weight)
+
+    def grow(self, leaf: Leaf, rows: Rows, pool: _init.Pool, centers: NDArray) -> bool:
+        """Hang two children below a leaf; false, and nothing is done, where one would have no rows."""
+        stump = router(STUMP, np.vstack([centers[:1], centers]), STUMP_LABELS)
+        shift = np.zeros(centers.shape[1]) if rows.is_sparse else centers.mean(axis=0, dtype=np.float64)
+        sides = np.full(rows.shape[0], -1, dtype=np.int32) if isinstance(rows, MemoryRows) else None
+        halves = survey(rows, stump, centers, shift, sides)
+        if not halves.counts.min() > 0.0:
+            return False
+        first = len(self.children)
+        self.children[leaf.node] = [first, first + 1]
+        self.split_nodes.append(leaf.node)
+        for side in range(2):
+            self.children.append([-1, -1])
+            self.centers.append(centers[side])
+            self.labels.append(len(self.split_nodes) if side else self.labels[leaf.node])
+            self.inertias.append(float(halves.inertias[side]))
+            self.weights.append(float(halves.counts[side]))
+        if sides is not None and (self._in_memory or self._kept_bytes + _size(pool.data) <= LEAF_BYTES):
+            self._kept_bytes += _size(pool.data)
+            for side in range(2):
+                self._rows[first + side] = _init.part_of_pool(pool, sides == side)
+        return True
+
+
+def _size(rows: MemoryRows) -> int:
+    """Bytes of the rows, as if dense."""
+    return rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+
+
+def _differ(data: MemoryRows) -> bool:
+    """Whether two rows of positive weight differ."""
+    place = 0 if data.weight is None else int(np.argmax(data.weight > 0.0))
+    first = data.take(np.array([place]))
+    return bool(data.head(64, _spread, first) or data.reduce(_spread, first, combine=max))
+
+
+def _spread(block: Block, first: NDArray) -> bool:
+    return bool(((block.dense != first).any(axis=1) & (block.weights > 0.0)).any())
+
+
+def _sums_about(block: Block, shift: NDArray) -> tuple[NDArray, float]:
+    weight = block.weights
+    sums = weight @ block.X if block.is_sparse else weight @ (block.X - shift)
+    return np.asarray(sums, dtype=np.float64), float(weight.sum())
+
+
+def _weights_of(block: Block) -> NDArray | None:
+    return block.weight
