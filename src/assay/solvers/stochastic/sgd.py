@@ -195,7 +195,7 @@ def walk(
     """
     code, parameter = loss_code(loss)
     updates, coef, gradient = now.updates, np.empty(data.shape[1]), np.empty(len(now.point))
-    for X, first, last in windows(data):
+    for X, first, last in windows(data, batch_size):
         order = np.arange(last - first)
         if len(order) > batch_size:
             rng.shuffle(order)
@@ -219,10 +219,10 @@ def parts(X: Matrix) -> tuple[NDArray | None, NDArray | None, NDArray | None, ND
     return None, X.data, X.indices, X.indptr
 
 
-def windows(data: Rows) -> Iterator[tuple[Matrix, int, int]]:
-    """Windows of the rows in order: features, first and one past the last row."""
+def windows(data: Rows, batch_size: int) -> Iterator[tuple[Matrix, int, int]]:
+    """Windows of whole batches of the rows in order: features, first and one past the last row."""
     n, d = data.shape
-    size = block_rows(d, data.dtype.itemsize)
+    size = batch_size * max(1, block_rows(d, data.dtype.itemsize) // batch_size)
     if isinstance(data, MemoryRows):
         for first in range(0, n, size):
             yield data.X[first : first + size], first, min(first + size, n)
