@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blocks import small_blocks as in_small_blocks
+
 
 @pytest.fixture(autouse=True)
 def _global_random_state_is_untouched(request):
@@ -25,3 +27,10 @@ def _global_random_state_is_untouched(request):
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240131)
+
+
+@pytest.fixture
+def small_blocks():
+    """Walk rows in blocks of 64: a table of a few hundred rows is many blocks."""
+    with in_small_blocks():
+        yield
