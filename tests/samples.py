@@ -124,6 +124,17 @@ def agree(first: Any, second: Any, X: Any, *, atol: float = 1e-7) -> None:
             assert_allclose(value, theirs[name], atol=atol)
 
 
+def assert_same_bits(first: Any, second: Any, X: Any) -> None:
+    """Equal numbers to the last bit, fitted and said about rows."""
+    arrays = float_arrays(first)
+    assert arrays.keys() == float_arrays(second).keys()
+    for name, value in arrays.items():
+        assert np.array_equal(value, getattr(second, name), equal_nan=True), name
+    theirs = outputs(second, X)
+    for name, value in outputs(first, X).items():
+        assert np.array_equal(value, theirs[name]), name
+
+
 def float_arrays(model: Any) -> dict[str, NDArray]:
     """Fitted arrays of floats, by name."""
     return {

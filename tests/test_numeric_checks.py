@@ -25,7 +25,7 @@ from damage import (
     unseen_of,
 )
 from estimators import NOT_TRIED, VARIANTS, estimator_classes, instances, variants
-from samples import agree, fitted, float_arrays, outputs, prepared, sample
+from samples import agree, assert_same_bits, fitted, float_arrays, outputs, prepared, sample
 
 INSTANCES = instances()
 WEIGHTED = [model for model in INSTANCES if has_fit_parameter(model, "sample_weight")]
@@ -109,16 +109,6 @@ def test_many_blocks_on_any_number_of_threads_give_the_result_of_one_block(model
 def fit_on_threads(model, count):
     with threads(count):
         return prepared(model).fit(*sample(model))
-
-
-def assert_same_bits(first, second, X):
-    arrays = float_arrays(first)
-    assert arrays.keys() == float_arrays(second).keys()
-    for name, value in arrays.items():
-        assert np.array_equal(value, getattr(second, name), equal_nan=True), name
-    theirs = outputs(second, X)
-    for name, value in outputs(first, X).items():
-        assert np.array_equal(value, theirs[name]), name
 
 
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "KMeans", "FuzzyCMeans", "Ridge"])
