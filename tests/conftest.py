@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from blocks import small_blocks as in_small_blocks
+
+# The same examples on every machine, however slow it is.
+settings.register_profile(
+    "house", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("house")
 
 
 @pytest.fixture(autouse=True)
