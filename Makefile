@@ -9,7 +9,8 @@ APT := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install --yes --no-ins
 
 # Every estimator is checked by these; the tests of a room run in one process, which compiles its loops once.
 CHECKS := tests/test_common_checks.py tests/test_numeric_checks.py tests/test_sklearn_checks.py
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+# The processes share the cores: more threads of BLAS in each would wait for one another.
+PYTEST := env OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
 ROOM ?=
 TESTS := $(if $(ROOM),--room $(ROOM) $(wildcard tests/$(ROOM)) src/assay/$(ROOM) $(CHECKS))
 
