@@ -7,13 +7,21 @@ WORKERS ?= 2
 STAMP := $(VENV)/.installed
 APT := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install --yes --no-install-recommends
 
-.PHONY: demo test browser test-boundscheck test-slow bench lint format clean
+# Every estimator is checked by these; the tests of a room run in one process, which compiles its loops once.
+CHECKS := tests/test_common_checks.py tests/test_numeric_checks.py tests/test_sklearn_checks.py
+# The processes share the cores: more threads of BLAS in each would wait for one another.
+PYTEST := env OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+ROOM ?=
+TESTS := $(if $(ROOM),--room $(ROOM) $(wildcard tests/$(ROOM)) src/assay/$(ROOM) $(CHECKS))
+
+.PHONY: demo test browser test-boundscheck test-machines test-slow bench lint format clean
 
 demo: $(STAMP)-demo
 	$(BIN)/assay compare --output assay-report --force
 
+# ROOM=cluster runs the tests and examples of one room and the checks of its estimators.
 test: $(STAMP)-dev browser
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(PYTEST) $(TESTS)
 
 # The report is tested in Chromium. Where it is missing and may be installed, it is; else those tests are skipped.
 browser:
@@ -23,8 +31,11 @@ browser:
 	fi
 
 test-boundscheck: $(STAMP)-dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck \
-		$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(PYTEST) $(TESTS)
+
+# The same tests on other processors, in the background and under load: nothing may depend on the machine.
+test-machines: $(STAMP)-dev browser
+	BIN=$(BIN) .ci/machines $(PYTEST) $(TESTS)
 
 test-slow: $(STAMP)-dev
 	$(BIN)/python -m pytest -m slow

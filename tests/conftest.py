@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+from blocks import small_blocks as in_small_blocks
+
+# The same examples on every machine, however slow it is.
+settings.register_profile(
+    "house", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("house")
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +34,10 @@ def _global_random_state_is_untouched(request):
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240131)
+
+
+@pytest.fixture
+def small_blocks():
+    """Walk rows in blocks of 64: a table of a few hundred rows is many blocks."""
+    with in_small_blocks():
+        yield

@@ -38,7 +38,11 @@ def _gram(block):
 
 def test_one_block_is_a_direct_call_on_the_arrays_themselves(rng):
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
-    assert MemoryRows(X, y).reduce(lambda block: block) == Block(X, y, None, 0)
+    block = MemoryRows(X, y).reduce(lambda block: block)
+    assert block.X.base is X  # a view of the whole that nobody writes to
+    assert block == Block(block.X, y, None, 0)
+    assert block.X.shape == X.shape
+    assert not block.X.flags.writeable
 
 
 def test_float32_stays_float32_and_integers_become_float64(rng):

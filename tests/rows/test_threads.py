@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from assay.rows import MemoryRows, n_threads, threads
 from assay.rows._threads import ordered_map, read_ahead
@@ -17,6 +17,14 @@ from assay.rows._threads import ordered_map, read_ahead
 
 def blas_threads():
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_blas_threads():
+    """Something to be restored, whatever the machine and its settings."""
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == {2}
+        yield
 
 
 def test_results_come_in_the_order_of_the_items():
@@ -147,14 +155,14 @@ def test_steps_see_the_context_of_the_caller():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_blas_is_single_threaded_inside_a_walk_and_as_before_afterwards(count):
+def test_blas_is_single_threaded_inside_a_walk_and_as_before_afterwards(count, two_blas_threads):
     before = blas_threads()
     with threads(count):
         assert all(found == {1} for found in ordered_map(lambda _: blas_threads(), range(3)))
     assert blas_threads() == before
 
 
-def test_overlapping_walks_of_two_threads_restore_blas():
+def test_overlapping_walks_of_two_threads_restore_blas(two_blas_threads):
     before = blas_threads()
     first, second = (ordered_map(abs, range(10)) for _ in range(2))
     next(first), next(second)

@@ -78,13 +78,19 @@ def _nothing(left: None, right: None) -> None:
 
 
 class MemoryRows(LocalRows):
-    """Validated arrays in memory. Blocks are views: nothing is copied."""
+    """Validated arrays in memory. Blocks are views: nothing is copied.
+
+    The features are read-only, as those of a memory map are: one compiled loop serves both.
+    """
 
     def __init__(self, X: Matrix, y: NDArray | None = None, weight: NDArray | None = None) -> None:
+        self.is_sparse = sparse.issparse(X)
+        if not self.is_sparse and X.flags.writeable:
+            X = X.view()
+            X.flags.writeable = False
         self.X, self.y, self.weight = X, y, weight
         self.shape = X.shape
         self.dtype = X.dtype
-        self.is_sparse = sparse.issparse(X)
         self.n_targets = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
         self.has_weight = weight is not None
         self._step = block_rows(X.shape[1], X.dtype.itemsize)

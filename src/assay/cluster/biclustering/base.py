@@ -76,17 +76,13 @@ class Biclusterer(BiclusterMixin, Model):
 
     def _open_matrix(self, X: Any) -> MemoryRows:
         """The matrix of the fit, in memory."""
-        if rows.is_external(X):
-            self._check_parameters()
-            raise ValueError(
-                f"{type(self).__name__} groups pairs of rows and columns together and does not fit on rows "
-                "outside memory: bring a sample of the rows into memory as an array."
-            )
+        self._refuse_external(X)
         data: Any = self._open_rows(X)
         return data
 
     def _reopen_matrix(self, X: Any) -> Any:
         """The matrix that the model was fitted on, for `certify`."""
+        self._refuse_external(X)
         data: Any = self._open_new_rows(X)
         if data.shape[0] != self.rows_.shape[1]:
             raise ValueError(
@@ -94,6 +90,14 @@ class Biclusterer(BiclusterMixin, Model):
                 "certify takes the matrix of the fit."
             )
         return data.X
+
+    def _refuse_external(self, X: Any) -> None:
+        if rows.is_external(X):
+            self._check_parameters()
+            raise ValueError(
+                f"{type(self).__name__} groups pairs of rows and columns together and does not fit on rows "
+                "outside memory: bring a sample of the rows into memory as an array."
+            )
 
     def _require_clusters(self, shape: tuple[int, int], n_row_clusters: int, n_column_clusters: int) -> None:
         """Refuse more clusters than there are rows or columns."""

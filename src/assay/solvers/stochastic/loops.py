@@ -99,8 +99,10 @@ def batch_pass(window, order, batch_size, form, frame, strengths, rule, state, s
         intercept = point[d] if frame.intercept else 0.0
         for j in range(d):
             coef[j] = point[j] / scale[j]
-            intercept -= shift[j] * coef[j]
             gradient[j] = 0.0
+        # A loop that sums writes nothing: else the order of its sum goes by where the arrays lie in memory.
+        for j in range(d):
+            intercept -= shift[j] * coef[j]
         level = 0.0
         for place in range(begin, end):
             i = order[place]

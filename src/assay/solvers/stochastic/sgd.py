@@ -217,7 +217,7 @@ def walk(
     frame, strengths, rule = setting
     strengths = Strengths(strengths.l1 / rule.unit, strengths.l2 / rule.unit)
     form, before = loss.row_form, state.updates
-    for X, first, last in windows(data):
+    for X, first, last in windows(data, batch_size):
         order = np.arange(last - first)
         if len(order) > batch_size:
             rng.shuffle(order)
@@ -232,10 +232,10 @@ def walk(
     return state._replace(n_averaged=state.n_averaged + state.updates - before)
 
 
-def windows(data: Rows) -> Iterator[tuple[Matrix, int, int]]:
-    """Windows of the rows in order: features, first and one past the last row."""
+def windows(data: Rows, batch_size: int) -> Iterator[tuple[Matrix, int, int]]:
+    """Windows of whole batches of the rows in order: features, first and one past the last row."""
     n, d = data.shape
-    size = block_rows(d, data.dtype.itemsize)
+    size = batch_size * max(1, block_rows(d, data.dtype.itemsize) // batch_size)
     if isinstance(data, MemoryRows):
         for first in range(0, n, size):
             yield data.X[first : first + size], first, min(first + size, n)
