@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 import pytest
 
@@ -28,7 +29,7 @@ SHARES = {
     "TILE_QUERIES": 64,
     "TILE_ROWS": 64,
 }
-LEFT = ("assay.distances._tree",)  # a tree is cut on threads where each of them gets some leaves
+LEFT = ("assay.distances.tree",)  # a tree is cut on threads where each of them gets some leaves
 
 
 @contextmanager
@@ -38,9 +39,15 @@ def small_blocks() -> Iterator[None]:
         patch.setattr(_blocks, "MIN_BLOCK_ROWS", BLOCK_ROWS)
         patch.setattr(_blocks, "MAX_BLOCK_ROWS", BLOCK_ROWS)
         patch.setattr(_stream, "UNIT_BYTES", 2**12)  # two blocks of four columns
-        for name, module in list(sys.modules.items()):
-            if name.startswith("assay.") and "loops" not in name and name not in LEFT:
-                for share, size in SHARES.items():
-                    if isinstance(vars(module).get(share), int):
-                        patch.setattr(module, share, size)
+        for module, share in shares():
+            patch.setattr(module, share, SHARES[share])
         yield
+
+
+def shares() -> list[tuple[ModuleType, str]]:
+    """The modules that are loaded and what each of them calls a share."""
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("assay.")}
+    kept = [module for name, module in modules.items() if "loops" not in name and name not in LEFT]
+    return [
+        (module, share) for module in kept for share in SHARES if isinstance(vars(module).get(share), int)
+    ]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -48,3 +52,35 @@ def test_compiled_loops_accept_both_precisions():
         values, result = np.linspace(-3, 3, 7).astype(dtype), np.empty(7, dtype)
         apply_exp(values, result)
         assert_allclose(result, np.exp(values), rtol=1e-6)
+
+
+STALE = """
+from typing import NamedTuple
+from assay.loops import compiled
+
+class {name}(NamedTuple):
+    factor: float
+
+@compiled
+def times(form, x):
+    return form.factor * x
+
+print(times({name}(2.0), 3.0), len(times.stats.cache_hits))
+"""
+
+
+def test_a_cache_that_names_a_class_of_an_older_version_is_made_anew(tmp_path):
+    """The index of a compiled loop holds the classes of its arguments: renaming one must not raise."""
+    module = tmp_path / "versions.py"
+
+    def run(name):
+        text = STALE.format(name=name)
+        if not module.exists() or module.read_text(encoding="utf-8") != text:
+            module.write_text(text, encoding="utf-8")
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+        code = [sys.executable, "-c", "import versions"]
+        return subprocess.run(code, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert run("First") == "6.0 0\n"
+    assert run("Other") == "6.0 0\n"  # as long as the first, on the same line: the same index
+    assert run("Other") == "6.0 1\n"

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier, is_clusterer, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
-from assay.rows import _local, threads
-from blocks import small_blocks
+from assay.rows import _memory, threads
+from blocks import SHARES, shares, small_blocks
 from damage import (
     NOT_READ,
     UNSEEN,
@@ -114,18 +114,22 @@ def fit_on_threads(model, count):
 @pytest.mark.parametrize("name", ["LinearRegression", "LogisticRegression", "KMeans", "FuzzyCMeans", "Ridge"])
 def test_the_check_of_threads_sees_partial_results_combined_in_another_order(name, monkeypatch):
     model = next(model for model in INSTANCES if type(model).__name__ == name)
-    in_order = _local.ordered_map
+    in_order = _memory.ordered_map
 
     def backwards(function, items, *, window=None):
         yield from reversed(list(in_order(function, items, window=window)))
 
     with small_blocks():
         one = fit_on_threads(model, 1)
-        monkeypatch.setattr(_local, "ordered_map", backwards)
+        monkeypatch.setattr(_memory, "ordered_map", backwards)
         three = fit_on_threads(model, 3)
         monkeypatch.undo()
         with pytest.raises(AssertionError):
             assert_same_bits(one, three, sample(model)[0])
+
+
+def test_every_name_of_a_share_is_one():
+    assert {share for _, share in shares()} == set(SHARES)
 
 
 @each_instance

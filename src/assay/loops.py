@@ -10,11 +10,13 @@ polynomials without branches that become vector code.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,10 +55,29 @@ def _exact(function: Function) -> Function:
 
 def _njit(function: Any, fastmath: set[str], **options: bool) -> Any:
     settings: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
-    try:
-        return numba.njit(cache=True, **settings)(function)
-    except RuntimeError:  # typed at a prompt: there is no file to keep the cache beside
-        return numba.njit(**settings)(function)
+    dispatcher = numba.njit(**settings)(function)
+    with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no file to keep the cache beside
+        dispatcher._cache = LoopCache(function)
+    return dispatcher
+
+
+class LoopCache(FunctionCache):
+    """Numba's cache on disk, which outlives the classes that it names.
+
+    An index tells signatures by their classes, and Numba opens it before it asks whether it belongs to this
+    version of the file: one that names a class since moved or renamed would raise.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The loop compiled for a signature, or None: then it is compiled anew."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (ImportError, AttributeError):
+            try:
+                self.flush()
+            except OSError:  # a cache that cannot be written cannot be mended
+                self.disable()
+            return None
 
 
 LOG2_E = 1.4426950408889634

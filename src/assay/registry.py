@@ -29,6 +29,9 @@ import assay
 SURFACES = ("cli", "display", "report")
 """Packages above the registry: they ask it and hold no estimators."""
 
+BASES = "models"
+"""The package whose estimators are bases: rooms inherit from them, nobody fits them."""
+
 COURSES = ("Douc & Le Corff", "Peyré", "Rudi & Şimşekli", "Sangnier", "Wei")
 """Authors of the five courses, as references name them."""
 
@@ -100,7 +103,7 @@ def estimators() -> tuple[Entry, ...]:
     >>> ridge.pictures
     ('path', 'leave_one_out', 'predictions', 'residuals', 'coefficients')
     """
-    return tuple(entry for room in packages() for entry in _estimators_of(room))
+    return tuple(entry for room in packages() if room != BASES for entry in _estimators_of(room))
 
 
 def packages() -> list[str]:
