@@ -14,7 +14,7 @@ PYTEST := env OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dis
 ROOM ?=
 TESTS := $(if $(ROOM),--room $(ROOM) $(wildcard tests/$(ROOM)) src/assay/$(ROOM) $(CHECKS))
 
-.PHONY: demo test browser test-boundscheck test-machines test-slow bench lint format clean
+.PHONY: demo test browser test-boundscheck test-machines test-slow bench lint format clean clean-loops
 
 demo: $(STAMP)-demo
 	$(BIN)/assay compare --output assay-report --force
@@ -54,7 +54,11 @@ format: $(STAMP)-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:
+# Loops that were compiled before a formula inlined in them changed.
+clean-loops:
+	find src tests \( -name '*.nbi' -o -name '*.nbc' \) -delete
+
+clean: clean-loops
 	rm -rf $(VENV) assay-report .pytest_cache .mypy_cache .ruff_cache .benchmarks
 
 $(BIN)/python:

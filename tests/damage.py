@@ -36,7 +36,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "rows_ columns_",
     },
     "CentroidClustering": {
-        NOT_READ: "restart_inertias_ optimality_",
+        NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
     },
     "ColumnDroppingRegression": {
         NOT_READ: "condition_number_ optimality_",
