@@ -148,12 +148,14 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         rank = min(pair_of(self.n_clusters))
         tail = 0.5 * float((np.linalg.svd(matrix, compute_uv=False)[rank:] ** 2).sum())
         scale = float((matrix**2).sum()) or 1.0
+        claim = "No checkerboard of this size has an objective below the singular values beyond its rank."
+        value = self._measured_objective(matrix) / scale
         bound = at_least(
-            "No checkerboard of this size has an objective below the singular values beyond its rank.",
+            claim,
             "objective over the sum of squares",
-            self._measured_objective(matrix) / scale,
+            value,
             tail / scale,
-            source="Eckart & Young; " + SOURCE,
+            "Eckart & Young; " + SOURCE,
             trivial=0.0,
             tolerance=1e-12,
         )

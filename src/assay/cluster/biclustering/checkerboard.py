@@ -169,36 +169,27 @@ class SpectralBiclustering(SpectralModel):
             tools.assignment_excess(row_points, self.row_labels_),
             tools.assignment_excess(column_points, self.column_labels_),
         )
+        claim = "Every projected row and column is nearest to the mean of its own cluster."
         certificates = [
             self._residual_certificate(normal, source),
-            at_most(
-                "Every projected row and column is nearest to the mean of its own cluster.",
-                "assignment excess",
-                excess,
-                1e-10 + 16.0 * rounding,
-                source=source,
-            ),
+            at_most(claim, "assignment excess", excess, 1e-10 + 16.0 * rounding, source),
         ]
         if len(kept) == min(shape):
+            claim = "The checkerboard explains no more of the normalised matrix than singular values allow."
+            value = explained / total
+            bound = float((kept**2).sum()) / total
             certificates.append(
                 at_most(
-                    "The checkerboard explains no more of the normalised matrix than singular values allow.",
+                    claim,
                     "share that the checkerboard explains",
-                    explained / total,
-                    float((kept**2).sum()) / total,
-                    source="Eckart & Young; " + source,
+                    value,
+                    bound,
+                    "Eckart & Young; " + source,
                     trivial=1.0,
                     tolerance=1e-9 + 64.0 * rounding,
                 )
             )
         if self.method == "bistochastic":
-            certificates.append(
-                at_most(
-                    "All row sums of the normalised matrix are equal, and all column sums.",
-                    "largest relative deviation of a sum",
-                    missed,
-                    1e-6,
-                    source=source,
-                )
-            )
+            claim = "All row sums of the normalised matrix are equal, and all column sums."
+            certificates.append(at_most(claim, "largest relative deviation of a sum", missed, 1e-6, source))
         return Certificates(certificates)

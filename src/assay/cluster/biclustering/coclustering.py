@@ -54,13 +54,9 @@ class SpectralModel(Biclusterer):
 
     def _residual_certificate(self, matrix: Any, source: str) -> Certificate:
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
-        return at_most(
-            "The kept vectors are orthonormal singular vectors of the normalised matrix.",
-            "singular residual",
-            tools.singular_residual(matrix, self._kept_vectors()),
-            1e-8 + 64.0 * rounding,
-            source=source,
-        )
+        claim = "The kept vectors are orthonormal singular vectors of the normalised matrix."
+        value = tools.singular_residual(matrix, self._kept_vectors())
+        return at_most(claim, "singular residual", value, 1e-8 + 64.0 * rounding, source)
 
 
 class SpectralCoclustering(SpectralModel):
@@ -184,32 +180,25 @@ class SpectralCoclustering(SpectralModel):
         cut, n_filled = self._cut(matrix)
         values = self._kept_vectors().values
         labels = np.concatenate([self.row_labels_, self.column_labels_])
-        return Certificates(
-            [
-                self._residual_certificate(normal.matrix, source),
-                equal(
-                    "The largest singular value of the normalised matrix is 1.",
-                    "largest singular value",
-                    values[0],
-                    1.0,
-                    source=source,
-                    tolerance=1e-9 + 64.0 * rounding,
-                ),
-                at_least(
-                    "No partition into as many clusters has a smaller normalised cut than the bound.",
-                    "normalised cut",
-                    cut,
-                    n_filled - values[:n_filled].sum(),
-                    source=source,
-                    trivial=0.0,
-                    tolerance=n_filled * (1e-9 + 64.0 * rounding),
-                ),
-                at_most(
-                    "Every row and column is nearest to the mean of its own cluster.",
-                    "assignment excess",
-                    tools.assignment_excess(self._embedding(normal), labels),
-                    1e-10 + rounding,
-                    source=source,
-                ),
-            ]
+        claim = "The largest singular value of the normalised matrix is 1."
+        proof = [
+            self._residual_certificate(normal.matrix, source),
+            equal(claim, "largest singular value", values[0], 1.0, source, tolerance=1e-9 + 64.0 * rounding),
+        ]
+        claim = "No partition into as many clusters has a smaller normalised cut than the bound."
+        bound = n_filled - values[:n_filled].sum()
+        proof.append(
+            at_least(
+                claim,
+                "normalised cut",
+                cut,
+                bound,
+                source,
+                trivial=0.0,
+                tolerance=n_filled * (1e-9 + 64.0 * rounding),
+            )
         )
+        claim = "Every row and column is nearest to the mean of its own cluster."
+        value = tools.assignment_excess(self._embedding(normal), labels)
+        proof.append(at_most(claim, "assignment excess", value, 1e-10 + rounding, source))
+        return Certificates(proof)

@@ -214,13 +214,10 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         covariance = moments_of(self._open_new_rows(X))[1]
         again = overlapping_loadings(covariance, self.delta_, self.loadings).loadings
         same = again.shape == self.loadings_.shape
-        repeated = at_most(
-            "The loadings are those that the covariance of the columns determines.",
-            "largest error of a loading",
-            float(np.abs(again - self.loadings_).max()) if same else np.inf,
-            1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps),
-            source=SOURCE,
-        )
+        claim = "The loadings are those that the covariance of the columns determines."
+        value = float(np.abs(again - self.loadings_).max()) if same else np.inf
+        bound = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
+        repeated = at_most(claim, "largest error of a loading", value, bound, SOURCE)
         return Certificates([*self._measure(covariance), repeated])
 
     def _measure(self, covariance: NDArray) -> Certificates:
@@ -232,26 +229,17 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         )
         spectrum = np.linalg.eigvalsh(self.factor_covariance_.astype(np.float64))
         scale = float(np.diag(covariance).max())
-        return Certificates(
-            [
-                *check_identifiability(self.loadings_, tol=max(1e-10, 16.0 * rounding)),
-                at_most(
-                    "Pure variables reach the largest covariance of their rows inside their groups.",
-                    "largest shortfall of a pure variable",
-                    short,
-                    2.0 * self.delta_,
-                    source=SOURCE,
-                    tolerance=1e-9 * scale,
-                ),
-                at_least(
-                    "The covariance of the factors is one: it has no negative eigenvalue.",
-                    "least eigenvalue of Cov(Z)",
-                    spectrum[0],
-                    0.0,
-                    source=SOURCE,
-                ),
-            ]
-        )
+        claim = "Pure variables reach the largest covariance of their rows inside their groups."
+        bound = 2.0 * self.delta_
+        proof = [
+            *check_identifiability(self.loadings_, tol=max(1e-10, 16.0 * rounding)),
+            at_most(
+                claim, "largest shortfall of a pure variable", short, bound, SOURCE, tolerance=1e-9 * scale
+            ),
+        ]
+        claim = "The covariance of the factors is one: it has no negative eigenvalue."
+        proof.append(at_least(claim, "least eigenvalue of Cov(Z)", spectrum[0], 0.0, SOURCE))
+        return Certificates(proof)
 
 
 def moments_of(data: Rows) -> tuple[NDArray, NDArray]:

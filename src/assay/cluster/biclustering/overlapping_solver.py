@@ -52,27 +52,25 @@ def check_identifiability(loadings: Any, *, tol: float = 1e-10) -> Certificates:
     pure = (np.abs(largest - 1.0) <= tol) & (sizes.sum(axis=1) - largest <= tol)
     counts = np.bincount(sizes[pure].argmax(axis=1), minlength=matrix.shape[1]) if pure.any() else np.zeros(1)
     assumptions = ("the covariance of the factors is positive definite", "errors are uncorrelated")
-    return Certificates(
-        [
-            at_most(
-                "No variable loads by more than 1 in all.",
-                "largest sum of absolute loadings",
-                sizes.sum(axis=1).max(),
-                1.0,
-                source=SOURCE,
-                assumptions=assumptions,
-                tolerance=max(tol, 1e-12),
-            ),
-            at_least(
-                "Every factor has at least two pure variables.",
-                "fewest pure variables of a factor",
-                counts.min(),
-                2.0,
-                source=SOURCE,
-                assumptions=assumptions,
-            ),
-        ]
+    claim = "No variable loads by more than 1 in all."
+    value = sizes.sum(axis=1).max()
+    proof = [
+        at_most(
+            claim,
+            "largest sum of absolute loadings",
+            value,
+            1.0,
+            SOURCE,
+            assumptions=assumptions,
+            tolerance=max(tol, 1e-12),
+        )
+    ]
+    claim = "Every factor has at least two pure variables."
+    value = counts.min()
+    proof.append(
+        at_least(claim, "fewest pure variables of a factor", value, 2.0, SOURCE, assumptions=assumptions)
     )
+    return Certificates(proof)
 
 
 class PureSets(NamedTuple):

@@ -231,12 +231,14 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
         matrix = np.asarray(matrix, dtype=np.float64)
         total = float((matrix**2).sum()) or 1.0
         singular = np.linalg.svd(matrix, compute_uv=False)[: len(self.singular_values_)]
+        claim = "The layers explain no more than as many singular values."
+        value = 1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total
         bound = at_most(
-            "The layers explain no more than as many singular values.",
+            claim,
             "share explained",
-            1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total,
+            value,
             float((singular**2).sum()) / total,
-            source="Eckart & Young; " + SOURCE,
+            "Eckart & Young; " + SOURCE,
             trivial=1.0,
             tolerance=1e-10 + 16.0 * float(np.finfo(self.singular_values_.dtype).eps),
         )
@@ -297,21 +299,10 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
             )
             value = float(self.singular_values_[layer])
             away = max(away, abs(float(left @ rest @ right) - value) / np.sqrt(total))
-        return Certificates(
-            [
-                at_most(
-                    "The vectors of each layer answer each other: a further pass moves neither.",
-                    "movement of a further pass",
-                    moved,
-                    10.0 * self.tol + 1e4 * rounding,
-                    source=SOURCE,
-                ),
-                at_most(
-                    "The value of each layer is d = uᵀXv, the best for its vectors.",
-                    "error of a value over the norm of the matrix",
-                    away,
-                    1e-10 + 16.0 * rounding,
-                    source=SOURCE,
-                ),
-            ]
-        )
+        claim = "The vectors of each layer answer each other: a further pass moves neither."
+        bound = 10.0 * self.tol + 1e4 * rounding
+        proof = [at_most(claim, "movement of a further pass", moved, bound, SOURCE)]
+        claim = "The value of each layer is d = uᵀXv, the best for its vectors."
+        bound = 1e-10 + 16.0 * rounding
+        proof.append(at_most(claim, "error of a value over the norm of the matrix", away, bound, SOURCE))
+        return Certificates(proof)

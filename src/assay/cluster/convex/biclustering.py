@@ -263,29 +263,14 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         rounding = float(np.finfo(self.fitted_.dtype).eps) * float(np.abs(self.fitted_).max())
         lost = 8.0 * matrix.size * rounding**2 / gap.primal if gap.primal > 0 else 0.0
         scale = float(np.sqrt((matrix**2).mean())) + rounding
-        certificates = [
-            at_most(
-                "The objective is within this share of the minimum: a feasible dual point proves it.",
-                "relative duality gap",
-                gap.relative,
-                self.tol + lost,
-                source=SOURCE,
-            ),
-            at_most(
-                "The fitted matrix is constant on each block of a row and a column cluster.",
-                "spread within blocks",
-                spread,
-                0.0,
-                source=SOURCE,
-            ),
-            at_most(
-                "The fitted matrix keeps the mean of the matrix: the forces cancel.",
-                "shift of the mean",
-                abs(float(fitted.mean())) / scale if scale > 0 else 0.0,
-                1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
-                source=SOURCE,
-            ),
-        ]
+        text = "The objective is within this share of the minimum: a feasible dual point proves it."
+        certificates = [at_most(text, "relative duality gap", gap.relative, self.tol + lost, SOURCE)]
+        text = "The fitted matrix is constant on each block of a row and a column cluster."
+        certificates.append(at_most(text, "spread within blocks", spread, 0.0, SOURCE))
+        text = "The fitted matrix keeps the mean of the matrix: the forces cancel."
+        value = abs(float(fitted.mean())) / scale if scale > 0 else 0.0
+        bound = 1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0
+        certificates.append(at_most(text, "shift of the mean", value, bound, SOURCE))
         if apart.size:
             certificates.append(apart_certificate(apart, gap, self.proven_apart_, SOURCE))
         return Certificates(certificates)

@@ -223,29 +223,13 @@ def convex_certificates(
     shift = float(np.linalg.norm(mass @ (centroids - rows)) / mass.sum()) / scale if scale > 0 else 0.0
     lost = 8.0 * float(mass.sum()) * rows.shape[1] * rounding**2
     share = lost / gap.primal if gap.primal > 0 else 0.0
-    certificates = [
-        at_most(
-            "The objective is within this share of the minimum: a feasible dual point proves it.",
-            "relative duality gap",
-            gap.relative,
-            tol + share,
-            source=SOURCE,
-        ),
-        at_most(
-            "The rows of a cluster have exactly one centroid.",
-            "spread of centroids within clusters",
-            spread,
-            0.0,
-            source=SOURCE,
-        ),
-        at_most(
-            "The centroids keep the mean of the rows: the forces between rows cancel.",
-            "shift of the mean",
-            shift,
-            1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
-            source=SOURCE,
-        ),
-    ]
+    claim = "The objective is within this share of the minimum: a feasible dual point proves it."
+    certificates = [at_most(claim, "relative duality gap", gap.relative, tol + share, SOURCE)]
+    claim = "The rows of a cluster have exactly one centroid."
+    certificates.append(at_most(claim, "spread of centroids within clusters", spread, 0.0, SOURCE))
+    claim = "The centroids keep the mean of the rows: the forces between rows cancel."
+    bound = 1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0
+    certificates.append(at_most(claim, "shift of the mean", shift, bound, SOURCE))
     if apart.size:
         certificates.append(apart_certificate(apart, gap, claimed, SOURCE))
     return Certificates(certificates)
@@ -253,12 +237,14 @@ def convex_certificates(
 
 def apart_certificate(apart: NDArray, gap: FusionGap, claimed: float, source: str) -> Certificate:
     """The claim that clusters are apart in the minimiser: farther than twice the gap allows for."""
+    claim = "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser."
+    value = proven_share(apart, gap)
     return at_least(
-        "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser.",
+        claim,
         "share of joined clusters proven apart",
-        proven_share(apart, gap),
+        value,
         claimed,
-        source=source,
+        source,
         assumptions=("the objective is strongly convex, with the weight of a row as modulus",),
         trivial=0.0,
         tolerance=1e-12,

@@ -118,23 +118,11 @@ def dbscan_certificates(claim: Claim, faults: Faults, label_weights: NDArray, ke
         for text, quantity, count in faulty
     ]
     if not partial:
-        proof.append(
-            equal(
-                "Each cluster is one connected component of core rows within eps.",
-                "components of core rows",
-                faults.n_components,
-                claim.n_clusters,
-                source=source,
-            )
-        )
-    proof.append(
-        at_most(
-            "The weights of clusters and noise are those of the rows with their labels.",
-            "discrepancy of weights",
-            apart,
-            1e-6,
-        )
-    )
+        sentence = "Each cluster is one connected component of core rows within eps."
+        value = faults.n_components
+        proof.append(equal(sentence, "components of core rows", value, claim.n_clusters, source))
+    sentence = "The weights of clusters and noise are those of the rows with their labels."
+    proof.append(at_most(sentence, "discrepancy of weights", apart, 1e-6))
     proof.append(
         at_most(
             "The core rows kept for predictions are those of the data.", "discrepancy of core rows", kept, 0.0

@@ -50,48 +50,31 @@ def hdbscan_certificates(
     core, least = _measure_rows(fit, X, metric, measured)
     assumptions = part_measured(measured.size, n_rows)
     n_checked = fit.reach.size if whole or n_rows <= MAX_ROWS_OF_WEIGHT else MAX_CLUSTERS_OF_A_LARGE_FIT
-    proof = [
+    claim = "Core distances are those to the min_samples-th row, itself counted."
+    proof = [at_most(claim, "discrepancy of core distances", core, ROUNDING, SOURCE, assumptions=assumptions)]
+    claim = "The edge of each row with the least mutual reachability is in the spanning tree, at its length."
+    proof.append(
+        at_most(claim, "discrepancy of least edges", least, ROUNDING, SOURCE, assumptions=assumptions)
+    )
+    claim = "The edges connect all rows."
+    value = _components(fit.edges, n_rows, np.inf)[0]
+    proof.append(equal(claim, "components of the spanning tree", value, 1.0, SOURCE))
+    claim = "Every cluster is one component of the edges below its distance, whole."
+    value = _misplaced(fit, n_checked)
+    proof.append(
         at_most(
-            "Core distances are those to the min_samples-th row, itself counted.",
-            "discrepancy of core distances",
-            core,
-            ROUNDING,
-            source=SOURCE,
-            assumptions=assumptions,
-        ),
-        at_most(
-            "The edge of each row with the least mutual reachability is in the spanning tree, at its length.",
-            "discrepancy of least edges",
-            least,
-            ROUNDING,
-            source=SOURCE,
-            assumptions=assumptions,
-        ),
-        equal(
-            "The edges connect all rows.",
-            "components of the spanning tree",
-            _components(fit.edges, n_rows, np.inf)[0],
-            1.0,
-            source=SOURCE,
-        ),
-        at_most(
-            "Every cluster is one component of the edges below its distance, whole.",
+            claim,
             "rows beyond their component",
-            _misplaced(fit, n_checked),
+            value,
             0.0,
-            source=SOURCE,
+            SOURCE,
             assumptions=()
             if n_checked >= fit.reach.size
             else (f"measured on {n_checked} clusters; certify measures all",),
-        ),
-        at_most(
-            "Stabilities are the sums over the rows of the densities they last.",
-            "discrepancy of stabilities",
-            _stability_discrepancy(fit),
-            1e-6,
-            source=SOURCE,
-        ),
-    ]
+        )
+    )
+    claim = "Stabilities are the sums over the rows of the densities they last."
+    proof.append(at_most(claim, "discrepancy of stabilities", _stability_discrepancy(fit), 1e-6, SOURCE))
     if fit.is_best:
         proof.append(_best_choice(fit))
     if whole and n_rows <= MAX_ROWS_OF_WEIGHT:
@@ -170,12 +153,13 @@ def _best_choice(fit: MeasuredTree) -> Certificate:
         if cluster > 0:
             within[tree.parent[cluster]] += best[cluster]
     reached = float(fit.stability.sum())
+    claim = "No other choice of clusters, none inside another, has a greater total stability."
     return at_least(
-        "No other choice of clusters, none inside another, has a greater total stability.",
+        claim,
         "total stability",
         reached,
         best[0],
-        source=SOURCE,
+        SOURCE,
         tolerance=1e-9 * abs(best[0]) if np.isfinite(best[0]) else 0.0,
     )
 
@@ -186,11 +170,13 @@ def _weight(fit: MeasuredTree, X: NDArray, metric: Metric) -> Certificate:
     # A length of 0 would be no edge: every length is raised by one constant.
     raised = float(mutual.max()) or 1.0
     shortest = float(minimum_spanning_tree(mutual + raised).sum()) - raised * (fit.labels.size - 1)
+    claim = "No spanning tree of mutual reachabilities is shorter."
+    value = fit.edges[:, 2].sum()
     return at_most(
-        "No spanning tree of mutual reachabilities is shorter.",
+        claim,
         "length of the spanning tree",
-        fit.edges[:, 2].sum(),
+        value,
         shortest,
-        source=SOURCE,
+        SOURCE,
         tolerance=1e-11 * raised * fit.labels.size,
     )

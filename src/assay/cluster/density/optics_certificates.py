@@ -52,40 +52,19 @@ def optics_certificates(plot: MeasuredPlot, X: NDArray, metric: Metric, measured
     reached = plot.predecessor >= 0
     late = np.count_nonzero(place[plot.predecessor[reached]] >= place[reached]) + np.count_nonzero(place < 0)
     assumptions = part_measured(measured.size, n_rows)
-    return Certificates(
-        [
-            at_most(
-                "Core distances are those to the min_samples-th row, itself counted.",
-                "discrepancy of core distances",
-                core,
-                _rounding(X),
-                source=SOURCE,
-                assumptions=assumptions,
-            ),
-            at_most(
-                "Reachabilities are the least that the rows before offer, and predecessors offer them.",
-                "discrepancy of reachabilities",
-                reach,
-                _rounding(X),
-                source=SOURCE,
-                assumptions=assumptions,
-            ),
-            at_most(
-                "The order holds every row once, after the row that reaches it.",
-                "rows out of order",
-                late,
-                0.0,
-                source=SOURCE,
-            ),
-            at_most(
-                "Every cluster is a run of the order, of the least size or more, apart from noise.",
-                "broken clusters",
-                _broken(plot),
-                0.0,
-                source=SOURCE,
-            ),
-        ]
+    claim = "Core distances are those to the min_samples-th row, itself counted."
+    bound = _rounding(X)
+    proof = [at_most(claim, "discrepancy of core distances", core, bound, SOURCE, assumptions=assumptions)]
+    claim = "Reachabilities are the least that the rows before offer, and predecessors offer them."
+    bound = _rounding(X)
+    proof.append(
+        at_most(claim, "discrepancy of reachabilities", reach, bound, SOURCE, assumptions=assumptions)
     )
+    claim = "The order holds every row once, after the row that reaches it."
+    proof.append(at_most(claim, "rows out of order", late, 0.0, SOURCE))
+    claim = "Every cluster is a run of the order, of the least size or more, apart from noise."
+    proof.append(at_most(claim, "broken clusters", _broken(plot), 0.0, SOURCE))
+    return Certificates(proof)
 
 
 def _rounding(X: NDArray) -> float:

@@ -57,13 +57,8 @@ def cut_of_tree(tree: MergeTree, labels: NDArray, n_clusters: int) -> Certificat
         first = np.zeros(n_clusters, dtype=labels.dtype)
         first[expected[::-1]] = labels[::-1]
         n_wrong = max(1, int(np.count_nonzero(first[expected] != labels)))
-    return at_most(
-        f"The labels are the {n_clusters} clusters left of the tree.",
-        "rows outside their cluster of the tree",
-        n_wrong,
-        0.0,
-        source=SOURCE,
-    )
+    claim = f"The labels are the {n_clusters} clusters left of the tree."
+    return at_most(claim, "rows outside their cluster of the tree", n_wrong, 0.0, SOURCE)
 
 
 def _recomputed(evidence: TreeEvidence, heights: NDArray, top: float, rounding: float) -> Certificate:
@@ -71,13 +66,8 @@ def _recomputed(evidence: TreeEvidence, heights: NDArray, top: float, rounding: 
     recomputed = evidence.heights(joins)
     error = np.abs(heights[joins] - recomputed) / np.maximum(recomputed, 1e-6 * top)
     some = "each join" if joins.size == heights.size else f"{joins.size} joins of {heights.size}"
-    return at_most(
-        f"The height of {some} is the linkage of the two clusters, recomputed from the data.",
-        "largest error of a height",
-        error.max(initial=0.0),
-        10.0 * rounding,
-        source=SOURCE,
-    )
+    claim = f"The height of {some} is the linkage of the two clusters, recomputed from the data."
+    return at_most(claim, "largest error of a height", error.max(initial=0.0), 10.0 * rounding, SOURCE)
 
 
 def chosen_joins(evidence: TreeEvidence) -> NDArray:
@@ -117,40 +107,26 @@ def _greedy(evidence: TreeEvidence, heights: NDArray, top: float, rounding: floa
         next_height = heights[n - n_clusters]
         closest = evidence.closest(n_clusters, budget)
         missed = max(missed, (next_height - closest) / max(next_height, 1e-6 * top))
-    return at_most(
-        (
-            "No two clusters were closer than those that were joined, "
-            + ("on every level looked at." if evidence.thorough else "among those looked at.")
-        ),
-        "closer pair passed over",
-        missed,
-        10.0 * rounding,
-        source=SOURCE,
+    claim = "No two clusters were closer than those that were joined, " + (
+        "on every level looked at." if evidence.thorough else "among those looked at."
     )
+    return at_most(claim, "closer pair passed over", missed, 10.0 * rounding, SOURCE)
 
 
 def _telescope(evidence: TreeEvidence, heights: NDArray, rounding: float) -> Certificate:
     total = float(evidence.weights @ (evidence.centred**2).sum(axis=1))
-    return at_most(
-        "The costs of all joins add up to the total inertia.",
-        "telescoping residual",
-        abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0),
-        10.0 * rounding,
-        source="Sangnier §2.3.1; Douc & Le Corff §8.7",
-    )
+    claim = "The costs of all joins add up to the total inertia."
+    value = abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0)
+    bound = 10.0 * rounding
+    return at_most(claim, "telescoping residual", value, bound, "Sangnier §2.3.1; Douc & Le Corff §8.7")
 
 
 def cut_up_to_threshold(evidence: TreeEvidence) -> Certificate:
     """Whether the cut has as many clusters as the tree has at the threshold."""
     tree = evidence.tree
     expected = tree.n_clusters_at(tree.heights.dtype.type(evidence.threshold))
-    return equal(
-        f"Joins were made up to the height {evidence.threshold:.6g} and no further.",
-        "number of clusters",
-        evidence.n_clusters,
-        expected,
-        source="Sangnier §2.3.1",
-    )
+    claim = f"Joins were made up to the height {evidence.threshold:.6g} and no further."
+    return equal(claim, "number of clusters", evidence.n_clusters, expected, "Sangnier §2.3.1")
 
 
 def linkage_bounds(evidence: TreeEvidence) -> list[Certificate]:
@@ -186,17 +162,19 @@ def _inertia_bound(evidence: TreeEvidence) -> list[Certificate]:
     smallest = float(np.maximum(eigenvalues[k - 1 :], 0.0).sum())
     smallest = smallest if smallest > 1e-12 * total else 0.0
     factor = f"; this one is within a factor {inertia / smallest:.3g} of the best" if smallest else ""
-    return [
+    claim = f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}."
+    proof = [
         at_least(
-            f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}.",
+            claim,
             "inertia",
             inertia,
             smallest,
-            source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
+            "Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
             trivial=0.0,
             tolerance=1e-9 * total,
         )
     ]
+    return proof
 
 
 def _diameter_bound(evidence: TreeEvidence) -> list[Certificate]:
@@ -214,17 +192,19 @@ def _diameter_bound(evidence: TreeEvidence) -> list[Certificate]:
     made = nodes[nodes >= n] - n
     diameter = float(evidence.tree.heights[made].max(initial=0.0))
     factor = f"; this one is within a factor {diameter / spread:.3g} of the best" if spread > 0.0 else ""
-    return [
+    claim = f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}."
+    proof = [
         at_least(
-            f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}.",
+            claim,
             "largest diameter",
             diameter,
             spread,
-            source="Gonzalez (1985)",
+            "Gonzalez (1985)",
             trivial=0.0,
             tolerance=1e-6 * spread,
         )
     ]
+    return proof
 
 
 def _spacing_bound(evidence: TreeEvidence) -> list[Certificate]:
@@ -232,13 +212,15 @@ def _spacing_bound(evidence: TreeEvidence) -> list[Certificate]:
     n, k = evidence.tree.n_leaves, evidence.n_clusters
     height = float(evidence.tree.heights[n - k])
     spacing = evidence.closest(k, CERTIFY_PAIRS)
-    return [
+    claim = f"No partition into {k} clusters keeps them farther apart than {height:.6g}."
+    proof = [
         at_least(
-            f"No partition into {k} clusters keeps them farther apart than {height:.6g}.",
+            claim,
             "least distance between clusters",
             spacing,
             height,
-            source="Sangnier §2.3.2; Kleinberg (2002)",
+            "Sangnier §2.3.2; Kleinberg (2002)",
             tolerance=1e-6 * height,
         )
     ]
+    return proof

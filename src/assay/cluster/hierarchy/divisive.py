@@ -40,22 +40,14 @@ def divisive_certificates(evidence: TreeEvidence) -> Certificates:
     if heights.size:
         splits = chosen_joins(evidence)
         some = "each cluster" if splits.size == heights.size else f"{splits.size} clusters of {heights.size}"
-        items += [
-            at_most(
-                f"The height of {some} is its diameter, recomputed from the data.",
-                "largest error of a diameter",
-                _diameter_error(evidence, heights, splits, top),
-                10.0 * rounding_of(evidence),
-                source=SOURCE,
-            ),
-            at_most(
-                "No row that stayed is nearer, on average, to those that left.",
-                "largest gain of a further move",
-                _largest_gain(evidence, splits) / top,
-                10.0 * rounding_of(evidence),
-                source=SOURCE,
-            ),
-        ]
+        claim = f"The height of {some} is its diameter, recomputed from the data."
+        value = _diameter_error(evidence, heights, splits, top)
+        bound = 10.0 * rounding_of(evidence)
+        items.append(at_most(claim, "largest error of a diameter", value, bound, SOURCE))
+        claim = "No row that stayed is nearer, on average, to those that left."
+        value = _largest_gain(evidence, splits) / top
+        bound = 10.0 * rounding_of(evidence)
+        items.append(at_most(claim, "largest gain of a further move", value, bound, SOURCE))
     items.append(cut_of_tree(evidence.tree, evidence.labels, evidence.n_clusters))
     if evidence.threshold is not None:
         items.append(cut_up_to_threshold(evidence))

@@ -73,41 +73,33 @@ def spectral_certificates(
     U, weight = claims.eigenvectors, vertex_weights(W, claims.laplacian)
     rule = coordinates(claims.laplacian, claims.rounding, U, weight)
     placed = rule.place(U / np.sqrt(weight)[:, np.newaxis])
-    return [
+    claim = "The reported cuts are those of the labels."
+    value = max(
+        _relative(claims.ratio_cut, measured.ratio.value),
+        _relative(claims.norm_cut, measured.norm.value),
+    )
+    proof = [
         *_eigenpair_certificates(claims, measured, tol),
-        at_most(
-            "The reported cuts are those of the labels.",
-            "error of the reported cuts",
-            max(
-                _relative(claims.ratio_cut, measured.ratio.value),
-                _relative(claims.norm_cut, measured.norm.value),
-            ),
-            1e-9,
-            source="Sangnier §2.2.5",
-        ),
-        at_most(
-            "The coordinates are those of the eigenvectors.",
-            "error of the embedding",
-            _farthest(placed, claims.embedding),
-            1e-9,
-            source="Sangnier Algorithms 11 to 13",
-        ),
-        at_most(
-            "Every row of the embedding belongs to its nearest centre.",
-            "assignment excess",
-            _assignment_excess(claims.embedding, claims.centers, claims.labels),
-            1e-10,
-            source="Sangnier Algorithms 11 to 13; examination of 2021",
-        ),
-        at_most(
-            "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one.",
-            "error of the subspace distance",
-            abs(claims.subspace_distance - measured.distance),
-            1e-8 * max(1.0, measured.distance),
-            source="Sangnier, examinations of 2021 and 2023",
-        ),
-        *_rounding_certificates(claims, measured),
+        at_most(claim, "error of the reported cuts", value, 1e-9, "Sangnier §2.2.5"),
     ]
+    claim = "The coordinates are those of the eigenvectors."
+    value = _farthest(placed, claims.embedding)
+    proof.append(at_most(claim, "error of the embedding", value, 1e-9, "Sangnier Algorithms 11 to 13"))
+    claim = "Every row of the embedding belongs to its nearest centre."
+    value = _assignment_excess(claims.embedding, claims.centers, claims.labels)
+    proof.append(
+        at_most(claim, "assignment excess", value, 1e-10, "Sangnier Algorithms 11 to 13; examination of 2021")
+    )
+    claim = "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one."
+    value = abs(claims.subspace_distance - measured.distance)
+    bound = 1e-8 * max(1.0, measured.distance)
+    proof.append(
+        at_most(
+            claim, "error of the subspace distance", value, bound, "Sangnier, examinations of 2021 and 2023"
+        )
+    )
+    proof += _rounding_certificates(claims, measured)
+    return proof
 
 
 def _eigenpair_certificates(claims: Claims, measured: SpectralMeasurement, tol: float) -> list[Certificate]:
@@ -116,63 +108,61 @@ def _eigenpair_certificates(claims: Claims, measured: SpectralMeasurement, tol: 
     name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
     criterion = measured.criterion(claims.laplacian)
     n_zero = int(np.count_nonzero(claims.eigenvalues <= 1e-13 * measured.scale))
-    return [
-        at_most(
-            "Every pair is an eigenpair of the Laplacian.",
-            "eigenpair residual",
-            measured.residual,
-            np.sqrt(U.shape[1]) * max(tol, 1e-12),
-            source=COURSE,
-        ),
-        at_most(
-            "The eigenvectors are orthonormal.",
-            "orthonormality residual",
-            np.abs(U.T @ U - np.eye(U.shape[1])).max(),
-            1e-10,
-            source="Sangnier Theorem 59",
-        ),
+    claim = "Every pair is an eigenpair of the Laplacian."
+    value = measured.residual
+    proof = [at_most(claim, "eigenpair residual", value, np.sqrt(U.shape[1]) * max(tol, 1e-12), COURSE)]
+    claim = "The eigenvectors are orthonormal."
+    value = np.abs(U.T @ U - np.eye(U.shape[1])).max()
+    proof.append(at_most(claim, "orthonormality residual", value, 1e-10, "Sangnier Theorem 59"))
+    claim = "The eigenvalue 0 is there for every component of the graph (as far as asked for)."
+    bound = min(claims.n_components, U.shape[1])
+    proof.append(at_least(claim, "zero eigenvalues", n_zero, bound, "Sangnier Proposition 62"))
+    claim = (
+        f"No partition into {len(measured.norm.terms)} clusters has a {name} below {measured.bound:.6g}"
+        + (f"; this one exceeds it by {measured.gap:.1%} of its value." if criterion > 0.0 else ".")
+    )
+    bound = measured.bound
+    proof.append(
         at_least(
-            "The eigenvalue 0 is there for every component of the graph (as far as asked for).",
-            "zero eigenvalues",
-            n_zero,
-            min(claims.n_components, U.shape[1]),
-            source="Sangnier Proposition 62",
-        ),
-        at_least(
-            f"No partition into {len(measured.norm.terms)} clusters has a {name} below {measured.bound:.6g}"
-            + (f"; this one exceeds it by {measured.gap:.1%} of its value." if criterion > 0.0 else "."),
+            claim,
             name,
             criterion,
-            measured.bound,
-            source="Sangnier Propositions 58 and 60, Theorem 59",
+            bound,
+            "Sangnier Propositions 58 and 60, Theorem 59",
             assumptions=("no smaller eigenvalue was passed over: certify(X) looks for one",),
             trivial=0.0,
             tolerance=1e-12 * max(1.0, criterion),
-        ),
-    ]
+        )
+    )
+    return proof
 
 
 def _rounding_certificates(claims: Claims, measured: SpectralMeasurement) -> list[Certificate]:
     proof = []
     if claims.trace.size:
         scale = float(np.square(claims.embedding).sum()) or 1.0
+        claim = "The criterion of the rounding never rises."
+        value = float(np.diff(claims.trace, prepend=claims.trace[0]).max()) / scale
         proof.append(
             at_most(
-                "The criterion of the rounding never rises.",
+                claim,
                 "largest rise of the rounding",
-                float(np.diff(claims.trace, prepend=claims.trace[0]).max()) / scale,
+                value,
                 1e-10,
-                source="Sangnier, examination of 2021; Proposition 56",
+                "Sangnier, examination of 2021; Proposition 56",
             )
         )
     if claims.rounding == "sweep" and claims.laplacian != "unnormalized" and claims.eigenvalues.size == 2:
+        claim = "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger)."
+        value = measured.norm.value
+        bound = 2.0 * float(np.sqrt(2.0 * (claims.eigenvalues[1] + measured.residual)))
         proof.append(
             at_most(
-                "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger).",
+                claim,
                 "NormCut of the sweep",
-                measured.norm.value,
-                2.0 * float(np.sqrt(2.0 * (claims.eigenvalues[1] + measured.residual))),
-                source="Cheeger's inequality for graphs, Alon & Milman (1985)",
+                value,
+                bound,
+                "Cheeger's inequality for graphs, Alon & Milman (1985)",
                 trivial=2.0,
                 tolerance=1e-9,
             )
@@ -190,13 +180,17 @@ def complement_certificate(
     values = np.minimum(np.sort(claims.eigenvalues / matrix.scale)[:n_clusters], max(least.value, 0.0))
     bound = max(float(values.sum()) - n_clusters * measured.residual, 0.0) * matrix.scale
     name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
-    return at_least(
+    claim = (
         f"No partition into {n_clusters} clusters has a {name} below {bound:.6g}, whatever was passed over"
-        + (f" (probability {1.0 - least.failure:.7g})." if least.failure > 0.0 else "."),
+        + (f" (probability {1.0 - least.failure:.7g})." if least.failure > 0.0 else ".")
+    )
+    value = measured.criterion(claims.laplacian)
+    return at_least(
+        claim,
         f"{name} and the complement",
-        measured.criterion(claims.laplacian),
+        value,
         bound,
-        source="Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)",
+        "Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)",
         trivial=0.0,
         tolerance=1e-12 * max(1.0, measured.criterion(claims.laplacian)),
     )
@@ -204,13 +198,9 @@ def complement_certificate(
 
 def landmark_certificate(expected: NDArray, labels: NDArray) -> Certificate:
     """Rows that are no landmarks have the labels of their extension."""
-    return at_most(
-        "Rows that are no landmarks are labelled by extension.",
-        "rows labelled otherwise",
-        np.count_nonzero(expected != labels),
-        0.0,
-        source="Nyström's extension",
-    )
+    claim = "Rows that are no landmarks are labelled by extension."
+    value = np.count_nonzero(expected != labels)
+    return at_most(claim, "rows labelled otherwise", value, 0.0, "Nyström's extension")
 
 
 def vertex_weights(W: Any, laplacian: str) -> NDArray:

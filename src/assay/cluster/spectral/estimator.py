@@ -262,15 +262,10 @@ callable, default="nearest_neighbors"
         proof = spectral_certificates(W, claims, measured, tol=self.tol)
         proof.append(complement_certificate(W, claims, measured, random_state=1))
         difference = abs(W - self.affinity_matrix_)
-        proof.append(
-            at_most(
-                "The graph is that of the rows.",
-                "error of the weights",
-                float(difference.max()) / (float(W.max()) or 1.0),
-                1e-12 if data.dtype == np.float64 else 1e-6,
-                source="Sangnier §2.2.4",
-            )
-        )
+        claim = "The graph is that of the rows."
+        value = float(difference.max()) / (float(W.max()) or 1.0)
+        bound = 1e-12 if data.dtype == np.float64 else 1e-6
+        proof.append(at_most(claim, "error of the weights", value, bound, "Sangnier §2.2.4"))
         if self.landmarks_ is not None:
             expected = self._predicted(data)
             expected[self.landmarks_] = self.labels_[self.landmarks_]
