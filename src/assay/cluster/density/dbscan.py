@@ -11,35 +11,11 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.cluster.density.choice import (
-    dimension,
-    find_elbow,
-    k_distances,
-    suggest_min_samples,
-    warn_of_densities,
-)
-from assay.cluster.density.dbscan_certificates import (
-    TIE,
-    Claim,
-    dbscan_certificates,
-    find_faults,
-    rows_to_measure,
-)
-from assay.cluster.density.dbscan_solver import (
-    DensityPartition,
-    NeighborLists,
-    dbscan_by_cells,
-    dbscan_by_lists,
-    neighbors_by_distances,
-    neighbors_by_search,
-)
-from assay.distances import (
-    Metric,
-    NeighborSearch,
-    check_metric,
-    distance_matrix,
-    metric_domain,
-)
+from assay.cluster.density import choice
+from assay.cluster.density import dbscan_solver as solver
+from assay.cluster.density.base import distances_from, rows_to_measure
+from assay.cluster.density.dbscan_certificates import TIE, Claim, dbscan_certificates
+from assay.distances import Metric, NeighborSearch, check_metric, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows
@@ -142,10 +118,7 @@ class DBSCAN(PairwiseClusterer):
         rows = self._pairs_or_rows(data)
         self._choose(rows, data.weight)
         self._keep(self._solve(rows, data.weight), rows, data.weight)
-        claim = self._claim(data)
-        measured = rows_to_measure(len(rows))
-        faults = find_faults(claim, self._measured_neighbors(rows), measured)
-        self.certificates_ = dbscan_certificates(claim, faults, self.label_weights_, 0.0)
+        self.certificates_ = self._measured(data, rows, rows_to_measure(len(rows), least=4), 0.0)
 
     def _predicted(self, data: Any) -> Any:
         labels = self.labels_[self.core_sample_indices_]
@@ -158,22 +131,14 @@ class DBSCAN(PairwiseClusterer):
 
     def _certify(self, data: MemoryRows) -> Certificates:
         rows = data.take(np.arange(data.shape[0]))
-        claim = self._claim(data)
-        if self._is_precomputed:
-            neighbors = self._measured_neighbors(rows)
-        else:
-            exact = rows.astype(np.float64, copy=False)
-            neighbors = neighbors_by_search(exact, self.eps_ * (1.0 + TIE), self.metric)
-        faults = find_faults(claim, neighbors, np.arange(len(rows)))
-        core_rows = rows[self.core_sample_indices_]
-        kept = float(np.abs(core_rows - self.components_).max(initial=0.0))
-        return dbscan_certificates(claim, faults, self.label_weights_, kept)
+        kept = float(np.abs(rows[self.core_sample_indices_] - self.components_).max(initial=0.0))
+        return self._measured(data, rows, np.arange(len(rows)), kept, search=not self._is_precomputed)
 
     def _choose(self, rows: NDArray, weight: NDArray | None) -> None:
         if self.min_samples == "auto":
             if self._is_precomputed:
                 raise self._refuse("min_samples", "an int with metric='precomputed'")
-            self.min_samples_ = suggest_min_samples(rows.shape[1])
+            self.min_samples_ = choice.suggest_min_samples(rows.shape[1])
         else:
             self.min_samples_ = int(self.min_samples)
         if self.eps != "auto":
@@ -183,24 +148,24 @@ class DBSCAN(PairwiseClusterer):
             raise self._refuse("eps", "a number where there is only 1 sample")
         if not self._is_precomputed:
             check_metric(self.metric)
-        elbow = find_elbow(k_distances(rows, max(self.min_samples_, 2), self.metric, weight), weight)
-        n_features = dimension(rows, self.metric)
-        warn_of_densities(elbow, len(rows), self.min_samples_, n_features, stacklevel=3)
+        distances = choice.k_distances(rows, max(self.min_samples_, 2), self.metric, weight)
+        elbow, n_features = choice.find_elbow(distances, weight), choice.dimension(rows, self.metric)
+        choice.warn_of_densities(elbow, len(rows), self.min_samples_, n_features, stacklevel=3)
         self.eps_ = elbow.eps
 
-    def _solve(self, rows: NDArray, weight: NDArray | None) -> DensityPartition:
+    def _solve(self, rows: NDArray, weight: NDArray | None) -> solver.DensityPartition:
         enough = float(self.min_samples_)
         metric = self.metric if self._is_precomputed else check_metric(self.metric)
         if isinstance(metric, str) and metric in ("euclidean", "sqeuclidean"):
             limit = self.eps_ if metric == "sqeuclidean" else self.eps_**2
-            return dbscan_by_cells(rows, limit, enough, weight)
+            return solver.dbscan_by_cells(rows, limit, enough, weight)
         if self._is_precomputed:
-            neighbors = neighbors_by_distances(rows.__getitem__, len(rows), self.eps_)
+            neighbors = solver.neighbors_by_distances(rows.__getitem__, len(rows), self.eps_)
         else:
-            neighbors = neighbors_by_search(rows, self.eps_, metric)
-        return dbscan_by_lists(len(rows), neighbors, enough, weight)
+            neighbors = solver.neighbors_by_search(rows, self.eps_, metric)
+        return solver.dbscan_by_lists(len(rows), neighbors, enough, weight)
 
-    def _keep(self, result: DensityPartition, rows: NDArray, weight: NDArray | None) -> None:
+    def _keep(self, result: solver.DensityPartition, rows: NDArray, weight: NDArray | None) -> None:
         self.labels_, self.n_clusters_ = result.labels, int(result.n_clusters)
         self.core_sample_indices_ = np.flatnonzero(result.core)
         self.components_ = rows[self.core_sample_indices_]
@@ -209,23 +174,23 @@ class DBSCAN(PairwiseClusterer):
         counts = np.bincount(result.labels + 1, weights=weight, minlength=self.n_clusters_ + 1)
         self.label_weights_ = np.append(counts[1:], counts[0]).astype(np.float64)
 
-    def _claim(self, data: MemoryRows) -> Claim:
-        n_rows = data.shape[0]
+    def _measured(
+        self, data: MemoryRows, rows: NDArray, measured: NDArray, kept: float, *, search: bool = False
+    ) -> Certificates:
+        """Certificates by a search, or by distances to all rows, which no tree has a part in."""
+        n_rows, reach = len(rows), self.eps_ * (1.0 + TIE)
         core = np.zeros(n_rows, dtype=np.bool_)
         core[self.core_sample_indices_] = True
         mass = np.ones(n_rows) if data.weight is None else data.weight.astype(np.float64)
-        return Claim(self.labels_, core, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
-
-    def _measured_neighbors(self, rows: NDArray) -> NeighborLists:
-        """Neighbours by distances to all rows, which no tree has a part in."""
-        if self._is_precomputed:
-            return neighbors_by_distances(rows.__getitem__, len(rows), self.eps_ * (1.0 + TIE))
-        exact = rows.astype(np.float64, copy=False)
-        return neighbors_by_distances(
-            lambda places: distance_matrix(exact[places], exact, metric=self.metric),
-            len(rows),
-            self.eps_ * (1.0 + TIE),
-        )
+        claim = Claim(self.labels_, core, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
+        if search:
+            neighbors = solver.neighbors_by_search(rows.astype(np.float64, copy=False), reach, self.metric)
+        else:
+            distances: Any = rows.__getitem__
+            if not self._is_precomputed:
+                distances = partial(distances_from, X=rows, metric=self.metric)
+            neighbors = solver.neighbors_by_distances(distances, n_rows, reach)
+        return dbscan_certificates(claim, neighbors, measured, self.label_weights_, kept)
 
 
 def _labels_of(block: Block, nearest: Any, labels: NDArray, eps: float) -> NDArray:

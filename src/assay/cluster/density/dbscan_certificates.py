@@ -17,7 +17,6 @@ from assay.certificates import Certificates, at_most, equal
 from assay.cluster.density.dbscan_solver import NeighborLists, list_sums, walk_lists
 
 TIE = 1e-9
-SAMPLE_PAIRS = 2**18
 
 
 class Claim(NamedTuple):
@@ -31,25 +30,11 @@ class Claim(NamedTuple):
     n_clusters: int
 
 
-class Faults(NamedTuple):
-    """Rows that contradict a claim, of `n_measured`; `n_components` is −1 where not all were measured."""
+def find_faults(claim: Claim, neighbors: NeighborLists, measured: NDArray) -> tuple[list[int], int]:
+    """Rows misjudged as core, cut off, borders astray and noise within reach; and the number of components.
 
-    core: int
-    split: int
-    border: int
-    noise: int
-    n_components: int
-    n_measured: int
-
-
-def rows_to_measure(n_rows: int) -> NDArray:
-    """All rows, or as many evenly spaced ones as a small part of a large fit pays for."""
-    n_measured = min(n_rows, max(SAMPLE_PAIRS // max(n_rows, 1), 4))
-    return np.unique(np.linspace(0, n_rows - 1, n_measured).astype(np.int64))
-
-
-def find_faults(claim: Claim, neighbors: NeighborLists, measured: NDArray) -> Faults:
-    """Judge rows by their neighbours within eps (1 + TIE)."""
+    Rows are judged by their neighbours within eps (1 + TIE); components are −1 where not all were measured.
+    """
     counts = np.zeros(4, dtype=np.int64)
     whole = measured.size == claim.labels.size
     components = np.arange(claim.labels.size)
@@ -76,8 +61,7 @@ def find_faults(claim: Claim, neighbors: NeighborLists, measured: NDArray) -> Fa
             joined = by_core & claim.core[owner]
             components = _join(components, owner[joined], near.indices[joined])
     n_components = np.unique(components[claim.core]).size if whole else -1
-    core_faults, split, border, noise = (int(count) for count in counts)
-    return Faults(core_faults, split, border, noise, n_components, measured.size)
+    return counts.tolist(), n_components
 
 
 def _join(components: NDArray, first: NDArray, second: NDArray) -> NDArray:
@@ -90,42 +74,36 @@ def _join(components: NDArray, first: NDArray, second: NDArray) -> NDArray:
     return representatives[numbers]
 
 
-def dbscan_certificates(claim: Claim, faults: Faults, label_weights: NDArray, kept: float) -> Certificates:
-    """Certificates of a fit with these faults; `kept` is how far `components_` are from the core rows."""
-    n_rows = claim.labels.size
-    partial = faults.n_components < 0
-    assumptions = (
-        (f"measured on {faults.n_measured} of {n_rows} rows, evenly spaced; certify measures all",)
-        if partial
-        else ()
-    )
+def dbscan_certificates(
+    claim: Claim, neighbors: NeighborLists, measured: NDArray, label_weights: NDArray, kept: float
+) -> Certificates:
+    """Certificates from some rows; `kept` is how far `components_` are from the core rows."""
+    faults, n_components = find_faults(claim, neighbors, measured)
+    sampled: tuple[str, ...] = ()
+    if n_components < 0:
+        n_rows = claim.labels.size
+        sampled = (f"measured on {measured.size} of {n_rows} rows, evenly spaced; certify measures all",)
     weights = np.bincount(claim.labels + 1, weights=claim.mass, minlength=claim.n_clusters + 1)
     counted = np.append(weights[1:], weights[0])
-    apart = (
-        float(np.abs(label_weights - counted).max() / max(counted.sum(), 1.0))
-        if label_weights.shape == counted.shape
-        else np.inf
-    )
+    apart = np.inf
+    if label_weights.shape == counted.shape:
+        apart = float(np.abs(label_weights - counted).max() / max(counted.sum(), 1.0))
     source = "Sangnier §2.4, Algorithm 14"
-    faulty = [
-        ("Core rows, and no others, have enough weight within eps.", "rows misjudged as core", faults.core),
-        ("Core rows within eps of each other share a cluster.", "core rows cut off", faults.split),
-        ("Every border row is within eps of a core row of its cluster.", "borders astray", faults.border),
-        ("No noise row is within eps of a core row.", "noise rows within reach", faults.noise),
+    texts = [
+        ("Core rows, and no others, have enough weight within eps.", "rows misjudged as core"),
+        ("Core rows within eps of each other share a cluster.", "core rows cut off"),
+        ("Every border row is within eps of a core row of its cluster.", "borders astray"),
+        ("No noise row is within eps of a core row.", "noise rows within reach"),
     ]
     proof = [
-        at_most(text, quantity, count, 0.0, source=source, assumptions=assumptions)
-        for text, quantity, count in faulty
+        at_most(*text, n_faults, 0.0, source, assumptions=sampled)
+        for text, n_faults in zip(texts, faults, strict=True)
     ]
-    if not partial:
+    if n_components >= 0:
         sentence = "Each cluster is one connected component of core rows within eps."
-        value = faults.n_components
-        proof.append(equal(sentence, "components of core rows", value, claim.n_clusters, source))
+        proof.append(equal(sentence, "components of core rows", n_components, claim.n_clusters, source))
     sentence = "The weights of clusters and noise are those of the rows with their labels."
     proof.append(at_most(sentence, "discrepancy of weights", apart, 1e-6))
-    proof.append(
-        at_most(
-            "The core rows kept for predictions are those of the data.", "discrepancy of core rows", kept, 0.0
-        )
-    )
+    sentence = "The core rows kept for predictions are those of the data."
+    proof.append(at_most(sentence, "discrepancy of core rows", kept, 0.0))
     return Certificates(proof)
