@@ -68,9 +68,8 @@ class GraphClusterer(UnweightedFit, PairwiseClusterer, IterativeModel):
                 f"SpectralClustering needs a square matrix of pairs. Got shape {data.shape} instead."
             )
         if self.n_clusters > n:
-            raise self._refuse(
-                "n_clusters", f"at most the number of distinct rows ({count_distinct(data, n)})"
-            )
+            must_be = f"at most the number of distinct rows ({count_distinct(data, n)})"
+            raise self._refuse("n_clusters", must_be)
         if self.rounding in TWO_WAY and self.n_clusters != 2:
             raise self._refuse("n_clusters", f"2 for rounding={self.rounding!r}, which cuts in two")
         affinity = self._affinity()

@@ -11,22 +11,10 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.kmeans.centers import count_distinct
-from assay.cluster.spectral.affinity import (
-    NEIGHBORS,
-    Reach,
-    doubts_about_graph,
-    resolve,
-)
+from assay.cluster.spectral import certificates
+from assay.cluster.spectral.affinity import NEIGHBORS, Reach, doubts_about_graph, resolve
 from assay.cluster.spectral.base import GraphClusterer
-from assay.cluster.spectral.certificates import (
-    Claims,
-    SpectralMeasurement,
-    complement_certificate,
-    landmark_certificate,
-    measure,
-    spectral_certificates,
-    vertex_weights,
-)
+from assay.cluster.spectral.certificates import vertex_weights
 from assay.cluster.spectral.embedding import TWO_WAY, Extension, coordinates, extend_block, round_rows
 from assay.distances import metric_domain
 from assay.graphs import (
@@ -41,6 +29,11 @@ from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, alone
 from assay.suitability import Suitability
+
+two_way = Domain(
+    "'sign' or 'sweep' (two clusters)", lambda value: isinstance(value, str) and value in TWO_WAY
+)
+precomputed = Domain("'precomputed'", lambda value: isinstance(value, str) and value == "precomputed")
 
 
 class SpectralClustering(GraphClusterer):
@@ -173,13 +166,8 @@ callable, default="nearest_neighbors"
     _domains: ClassVar[Mapping[str, Domain]] = {
         "n_clusters": parameters.integer(at_least=1),
         "laplacian": parameters.one_of(*LAPLACIANS),
-        "rounding": parameters.one_of("kmeans", "weighted_kmeans")
-        | Domain(
-            "'sign' or 'sweep' (two clusters)", lambda value: isinstance(value, str) and value in TWO_WAY
-        ),
-        "affinity": parameters.one_of(*NEIGHBORS, "epsilon", "rbf")
-        | Domain("'precomputed'", lambda value: isinstance(value, str) and value == "precomputed")
-        | parameters.function,
+        "rounding": parameters.one_of("kmeans", "weighted_kmeans") | two_way,
+        "affinity": parameters.one_of(*NEIGHBORS, "epsilon", "rbf") | precomputed | parameters.function,
         "n_neighbors": parameters.one_of("auto") | parameters.integer(at_least=1),
         "eps": parameters.one_of("auto") | parameters.real(above=0.0),
         "gamma": parameters.one_of("auto") | parameters.real(above=0.0),
@@ -233,15 +221,9 @@ callable, default="nearest_neighbors"
         affinity, W = resolve(self._affinity(), vertices, self.n_clusters)
         W, lonely = with_loops_where_alone(W)
         with watch.run("eigenvectors"):
-            spectrum = find_minor_eigenpairs(
-                W,
-                self.n_clusters,
-                self.laplacian,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                random_state=random,
-                watch=lambda: watch.iteration(dict),
-            )
+            options: Any = {"tol": self.tol, "max_iter": self.max_iter, "random_state": random}
+            options["watch"] = lambda: watch.iteration(dict)
+            spectrum = find_minor_eigenpairs(W, self.n_clusters, self.laplacian, **options)
         self.X_fit_ = None if self._is_precomputed else vertices
         # Plain arrays, which a model file can hold.
         self._weights = (W.data, W.indices, W.indptr) if hasattr(W, "indptr") else (W,)
@@ -257,10 +239,9 @@ callable, default="nearest_neighbors"
     def _certify(self, data: Any) -> list[Certificate]:
         vertices = data.X if self.landmarks_ is None else data.X[self.landmarks_]
         W, _ = with_loops_where_alone(self._fitted_affinity().graph(vertices))
-        claims = self._claims()
         measured = self._measure(W)
-        proof = spectral_certificates(W, claims, measured, tol=self.tol)
-        proof.append(complement_certificate(W, claims, measured, random_state=1))
+        proof = [*certificates.spectral_certificates(W, self, measured)]
+        proof.append(certificates.complement_certificate(W, self, measured, random_state=1))
         difference = abs(W - self.affinity_matrix_)
         claim = "The graph is that of the rows."
         value = float(difference.max()) / (float(W.max()) or 1.0)
@@ -269,7 +250,9 @@ callable, default="nearest_neighbors"
         if self.landmarks_ is not None:
             expected = self._predicted(data)
             expected[self.landmarks_] = self.labels_[self.landmarks_]
-            proof.append(landmark_certificate(expected, self.labels_))
+            claim = "Rows that are no landmarks are labelled by extension."
+            n_wrong = np.count_nonzero(expected != self.labels_)
+            proof.append(at_most(claim, "rows labelled otherwise", n_wrong, 0.0, "Nyström's extension"))
         return proof
 
     def _embed(self, W: Any, spectrum: GraphSpectrum, n_samples: int, random: np.random.Generator) -> None:
@@ -278,15 +261,8 @@ callable, default="nearest_neighbors"
         rule = coordinates(self.laplacian, self.rounding, spectrum.vectors, weight)
         self.eigenvalues_, self.eigenvectors_ = spectrum.values, spectrum.vectors
         self.embedding_ = rule.place(spectrum.vectors / np.sqrt(weight)[:, np.newaxis])
-        rounded = round_rows(
-            self.embedding_,
-            self.n_clusters,
-            self.rounding,
-            W,
-            weight,
-            n_init=self.n_init,
-            random=random,
-        )
+        how = self.n_clusters, self.rounding, W, weight
+        rounded = round_rows(self.embedding_, *how, n_init=self.n_init, random=random)
         self.labels_ = rounded.labels
         if self.landmarks_ is not None:
             self.labels_ = np.full(n_samples, -1, dtype=np.int32)
@@ -306,32 +282,17 @@ callable, default="nearest_neighbors"
         self.subspace_distance_ = measured.distance
         self.optimality_ = float(spectrum.residuals.max()) / measured.scale
         self.degree_report_ = degree_report(W)
-        self.certificates_ = Certificates(spectral_certificates(W, self._claims(), measured, tol=self.tol))
+        self.certificates_ = Certificates(certificates.spectral_certificates(W, self, measured))
         if self.landmarks_ is not None:
             self.labels_ = np.where(self.labels_ < 0, self._predicted(data), self.labels_)
 
-    def _measure(self, W: Any) -> SpectralMeasurement:
-        return measure(W, self.laplacian, self.eigenvalues_, self.eigenvectors_, self._vertex_labels)
+    def _measure(self, W: Any) -> certificates.SpectralMeasurement:
+        pairs = self.eigenvalues_, self.eigenvectors_
+        return certificates.measure(W, self.laplacian, *pairs, self._vertex_labels)
 
     @property
     def _vertex_labels(self) -> NDArray:
         return self.labels_ if self.landmarks_ is None else self.labels_[self.landmarks_]
-
-    def _claims(self) -> Claims:
-        return Claims(
-            self.laplacian,
-            self.rounding,
-            self.eigenvalues_,
-            self.eigenvectors_,
-            self.embedding_,
-            self.embedding_centers_,
-            self._vertex_labels,
-            self.rounding_trace_,
-            self.ratio_cut_,
-            self.norm_cut_,
-            self.subspace_distance_,
-            self.n_components_,
-        )
 
     def _extension(self) -> Extension:
         weight = vertex_weights(self.affinity_matrix_, self.laplacian)
