@@ -187,12 +187,6 @@ def bistochastic(X: NDArray) -> tuple[NDArray, float]:
     return matrix, left
 
 
-def log_interactions(X: NDArray) -> NDArray:
-    """log(1 + x) minus its row, column and overall means (as in a two-way analysis of variance)."""
-    logs = np.log1p(X)
-    return np.asarray(logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean())
-
-
 def leading_singular(matrix: Any, n_vectors: int, seed: int) -> Singular:
     """The leading singular triplets; signs are fixed by the largest entry of each left vector."""
     side = min(matrix.shape)

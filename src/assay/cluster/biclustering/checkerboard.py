@@ -136,7 +136,10 @@ class SpectralBiclustering(SpectralModel):
             return tools.bistochastic(matrix)
         if self.method == "scale":
             return tools.scaled(matrix).matrix, 0.0
-        return tools.log_interactions(matrix), 0.0
+        logs = np.log1p(
+            matrix
+        )  # minus its row, column and overall means, as in a two-way analysis of variance
+        return logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean(), 0.0
 
     def _best(self, vectors: NDArray, n_clusters: int, seed: int) -> NDArray:
         """The vectors whose entries k-means fits best, the trivial one left out."""

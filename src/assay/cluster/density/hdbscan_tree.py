@@ -47,7 +47,8 @@ class CondensedTree:
     @property
     def stability(self) -> NDArray:
         """Excess of mass of each cluster: Σ (λ at which a row leaves it − λ at which it begins)."""
-        left = np.bincount(self.row_cluster, weights=_finite(self.row_density), minlength=self.parent.size)
+        density = np.where(np.isinf(self.row_density), 0.0, self.row_density)
+        left = np.bincount(self.row_cluster, weights=density, minlength=self.parent.size)
         n_left = np.bincount(self.row_cluster, minlength=self.parent.size).astype(np.float64)
         parent, child = self.parent[1:], np.arange(1, self.parent.size)
         np.add.at(left, parent, self.size[child] * self.birth[child])
@@ -63,10 +64,6 @@ class CondensedTree:
         leaf = np.ones(self.parent.size, dtype=np.bool_)
         leaf[self.parent[1:]] = False
         return leaf
-
-
-def _finite(values: NDArray) -> NDArray:
-    return np.where(np.isinf(values), 0.0, values)
 
 
 def condense(first: NDArray, second: NDArray, length: NDArray, min_cluster_size: int) -> CondensedTree:

@@ -166,7 +166,9 @@ class AgglomerativeClustering(HierarchicalClusterer):
         self._label(data, self.n_clusters, self.distance_threshold_)
         if self.linkage in CENTRED:
             self.cluster_centers_ = _means(leaves, weights, self.labels_[places], self.n_clusters_)
-        self._label_absent(data)
+        absent = self.labels_ < 0
+        if absent.any():  # rows of weight 0
+            self.labels_[absent] = self._predicted(MemoryRows(data.X[absent]))
         self.certificates_ = linkage_certificates(self._evidence(leaves, weights, thorough=False))
 
     def _predicted(self, data: Rows) -> Any:

@@ -151,12 +151,6 @@ class HierarchicalClusterer(PairwiseClusterer):
         self.labels_ = np.full(data.shape[0], -1, dtype=np.int32)
         self.labels_[self.leaf_rows_] = self.tree_.cut(n_clusters)
 
-    def _label_absent(self, data: MemoryRows) -> None:
-        """Rows of weight 0 get the label that `predict` gives them."""
-        absent = self.labels_ < 0
-        if absent.any():
-            self.labels_[absent] = self._predicted(MemoryRows(data.X[absent]))
-
     def _check_number_of_leaves(self, n_clusters: int | None, n_leaves: int) -> None:
         if n_clusters is not None and n_clusters > n_leaves:
             shown = "1 sample" if n_leaves == 1 else str(n_leaves)

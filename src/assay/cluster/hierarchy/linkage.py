@@ -29,7 +29,11 @@ def link(X: NDArray, weights: NDArray, linkage: str, metric: Metric) -> Linkage:
     if n == 1:
         return Linkage(np.empty((0, 2), dtype=np.int64), np.empty(0))
     if linkage == "single":
-        return _link_single(X, metric)
+        # The edges of the minimum spanning tree, by increasing length, are the joins (Kruskal).
+        first, second, length = spanning_tree(X.astype(np.float64, copy=False), metric=metric)
+        children = np.empty((len(length), 2), dtype=np.int64)
+        label_edges(first.astype(np.int64), second.astype(np.int64), children)
+        return Linkage(children, length.astype(np.float64))
     if metric == "precomputed":
         return link_pairs(Leaves(X, weights, metric), linkage)
     X = X.astype(np.float64, copy=False)
@@ -60,14 +64,6 @@ def _link_centers(X: NDArray, weights: NDArray, linkage: str) -> Linkage:
     kind = center_loops.CENTROID if linkage == "centroid" else center_loops.MEDIAN
     center_loops.join_closest(kind, *state)
     return Linkage(np.sort(np.column_stack([left, right]), axis=1), np.sqrt(height))
-
-
-def _link_single(X: NDArray, metric: Metric) -> Linkage:
-    """Join along the minimum spanning tree: its edges, by increasing length, are the joins (Kruskal)."""
-    first, second, length = spanning_tree(X.astype(np.float64, copy=False), metric=metric)
-    children = np.empty((len(length), 2), dtype=np.int64)
-    label_edges(first.astype(np.int64), second.astype(np.int64), children)
-    return Linkage(children, length.astype(np.float64))
 
 
 def ward_distance(

@@ -142,7 +142,9 @@ def link_pairs(leaves: Leaves, linkage: str, *, nearest: tuple[NDArray, NDArray]
         triangle = _triangle(leaves)
     known = nearest_neighbours(triangle, len(clusters.nodes))
     while (m := len(clusters.nodes)) > FEW:
-        pairs = mutual_pairs(*known, at_most=_affordable(n, m))
+        # As many joins as have gathered rows that fit, beside the triangle, in the memory of the first one.
+        affordable = (n * (n - 1) // 2 - m * (m - 1) // 2) // m
+        pairs = mutual_pairs(*known, at_most=max(affordable, m // 8))
         if pairs.second.size > WORTH * m:
             break
         triangle = _join_triangle(triangle, code, pairs, clusters.weights)
@@ -231,12 +233,6 @@ def _triangle_of_joins(leaves: Leaves, weights: NDArray, pairs: Pairs, code: int
 
     _run(write, row_blocks(m))
     return triangle
-
-
-def _affordable(n_leaves: int, n_clusters: int) -> int:
-    """Joins of a round whose gathered rows fit beside the triangle in the memory of that of the leaves."""
-    left = n_leaves * (n_leaves - 1) // 2 - n_clusters * (n_clusters - 1) // 2
-    return max(left // n_clusters, n_clusters // 8)
 
 
 def _join_triangle(triangle: NDArray, code: int, pairs: Pairs, weights: NDArray) -> NDArray:

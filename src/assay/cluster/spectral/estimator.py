@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from assay import parameters
+from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.kmeans.centers import count_distinct
+from assay.cluster.spectral import affinity as affinities
 from assay.cluster.spectral import certificates
-from assay.cluster.spectral.affinity import NEIGHBORS, Reach, doubts_about_graph, resolve
-from assay.cluster.spectral.base import GraphClusterer
+from assay.cluster.spectral.affinity import ALL_PAIRS, NEIGHBORS, Affinity
 from assay.cluster.spectral.certificates import vertex_weights
 from assay.cluster.spectral.embedding import TWO_WAY, Extension, coordinates, extend_block, round_rows
 from assay.distances import metric_domain
@@ -25,6 +27,7 @@ from assay.graphs import (
     with_loops_where_alone,
 )
 from assay.models import convergence
+from assay.models.clusterer import PairwiseClusterer, UnweightedFit
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, alone
@@ -36,7 +39,7 @@ two_way = Domain(
 precomputed = Domain("'precomputed'", lambda value: isinstance(value, str) and value == "precomputed")
 
 
-class SpectralClustering(GraphClusterer):
+class SpectralClustering(UnweightedFit, PairwiseClusterer, IterativeModel):
     """Clusters of a graph of the rows, cut where it is thin.
 
     Minimises a relaxation of the normalised cut over partitions I_1, …, I_K of the vertices,
@@ -212,13 +215,71 @@ callable, default="nearest_neighbors"
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return self._accepts_sparse or super()._is_precomputed
+
+    @property
+    def affinity_matrix_(self) -> Any:
+        """The weights W."""
+        weights = self.__dict__.get("_weights")
+        if weights is None:
+            raise AttributeError("SpectralClustering has no affinity_matrix_ before it is fitted.")
+        if len(weights) == 1:
+            return weights[0]
+        return sparse.csr_array(weights, shape=(len(self.eigenvectors_), len(self.eigenvectors_)))
+
+    def _affinity(self) -> Affinity:
+        if callable(self.affinity):
+            return Affinity("callable", self.metric, function=self.affinity)
+        return affinities.named_affinity(self.affinity, self.metric, self.n_neighbors, self.eps, self.gamma)
+
+    def _fitted_affinity(self) -> Affinity:
+        return self._affinity()._replace(n_neighbors=self.n_neighbors_, eps=self.eps_, gamma=self.gamma_)
+
+    def _check_rows(self, data: MemoryRows) -> None:
+        n = data.shape[0]
+        if n < 2:
+            raise ValueError(
+                "SpectralClustering needs at least 2 rows to make a graph. Got 1 sample instead."
+            )
+        if self._is_precomputed and n != data.shape[1]:
+            raise ValueError(
+                f"SpectralClustering needs a square matrix of pairs. Got shape {data.shape} instead."
+            )
+        if self.n_clusters > n:
+            must_be = f"at most the number of distinct rows ({count_distinct(data, n)})"
+            raise self._refuse("n_clusters", must_be)
+        if self.rounding in TWO_WAY and self.n_clusters != 2:
+            raise self._refuse("n_clusters", f"2 for rounding={self.rounding!r}, which cuts in two")
+        affinity = self._affinity()
+        if affinity.n_neighbors is not None and affinity.n_neighbors > n - 1:
+            raise self._refuse("n_neighbors", f"at most the number of other rows ({n - 1})")
+        if self.n_landmarks is not None and (self._is_precomputed or self.n_landmarks < self.n_clusters):
+            raise self._refuse("n_landmarks", "None for precomputed pairs, else at least n_clusters")
+        if affinity.is_full and min(n, self.n_landmarks or n) > ALL_PAIRS:
+            raise ValueError(
+                f"SpectralClustering with affinity={self.affinity!r} stores all pairs of {n:,} rows: "
+                f"set n_landmarks to at most {ALL_PAIRS:,}, or take affinity='nearest_neighbors'."
+            )
+
+    def _draw_landmarks(self, X: Any, random: np.random.Generator) -> tuple[Any, Any]:
+        if self.n_landmarks is None or self.n_landmarks >= X.shape[0]:
+            return None, X
+        chosen = np.sort(random.choice(X.shape[0], self.n_landmarks, replace=False))
+        return chosen, np.ascontiguousarray(X[chosen])
+
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X)
         self._check_rows(data)
         random = generator(self.random_state)
         self.landmarks_, vertices = self._draw_landmarks(data.X, random)
         watch = self._watch_fit(X, n_runs=1, max_iter=self.max_iter)
-        affinity, W = resolve(self._affinity(), vertices, self.n_clusters)
+        affinity, W = affinities.resolve(self._affinity(), vertices, self.n_clusters)
         W, lonely = with_loops_where_alone(W)
         with watch.run("eigenvectors"):
             options: Any = {"tol": self.tol, "max_iter": self.max_iter, "random_state": random}
@@ -298,14 +359,14 @@ callable, default="nearest_neighbors"
         weight = vertex_weights(self.affinity_matrix_, self.laplacian)
         rule = coordinates(self.laplacian, self.rounding, self.eigenvectors_, weight)
         scaled = self.eigenvectors_ / np.sqrt(weight)[:, np.newaxis]
-        reach = Reach(self._fitted_affinity(), self.X_fit_, len(scaled))
+        reach = affinities.Reach(self._fitted_affinity(), self.X_fit_, len(scaled))
         return Extension(reach, rule, scaled, self.eigenvalues_, self.embedding_centers_)
 
     def _warn(self, data: MemoryRows, spectrum: GraphSpectrum, *, n_lonely: int) -> None:
         """Say what the user should know before trusting the clusters."""
         chosen = self._affinity() == self._fitted_affinity()  # the graph, not a rule of thumb for it
-        isolated = self.degree_report_.isolated
-        said = doubts_about_graph(n_lonely, isolated, spectrum.n_components, self.n_clusters, chosen=chosen)
+        counts = n_lonely, self.degree_report_.isolated, spectrum.n_components, self.n_clusters
+        said = affinities.doubts_about_graph(*counts, chosen=chosen)
         if said:
             convergence.warn(f"SpectralClustering: {'; '.join(said)}.", UserWarning)
         distinct = self.n_clusters if self._is_precomputed else count_distinct(data, self.n_clusters)
