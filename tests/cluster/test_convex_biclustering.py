@@ -117,9 +117,9 @@ def test_the_gap_is_the_objective_minus_the_dual_value():
         dual = rng.normal(size=(len(side.edges), size))
         duals.append(dual * (0.9 * side.radii / np.linalg.norm(dual, axis=1))[:, np.newaxis])
     U = X + 0.2 * rng.normal(size=X.shape)
-    pulled = dual_matrix(X, rows, columns, *duals)
+    pulled = dual_matrix(X, (rows, columns), duals)
     dual_value = 0.5 * (X**2).sum() - 0.5 * (pulled**2).sum()
-    measured = joint_gap(X, rows, columns, U, *duals)
+    measured = joint_gap(X, (rows, columns), U, duals)
     assert_allclose(measured.primal, objective(X, U, rows, columns))
     assert_allclose(measured.gap, measured.primal - dual_value)
 

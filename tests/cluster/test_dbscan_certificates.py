@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_moons
 
 from assay.cluster import DBSCAN
-from assay.cluster.density.dbscan_certificates import rows_to_measure
+from assay.cluster.density.base import rows_to_measure
 
 
 @pytest.fixture

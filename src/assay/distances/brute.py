@@ -53,7 +53,7 @@ class BruteSearch:
             for first, tile, _ in self._tiles(part):
                 absorb_tile(tile, self.rounding, part, self.X, first, start, best[block], numbers[block])
 
-        _blockwise(step, len(queries))
+        blockwise(step, len(queries))
         return best, numbers
 
     def count(self, limit: float, queries: NDArray | None, weight: NDArray | None) -> NDArray:
@@ -70,7 +70,7 @@ class BruteSearch:
                     part, self.X, first, weights, limit, counts[block],
                 )  # fmt: skip
 
-        _blockwise(step, len(queries))
+        blockwise(step, len(queries))
         return counts.astype(np.intp) if weight is None else counts
 
     def within(
@@ -94,7 +94,7 @@ class BruteSearch:
             order = np.argsort(owners, kind="stable")
             return numbers[order], powers[order] if keep_distances else powers[:0]
 
-        blocks = list(_results(step, len(queries)))
+        blocks = blockwise(step, len(queries))
         np.cumsum(indptr, out=indptr)
         numbers, powers = (np.concatenate(pieces) for pieces in zip(*blocks, strict=True))
         return indptr, numbers, powers
@@ -117,16 +117,10 @@ class BruteSearch:
             yield first, tile, norms
 
 
-def _results(step: Callable[[slice], Any], n_queries: int) -> Iterator[Any]:
-    blocks = [
-        slice(start, min(start + TILE_QUERIES, n_queries)) for start in range(0, n_queries, TILE_QUERIES)
-    ]
-    return map(step, blocks) if len(blocks) <= 1 else ordered_map(step, blocks)
-
-
-def _blockwise(step: Callable[[slice], Any], n_queries: int) -> None:
-    for _ in _results(step, n_queries):
-        pass
+def blockwise(step: Callable[[slice], Any], n_items: int, size: int = TILE_QUERIES) -> list[Any]:
+    """Results of a step on blocks of items, on threads when there are several."""
+    blocks = [slice(start, min(start + size, n_items)) for start in range(0, n_items, size)]
+    return list(map(step, blocks) if len(blocks) <= 1 else ordered_map(step, blocks))
 
 
 @compiled

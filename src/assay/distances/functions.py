@@ -110,14 +110,9 @@ class FunctionSearch:
         distances = np.array([self._distance(self.X[center], self.X[row]) for row in others.tolist()])
         order = np.argsort(distances, kind="stable")
         others, distances, half = others[order], distances[order], len(others) // 2
-        return FunctionBall(
-            rows[:0],
-            center,
-            self._build(others[:half]),
-            self._build(others[half:]),
-            (float(distances[0]), float(distances[half - 1])),
-            (float(distances[half]), float(distances[-1])),
-        )
+        children = self._build(others[:half]), self._build(others[half:])
+        near_range, far_range = (distances[0], distances[half - 1]), (distances[half], distances[-1])
+        return FunctionBall(rows[:0], center, *children, near_range, far_range)
 
     def _distance(self, x: NDArray, z: NDArray) -> float:
         return check_distance(self.function(x, z))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,9 +62,8 @@ def condensed_distances(X: NDArray, *, metric: Metric = "euclidean") -> NDArray:
     n_rows = len(X)
     out = np.empty(n_rows * (n_rows - 1) // 2, dtype=X.dtype)
     if not isinstance(metric, str):
-        pairs = ((i, j) for i in range(n_rows) for j in range(i + 1, n_rows))
-        for place, (i, j) in enumerate(pairs):
-            out[place] = check_distance(metric(X[i], X[j]))
+        for place, (x, z) in enumerate(combinations(X, 2)):
+            out[place] = check_distance(metric(x, z))
         return out
     fill = _tiles(X, None, SCALES[metric])
 
@@ -75,8 +77,7 @@ def condensed_distances(X: NDArray, *, metric: Metric = "euclidean") -> NDArray:
             copy_upper(tile, start, first, n_rows, out)
 
     starts = range(0, n_rows, TILE_ROWS)
-    for _ in map(step, starts) if n_rows <= SMALL else ordered_map(step, starts):
-        pass
+    deque(map(step, starts) if n_rows <= SMALL else ordered_map(step, starts), maxlen=0)
     return out
 
 
@@ -84,32 +85,28 @@ def _tiles(X: NDArray, Z: NDArray | None, scale: Scale) -> Fill:
     """The function that fills a tile with distances."""
     rows = scale.prepare(X)
     others = rows if Z is None else scale.prepare(Z)
-    if scale.power == 2 and X.shape[1] > DIRECT_FEATURES:
-        squared = distance_tiles(rows, others)
+    by_products = scale.power == 2 and X.shape[1] > DIRECT_FEATURES
+    squared = distance_tiles(rows, others) if by_products else None
+    transposed = others.T if by_products else np.ascontiguousarray(others.T)
 
-        def fill(block: slice, columns: slice, tile: NDArray) -> None:
+    def fill(block: slice, columns: slice, tile: NDArray) -> None:
+        if squared is not None:
             squared(block, columns, tile)
-            scale.distances(tile)
-
-        return fill
-    transposed = np.ascontiguousarray(others.T)
-
-    def fill_directly(block: slice, columns: slice, tile: NDArray) -> None:
-        fill_tile(rows[block], transposed, columns.start, scale.power, tile)
+        else:
+            fill_tile(rows[block], transposed, columns.start, scale.power, tile)
         scale.distances(tile)
 
-    return fill_directly
+    return fill
 
 
 def _function_matrix(X: NDArray, Z: NDArray | None, function: Metric) -> NDArray:
     """Distances of a function of two rows; without `Z` it is called once per pair."""
     assert not isinstance(function, str)
-    out = np.zeros((len(X), len(X if Z is None else Z)), dtype=X.dtype)
-    for i, x in enumerate(X):
-        for j in range(0 if Z is not None else i + 1, out.shape[1]):
-            out[i, j] = check_distance(function(x, (X if Z is None else Z)[j]))
-            if Z is None:
-                out[j, i] = out[i, j]
+    if Z is not None:
+        return np.array([[check_distance(function(x, z)) for z in Z] for x in X], dtype=X.dtype)
+    out = np.zeros((len(X), len(X)), dtype=X.dtype)
+    for i, j in combinations(range(len(X)), 2):
+        out[i, j] = out[j, i] = check_distance(function(X[i], X[j]))
     return out
 
 

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.distances.brute import BruteSearch
+from assay.distances.brute import BruteSearch, blockwise
 from assay.distances.functions import FunctionSearch
 from assay.distances.loops import count_points, home_leaves, list_points, near_leaves, nearest_points
 from assay.distances.metrics import SCALES, Metric, Scale, check_metric, check_table, is_proper_radius
 from assay.distances.tree import LEAF, PointTree, build_tree, with_balls
 from assay.parameters import one_of, refusal
-from assay.rows import ordered_map
 
 METHODS = one_of("auto", "kd_tree", "ball_tree", "brute")
 
@@ -79,8 +78,7 @@ class NeighborSearch:
             self._engine = FunctionSearch(self.X, self.metric, tree=method == "ball_tree")
             return
         self._scale = SCALES[self.metric]
-        rows = self._scale.prepare(self.X)
-        power = self._scale.power
+        rows, power = self._scale.prepare(self.X), self._scale.power
         if method == "auto":
             self._engine = try_tree(rows, power) or BruteSearch(rows, power)
         elif method == "brute":
@@ -105,10 +103,8 @@ class NeighborSearch:
         Without `return_distance`, `distances` stays empty.
         """
         limit = self._limit("within", radius)
-        indptr, indices, distances = self._engine.within(
-            limit, self._prepare(queries), keep_distances=return_distance
-        )
-        return Neighborhoods(indptr, indices, self._scale.distances(distances))
+        near = self._engine.within(limit, self._prepare(queries), keep_distances=return_distance)
+        return Neighborhoods(near[0], near[1], self._scale.distances(near[2]))
 
     def count_within(
         self, radius: float, queries: NDArray | None = None, *, weight: NDArray | None = None
@@ -116,9 +112,8 @@ class NeighborSearch:
         """Number, or weight, of the rows within the radius."""
         limit = self._limit("count_within", radius)
         if weight is not None and np.shape(weight) != (len(self.X),):
-            raise refusal(
-                "count_within", "weight", f"one number per row ({len(self.X)})", f"shape {np.shape(weight)}"
-            )
+            must_be = f"one number per row ({len(self.X)})"
+            raise refusal("count_within", "weight", must_be, f"shape {np.shape(weight)}")
         return self._engine.count(limit, self._prepare(queries), weight)
 
     def _limit(self, owner: str, radius: Any) -> float:
@@ -226,15 +221,15 @@ class TreeSearch:
             homes: Any = np.arange(n_queries) // LEAF
         else:
             homes = np.empty(n_queries, dtype=np.intp)
-            _blockwise(
-                lambda part: home_leaves(
-                    self.tree.boxes, len(self.tree.leaves), queries[part], self.power, homes[part]
-                ),
-                n_queries,
-            )
+            boxes, n_leaves = self.tree.boxes, len(self.tree.leaves)
+
+            def send_home(part: slice) -> None:
+                home_leaves(boxes, n_leaves, queries[part], self.power, homes[part])
+
+            blockwise(send_home, n_queries, BLOCK)
             order = np.argsort(homes, kind="stable")
             homes = homes[order]
-        _blockwise(lambda part: step(order[part].astype(np.intp), homes[part]), n_queries)
+        blockwise(lambda part: step(order[part].astype(np.intp), homes[part]), n_queries, BLOCK)
 
     def _weights_of_leaves(self, weight: NDArray | None) -> tuple[NDArray, NDArray]:
         n_leaves = len(self.tree.leaves)
@@ -269,13 +264,3 @@ def try_tree(X: NDArray, power: int, *, paying_leaves: float = PAYING_LEAVES) ->
     )
     pays = n_opened * n_features <= paying_leaves * n_leaves * len(sample)
     return search if pays else None
-
-
-def _blockwise(step: Callable[[slice], Any], n_items: int) -> None:
-    blocks = [slice(start, min(start + BLOCK, n_items)) for start in range(0, n_items, BLOCK)]
-    if len(blocks) <= 1:
-        for block in blocks:
-            step(block)
-        return
-    for _ in ordered_map(step, blocks):
-        pass

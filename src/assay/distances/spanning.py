@@ -8,17 +8,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.distances.brute import fill_tile
+from assay.distances.brute import blockwise, fill_tile
 from assay.distances.functions import check_distance
 from assay.distances.loops import leaf_distances, nearest_bound
 from assay.distances.metrics import SCALES, Metric, check_dissimilarity, check_metric, check_table
 from assay.distances.search import try_tree
 from assay.distances.tree import DEPTH, LEAF, PointTree, leaf_ranges
 from assay.loops import compiled
-from assay.rows import ordered_map
-
-# Borůvka's algorithm on a KD-tree: memory of order n, no distance computed that a bound rules out.
-
 
 BLOCK = 32 * LEAF
 
@@ -59,39 +55,25 @@ def boruvka(tree: PointTree, core_distances: NDArray | None, *, power: int, root
     cores = np.zeros(n_points, dtype=dtype)
     if core_distances is not None:
         cores[:] = core_distances[tree.order]
-    forest = Forest(
-        np.arange(n_points),
-        cores,
-        np.empty(n_nodes, dtype=np.intp),
-        np.empty(n_nodes, dtype=dtype),
-        np.empty(n_points, dtype=dtype),
-        np.full(n_points, -1),
-        cores.copy(),
-    )
+    component, partner, length = np.arange(n_points), np.full(n_points, -1), cores.copy()
+    node_component, node_core = np.empty(n_nodes, dtype=np.intp), np.empty(n_nodes, dtype=dtype)
+    best = np.empty(n_points, dtype=dtype)
+    forest = Forest(component, cores, node_component, node_core, best, partner, length)
     shortest, parent = np.empty((2, n_points), dtype=np.intp)
     first, second = np.empty((2, n_points - 1), dtype=np.intp)
     edges = Edges(first, second, np.empty(n_points - 1, dtype=dtype))
 
-    def search(start: int) -> None:
-        find_ways_out(tree, forest, power, root, start, min(start + BLOCK, n_points))
+    def search(block: slice) -> None:
+        find_ways_out(tree, forest, power, root, block.start, block.stop)
 
-    component, _, node_component, node_core, best, partner, length = forest
     n_edges = 0
     while n_edges < n_points - 1:
         best_known(component, partner, length, best)
         summarize_nodes(component, cores, len(tree.leaves), node_component, node_core)
-        if n_points <= BLOCK:
-            search(0)
-        else:
-            for _ in ordered_map(search, range(0, n_points, BLOCK)):
-                pass
-        n_edges = join_components(
-            tree.order, component, partner, length, shortest, parent, first, second, edges.length, n_edges
-        )
+        blockwise(search, n_points, BLOCK)
+        state = tree.order, component, partner, length, shortest, parent
+        n_edges = join_components(*state, first, second, edges.length, n_edges)
     return edges
-
-
-# The compiled step of Prim's algorithm.
 
 
 @compiled
@@ -113,9 +95,6 @@ def absorb_point(distances, current, cores, remaining, closest, parents):  # typ
         ):
             nearest = place
     return nearest
-
-
-# Prim's algorithm: all pairs once, memory of order n.
 
 
 DistancesFrom: TypeAlias = Callable[[int, NDArray], NDArray]
@@ -209,9 +188,8 @@ def spanning_tree(
     """
     X = check_table(X)
     if core_distances is not None and np.shape(core_distances) != (len(X),):
-        raise ValueError(
-            f"The 'core_distances' must be {len(X)}, one per row. Got {np.shape(core_distances)}."
-        )
+        got = np.shape(core_distances)
+        raise ValueError(f"The 'core_distances' must be {len(X)}, one per row. Got {got}.")
     if isinstance(metric, str) and metric == "precomputed":
         D = check_dissimilarity(X, "A spanning tree")
         return _sorted(prim(len(D), lambda i, numbers: D[i, numbers], core_distances), D.dtype)

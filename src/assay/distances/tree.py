@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -68,11 +69,9 @@ def build_tree(X: NDArray) -> PointTree:
     if n_points > SMALL:
         for _ in range(TOP_LEVELS):
             inner += level
-            for _done in ordered_map(cut, level):
-                pass
+            deque(ordered_map(cut, level), maxlen=0)
             level = [child for node in level for child in children(node)]
-        for _done in ordered_map(finish, level):
-            pass
+        deque(ordered_map(finish, level), maxlen=0)
     else:
         finish(level[0])
     for node in reversed(inner):
@@ -189,10 +188,8 @@ def split(points, order, first, last, feature_low, feature_high, sample):  # typ
 @compiled
 def split_below(points, order, first, last):  # type: ignore[no-untyped-def]
     """Cut the points of a node down to its leaves; within a leaf, points stand by their numbers."""
-    feature_low, feature_high = (
-        np.empty(points.shape[1], points.dtype),
-        np.empty(points.shape[1], points.dtype),
-    )
+    n_features, dtype = points.shape[1], points.dtype
+    low, high = np.empty(n_features, dtype), np.empty(n_features, dtype)
     sample = np.empty(2 * SAMPLE, points.dtype)
     firsts, lasts = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64)
     firsts[0], lasts[0], n_open = first, last, 1
@@ -200,7 +197,7 @@ def split_below(points, order, first, last):  # type: ignore[no-untyped-def]
         n_open -= 1
         first, last = firsts[n_open], lasts[n_open]
         if last - first > 1:
-            middle = split(points, order, first, last, feature_low, feature_high, sample)
+            middle = split(points, order, first, last, low, high, sample)
             firsts[n_open], lasts[n_open] = middle, last
             firsts[n_open + 1], lasts[n_open + 1] = first, middle
             n_open += 2

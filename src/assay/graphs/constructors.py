@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from assay.distances import (
-    Metric,
-    Nearest,
-    NeighborSearch,
-    check_dissimilarity,
-    distance_matrix,
-    spanning_tree,
-)
+from assay import distances
+from assay.distances import Metric, Nearest, NeighborSearch, check_dissimilarity
 from assay.graphs.laplacians import Weights, as_weights, degrees
 from assay.graphs.measures import connected_components
 from assay.parameters import refusal
@@ -58,8 +52,7 @@ def epsilon_graph(X: Any, eps: float, *, metric: Metric = "euclidean", loops: bo
     """
     if not np.isfinite(eps) or eps <= 0.0:
         raise refusal("epsilon_graph", "eps", "a finite number above 0", eps)
-    near = within(X, eps, metric)
-    return _finish(near, loops)
+    return _finish(within(X, eps, metric), loops)
 
 
 def nearest_neighbors_graph(
@@ -76,8 +69,8 @@ def nearest_neighbors_graph(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        The rows, or their dissimilarities with metric="precomputed".
+    X, metric, loops
+        As in `epsilon_graph`.
     n_neighbors : int
         Number k of neighbours, the row itself not counted; at most n_samples − 1.
     mutual : bool
@@ -86,9 +79,6 @@ def nearest_neighbors_graph(
         Weight of an edge: 1, or exp(−d²/(2σ²)).
     sigma : float, optional
         σ of Gaussian weights; `suggest_sigma` by default.
-    metric : str or function
-    loops : bool
-        Whether W_ii = 1.
 
     Returns
     -------
@@ -127,15 +117,12 @@ def gaussian_graph(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        The rows, or their dissimilarities with metric="precomputed".
+    X, metric, loops
+        As in `epsilon_graph`.
     sigma : float
         The scale σ, above 0.
     threshold : float, default=0.0
         Join only rows of a similarity above this, below 1; the result is then sparse.
-    metric : str or function
-    loops : bool
-        Whether W_ii = 1.
 
     Returns
     -------
@@ -159,7 +146,10 @@ def gaussian_graph(
         near.data[near.data <= threshold] = 0.0
         near.eliminate_zeros()
         return _finish(near, loops, binary=False)
-    W = dissimilarities(X, metric).astype(np.float64, copy=_is_precomputed(metric))
+    if _is_precomputed(metric):
+        W = check_dissimilarity(X, "A graph").astype(np.float64)
+    else:
+        W = distances.distance_matrix(X, metric=metric).astype(np.float64, copy=False)
 
     def fill(start: int) -> None:
         W[start : start + ROWS] = _gaussian(W[start : start + ROWS], sigma)
@@ -195,17 +185,12 @@ def similarity_graph(
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    W = as_weights(similarities(X, X, similarity), "similarity_graph")
+    pairs = np.array([[float(similarity(x, z)) for z in X] for x in X])
+    W = as_weights(pairs, "similarity_graph")
     if not (W.diagonal() > 0.0).all():
-        raise ValueError(
-            f"A similarity must be positive at equal rows; s(x, x) is {W.diagonal().min():.3g} for one."
-        )
+        least = W.diagonal().min()
+        raise ValueError(f"A similarity must be positive at equal rows; s(x, x) is {least:.3g} for one.")
     return np.where(threshold < W, W, 0.0)
-
-
-def similarities(X: NDArray, Z: NDArray, similarity: Callable[[NDArray, NDArray], float]) -> NDArray:
-    """The matrix of s(x_i, z_j)."""
-    return np.array([[float(similarity(x, z)) for z in Z] for x in X])
 
 
 def nearest(X: Any, n_neighbors: int, metric: Metric) -> Nearest:
@@ -231,21 +216,14 @@ def within(X: Any, radius: float, metric: Metric) -> sparse.csr_array:
     return sparse.csr_array((near.distances.astype(np.float64), near.indices, near.indptr), shape=(n, n))
 
 
-def dissimilarities(X: Any, metric: Metric) -> NDArray:
-    """The matrix of distances: computed, or the given one, validated."""
-    return check_dissimilarity(X, "A graph") if _is_precomputed(metric) else distance_matrix(X, metric=metric)
-
-
 def join_neighbors(
     near: Nearest, *, mutual: bool, sigma: float | None = None, loops: bool = True
 ) -> sparse.csr_array:
     """The symmetric graph of directed neighbours: either (or, for `mutual`, both) sees the other."""
     n, k = near.indices.shape
     values = np.ones(n * k) if sigma is None else _gaussian(near.distances.astype(np.float64), sigma).ravel()
-    directed = sparse.csr_array(
-        (values, near.indices.astype(np.int32).ravel(), np.arange(0, n * k + 1, k, dtype=np.int32)),
-        shape=(n, n),
-    )
+    places = near.indices.astype(np.int32).ravel(), np.arange(0, n * k + 1, k, dtype=np.int32)
+    directed = sparse.csr_array((values, *places), shape=(n, n))
     directed.sort_indices()
     reverse = sparse.csr_array(directed.T)
     joined = sparse.csr_array(directed.minimum(reverse) if mutual else directed.maximum(reverse))
@@ -254,13 +232,9 @@ def join_neighbors(
     return sparse.csr_array(joined + sparse.eye_array(n, format="csr")) if loops else joined
 
 
-def positive_mean(distances: NDArray) -> float:
-    """Mean of distances; of the positive ones when it would be 0, and 1 when there are none."""
-    mean = float(np.mean(distances, dtype=np.float64))
-    if mean > 0.0:
-        return mean
-    positive = distances[distances > 0.0]
-    return float(np.mean(positive, dtype=np.float64)) if positive.size else 1.0
+def positive_mean(lengths: NDArray) -> float:
+    """Mean of distances; 1 when all are 0."""
+    return float(np.mean(lengths, dtype=np.float64)) if lengths.any() else 1.0
 
 
 def _finish(near: sparse.csr_array, loops: bool, *, binary: bool = True) -> sparse.csr_array:
@@ -273,8 +247,8 @@ def _finish(near: sparse.csr_array, loops: bool, *, binary: bool = True) -> spar
     return near
 
 
-def _gaussian(distances: NDArray, sigma: float) -> NDArray:
-    return np.exp(-0.5 * np.square(distances / sigma))
+def _gaussian(lengths: NDArray, sigma: float) -> NDArray:
+    return np.exp(-0.5 * np.square(lengths / sigma))
 
 
 def _is_precomputed(metric: Metric) -> bool:
@@ -300,13 +274,12 @@ def suggest_knn(X: Any, *, n_components: int = 1, mutual: bool = False, metric: 
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        The rows, or their dissimilarities with metric="precomputed".
+    X, metric
+        As in `epsilon_graph`.
     n_components : int
         Components to be content with.
     mutual : bool
         Whether rows are joined only if each is a neighbour of the other.
-    metric : str or function
 
     Examples
     --------
@@ -319,9 +292,9 @@ def suggest_knn(X: Any, *, n_components: int = 1, mutual: bool = False, metric: 
     ----------
     Sangnier §2.2.7.
     """
-    return grow_neighbors(
-        X, n_components=n_components, mutual=mutual, metric=metric, most=max(1, len(X) - 1)
-    ).n_neighbors
+    most = max(1, len(X) - 1)
+    grown = grow_neighbors(X, n_components=n_components, mutual=mutual, metric=metric, most=most)
+    return grown.n_neighbors
 
 
 def grow_neighbors(
@@ -351,9 +324,8 @@ def suggest_epsilon(X: Any, *, metric: Metric = "euclidean") -> float:
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        The rows, or their dissimilarities with metric="precomputed".
-    metric : str or function
+    X, metric
+        As in `epsilon_graph`.
 
     Examples
     --------
@@ -368,7 +340,7 @@ def suggest_epsilon(X: Any, *, metric: Metric = "euclidean") -> float:
     """
     if len(X) < 2:
         return 1.0
-    longest = float(spanning_tree(X, metric=metric).length.max())
+    longest = float(distances.spanning_tree(X, metric=metric).length.max())
     return longest if longest > 0.0 else 1.0
 
 
@@ -377,9 +349,8 @@ def suggest_sigma(X: Any, *, metric: Metric = "euclidean") -> float:
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        The rows, or their dissimilarities with metric="precomputed".
-    metric : str or function
+    X, metric
+        As in `epsilon_graph`.
 
     Examples
     --------

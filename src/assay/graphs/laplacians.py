@@ -211,12 +211,9 @@ class Scaled:
 
     def toarray(self) -> NDArray:
         """M/scale as a full matrix."""
-        A = (
-            self.W.toarray()
-            if self.is_sparse
-            else _scaled(self.W, self._root, self._root) + np.diag(self._rest)
-        )
-        return np.eye(self.shape[0]) - A
+        if self.is_sparse:
+            return np.eye(self.shape[0]) - self.W.toarray()
+        return np.eye(self.shape[0]) - (_scaled(self.W, self._root, self._root) + np.diag(self._rest))
 
 
 def require_degrees(degree: NDArray) -> None:

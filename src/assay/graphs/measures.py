@@ -149,11 +149,8 @@ def minimum_cut_phases(weights, merged, best_phase):  # type: ignore[no-untyped-
         for _ in range(n - phase):
             chosen = -1
             for vertex in range(n):
-                if (
-                    alive[vertex]
-                    and not added[vertex]
-                    and (chosen < 0 or attachment[vertex] > attachment[chosen])
-                ):
+                waits = alive[vertex] and not added[vertex]
+                if waits and (chosen < 0 or attachment[vertex] > attachment[chosen]):
                     chosen = vertex
             added[chosen] = True
             before, last = last, chosen
@@ -218,8 +215,7 @@ def connected_components(W: Any) -> tuple[int, NDArray]:
     if not is_sparse(W):
         return int(label_dense_components(np.asarray(W, dtype=np.float64), labels, queue)), labels
     pattern = as_pattern(W)
-    count = label_components(pattern.indptr, pattern.indices, labels, queue)
-    return int(count), labels
+    return int(label_components(pattern.indptr, pattern.indices, labels, queue)), labels
 
 
 def is_connected(W: Any) -> bool:
@@ -275,19 +271,11 @@ def degree_report(W: Any) -> DegreeReport:
     alone = degree - W.diagonal() <= 0.0
     mean = float(degree.mean())
     variation = float(degree.std()) / mean if mean > 0.0 else 0.0
-    advice = (
-        "The degrees are even: the three Laplacians are nearly equivalent."
-        if variation <= EVEN_DEGREES
-        else "The degrees are uneven: prefer a normalised Laplacian, 'random_walk' before 'symmetric'."
-    )
-    return DegreeReport(
-        float(degree.min()),
-        float(np.median(degree)),
-        float(degree.max()),
-        variation,
-        int(np.count_nonzero(alone)),
-        advice,
-    )
+    advice = "The degrees are uneven: prefer a normalised Laplacian, 'random_walk' before 'symmetric'."
+    if variation <= EVEN_DEGREES:
+        advice = "The degrees are even: the three Laplacians are nearly equivalent."
+    least, median, greatest = map(float, (degree.min(), np.median(degree), degree.max()))
+    return DegreeReport(least, median, greatest, variation, int(np.count_nonzero(alone)), advice)
 
 
 def as_pattern(W: Any) -> sparse.csr_array:
@@ -343,12 +331,11 @@ def graph_distance(W: Any, *, sources: Any = None, weighted: bool = False) -> ND
         queue = np.empty(graph.shape[0], dtype=np.int32)
         places = np.empty(graph.shape[0] if weighted else 0, dtype=np.int32)
         for row in range(begin, min(begin + SOURCES, starts.size)):
+            ways, source, out = (graph.indptr, graph.indices), starts[row], distances[row]
             if weighted:
-                shortest_paths(
-                    graph.indptr, graph.indices, graph.data, starts[row], distances[row], queue, places
-                )
+                shortest_paths(*ways, graph.data, source, out, queue, places)
             else:
-                count_hops(graph.indptr, graph.indices, starts[row], distances[row], queue)
+                count_hops(*ways, source, out, queue)
 
     for _ in ordered_map(walk, range(0, starts.size, SOURCES)):
         pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from assay.distances.spanning import find_root
 from assay.loops import compiled
-from assay.parameters import refusal
+from assay.parameters import integer, refusal
 
 
 class SpanningForest(NamedTuple):
@@ -53,24 +52,16 @@ class SpanningForest(NamedTuple):
         return self.n_nodes - len(self.weight)
 
 
-class _Graph(NamedTuple):
-    """Edges by increasing weight, ties by their ends."""
+def _incidence(edges: SpanningForest) -> tuple[NDArray, NDArray]:
+    """The edges at each node: `numbers[starts[i]:starts[i + 1]]`."""
+    number = np.arange(len(edges.first))
+    ends, numbers = np.concatenate([edges.first, edges.second]), np.concatenate([number, number])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=edges.n_nodes))])
+    return starts, numbers[np.lexsort((numbers, ends))]
 
-    first: NDArray
-    second: NDArray
-    weight: NDArray
-    n_nodes: int
 
-    def incidence(self) -> tuple[NDArray, NDArray]:
-        """The edges at each node: `edges[starts[i]:starts[i + 1]]`."""
-        number = np.arange(len(self.first))
-        ends, numbers = np.concatenate([self.first, self.second]), np.concatenate([number, number])
-        order = np.lexsort((numbers, ends))
-        counts = np.bincount(ends, minlength=self.n_nodes)
-        return np.concatenate([[0], np.cumsum(counts)]), numbers[order]
-
-    def keep(self, kept: NDArray) -> SpanningForest:
-        return SpanningForest(self.first[kept], self.second[kept], self.weight[kept], self.n_nodes)
+def _kept(edges: SpanningForest, kept: NDArray) -> SpanningForest:
+    return SpanningForest(edges.first[kept], edges.second[kept], edges.weight[kept], edges.n_nodes)
 
 
 def kruskal(graph: Any) -> SpanningForest:
@@ -106,7 +97,7 @@ def kruskal(graph: Any) -> SpanningForest:
     edges = _read(graph, "kruskal")
     kept = np.zeros(len(edges.first), dtype=np.bool_)
     kruskal_edges(edges.first, edges.second, edges.n_nodes, kept)
-    return edges.keep(kept)
+    return _kept(edges, kept)
 
 
 def prim(graph: Any) -> SpanningForest:
@@ -127,8 +118,8 @@ def prim(graph: Any) -> SpanningForest:
     """
     edges = _read(graph, "prim")
     kept = np.zeros(len(edges.first), dtype=np.bool_)
-    prim_edges(edges.first, edges.second, *edges.incidence(), kept)
-    return edges.keep(kept)
+    prim_edges(edges.first, edges.second, *_incidence(edges), kept)
+    return _kept(edges, kept)
 
 
 def boruvka(graph: Any) -> SpanningForest:
@@ -152,7 +143,7 @@ def boruvka(graph: Any) -> SpanningForest:
     parent, lightest = np.arange(edges.n_nodes), np.empty(edges.n_nodes, dtype=np.int64)
     while boruvka_round(edges.first, edges.second, parent, lightest, kept):
         pass
-    return edges.keep(kept)
+    return _kept(edges, kept)
 
 
 def reverse_delete(graph: Any) -> SpanningForest:
@@ -174,12 +165,9 @@ def reverse_delete(graph: Any) -> SpanningForest:
     """
     edges = _read(graph, "reverse_delete")
     kept = np.ones(len(edges.first), dtype=np.bool_)
-    matrix = sparse.coo_array(
-        (np.ones(len(edges.first)), (edges.first, edges.second)), shape=(edges.n_nodes, edges.n_nodes)
-    )
-    n_components = sparse.csgraph.connected_components(matrix, directed=False)[0]
-    reverse_delete_edges(edges.first, edges.second, *edges.incidence(), edges.n_nodes - n_components, kept)
-    return edges.keep(kept)
+    n_needed = edges.n_nodes - _components(edges)[0]
+    reverse_delete_edges(edges.first, edges.second, *_incidence(edges), n_needed, kept)
+    return _kept(edges, kept)
 
 
 def spanning_tree_clusters(tree: SpanningForest, n_clusters: int) -> NDArray:
@@ -210,26 +198,24 @@ def spanning_tree_clusters(tree: SpanningForest, n_clusters: int) -> NDArray:
     ----------
     Sangnier §2.3.2.
     """
-    if (
-        not isinstance(n_clusters, Integral)
-        or isinstance(n_clusters, bool)
-        or not tree.n_components <= n_clusters <= tree.n_nodes
-    ):
-        must_be = (
-            f"an int from the number of components ({tree.n_components}) to that of nodes ({tree.n_nodes})"
-        )
+    least, most = tree.n_components, tree.n_nodes
+    if not integer(at_least=least).contains(n_clusters) or n_clusters > most:
+        must_be = f"an int from the number of components ({least}) to that of nodes ({most})"
         raise refusal("spanning_tree_clusters", "n_clusters", must_be, n_clusters)
     n_kept = tree.n_nodes - int(n_clusters)
     kept = np.lexsort((tree.second, tree.first, tree.weight))[:n_kept]
-    matrix = sparse.coo_array(
-        (np.ones(n_kept), (tree.first[kept], tree.second[kept])), shape=(tree.n_nodes, tree.n_nodes)
-    )
-    labels = sparse.csgraph.connected_components(matrix, directed=False)[1]
+    labels = _components(_kept(tree, kept))[1]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first)).astype(np.int32)[inverse]
 
 
-def _read(graph: Any, owner: str) -> _Graph:
+def _components(edges: SpanningForest) -> tuple[int, NDArray]:
+    ends, shape = (edges.first, edges.second), (edges.n_nodes, edges.n_nodes)
+    matrix = sparse.coo_array((np.ones(len(edges.first)), ends), shape=shape)
+    return sparse.csgraph.connected_components(matrix, directed=False)
+
+
+def _read(graph: Any, owner: str) -> SpanningForest:
     """The edges of a graph, each once, by increasing weight."""
     is_sparse = sparse.issparse(graph)
     matrix: Any = graph.tocoo() if is_sparse else np.asarray(graph, dtype=np.float64)
@@ -260,7 +246,7 @@ def _read(graph: Any, owner: str) -> _Graph:
         new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
         first, second, weight = first[new], second[new], weight[new]
     order = np.argsort(weight, kind="stable")  # ties stay in the order of their ends
-    return _Graph(first[order], second[order], weight[order], n_nodes)
+    return SpanningForest(first[order], second[order], weight[order], n_nodes)
 
 
 @compiled

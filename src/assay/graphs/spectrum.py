@@ -159,7 +159,8 @@ def find_minor_eigenpairs(
             inverse = method == "inverse" or (method == "auto" and is_thin(W))
             inverse = inverse and matrix.is_sparse
             operator = _Inverse(matrix) if inverse else _Adjacency(matrix)
-            raw = _Iteration(operator, null, n_rest, tol, max_iter, random_state, watch).run()
+            iteration = _Iteration(operator, null, n_rest, tol, max_iter)
+            raw = iteration.run(generator(random_state), watch)
         return _measured(matrix, null, raw, n_components, component, tol)
 
     # BLAS threads help with large full matrices only; elsewhere they cost more than they save.
@@ -251,12 +252,8 @@ class _Inverse:
     def __init__(self, matrix: Scaled) -> None:
         shifted = matrix.tosparse() + SHIFT * eye_array(matrix.weight.size)
         # Positive definite: no pivoting, and an order that keeps the symmetry.
-        self.factor = splu(
-            csc_array(shifted),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        how: Any = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0}
+        self.factor = splu(csc_array(shifted), options={"SymmetricMode": True}, **how)
 
     def apply(self, block: NDArray) -> NDArray:
         """Solve for a block, vectors in columns."""
@@ -275,22 +272,14 @@ class _Iteration:
     """Lanczos' iteration on the complement of the null space, and a last look for what it passed over."""
 
     def __init__(
-        self,
-        operator: _Adjacency | _Inverse,
-        null: NDArray,
-        n_rest: int,
-        tol: float,
-        max_iter: int,
-        random_state: RandomState,
-        watch: Callable[[], bool],
+        self, operator: _Adjacency | _Inverse, null: NDArray, n_rest: int, tol: float, max_iter: int
     ) -> None:
         self.operator, self.n_rest, self.tol = operator, n_rest, tol
-        self.locked = np.ascontiguousarray(null.T)
-        self.random = generator(random_state)
-        self.watch, self.left, self.n_iter = watch, max_iter, 0
+        self.locked, self.left, self.n_iter = np.ascontiguousarray(null.T), max_iter, 0
 
-    def run(self) -> RawEigenpairs:
+    def run(self, random: np.random.Generator, watch: Callable[[], bool]) -> RawEigenpairs:
         """The wanted eigenvectors, and an estimate of the eigenvalue after them."""
+        self.random, self.watch = random, watch
         main = self._search(self.n_rest, self._is_exact, self.locked)
         values, vectors = main.ritz_values[: self.n_rest], main.vectors
         upcoming, converged = np.nan, main.converged
@@ -312,16 +301,9 @@ class _Iteration:
         n_block = 1 if self.operator.is_sparse else min(max(n_wanted, 2), 8)
         least = self.operator.least_basis
         n_blocks = -(-max(2 * n_wanted + least // 2, least) // n_block)
-        search = lanczos(
-            self.operator.apply,
-            self.random.standard_normal((n_block, locked.shape[1])),
-            n_wanted,
-            stop=stop,
-            locked=locked,
-            n_basis=n_blocks * n_block,
-            max_cycles=max(1, self.left),
-            watch=self.watch,
-        )
+        start = self.random.standard_normal((n_block, locked.shape[1]))
+        limits: Any = {"n_basis": n_blocks * n_block, "max_cycles": max(1, self.left), "watch": self.watch}
+        search = lanczos(self.operator.apply, start, n_wanted, stop=stop, locked=locked, **limits)
         self.left -= search.n_cycles
         self.n_iter += search.n_cycles
         return search
@@ -354,14 +336,6 @@ def _measured(
         values = np.concatenate([values, np.maximum(ritz, 0.0)])
         vectors = np.concatenate([null, rest], axis=1)
     residuals = np.linalg.norm(matrix.apply(vectors) - vectors * values, axis=0)
-    return GraphSpectrum(
-        values * matrix.scale,
-        vectors,
-        residuals * matrix.scale,
-        raw.upcoming * matrix.scale,
-        n_components,
-        component,
-        raw.n_iter,
-        bool(raw.converged and residuals.max() <= max(tol, 1e-12)),
-        raw.method,
-    )
+    converged, scale = bool(raw.converged and residuals.max() <= max(tol, 1e-12)), matrix.scale
+    pairs = values * scale, vectors, residuals * scale, raw.upcoming * scale
+    return GraphSpectrum(*pairs, n_components, component, raw.n_iter, converged, raw.method)

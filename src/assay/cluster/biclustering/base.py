@@ -19,7 +19,7 @@ from assay import rows
 from assay.base import Model
 from assay.certificates import Certificate, Certificates
 from assay.cluster.kmeans.estimator import KMeans
-from assay.parameters import Domain
+from assay.parameters import Domain, integer
 from assay.rows import MemoryRows
 
 
@@ -104,21 +104,13 @@ class Biclusterer(BiclusterMixin, Model):
         if n_row_clusters > shape[0]:
             raise self._refuse("n_clusters", f"at most the number of rows for rows (n_samples={shape[0]})")
         if n_column_clusters > shape[1]:
-            raise self._refuse(
-                "n_clusters", f"at most the number of columns for columns (n_features={shape[1]})"
-            )
+            must_be = f"at most the number of columns for columns (n_features={shape[1]})"
+            raise self._refuse("n_clusters", must_be)
 
 
 def _is_pair(value: Any) -> bool:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return bool(value >= 1)
-    return (
-        isinstance(value, (tuple, list))
-        and len(value) == 2
-        and all(
-            isinstance(item, (int, np.integer)) and not isinstance(item, bool) and item >= 1 for item in value
-        )
-    )
+    pair = value if isinstance(value, (tuple, list)) else (value, value)
+    return len(pair) == 2 and all(integer(at_least=1).contains(item) for item in pair)
 
 
 numbers_of_clusters = Domain("an int at least 1, or a pair of them (row clusters, column clusters)", _is_pair)
@@ -147,9 +139,6 @@ def by_appearance(labels: NDArray, n_clusters: int) -> tuple[NDArray, NDArray]:
     rank = np.empty(n_clusters, dtype=np.int32)
     rank[order] = np.arange(n_clusters, dtype=np.int32)
     return rank[labels], order
-
-
-# Normalised matrices and their leading singular vectors, behind the spectral biclusterings.
 
 
 DENSE_SIDE = 400
@@ -198,20 +187,10 @@ def bistochastic(X: NDArray) -> tuple[NDArray, float]:
     return matrix, left
 
 
-def log_interactions(X: NDArray) -> NDArray:
-    """log(1 + x) minus its row, column and overall means (as in a two-way analysis of variance)."""
-    logs = np.log1p(X)
-    result: NDArray = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean()
-    return result
-
-
 def leading_singular(matrix: Any, n_vectors: int, seed: int) -> Singular:
     """The leading singular triplets; signs are fixed by the largest entry of each left vector."""
     side = min(matrix.shape)
     n_vectors = min(n_vectors, side)
-    left: Any
-    values: Any
-    right: Any
     if side <= DENSE_SIDE or 3 * n_vectors > side:
         dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         left, values, right = svd(dense, full_matrices=False)
@@ -232,11 +211,8 @@ def singular_residual(matrix: Any, vectors: Singular) -> float:
     forward = np.linalg.norm(matrix @ vectors.right - vectors.left * vectors.values, axis=0).max()
     backward = np.linalg.norm(matrix.T @ vectors.left - vectors.right * vectors.values, axis=0).max()
     identity = np.eye(len(vectors.values))
-    crossed = max(
-        float(np.abs(vectors.left.T @ vectors.left - identity).max()),
-        float(np.abs(vectors.right.T @ vectors.right - identity).max()),
-    )
-    return max(float(forward) / scale, float(backward) / scale, crossed)
+    crossed = max(np.abs(side.T @ side - identity).max() for side in (vectors.left, vectors.right))
+    return float(max(forward / scale, backward / scale, crossed))
 
 
 def grouped(
@@ -245,9 +221,8 @@ def grouped(
     """k-means labels of points, iterated to the end, and the inertia."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points: clusters stay empty
-        model = KMeans(n_clusters, n_init=n_init, tol=tol, random_state=seed).fit(
-            np.ascontiguousarray(points)
-        )
+        model = KMeans(n_clusters, n_init=n_init, tol=tol, random_state=seed)
+        model.fit(np.ascontiguousarray(points))
     return np.asarray(model.labels_), float(model.inertia_)
 
 
@@ -262,8 +237,7 @@ def assignment_excess(points: NDArray, labels: NDArray) -> float:
 
 
 def _inverse_root(sums: NDArray) -> NDArray:
-    result: NDArray = np.where(sums > 0, 1.0 / np.sqrt(np.where(sums > 0, sums, 1.0)), 0.0)
-    return result
+    return np.asarray(np.where(sums > 0, 1.0 / np.sqrt(np.where(sums > 0, sums, 1.0)), 0.0))
 
 
 def _deviation(sums: NDArray) -> float:
@@ -295,10 +269,9 @@ def alternate(
     row_labels: NDArray,
     column_labels: NDArray,
     shape: tuple[int, int],
-    *,
     penalty: float,
     max_iter: int,
-    stop: Callable[[NDArray, NDArray, NDArray, int], bool],
+    stop: Callable[..., bool],
 ) -> BlockAlternation:
     """Lower ½ Σ (x_ij − μ_{k(i) r(j)})² + λ Σ |μ_kr| until the labels stay.
 
@@ -345,8 +318,7 @@ def objective_of(blocks: Blocks, total: float, penalty: float) -> float:
 def label_costs(X: NDArray, other_labels: NDArray, values: NDArray) -> NDArray:
     """½ Σ_j (x_ij − μ_{k r(j)})² − ½ Σ_j x_ij² of each row i in each cluster k."""
     others = indicators(other_labels, values.shape[1])
-    costs: NDArray = 0.5 * (values**2) @ others.sum(axis=0) - (X @ others) @ values.T
-    return costs
+    return np.asarray(0.5 * (values**2) @ others.sum(axis=0) - (X @ others) @ values.T)
 
 
 def best_labels(X: NDArray, other_labels: NDArray, values: NDArray, labels: NDArray) -> NDArray:
@@ -361,11 +333,4 @@ def best_labels(X: NDArray, other_labels: NDArray, values: NDArray, labels: NDAr
 
 def indicators(labels: NDArray, n_clusters: int) -> NDArray:
     """One column for each cluster, with 1 for its members."""
-    result: NDArray = (labels[:, np.newaxis] == np.arange(n_clusters)).astype(np.float64)
-    return result
-
-
-def random_labels(n_items: int, n_clusters: int, random: Any) -> NDArray:
-    """Labels of equal frequency in random order: no cluster is empty."""
-    labels: NDArray = random.permutation(np.arange(n_items) % n_clusters)
-    return labels
+    return np.asarray((labels[:, np.newaxis] == np.arange(n_clusters)).astype(np.float64))

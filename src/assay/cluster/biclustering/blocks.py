@@ -9,22 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.base import IterativeModel, Watch
+from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, at_least, at_most
 from assay.cluster.base import best_of, watched
-from assay.cluster.biclustering.base import (
-    Biclusterer,
-    BlockAlternation,
-    alternate,
-    block_values,
-    by_appearance,
-    checkerboard,
-    grouped,
-    label_costs,
-    numbers_of_clusters,
-    pair_of,
-    random_labels,
-)
+from assay.cluster.biclustering import base as tools
+from assay.cluster.biclustering.base import Biclusterer, by_appearance, label_costs, pair_of
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
@@ -106,7 +95,7 @@ class BlockBiclustering(Biclusterer, IterativeModel):
 
     _accepts_sparse: ClassVar[bool] = False
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": numbers_of_clusters,
+        "n_clusters": tools.numbers_of_clusters,
         "penalty_strength": parameters.real(at_least=0.0),
         "n_init": parameters.integer(at_least=1),
         "max_iter": parameters.integer(at_least=1),
@@ -134,12 +123,15 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         self._require_clusters(data.shape, *shape)
         matrix = data.X.astype(np.float64)
         watch = self._watch_fit(X, n_runs=self.n_init, max_iter=self.max_iter)
-        runs = watched(
-            lambda start: self._run(matrix, start[0], start[1], shape, watch),
-            self._starts(matrix, shape),
-            watch,
-        )
-        best, self.restart_objectives_ = best_of(runs)
+        names = "row_labels_", "column_labels_", "block_values_", "n_iter_"
+
+        def stop(*state: Any) -> bool:
+            return watch.iteration(lambda: dict(zip(names, state, strict=True)))
+
+        def run(start: tuple[NDArray, NDArray]) -> tools.BlockAlternation:
+            return tools.alternate(matrix, *start, shape, self.penalty_strength, self.max_iter, stop)
+
+        best, self.restart_objectives_ = best_of(watched(run, self._starts(matrix, shape), watch))
         self._conclude(matrix, data.dtype, best, shape)
         watch.finish()
 
@@ -148,15 +140,11 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         rank = min(pair_of(self.n_clusters))
         tail = 0.5 * float((np.linalg.svd(matrix, compute_uv=False)[rank:] ** 2).sum())
         scale = float((matrix**2).sum()) or 1.0
-        bound = at_least(
-            "No checkerboard of this size has an objective below the singular values beyond its rank.",
-            "objective over the sum of squares",
-            self._measured_objective(matrix) / scale,
-            tail / scale,
-            source="Eckart & Young; " + SOURCE,
-            trivial=0.0,
-            tolerance=1e-12,
-        )
+        claim = "No checkerboard of this size has an objective below the singular values beyond its rank."
+        value = self._measured_objective(matrix) / scale
+        value = self._measured_objective(matrix) / scale
+        quantity, source = "objective over the sum of squares", "Eckart & Young; " + SOURCE
+        bound = at_least(claim, quantity, value, tail / scale, source, trivial=0.0, tolerance=1e-12)
         return [*self._measure(matrix), bound]
 
     def _starts(self, matrix: NDArray, shape: tuple[int, int]) -> Iterator[tuple[NDArray, NDArray]]:
@@ -165,44 +153,20 @@ class BlockBiclustering(Biclusterer, IterativeModel):
                 seeds = [int(seed) for seed in generator(random).integers(2**31, size=2)]
                 # A start need not be settled.
                 yield (
-                    grouped(matrix, shape[0], "auto", seeds[0], tol=1e-4)[0],
-                    grouped(matrix.T, shape[1], "auto", seeds[1], tol=1e-4)[0],
+                    tools.grouped(matrix, shape[0], "auto", seeds[0], tol=1e-4)[0],
+                    tools.grouped(matrix.T, shape[1], "auto", seeds[1], tol=1e-4)[0],
                 )
             else:
-                yield (
-                    random_labels(matrix.shape[0], shape[0], random),
-                    random_labels(matrix.shape[1], shape[1], random),
-                )
+                # Labels of equal frequency in random order: no cluster is empty.
+                rows, columns = (np.arange(n) % k for n, k in zip(matrix.shape, shape, strict=True))
+                yield random.permutation(rows), random.permutation(columns)
 
-    def _run(
-        self,
-        matrix: NDArray,
-        row_labels: NDArray,
-        column_labels: NDArray,
-        shape: tuple[int, int],
-        watch: Watch,
-    ) -> BlockAlternation:
-        return alternate(
-            matrix,
-            row_labels,
-            column_labels,
-            shape,
-            penalty=self.penalty_strength,
-            max_iter=self.max_iter,
-            stop=lambda rows, columns, values, n_iter: watch.iteration(
-                lambda: {
-                    "row_labels_": rows,
-                    "column_labels_": columns,
-                    "block_values_": values,
-                    "n_iter_": n_iter,
-                }
-            ),
-        )
-
-    def _conclude(self, matrix: NDArray, dtype: Any, best: BlockAlternation, shape: tuple[int, int]) -> None:
+    def _conclude(
+        self, matrix: NDArray, dtype: Any, best: tools.BlockAlternation, shape: tuple[int, int]
+    ) -> None:
         self.row_labels_, row_order = by_appearance(best.row_labels, shape[0])
         self.column_labels_, column_order = by_appearance(best.column_labels, shape[1])
-        self.rows_, self.columns_ = checkerboard(self.row_labels_, self.column_labels_, *shape)
+        self.rows_, self.columns_ = tools.checkerboard(self.row_labels_, self.column_labels_, *shape)
         self.block_values_ = best.values[row_order][:, column_order].astype(dtype)
         self.objective_trace_ = np.array(best.trace)
         self.objective_ = self._measured_objective(matrix)
@@ -231,48 +195,29 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         values = np.asarray(self.block_values_, dtype=np.float64)
         row_costs = label_costs(matrix, self.column_labels_, values)
         column_costs = label_costs(matrix.T, self.row_labels_, values.T)
-        return _excess(row_costs, self.row_labels_) / scale, _excess(
-            column_costs, self.column_labels_
-        ) / scale
+        rows, columns = _excess(row_costs, self.row_labels_), _excess(column_costs, self.column_labels_)
+        return rows / scale, columns / scale
 
     def _measure(self, matrix: NDArray) -> Certificates:
         scale = float((matrix**2).sum()) or 1.0
         shape = pair_of(self.n_clusters)
-        blocks = block_values(matrix, self.row_labels_, self.column_labels_, shape, self.penalty_strength)
+        labels = self.row_labels_, self.column_labels_
+        blocks = tools.block_values(matrix, *labels, shape, self.penalty_strength)
         largest = float(np.abs(blocks.means).max()) or 1.0
         away = float(np.abs(self.block_values_ - blocks.values).max()) / largest
         rounding = float(np.finfo(self.block_values_.dtype).eps)
         rows, columns = self._excesses(matrix)
         rises = np.diff([*self.objective_trace_, self._measured_objective(matrix)])
-        claims = [
-            (
-                "The objective never rises, from one half-step to the next and to the final measurement.",
-                "largest rise of the objective",
-                max(float(rises.max(initial=0.0)), 0.0) / scale,
-                1e-11 + 4.0 * rounding**2,
-            ),
-            (
-                "Every row is in the cluster that fits it best.",
-                "gain from moving rows",
-                rows,
-                4e-12 + rounding,
-            ),
-            (
-                "Every column is in the cluster that fits it best.",
-                "gain from moving columns",
-                columns,
-                4e-12 + rounding,
-            ),
-            (
-                "Block values are the minimisers for these labels: soft-thresholded block means.",
-                "largest error of a block value",
-                away,
-                1e-12 + 2.0 * rounding,
-            ),
-        ]
-        return Certificates(
-            at_most(claim, quantity, value, bound, source=SOURCE) for claim, quantity, value, bound in claims
-        )
+        rise, bound = max(float(rises.max(initial=0.0)), 0.0) / scale, 1e-11 + 4.0 * rounding**2
+        claim = "The objective never rises, from one half-step to the next and to the final measurement."
+        proof = [at_most(claim, "largest rise of the objective", rise, bound, SOURCE)]
+        claim = "Every row is in the cluster that fits it best."
+        proof.append(at_most(claim, "gain from moving rows", rows, 4e-12 + rounding, SOURCE))
+        claim = "Every column is in the cluster that fits it best."
+        proof.append(at_most(claim, "gain from moving columns", columns, 4e-12 + rounding, SOURCE))
+        claim = "Block values are the minimisers for these labels: soft-thresholded block means."
+        proof.append(at_most(claim, "largest error of a block value", away, 1e-12 + 2.0 * rounding, SOURCE))
+        return Certificates(proof)
 
 
 def _excess(costs: NDArray, labels: NDArray) -> float:

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering import base as tools
-from assay.cluster.biclustering.base import (
-    block_values,
-    by_appearance,
-    checkerboard,
-    numbers_of_clusters,
-    pair_of,
-)
+from assay.cluster.biclustering.base import by_appearance, pair_of
 from assay.cluster.biclustering.coclustering import SpectralModel
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
@@ -85,7 +79,7 @@ class SpectralBiclustering(SpectralModel):
 
     _accepts_sparse: ClassVar[bool] = False
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": numbers_of_clusters,
+        "n_clusters": tools.numbers_of_clusters,
         "method": parameters.one_of("bistochastic", "scale", "log"),
         "n_components": parameters.integer(at_least=1),
         "n_best": parameters.integer(at_least=1),
@@ -121,11 +115,11 @@ class SpectralBiclustering(SpectralModel):
         self.best_left_ = self._best(vectors.left, shape[0], seeds[1])
         self.best_right_ = self._best(vectors.right, shape[1], seeds[2])
         row_points, column_points = self._projections(matrix)
-        labels, _ = tools.grouped(row_points, shape[0], self.n_init, seeds[3])
-        self.row_labels_ = by_appearance(labels, shape[0])[0]
-        labels, _ = tools.grouped(column_points, shape[1], self.n_init, seeds[4])
-        self.column_labels_ = by_appearance(labels, shape[1])[0]
-        self.rows_, self.columns_ = checkerboard(self.row_labels_, self.column_labels_, *shape)
+        self.row_labels_, self.column_labels_ = (
+            by_appearance(tools.grouped(points, n_clusters, self.n_init, seed)[0], n_clusters)[0]
+            for points, n_clusters, seed in zip((row_points, column_points), shape, seeds[3:], strict=True)
+        )
+        self.rows_, self.columns_ = tools.checkerboard(self.row_labels_, self.column_labels_, *shape)
         self.certificates_ = self._measure(matrix, normal, missed)
 
     def _certify(self, matrix: Any) -> Certificates:
@@ -142,7 +136,10 @@ class SpectralBiclustering(SpectralModel):
             return tools.bistochastic(matrix)
         if self.method == "scale":
             return tools.scaled(matrix).matrix, 0.0
-        return tools.log_interactions(matrix), 0.0
+        logs = np.log1p(
+            matrix
+        )  # minus its row, column and overall means, as in a two-way analysis of variance
+        return logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean(), 0.0
 
     def _best(self, vectors: NDArray, n_clusters: int, seed: int) -> NDArray:
         """The vectors whose entries k-means fits best, the trivial one left out."""
@@ -160,45 +157,22 @@ class SpectralBiclustering(SpectralModel):
         source = "Kluger et al. (2003); Wei §10.2.3"
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
         shape = pair_of(self.n_clusters)
-        blocks = block_values(normal, self.row_labels_, self.column_labels_, shape, 0.0)
+        blocks = tools.block_values(normal, self.row_labels_, self.column_labels_, shape, 0.0)
         total = float((normal**2).sum()) or 1.0
         explained = float((blocks.counts * blocks.means**2).sum())
         kept = self._kept_vectors().values[: min(shape)]
         row_points, column_points = self._projections(matrix)
-        excess = max(
-            tools.assignment_excess(row_points, self.row_labels_),
-            tools.assignment_excess(column_points, self.column_labels_),
-        )
-        certificates = [
-            self._residual_certificate(normal, source),
-            at_most(
-                "Every projected row and column is nearest to the mean of its own cluster.",
-                "assignment excess",
-                excess,
-                1e-10 + 16.0 * rounding,
-                source=source,
-            ),
-        ]
+        excess = tools.assignment_excess(row_points, self.row_labels_)
+        excess = max(excess, tools.assignment_excess(column_points, self.column_labels_))
+        claim = "Every projected row and column is nearest to the mean of its own cluster."
+        proof = [at_most(claim, "assignment excess", excess, 1e-10 + 16.0 * rounding, source)]
+        proof.insert(0, self._residual_certificate(normal, source))
         if len(kept) == min(shape):
-            certificates.append(
-                at_most(
-                    "The checkerboard explains no more of the normalised matrix than singular values allow.",
-                    "share that the checkerboard explains",
-                    explained / total,
-                    float((kept**2).sum()) / total,
-                    source="Eckart & Young; " + source,
-                    trivial=1.0,
-                    tolerance=1e-9 + 64.0 * rounding,
-                )
-            )
+            claim = "The checkerboard explains no more of the normalised matrix than singular values allow."
+            value, bound, room = explained / total, float((kept**2).sum()) / total, 1e-9 + 64.0 * rounding
+            quantity, both = "share that the checkerboard explains", "Eckart & Young; " + source
+            proof.append(at_most(claim, quantity, value, bound, both, trivial=1.0, tolerance=room))
         if self.method == "bistochastic":
-            certificates.append(
-                at_most(
-                    "All row sums of the normalised matrix are equal, and all column sums.",
-                    "largest relative deviation of a sum",
-                    missed,
-                    1e-6,
-                    source=source,
-                )
-            )
-        return Certificates(certificates)
+            claim = "All row sums of the normalised matrix are equal, and all column sums."
+            proof.append(at_most(claim, "largest relative deviation of a sum", missed, 1e-6, source))
+        return Certificates(proof)

@@ -45,22 +45,14 @@ class SpectralModel(Biclusterer):
         self.left_vectors_, self.right_vectors_ = vectors.left.astype(dtype), vectors.right.astype(dtype)
 
     def _kept_vectors(self) -> Singular:
-        return Singular(
-            *(
-                np.asarray(item, dtype=np.float64)
-                for item in (self.left_vectors_, self.singular_values_, self.right_vectors_)
-            )
-        )
+        kept = self.left_vectors_, self.singular_values_, self.right_vectors_
+        return Singular(*(np.asarray(item, dtype=np.float64) for item in kept))
 
     def _residual_certificate(self, matrix: Any, source: str) -> Certificate:
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
-        return at_most(
-            "The kept vectors are orthonormal singular vectors of the normalised matrix.",
-            "singular residual",
-            tools.singular_residual(matrix, self._kept_vectors()),
-            1e-8 + 64.0 * rounding,
-            source=source,
-        )
+        claim = "The kept vectors are orthonormal singular vectors of the normalised matrix."
+        value = tools.singular_residual(matrix, self._kept_vectors())
+        return at_most(claim, "singular residual", value, 1e-8 + 64.0 * rounding, source)
 
 
 class SpectralCoclustering(SpectralModel):
@@ -161,12 +153,8 @@ class SpectralCoclustering(SpectralModel):
         vectors = self._kept_vectors()
         n_vectors = min(1 + int(np.ceil(np.log2(max(self.n_clusters, 2)))), len(vectors.values))
         use = slice(1, n_vectors) if n_vectors > 1 else slice(0, 1)
-        return np.vstack(
-            [
-                normal.rows[:, np.newaxis] * vectors.left[:, use],
-                normal.columns[:, np.newaxis] * vectors.right[:, use],
-            ]
-        )
+        weights = np.concatenate([normal.rows, normal.columns])
+        return weights[:, np.newaxis] * np.vstack([vectors.left[:, use], vectors.right[:, use]])
 
     def _cut(self, matrix: Any) -> tuple[float, int]:
         """The normalised cut, and the number of clusters with a volume."""
@@ -184,32 +172,13 @@ class SpectralCoclustering(SpectralModel):
         cut, n_filled = self._cut(matrix)
         values = self._kept_vectors().values
         labels = np.concatenate([self.row_labels_, self.column_labels_])
-        return Certificates(
-            [
-                self._residual_certificate(normal.matrix, source),
-                equal(
-                    "The largest singular value of the normalised matrix is 1.",
-                    "largest singular value",
-                    values[0],
-                    1.0,
-                    source=source,
-                    tolerance=1e-9 + 64.0 * rounding,
-                ),
-                at_least(
-                    "No partition into as many clusters has a smaller normalised cut than the bound.",
-                    "normalised cut",
-                    cut,
-                    n_filled - values[:n_filled].sum(),
-                    source=source,
-                    trivial=0.0,
-                    tolerance=n_filled * (1e-9 + 64.0 * rounding),
-                ),
-                at_most(
-                    "Every row and column is nearest to the mean of its own cluster.",
-                    "assignment excess",
-                    tools.assignment_excess(self._embedding(normal), labels),
-                    1e-10 + rounding,
-                    source=source,
-                ),
-            ]
-        )
+        proof, room = [self._residual_certificate(normal.matrix, source)], 1e-9 + 64.0 * rounding
+        claim = "The largest singular value of the normalised matrix is 1."
+        proof.append(equal(claim, "largest singular value", values[0], 1.0, source, tolerance=room))
+        claim = "No partition into as many clusters has a smaller normalised cut than the bound."
+        bound, room = n_filled - values[:n_filled].sum(), n_filled * room
+        proof.append(at_least(claim, "normalised cut", cut, bound, source, trivial=0.0, tolerance=room))
+        claim = "Every row and column is nearest to the mean of its own cluster."
+        value = tools.assignment_excess(self._embedding(normal), labels)
+        proof.append(at_most(claim, "assignment excess", value, 1e-10 + rounding, source))
+        return Certificates(proof)

@@ -12,12 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from assay import parameters
 from assay.base import Model
 from assay.certificates import Certificates, at_least, at_most
-from assay.cluster.biclustering.overlapping_solver import (
-    SOURCE,
-    check_identifiability,
-    choose_delta,
-    overlapping_loadings,
-)
+from assay.cluster.biclustering.overlapping_solver import SOURCE, check_identifiability, choose_delta
+from assay.cluster.biclustering.overlapping_solver import overlapping_loadings as solve
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import Block, Rows
@@ -165,7 +161,7 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         else:
             choice = choose_delta(data.X.astype(np.float64), self.n_splits, generator(self.random_state))
             self.delta_candidates_, self.delta_errors_, self.delta_ = choice
-        model = overlapping_loadings(covariance, self.delta_, self.loadings)
+        model = solve(covariance, self.delta_, self.loadings)
         self.loadings_ = model.loadings.astype(data.dtype)
         self.pure_sets_ = model.pure.members
         self.n_clusters_ = len(self.pure_sets_)
@@ -212,15 +208,12 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
             From the fitted attributes and the rows alone.
         """
         covariance = moments_of(self._open_new_rows(X))[1]
-        again = overlapping_loadings(covariance, self.delta_, self.loadings).loadings
+        again = solve(covariance, self.delta_, self.loadings).loadings
         same = again.shape == self.loadings_.shape
-        repeated = at_most(
-            "The loadings are those that the covariance of the columns determines.",
-            "largest error of a loading",
-            float(np.abs(again - self.loadings_).max()) if same else np.inf,
-            1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps),
-            source=SOURCE,
-        )
+        claim = "The loadings are those that the covariance of the columns determines."
+        value = float(np.abs(again - self.loadings_).max()) if same else np.inf
+        bound = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
+        repeated = at_most(claim, "largest error of a loading", value, bound, SOURCE)
         return Certificates([*self._measure(covariance), repeated])
 
     def _measure(self, covariance: NDArray) -> Certificates:
@@ -232,26 +225,13 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         )
         spectrum = np.linalg.eigvalsh(self.factor_covariance_.astype(np.float64))
         scale = float(np.diag(covariance).max())
-        return Certificates(
-            [
-                *check_identifiability(self.loadings_, tol=max(1e-10, 16.0 * rounding)),
-                at_most(
-                    "Pure variables reach the largest covariance of their rows inside their groups.",
-                    "largest shortfall of a pure variable",
-                    short,
-                    2.0 * self.delta_,
-                    source=SOURCE,
-                    tolerance=1e-9 * scale,
-                ),
-                at_least(
-                    "The covariance of the factors is one: it has no negative eigenvalue.",
-                    "least eigenvalue of Cov(Z)",
-                    spectrum[0],
-                    0.0,
-                    source=SOURCE,
-                ),
-            ]
-        )
+        claim = "Pure variables reach the largest covariance of their rows inside their groups."
+        quantity, bound, room = "largest shortfall of a pure variable", 2.0 * self.delta_, 1e-9 * scale
+        proof = [*check_identifiability(self.loadings_, tol=max(1e-10, 16.0 * rounding))]
+        proof.append(at_most(claim, quantity, short, bound, SOURCE, tolerance=room))
+        claim = "The covariance of the factors is one: it has no negative eigenvalue."
+        proof.append(at_least(claim, "least eigenvalue of Cov(Z)", spectrum[0], 0.0, SOURCE))
+        return Certificates(proof)
 
 
 def moments_of(data: Rows) -> tuple[NDArray, NDArray]:

@@ -11,9 +11,6 @@ from scipy.optimize import linprog
 
 from assay.certificates import Certificates, at_least, at_most
 
-# When the loadings of a structured factor model are determined by the covariance.
-
-
 SOURCE = "Wei §10.3.3; Bing, Bunea, Ning & Wegkamp (2020)"
 
 
@@ -52,27 +49,12 @@ def check_identifiability(loadings: Any, *, tol: float = 1e-10) -> Certificates:
     pure = (np.abs(largest - 1.0) <= tol) & (sizes.sum(axis=1) - largest <= tol)
     counts = np.bincount(sizes[pure].argmax(axis=1), minlength=matrix.shape[1]) if pure.any() else np.zeros(1)
     assumptions = ("the covariance of the factors is positive definite", "errors are uncorrelated")
-    return Certificates(
-        [
-            at_most(
-                "No variable loads by more than 1 in all.",
-                "largest sum of absolute loadings",
-                sizes.sum(axis=1).max(),
-                1.0,
-                source=SOURCE,
-                assumptions=assumptions,
-                tolerance=max(tol, 1e-12),
-            ),
-            at_least(
-                "Every factor has at least two pure variables.",
-                "fewest pure variables of a factor",
-                counts.min(),
-                2.0,
-                source=SOURCE,
-                assumptions=assumptions,
-            ),
-        ]
-    )
+    claim = "No variable loads by more than 1 in all."
+    details: Any = {"assumptions": assumptions, "tolerance": max(tol, 1e-12)}
+    most = at_most(claim, "largest sum of absolute loadings", sizes.sum(axis=1).max(), 1.0, SOURCE, **details)
+    claim = "Every factor has at least two pure variables."
+    quantity, fewest = "fewest pure variables of a factor", counts.min()
+    return Certificates([most, at_least(claim, quantity, fewest, 2.0, SOURCE, assumptions=assumptions)])
 
 
 class PureSets(NamedTuple):
@@ -178,12 +160,10 @@ def overlapping_loadings(covariance: NDArray, delta: float, method: str) -> Load
             row = dantzig(factors, means[variable], 2.0 * delta)
         else:
             row = inverse @ means[variable]
-            kept = (
-                np.maximum(np.abs(row) - level, 0.0)
-                if method == "soft"
-                else np.abs(row) * (np.abs(row) > level)
+            size = np.abs(row)
+            row = np.sign(row) * (
+                np.maximum(size - level, 0.0) if method == "soft" else size * (size > level)
             )
-            row = np.sign(row) * kept
         loadings[variable] = onto_unit_ball(row)
     return Loadings(pure, factors, loadings)
 
@@ -195,17 +175,11 @@ def dantzig(matrix: NDArray, target: NDArray, level: float) -> NDArray:
     unit = float(np.abs(matrix).max()) or 1.0
     matrix, target, level = matrix / unit, target / unit, level / unit
     both = np.hstack([matrix, -matrix])
-    program = linprog(
-        np.ones(2 * size),
-        A_ub=np.vstack([both, -both]),
-        b_ub=np.concatenate([target + level, level - target]),
-        bounds=(0.0, None),
-        method="highs",
-    )
+    A, b = np.vstack([both, -both]), np.concatenate([target + level, level - target])
+    program = linprog(np.ones(2 * size), A_ub=A, b_ub=b, bounds=(0.0, None), method="highs")
     if program.x is None:
         return np.asarray(np.linalg.lstsq(matrix, target, rcond=None)[0])
-    result: NDArray = program.x[:size] - program.x[size:]
-    return result
+    return np.asarray(program.x[:size] - program.x[size:])
 
 
 def onto_unit_ball(row: NDArray) -> NDArray:
@@ -216,23 +190,14 @@ def onto_unit_ball(row: NDArray) -> NDArray:
     falling = np.sort(sizes)[::-1]
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(row) + 1)
     level = excess[np.flatnonzero(falling > excess)[-1]]
-    result: NDArray = np.sign(row) * np.maximum(sizes - level, 0.0)
-    return result
+    return np.asarray(np.sign(row) * np.maximum(sizes - level, 0.0))
 
 
-class DeltaChoice(NamedTuple):
-    """Candidates δ, the error of each on each split, and the chosen one."""
-
-    candidates: NDArray
-    errors: NDArray
-    delta: float
-
-
-def choose_delta(X: NDArray, n_splits: int, random: np.random.Generator) -> DeltaChoice:
-    """δ by how well the fit on one half of the rows predicts the covariances of the other.
+def choose_delta(X: NDArray, n_splits: int, random: np.random.Generator) -> tuple[NDArray, NDArray, float]:
+    """Candidates δ, the error of each on each split, and the one that is chosen.
 
     Candidates are multiples of s √(log p / n), s the mean variance. The error is the mean squared difference
-    of Cov(X) on the second half and A Cov(Z) Aᵀ from the first, off the diagonal; rows of A are hard
+    of Cov(X) on one half of the rows and A Cov(Z) Aᵀ from the other, off the diagonal; rows of A are hard
     thresholded, whatever the fit does afterwards. The largest δ is chosen whose error exceeds the least one
     by no more than the standard error of the difference over the splits.
     """
@@ -254,10 +219,9 @@ def choose_delta(X: NDArray, n_splits: int, random: np.random.Generator) -> Delt
     excess = errors - errors[np.argmin(errors.mean(axis=1))]
     noise = excess.std(axis=1) / np.sqrt(n_splits)
     chosen = np.flatnonzero(excess.mean(axis=1) <= noise + 1e-9 * errors.mean())[-1]
-    return DeltaChoice(candidates, errors, float(candidates[chosen]))
+    return candidates, errors, float(candidates[chosen])
 
 
 def _covariance(X: NDArray) -> NDArray:
     centred = X - X.mean(axis=0)
-    result: NDArray = centred.T @ centred / len(X)
-    return result
+    return np.asarray(centred.T @ centred / len(X))

@@ -15,8 +15,6 @@ from assay.cluster.biclustering.base import Biclusterer, leading_singular
 from assay.models import convergence
 from assay.parameters import Domain
 
-# Sparse singular vectors by adaptive soft thresholding, each threshold chosen by BIC.
-
 
 class Thresholded(NamedTuple):
     """A thresholded vector (not normalised), the penalty BIC chose, and the criterion there."""
@@ -64,9 +62,8 @@ def threshold_by_bic(products: NDArray, squares: float, n_entries: int, power: f
     criteria = (residual + shrunk) / (n_entries * variance) + np.log(n_entries) / n_entries * counts
     chosen = int(np.argmin(criteria))
     penalty = float(limits[chosen])
-    return Thresholded(
-        soft_adaptive(products, penalty * unit ** (1.0 + power), power), penalty, float(criteria[chosen])
-    )
+    vector = soft_adaptive(products, penalty * unit ** (1.0 + power), power)
+    return Thresholded(vector, penalty, float(criteria[chosen]))
 
 
 def soft_adaptive(products: NDArray, penalty: float, power: float) -> NDArray:
@@ -78,8 +75,7 @@ def soft_adaptive(products: NDArray, penalty: float, power: float) -> NDArray:
         kept[inside] = np.maximum(sizes[inside] - 0.5 * penalty * sizes[inside] ** (-power), 0.0)
     # At the λ of its own entry rounding may leave a trace of an entry that is out.
     kept[kept <= 1e-12 * kept.max(initial=0.0)] = 0.0
-    result: NDArray = np.sign(products) * kept
-    return result
+    return np.asarray(np.sign(products) * kept)
 
 
 def half_step(X: NDArray, vector: NDArray, squares: float, power: float) -> tuple[NDArray, float]:
@@ -90,12 +86,7 @@ def half_step(X: NDArray, vector: NDArray, squares: float, power: float) -> tupl
 
 
 def sparse_layer(
-    X: NDArray,
-    *,
-    power: float,
-    tol: float,
-    max_iter: int,
-    stop: Callable[[NDArray, NDArray, int], bool] = lambda left, right, n_iter: False,
+    X: NDArray, power: float, tol: float, max_iter: int, stop: Callable[[NDArray, NDArray, int], bool]
 ) -> Layer:
     """The leading sparse layer of a matrix, from its leading singular vectors."""
     start = leading_singular(X, 1, 0)
@@ -207,21 +198,19 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
             raise self._refuse("n_clusters", f"at most the rank of the matrix ({name}={min(data.shape)})")
         matrix = data.X.astype(np.float64)
         watch = self._watch_fit(X, n_runs=self.n_clusters, max_iter=self.max_iter)
+
+        def stop(left: NDArray, right: NDArray, n_iter: int) -> bool:
+            return watch.iteration(
+                lambda: {"left_vectors_": left, "right_vectors_": right, "n_iter_": n_iter}
+            )
+
         layers: list[Layer] = []
         residual, total = matrix, float((matrix**2).sum())
         for _ in range(self.n_clusters):
             if float((residual**2).sum()) <= EXHAUSTED * total:
                 break
             with watch.run("layer"):
-                layer = sparse_layer(
-                    residual,
-                    power=self.power,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    stop=lambda left, right, n_iter: watch.iteration(
-                        lambda: {"left_vectors_": left, "right_vectors_": right, "n_iter_": n_iter}
-                    ),
-                )
+                layer = sparse_layer(residual, self.power, self.tol, self.max_iter, stop)
             layers.append(layer)
             residual = residual - layer.value * np.outer(layer.left, layer.right)
         self._conclude(matrix, data.dtype, layers)
@@ -231,23 +220,18 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
         matrix = np.asarray(matrix, dtype=np.float64)
         total = float((matrix**2).sum()) or 1.0
         singular = np.linalg.svd(matrix, compute_uv=False)[: len(self.singular_values_)]
-        bound = at_most(
-            "The layers explain no more than as many singular values.",
-            "share explained",
-            1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total,
-            float((singular**2).sum()) / total,
-            source="Eckart & Young; " + SOURCE,
-            trivial=1.0,
-            tolerance=1e-10 + 16.0 * float(np.finfo(self.singular_values_.dtype).eps),
-        )
-        return [*self._measure(matrix), bound]
+        claim = "The layers explain no more than as many singular values."
+        value = 1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total
+        bound, room = float((singular**2).sum()) / total, float(np.finfo(self.singular_values_.dtype).eps)
+        details: Any = {"trivial": 1.0, "tolerance": 1e-10 + 16.0 * room}
+        explained = at_most(claim, "share explained", value, bound, "Eckart & Young; " + SOURCE, **details)
+        return [*self._measure(matrix), explained]
 
     def _conclude(self, matrix: NDArray, dtype: Any, layers: list[Layer]) -> None:
-        n_rows, n_columns = matrix.shape
-        shape = len(layers)
-        self.left_vectors_ = np.array([layer.left for layer in layers], dtype=dtype).reshape(shape, n_rows).T
-        self.right_vectors_ = (
-            np.array([layer.right for layer in layers], dtype=dtype).reshape(shape, n_columns).T
+        sides = [layer.left for layer in layers], [layer.right for layer in layers]
+        self.left_vectors_, self.right_vectors_ = (
+            np.array(side, dtype=dtype).reshape(len(layers), size).T
+            for side, size in zip(sides, matrix.shape, strict=True)
         )
         self.singular_values_ = np.array([layer.value for layer in layers], dtype=dtype)
         self.rows_, self.columns_ = (self.left_vectors_ != 0).T, (self.right_vectors_ != 0).T
@@ -271,14 +255,10 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
 
     def _residuals(self, matrix: NDArray) -> list[NDArray]:
         """The matrix that each layer was taken from, and what is left after the last."""
+        left, right = self.left_vectors_.T.astype(np.float64), self.right_vectors_.T.astype(np.float64)
         rests = [matrix]
-        for left, value, right in zip(
-            self.left_vectors_.T.astype(np.float64),
-            self.singular_values_.astype(np.float64),
-            self.right_vectors_.T.astype(np.float64),
-            strict=True,
-        ):
-            rests.append(rests[-1] - value * np.outer(left, right))
+        for layer, value in enumerate(self.singular_values_.astype(np.float64)):
+            rests.append(rests[-1] - value * np.outer(left[layer], right[layer]))
         return rests
 
     def _measure(self, matrix: NDArray) -> Certificates:
@@ -292,26 +272,14 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
             squares = float((rest**2).sum())
             again_left = half_step(rest.T, right, squares, self.power)[0]
             again_right = half_step(rest, left, squares, self.power)[0]
-            moved = max(
-                moved, float(np.linalg.norm(again_left - left)), float(np.linalg.norm(again_right - right))
-            )
+            movements = np.linalg.norm(again_left - left), np.linalg.norm(again_right - right)
+            moved = max(moved, float(max(movements)))
             value = float(self.singular_values_[layer])
             away = max(away, abs(float(left @ rest @ right) - value) / np.sqrt(total))
-        return Certificates(
-            [
-                at_most(
-                    "The vectors of each layer answer each other: a further pass moves neither.",
-                    "movement of a further pass",
-                    moved,
-                    10.0 * self.tol + 1e4 * rounding,
-                    source=SOURCE,
-                ),
-                at_most(
-                    "The value of each layer is d = uᵀXv, the best for its vectors.",
-                    "error of a value over the norm of the matrix",
-                    away,
-                    1e-10 + 16.0 * rounding,
-                    source=SOURCE,
-                ),
-            ]
-        )
+        claim = "The vectors of each layer answer each other: a further pass moves neither."
+        bound = 10.0 * self.tol + 1e4 * rounding
+        proof = [at_most(claim, "movement of a further pass", moved, bound, SOURCE)]
+        claim = "The value of each layer is d = uᵀXv, the best for its vectors."
+        bound = 1e-10 + 16.0 * rounding
+        proof.append(at_most(claim, "error of a value over the norm of the matrix", away, bound, SOURCE))
+        return Certificates(proof)

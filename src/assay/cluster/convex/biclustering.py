@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,10 @@ from assay import parameters
 from assay.base import IterativeModel
 from assay.certificates import Certificates, at_most
 from assay.cluster.biclustering.base import Biclusterer, by_appearance, checkerboard
-from assay.cluster.convex.biclustering_solver import (
-    Checkerboard,
-    Cobra,
-    HoldOut,
-    SideGraph,
-    board_separations,
-    cobra,
-    hold_out,
-    joint_gap,
-    side_graph,
-)
+from assay.cluster.convex import biclustering_solver as solver
+from assay.cluster.convex.biclustering_solver import HoldOut, SideGraph, side_graph
 from assay.cluster.convex.loops import TWO, make_feasible
-from assay.cluster.convex.solver import apart_certificate, proven_share
+from assay.cluster.convex.solver import apart_certificate, gap_certificate, proven_share
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
@@ -32,9 +23,10 @@ from assay.randomness import RandomState, generator
 AUTO_SHARE = 0.5
 SOURCE = "Wei §10.2.3; Chi, Allen & Baraniuk (2017)"
 
-penalty_domain = Domain("'auto'", lambda value: isinstance(value, str) and value == "auto") | parameters.real(
-    at_least=0.0
-)
+SideGraphs: TypeAlias = tuple[SideGraph, SideGraph]
+
+auto = Domain("'auto'", lambda value: isinstance(value, str) and value == "auto")
+penalty_domain = auto | parameters.real(at_least=0.0)
 
 
 class ConvexBiclustering(Biclusterer, IterativeModel):
@@ -150,18 +142,14 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         self.row_penalty_ = _chosen(self.row_penalty, rows)
         self.column_penalty_ = _chosen(self.column_penalty, columns)
         watch = self._watch_fit(X, n_runs=1, max_iter=self.max_iter)
+
+        def stop(board: solver.Checkerboard, n_iter: int) -> bool:
+            return watch.iteration(lambda: {"fitted_": board.fitted + mean, "n_iter_": n_iter})
+
         with watch.run():
-            result = cobra(
-                matrix,
-                rows.at(self.row_penalty_),
-                columns.at(self.column_penalty_),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                stop=lambda board, n_iter: watch.iteration(
-                    lambda: {"fitted_": board.fitted + mean, "n_iter_": n_iter}
-                ),
-            )
-        self._conclude(matrix, mean, data.dtype, rows, columns, result)
+            sides = rows.at(self.row_penalty_), columns.at(self.column_penalty_)
+            result = solver.cobra(matrix, *sides, tol=self.tol, max_iter=self.max_iter, stop=stop)
+        self._conclude(matrix, mean, data.dtype, (rows, columns), result)
         watch.finish()
 
     def select(
@@ -190,9 +178,8 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
             Penalties, errors, and the `best` pair.
         """
         if not 0.0 < held_out < 1.0:
-            raise parameters.refusal(
-                "ConvexBiclustering.select", "held_out", "a number between 0 and 1", held_out
-            )
+            must_be = "a number between 0 and 1"
+            raise parameters.refusal("ConvexBiclustering.select", "held_out", must_be, held_out)
         matrix, _ = _centred(self._open_matrix(X).X)
         chosen = np.geomspace(0.01, 1.0, 8) if shares is None else np.sort(np.asarray(shares, dtype=float))
         seen = generator(random_state).uniform(size=matrix.shape) >= held_out
@@ -200,22 +187,19 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
             raise ValueError(
                 f"A share of {held_out:g} of {matrix.size} entries holds out none or all of them."
             )
-        return hold_out(
-            matrix, seen, chosen, n_neighbors=self.n_neighbors, gamma=self.gamma, tol=max(self.tol, 1e-4)
-        )
+        return solver.hold_out(matrix, seen, chosen, self.n_neighbors, self.gamma, tol=max(self.tol, 1e-4))
 
     def _certify(self, matrix: Any) -> Certificates:
         matrix, mean = _centred(matrix)
-        return self._measure(matrix, mean, *self._sides(matrix))
+        return self._measure(matrix, mean, self._sides(matrix))
 
-    def _sides(self, matrix: NDArray) -> tuple[SideGraph, SideGraph]:
-        return (
-            side_graph(matrix, self.n_neighbors, self.gamma),
-            side_graph(np.ascontiguousarray(matrix.T), self.n_neighbors, self.gamma),
-        )
+    def _sides(self, matrix: NDArray) -> SideGraphs:
+        across = np.ascontiguousarray(matrix.T)
+        how = self.n_neighbors, self.gamma
+        return side_graph(matrix, *how), side_graph(across, *how)
 
     def _conclude(
-        self, matrix: NDArray, mean: float, dtype: Any, rows: SideGraph, columns: SideGraph, result: Cobra
+        self, matrix: NDArray, mean: float, dtype: Any, graphs: SideGraphs, result: solver.Cobra
     ) -> None:
         board = result.board
         shape = int(board.row_labels.max()) + 1, int(board.column_labels.max()) + 1
@@ -229,7 +213,7 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         self.gap_trace_ = np.array(result.trace)
         self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
         self.proven_apart_ = 0.0
-        self.certificates_ = self._measure(matrix, mean, rows, columns, claim=True)
+        self.certificates_ = self._measure(matrix, mean, graphs, claim=True)
         if not result.converged and result.n_iter >= self.max_iter:
             convergence.warn(
                 f"ConvexBiclustering did not converge in max_iter={self.max_iter} passes: the relative "
@@ -237,23 +221,17 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
             )
 
     def _measure(
-        self,
-        matrix: NDArray,
-        mean: float,
-        row_side: SideGraph,
-        column_side: SideGraph,
-        *,
-        claim: bool = False,
+        self, matrix: NDArray, mean: float, graphs: SideGraphs, *, claim: bool = False
     ) -> Certificates:
         """Certificates from the fitted attributes; the fit claims what it proves."""
-        rows, columns = row_side.at(self.row_penalty_), column_side.at(self.column_penalty_)
+        sides = graphs[0].at(self.row_penalty_), graphs[1].at(self.column_penalty_)
         duals = np.array(self.row_dual_), np.array(self.column_dual_)
-        make_feasible(rows.radii, duals[0], TWO)
-        make_feasible(columns.radii, duals[1], TWO)
+        for side, dual in zip(sides, duals, strict=True):
+            make_feasible(side.radii, dual, TWO)
         fitted = np.asarray(self.fitted_, dtype=np.float64) - mean
-        gap = joint_gap(matrix, rows, columns, fitted, *duals)
-        board = Checkerboard(fitted, self.row_labels_, self.column_labels_, gap)
-        apart = board_separations(rows, columns, board)
+        gap = solver.joint_gap(matrix, sides, fitted, duals)
+        board = solver.Checkerboard(fitted, self.row_labels_, self.column_labels_, gap)
+        apart = solver.board_separations(*sides, board)
         if claim:
             self.proven_apart_ = proven_share(apart, gap)
         first_rows = np.unique(self.row_labels_, return_index=True)[1]
@@ -263,29 +241,13 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         rounding = float(np.finfo(self.fitted_.dtype).eps) * float(np.abs(self.fitted_).max())
         lost = 8.0 * matrix.size * rounding**2 / gap.primal if gap.primal > 0 else 0.0
         scale = float(np.sqrt((matrix**2).mean())) + rounding
-        certificates = [
-            at_most(
-                "The objective is within this share of the minimum: a feasible dual point proves it.",
-                "relative duality gap",
-                gap.relative,
-                self.tol + lost,
-                source=SOURCE,
-            ),
-            at_most(
-                "The fitted matrix is constant on each block of a row and a column cluster.",
-                "spread within blocks",
-                spread,
-                0.0,
-                source=SOURCE,
-            ),
-            at_most(
-                "The fitted matrix keeps the mean of the matrix: the forces cancel.",
-                "shift of the mean",
-                abs(float(fitted.mean())) / scale if scale > 0 else 0.0,
-                1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
-                source=SOURCE,
-            ),
-        ]
+        certificates = [gap_certificate(gap, self.tol + lost, SOURCE)]
+        text = "The fitted matrix is constant on each block of a row and a column cluster."
+        certificates.append(at_most(text, "spread within blocks", spread, 0.0, SOURCE))
+        text = "The fitted matrix keeps the mean of the matrix: the forces cancel."
+        value = abs(float(fitted.mean())) / scale if scale > 0 else 0.0
+        bound = 1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0
+        certificates.append(at_most(text, "shift of the mean", value, bound, SOURCE))
         if apart.size:
             certificates.append(apart_certificate(apart, gap, self.proven_apart_, SOURCE))
         return Certificates(certificates)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.convex import loops
+from assay.cluster.convex import solver as fusion
 from assay.cluster.convex.graph import Graph, Nodes, largest_useful_penalty, neighbor_graph
-from assay.cluster.convex.solver import ROOM, FusionGap, FusionProblem, components, proven_share, separations
+from assay.cluster.convex.solver import FusionGap, FusionProblem, components, never, proven_share, separations
 
 FIRST_STEPS, MOST_STEPS = 20, 400
 EXTRA_PASSES = 10
@@ -22,6 +23,10 @@ class FusionSide(NamedTuple):
 
     edges: NDArray
     radii: NDArray
+
+
+Sides: TypeAlias = tuple[FusionSide, FusionSide]
+Duals: TypeAlias = tuple[NDArray, NDArray]
 
 
 class Checkerboard(NamedTuple):
@@ -53,7 +58,7 @@ def cobra(
     tol: float,
     max_iter: int,
     prove: bool = True,
-    stop: Callable[[Checkerboard, int], bool] = lambda board, n_iter: False,
+    stop: Callable[[Checkerboard, int], bool] = never,
 ) -> Cobra:
     """Minimise ½‖X − U‖² + Σ r_ab ‖U_a· − U_b·‖ + Σ c_ab ‖U_·a − U_·b‖ by fusing rows and columns in turn.
 
@@ -64,21 +69,20 @@ def cobra(
     """
     if start is None:
         start = np.zeros((len(rows.edges), X.shape[1])), np.zeros((len(columns.edges), X.shape[0]))
-    row_dual, column_dual = start[0].copy(), start[1].copy()
+    sides = rows, columns
+    row_dual, column_dual = duals = start[0].copy(), start[1].copy()
     loops.make_feasible(rows.radii, row_dual, loops.TWO)
     loops.make_feasible(columns.radii, column_dual, loops.TWO)
     n_iter, n_steps, trace, stopped, last = 0, FIRST_STEPS, [], False, max_iter
     while True:
-        board = _merge_the_inseparable(
-            X, rows, columns, row_dual, column_dual, fused_board(X, rows, columns, row_dual, column_dual), tol
-        )
+        board = _merge_the_inseparable(X, sides, duals, fused_board(X, sides, duals), tol)
         trace.append(board.gap.relative)
         converged = board.gap.relative <= tol
         if converged:
             last = min(last, n_iter + n_iter // 2 + EXTRA_PASSES)
             proven = not prove or proven_share(board_separations(rows, columns, board), board.gap) == 1.0
         if stopped or n_iter >= (last if converged else max_iter) or (converged and proven):
-            return Cobra(board, row_dual, column_dual, n_iter, converged, trace)
+            return Cobra(board, *duals, n_iter, converged, trace)
         _ascend(X - forces_of(columns, column_dual, X.shape[1]).T, rows, row_dual, n_steps)
         _ascend((X - forces_of(rows, row_dual, X.shape[0])).T, columns, column_dual, n_steps)
         n_iter += 1
@@ -93,82 +97,53 @@ def forces_of(side: FusionSide, dual: NDArray, n_nodes: int) -> NDArray:
     return forces
 
 
-def joint_gap(
-    X: NDArray,
-    rows: FusionSide,
-    columns: FusionSide,
-    fitted: NDArray,
-    row_dual: NDArray,
-    column_dual: NDArray,
-) -> FusionGap:
+def joint_gap(X: NDArray, sides: Sides, fitted: NDArray, duals: Duals) -> FusionGap:
     """Gap between the objective at any matrix and the dual value at feasible points: no term is negative."""
-    row_penalty, row_slack = loops.edge_terms(fitted, rows.edges, rows.radii, row_dual, loops.TWO)
-    column_penalty, column_slack = loops.edge_terms(
-        np.ascontiguousarray(fitted.T), columns.edges, columns.radii, column_dual, loops.TWO
-    )
-    apart = fitted - dual_matrix(X, rows, columns, row_dual, column_dual)
-    return FusionGap(
-        float(0.5 * ((X - fitted) ** 2).sum() + row_penalty + column_penalty),
-        float(row_slack + column_slack + 0.5 * (apart**2).sum()),
-    )
+    apart = fitted - dual_matrix(X, sides, duals)
+    primal, gap = 0.5 * ((X - fitted) ** 2).sum(), 0.5 * (apart**2).sum()
+    for side, dual, matrix in zip(sides, duals, (fitted, np.ascontiguousarray(fitted.T)), strict=True):
+        penalty, slack = loops.edge_terms(matrix, *side, dual, loops.TWO)
+        primal, gap = primal + penalty, gap + slack
+    return FusionGap(float(primal), float(gap))
 
 
-def dual_matrix(
-    X: NDArray, rows: FusionSide, columns: FusionSide, row_dual: NDArray, column_dual: NDArray
-) -> NDArray:
+def dual_matrix(X: NDArray, sides: Sides, duals: Duals) -> NDArray:
     """X minus all forces: the minimiser of the Lagrangian."""
-    result: NDArray = (
-        X - forces_of(rows, row_dual, X.shape[0]) - forces_of(columns, column_dual, X.shape[1]).T
-    )
-    return result
+    of_rows, of_columns = map(forces_of, sides, duals, X.shape)
+    return np.asarray(X - of_rows - of_columns.T)
 
 
-def fused_board(
-    X: NDArray, rows: FusionSide, columns: FusionSide, row_dual: NDArray, column_dual: NDArray
-) -> Checkerboard:
+def fused_board(X: NDArray, sides: Sides, duals: Duals) -> Checkerboard:
     """The matrix made constant on the blocks that dual vectors strictly inside their balls fuse."""
-    fitted = dual_matrix(X, rows, columns, row_dual, column_dual)
-    row_labels = _fused(rows, row_dual, X.shape[0])
-    column_labels = _fused(columns, column_dual, X.shape[1])
-    fitted = block_averaged(fitted, row_labels, column_labels)
-    gap = joint_gap(X, rows, columns, fitted, row_dual, column_dual)
-    return Checkerboard(fitted, row_labels, column_labels, gap)
+    row_labels, column_labels = map(_fused, sides, duals, X.shape)
+    fitted = block_averaged(dual_matrix(X, sides, duals), row_labels, column_labels)
+    return Checkerboard(fitted, row_labels, column_labels, joint_gap(X, sides, fitted, duals))
 
 
 def block_averaged(matrix: NDArray, row_labels: NDArray, column_labels: NDArray) -> NDArray:
     """Each entry replaced by the mean of its block."""
     averaged = _averaged_rows(matrix, row_labels)
-    result: NDArray = _averaged_rows(averaged.T, column_labels).T
-    return np.ascontiguousarray(result)
+    return np.ascontiguousarray(_averaged_rows(averaged.T, column_labels).T)
 
 
 def board_separations(rows: FusionSide, columns: FusionSide, board: Checkerboard) -> NDArray:
     """Separations of the row clusters, then of the column clusters, that an edge joins."""
-    return np.concatenate(
-        [
-            separations(_as_problem(board.fitted, rows), board.fitted, board.row_labels)[1],
-            separations(_as_problem(board.fitted.T, columns), board.fitted.T, board.column_labels)[1],
-        ]
-    )
+    of_rows = separations(_as_problem(board.fitted, rows), board.fitted, board.row_labels)[1]
+    across = board.fitted.T
+    return np.append(of_rows, separations(_as_problem(across, columns), across, board.column_labels)[1])
 
 
 def _merge_the_inseparable(
-    X: NDArray,
-    rows: FusionSide,
-    columns: FusionSide,
-    row_dual: NDArray,
-    column_dual: NDArray,
-    board: Checkerboard,
-    tol: float,
+    X: NDArray, sides: Sides, duals: Duals, board: Checkerboard, tol: float
 ) -> Checkerboard:
     """Join clusters that the gap cannot tell apart, when the joined matrix is as good as was asked."""
     while board.gap.relative <= tol:
-        row_labels = _joined(board.fitted, rows, board.row_labels, 2.0 * board.gap.gap)
-        column_labels = _joined(board.fitted.T, columns, board.column_labels, 2.0 * board.gap.gap)
+        row_labels = _joined(board.fitted, sides[0], board.row_labels, 2.0 * board.gap.gap)
+        column_labels = _joined(board.fitted.T, sides[1], board.column_labels, 2.0 * board.gap.gap)
         if row_labels.max() == board.row_labels.max() and column_labels.max() == board.column_labels.max():
             break
         fitted = block_averaged(board.fitted, row_labels, column_labels)
-        gap = joint_gap(X, rows, columns, fitted, row_dual, column_dual)
+        gap = joint_gap(X, sides, fitted, duals)
         if gap.relative > tol:
             break
         board = Checkerboard(fitted, row_labels, column_labels, gap)
@@ -186,7 +161,7 @@ def _as_problem(matrix: NDArray, side: FusionSide) -> FusionProblem:
 
 def _fused(side: FusionSide, dual: NDArray, n_nodes: int) -> NDArray:
     inside = np.empty(len(side.radii), dtype=np.bool_)
-    loops.inside_balls(side.radii, dual, ROOM, loops.TWO, inside)
+    loops.inside_balls(side.radii, dual, fusion.ROOM, loops.TWO, inside)
     return components(n_nodes, side.edges[inside])
 
 
@@ -288,7 +263,7 @@ def complete(
 
 
 def hold_out(
-    X: NDArray, seen: NDArray, shares: NDArray, *, n_neighbors: int, gamma: float | None, tol: float
+    X: NDArray, seen: NDArray, shares: NDArray, n_neighbors: int, gamma: float | None, *, tol: float
 ) -> HoldOut:
     """Error at the unseen entries for penalties that are these shares of the largest useful ones."""
     start = additive_fill(X, seen)
@@ -311,18 +286,15 @@ def refitted(X: NDArray, seen: NDArray, board: Checkerboard) -> NDArray:
     counts = np.bincount(block[seen], minlength=int(block.max()) + 1)
     sums = np.bincount(block[seen], X[seen], minlength=int(block.max()) + 1)
     means = (sums / np.maximum(counts, 1))[block]
-    result: NDArray = np.where(counts[block] > 0, means, board.fitted)
-    return result
+    return np.asarray(np.where(counts[block] > 0, means, board.fitted))
 
 
 def additive_fill(X: NDArray, seen: NDArray) -> NDArray:
     """Row mean + column mean − mean, of the entries seen."""
-    counts = np.maximum(seen.sum(axis=1), 1), np.maximum(seen.sum(axis=0), 1)
     mean = X[seen].mean()
-    row_effects = np.where(seen, X - mean, 0.0).sum(axis=1) / counts[0]
-    column_effects = np.where(seen, X - mean, 0.0).sum(axis=0) / counts[1]
-    result: NDArray = mean + row_effects[:, np.newaxis] + column_effects
-    return result
+    centred = np.where(seen, X - mean, 0.0)
+    of_rows, of_columns = (centred.sum(axis=axis) / np.maximum(seen.sum(axis=axis), 1) for axis in (1, 0))
+    return np.asarray(mean + of_rows[:, np.newaxis] + of_columns)
 
 
 def _seen_objective(
@@ -331,6 +303,5 @@ def _seen_objective(
     fitted = board.fitted
     row_drops = np.linalg.norm(fitted[rows.edges[:, 0]] - fitted[rows.edges[:, 1]], axis=1)
     column_drops = np.linalg.norm(fitted[:, columns.edges[:, 0]] - fitted[:, columns.edges[:, 1]], axis=0)
-    return float(
-        0.5 * ((X - fitted)[seen] ** 2).sum() + rows.radii @ row_drops + columns.radii @ column_drops
-    )
+    penalty = rows.radii @ row_drops + columns.radii @ column_drops
+    return float(0.5 * ((X - fitted)[seen] ** 2).sum() + penalty)

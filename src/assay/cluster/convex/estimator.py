@@ -10,25 +10,12 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificates
-from assay.cluster.convex.graph import (
-    check_given_weights,
-    complete_graph,
-    distinct_nodes,
-    given_graph,
-    neighbor_graph,
-    of_rows,
-    weights_domain,
-)
-from assay.cluster.convex.path import (
-    ConvexPath,
-    ConvexProblem,
-    GraphProblem,
-    SortedProblem,
-    equal_rows,
-    path_penalties,
-)
-from assay.cluster.convex.solver import NORMS, Fusion, convex_certificates, proven_share
+from assay.certificates import Certificates, at_most
+from assay.cluster.convex import graph as graphs
+from assay.cluster.convex import path as paths
+from assay.cluster.convex.graph import of_rows
+from assay.cluster.convex.path import ConvexPath, ConvexProblem, GraphProblem
+from assay.cluster.convex.solver import NORMS, Fusion, apart_certificate, gap_certificate, proven_share
 from assay.distances import distance_matrix
 from assay.models import convergence
 from assay.models.clusterer import PairwiseClusterer
@@ -37,6 +24,7 @@ from assay.rows import Block, MemoryRows
 
 MAX_DUAL_ENTRIES = 2**28
 AUTO_SHARE = 0.5
+SOURCE = "Wei §10.2.2; Hocking et al. (2011); Chi & Lange (2015)"
 
 
 class ConvexClustering(PairwiseClusterer, IterativeModel):
@@ -139,7 +127,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         "penalty_strength": Domain("'auto'", lambda value: isinstance(value, str) and value == "auto")
         | parameters.real(at_least=0.0),
         "norm": parameters.one_of(*NORMS),
-        "weights": weights_domain,
+        "weights": graphs.weights_domain,
         "n_neighbors": parameters.integer(at_least=1),
         "gamma": parameters.nothing | parameters.real(at_least=0.0),
         "tol": parameters.real(above=0.0),
@@ -172,16 +160,12 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         if isinstance(penalty, str):
             penalty = AUTO_SHARE * problem.penalty_max(bridges=False)
         watch = self._watch_fit(X, n_runs=1, max_iter=self.max_iter)
+
+        def stop(centroids: NDArray, n_iter: int) -> bool:
+            return watch.iteration(lambda: self._attributes(data, problem, float(penalty), centroids, n_iter))
+
         with watch.run():
-            result = problem.solve(
-                float(penalty),
-                None,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                stop=lambda centroids, n_iter: watch.iteration(
-                    lambda: self._attributes(data, problem, float(penalty), centroids, n_iter)
-                ),
-            )
+            result = problem.solve(float(penalty), None, self.tol, self.max_iter, stop)
         self._conclude(data, problem, float(penalty), result)
         watch.finish()
 
@@ -202,16 +186,10 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         """
         data = self._open_fit(X, sample_weight)
         problem = self._problem(data)
-        values = path_penalties(problem, penalties)
+        values = paths.path_penalties(problem, penalties)
         start, labels, centroids, gaps = None, [], [], []
         for value in values:
-            result = problem.solve(
-                float(value),
-                start,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                stop=lambda centroids, n_iter: False,
-            )
+            result = problem.solve(float(value), start, self.tol, self.max_iter)
             self._warn_if_unfinished(result)
             start = result.dual
             rows_labels, rows_centroids = of_rows(data.X, problem.nodes, result.labels, result.centroids)
@@ -235,29 +213,29 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
 
     def _problem(self, data: MemoryRows) -> ConvexProblem:
         named = isinstance(self.weights, str)
-        nodes = distinct_nodes(data.X, data.weight, collapse=named)
+        nodes = graphs.distinct_nodes(data.X, data.weight, collapse=named)
         n_nodes, n_features = nodes.rows.shape
         if not named:
-            check_given_weights(self.weights, data.shape[0], "ConvexClustering")
-            graph = given_graph(self.weights, np.flatnonzero(nodes.node_of >= 0))
+            graphs.check_given_weights(self.weights, data.shape[0], "ConvexClustering")
+            graph = graphs.given_graph(self.weights, np.flatnonzero(nodes.node_of >= 0))
         elif self.weights == "gaussian_knn":
-            graph = neighbor_graph(nodes.rows, self.n_neighbors, self.gamma)
+            graph = graphs.neighbor_graph(nodes.rows, self.n_neighbors, self.gamma)
         elif self.norm == "l1":
-            return SortedProblem(nodes)
+            return paths.SortedProblem(nodes)
         elif n_nodes * (n_nodes - 1) // 2 * n_features > MAX_DUAL_ENTRIES:
             raise ValueError(
                 f"ConvexClustering with weights='uniform' holds a vector for each of the pairs of {n_nodes} "
                 "rows, which is too many: take weights='gaussian_knn', or norm='l1'."
             )
         else:
-            graph = complete_graph(n_nodes)
+            graph = graphs.complete_graph(n_nodes)
         return GraphProblem(nodes, graph, self.norm)
 
     def _attributes(
         self, data: MemoryRows, problem: ConvexProblem, penalty: float, centroids: NDArray, n_iter: int
     ) -> dict[str, Any]:
         """Fitted attributes of a model stopped at these centroids."""
-        labels, rows_centroids = of_rows(data.X, problem.nodes, equal_rows(centroids), centroids)
+        labels, rows_centroids = of_rows(data.X, problem.nodes, paths.equal_rows(centroids), centroids)
         return {
             "labels_": labels,
             "centroids_": rows_centroids,
@@ -290,23 +268,27 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         centroids = np.asarray(self.centroids_, dtype=np.float64)[present]
         labels = np.asarray(self.labels_)[present]
         spread = np.abs(centroids - centroids[first][nodes.node_of[present]]).max(initial=0.0)
-        centroids, labels = centroids[first] - nodes.mean, labels[first]
+        centroids, labels, rows, mass = centroids[first] - nodes.mean, labels[first], nodes.rows, nodes.mass
         gap = problem.gap(self.penalty_, centroids, self.dual_)
         apart = problem.separations(self.penalty_, centroids, labels)
         if claim:
             self.proven_apart_ = proven_share(apart, gap)
-        return convex_certificates(
-            gap,
-            centroids=centroids,
-            labels=labels,
-            spread=float(spread),
-            rows=nodes.rows,
-            mass=nodes.mass,
-            apart=apart,
-            claimed=self.proven_apart_,
-            tol=self.tol,
-            rounding=float(np.finfo(self.centroids_.dtype).eps) * float(np.abs(self.centroids_).max()),
-        )
+        _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
+        spread = max(spread, np.abs(centroids - centroids[first][cluster]).max(initial=0.0))
+        # Stored centroids are rounded in their last place: that much the gap and the mean may miss.
+        rounding = float(np.finfo(self.centroids_.dtype).eps) * float(np.abs(self.centroids_).max())
+        scale = float(np.sqrt(np.average((rows**2).sum(axis=1), weights=mass))) + rounding
+        shift = float(np.linalg.norm(mass @ (centroids - rows)) / mass.sum()) / scale if scale > 0 else 0.0
+        lost = 8.0 * float(mass.sum()) * rows.shape[1] * rounding**2
+        proof = [gap_certificate(gap, self.tol + (lost / gap.primal if gap.primal > 0 else 0.0), SOURCE)]
+        text = "The rows of a cluster have exactly one centroid."
+        proof.append(at_most(text, "spread of centroids within clusters", spread, 0.0, SOURCE))
+        text = "The centroids keep the mean of the rows: the forces between rows cancel."
+        bound = 1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0
+        proof.append(at_most(text, "shift of the mean", shift, bound, SOURCE))
+        if apart.size:
+            proof.append(apart_certificate(apart, gap, self.proven_apart_, SOURCE))
+        return Certificates(proof)
 
     def _warn_if_unfinished(self, result: Fusion) -> None:
         if not result.converged and result.n_iter >= self.max_iter:
@@ -322,8 +304,7 @@ def _means(data: MemoryRows, labels: NDArray) -> NDArray:
     weight = np.bincount(labels, mass)
     shift = data.X[0].astype(np.float64)
     sums = np.column_stack([np.bincount(labels, mass * column) for column in (data.X - shift).T])
-    means: NDArray = (shift + sums / weight[:, np.newaxis]).astype(data.dtype)
-    return means
+    return np.asarray((shift + sums / weight[:, np.newaxis]).astype(data.dtype))
 
 
 def _nearest_center(block: Block, centers: NDArray) -> NDArray:

@@ -172,5 +172,4 @@ def largest_useful_penalty(nodes: Nodes, graph: Graph, norm: str, *, bridges: bo
 
 
 def _squared_lengths(rows: NDArray, edges: NDArray) -> NDArray:
-    result: NDArray = ((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1)
-    return result
+    return np.asarray(((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1))

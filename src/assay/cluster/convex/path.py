@@ -79,11 +79,7 @@ def equal_rows(centroids: NDArray) -> NDArray:
 
 def _weight_below_less_above(mass: NDArray) -> NDArray:
     upto = np.cumsum(mass)
-    result: NDArray = (upto - mass) - (upto[-1] - upto)
-    return result
-
-
-# The two forms of convex clustering: dual ascent on a graph, and the closed form for unit weights.
+    return np.asarray((upto - mass) - (upto[-1] - upto))
 
 
 Stop: TypeAlias = Callable[[NDArray, int], bool]
@@ -107,7 +103,7 @@ class GraphProblem(NamedTuple):
         return largest_useful_penalty(self.nodes, self.graph, self.norm, bridges=bridges)
 
     def solve(
-        self, penalty: float, start: NDArray | None, *, tol: float, max_iter: int, stop: Stop
+        self, penalty: float, start: NDArray | None, tol: float, max_iter: int, stop: Stop = fusion.never
     ) -> Fusion:
         """Minimise, from a dual point of another penalty."""
         return fusion.fuse(self.at(penalty), start, tol=tol, max_iter=max_iter, stop=stop)
@@ -133,7 +129,7 @@ class SortedProblem(NamedTuple):
         return sorted_penalty_max(self.nodes.rows, self.nodes.mass)
 
     def solve(
-        self, penalty: float, start: NDArray | None, *, tol: float, max_iter: int, stop: Stop
+        self, penalty: float, start: NDArray | None, tol: float, max_iter: int, stop: Stop = fusion.never
     ) -> Fusion:
         """Minimise in closed form."""
         centroids = sorted_centroids(self.nodes.rows, self.nodes.mass, penalty)
@@ -231,9 +227,8 @@ def path_penalties(problem: ConvexProblem, penalties: Any) -> NDArray:
         return np.concatenate([[0.0], np.geomspace(1e-3 * low, high, 40) if low > 0 else [1.0]])
     values = np.sort(np.asarray(penalties, dtype=np.float64).ravel())
     if not values.size or not np.isfinite(values).all() or values[0] < 0.0:
-        raise parameters.refusal(
-            "ConvexClustering.path", "penalties", "finite numbers at least 0, one or more", penalties
-        )
+        must_be = "finite numbers at least 0, one or more"
+        raise parameters.refusal("ConvexClustering.path", "penalties", must_be, penalties)
     return values
 
 

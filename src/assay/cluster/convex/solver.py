@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from assay.certificates import Certificate, Certificates, at_least, at_most
+from assay.certificates import Certificate, at_least, at_most
 from assay.cluster.convex import loops
 
 NORMS = {"l2": loops.TWO, "l1": loops.ONE, "linf": loops.INFINITY}
@@ -66,13 +66,18 @@ class Fusion(NamedTuple):
     trace: list[float]
 
 
+def never(centroids: Any, n_iter: int) -> bool:
+    """Let the iteration go on."""
+    return False
+
+
 def fuse(
     problem: FusionProblem,
     start: NDArray | None = None,
     *,
     tol: float,
     max_iter: int,
-    stop: Callable[[NDArray, int], bool] = lambda centroids, n_iter: False,
+    stop: Callable[[NDArray, int], bool] = never,
 ) -> Fusion:
     """Minimise by the accelerated alternating minimisation algorithm until the fused point is proven good.
 
@@ -133,10 +138,7 @@ def duality_gap(problem: FusionProblem, centroids: NDArray, dual: NDArray) -> Fu
     penalty, slack = loops.edge_terms(centroids, problem.edges, problem.radii, dual, NORMS[problem.norm])
     apart = ((centroids - dual_centroids(problem, dual)) ** 2).sum(axis=1)
     fit = ((centroids - problem.rows) ** 2).sum(axis=1)
-    return FusionGap(
-        float(0.5 * problem.mass @ fit + penalty),
-        float(slack + 0.5 * problem.mass @ apart),
-    )
+    return FusionGap(float(0.5 * problem.mass @ fit + penalty), float(slack + 0.5 * problem.mass @ apart))
 
 
 def separations(problem: FusionProblem, centroids: NDArray, labels: NDArray) -> tuple[NDArray, NDArray]:
@@ -182,8 +184,7 @@ def averaged(points: NDArray, mass: NDArray, labels: NDArray) -> NDArray:
     weight = np.bincount(labels, mass)
     means = np.column_stack([np.bincount(labels, mass * column) / weight for column in points.T])
     single = np.bincount(labels) == 1
-    result: NDArray = np.where(single[labels, np.newaxis], points, means[labels])
-    return result
+    return np.asarray(np.where(single[labels, np.newaxis], points, means[labels]))
 
 
 def components(n_nodes: int, edges: NDArray) -> NDArray:
@@ -195,71 +196,15 @@ def components(n_nodes: int, edges: NDArray) -> NDArray:
     return labels.astype(np.int64)
 
 
-SOURCE = "Wei §10.2.2; Hocking et al. (2011); Chi & Lange (2015)"
-
-
-def convex_certificates(
-    gap: FusionGap,
-    *,
-    centroids: NDArray,
-    labels: NDArray,
-    spread: float,
-    rows: NDArray,
-    mass: NDArray,
-    apart: NDArray,
-    claimed: float,
-    tol: float,
-    rounding: float,
-) -> Certificates:
-    """Certificates of centroids, from a gap measured at a feasible dual point.
-
-    `spread` is the largest difference between centroids of equal rows, `apart` the separations of clusters
-    joined by an edge, `claimed` the share of them that the fit claims to be proven apart, and `rounding` the
-    unit of the last place of the stored centroids.
-    """
-    _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
-    spread = max(spread, float(np.abs(centroids - centroids[first][cluster]).max(initial=0.0)))
-    scale = float(np.sqrt(np.average((rows**2).sum(axis=1), weights=mass))) + rounding
-    shift = float(np.linalg.norm(mass @ (centroids - rows)) / mass.sum()) / scale if scale > 0 else 0.0
-    lost = 8.0 * float(mass.sum()) * rows.shape[1] * rounding**2
-    share = lost / gap.primal if gap.primal > 0 else 0.0
-    certificates = [
-        at_most(
-            "The objective is within this share of the minimum: a feasible dual point proves it.",
-            "relative duality gap",
-            gap.relative,
-            tol + share,
-            source=SOURCE,
-        ),
-        at_most(
-            "The rows of a cluster have exactly one centroid.",
-            "spread of centroids within clusters",
-            spread,
-            0.0,
-            source=SOURCE,
-        ),
-        at_most(
-            "The centroids keep the mean of the rows: the forces between rows cancel.",
-            "shift of the mean",
-            shift,
-            1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0,
-            source=SOURCE,
-        ),
-    ]
-    if apart.size:
-        certificates.append(apart_certificate(apart, gap, claimed, SOURCE))
-    return Certificates(certificates)
+def gap_certificate(gap: FusionGap, bound: float, source: str) -> Certificate:
+    """The claim that the objective is near its minimum."""
+    claim = "The objective is within this share of the minimum: a feasible dual point proves it."
+    return at_most(claim, "relative duality gap", gap.relative, bound, source)
 
 
 def apart_certificate(apart: NDArray, gap: FusionGap, claimed: float, source: str) -> Certificate:
     """The claim that clusters are apart in the minimiser: farther than twice the gap allows for."""
-    return at_least(
-        "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser.",
-        "share of joined clusters proven apart",
-        proven_share(apart, gap),
-        claimed,
-        source=source,
-        assumptions=("the objective is strongly convex, with the weight of a row as modulus",),
-        trivial=0.0,
-        tolerance=1e-12,
-    )
+    claim = "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser."
+    quantity, value = "share of joined clusters proven apart", proven_share(apart, gap)
+    convex = ("the objective is strongly convex, with the weight of a row as modulus",)
+    return at_least(claim, quantity, value, claimed, source, assumptions=convex, trivial=0.0, tolerance=1e-12)

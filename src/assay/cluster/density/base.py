@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,8 +39,11 @@ def labels_by_reach(block: Block, fitted: ReachRule) -> NDArray:
         return result
     step = max(1, BLOCK_PAIRS // fitted.labels.size)
     for start in range(0, len(X), step):
-        part = X[start : start + step]
-        distances = _distances(part, fitted)
+        part = X[start : start + step].astype(np.float64, copy=False)
+        distances = part
+        if fitted.rows is not None:
+            exact = fitted.rows.astype(np.float64, copy=False)
+            distances = distance_matrix(part, exact, metric=fitted.metric)
         reach = np.maximum(distances, fitted.core_distances)
         nearest = reach.argmin(axis=1)
         height = reach[np.arange(len(part)), nearest]
@@ -53,16 +57,9 @@ def labels_by_reach(block: Block, fitted: ReachRule) -> NDArray:
     return result
 
 
-def _distances(part: NDArray, fitted: ReachRule) -> NDArray:
-    exact = part.astype(np.float64, copy=False)
-    if fitted.rows is None:
-        return exact
-    return distance_matrix(exact, fitted.rows.astype(np.float64, copy=False), metric=fitted.metric)
-
-
-def rows_to_measure(n_rows: int, *, most_pairs: int = SAMPLE_PAIRS) -> NDArray:
+def rows_to_measure(n_rows: int, *, most_pairs: int = SAMPLE_PAIRS, least: int = 8) -> NDArray:
     """All rows, or as many evenly spaced ones as make that many pairs with all."""
-    n_measured = min(n_rows, max(most_pairs // max(n_rows, 1), 8))
+    n_measured = min(n_rows, max(most_pairs // max(n_rows, 1), least))
     return np.unique(np.linspace(0, n_rows - 1, n_measured).astype(np.int64))
 
 
@@ -76,6 +73,14 @@ def distances_from(rows: NDArray, X: NDArray, metric: Metric) -> NDArray:
     return distances
 
 
+def walk_distances(measured: NDArray, X: NDArray, metric: Metric) -> Iterator[tuple[NDArray, NDArray]]:
+    """The measured rows, block by block, with their distances to all."""
+    step = max(1, BLOCK_PAIRS // len(X))
+    for start in range(0, measured.size, step):
+        rows = measured[start : start + step]
+        yield rows, distances_from(rows, X, metric)
+
+
 def core_discrepancy(distances: NDArray, claimed: NDArray, min_samples: int, max_eps: float) -> float:
     """How far core distances are from the `min_samples`-th least distance."""
     true = np.partition(distances, min_samples - 1, axis=1)[:, min_samples - 1]
@@ -86,7 +91,7 @@ def core_discrepancy(distances: NDArray, claimed: NDArray, min_samples: int, max
 
 def discrepancy(true: NDArray, claimed: NDArray) -> float:
     """The greatest relative difference; 0 where both are infinite."""
-    both = np.isinf(true) & np.isinf(claimed) & (true == claimed)
+    both = np.isinf(true)
     if (np.isinf(true) != np.isinf(claimed)).any() or np.isnan(claimed).any():
         return float(np.inf)
     gap = np.abs(true[~both] - claimed[~both])
@@ -118,9 +123,8 @@ class ReachClusterer(UnweightedFit, PairwiseClusterer):
         self.certificates_ = self._measured(rows, rows_to_measure(len(rows)), whole=False)
 
     def _predicted(self, data: Any) -> Any:
-        rule = ReachRule(
-            self.X_fit_, self.core_distances_, self.labels_, self.cluster_reach_, self.metric, self._n_beside
-        )
+        reach = self.core_distances_, self.labels_, self.cluster_reach_
+        rule = ReachRule(self.X_fit_, *reach, self.metric, self._n_beside)
         return data.map(labels_by_reach, rule, dtype=np.int32)
 
     @property

@@ -21,21 +21,11 @@ MIN_ROWS_OF_WARNINGS = 30
 
 
 class KDistanceElbow(NamedTuple):
-    """Where a k-distance curve bends.
+    """Where a k-distance curve bends: at `eps`, or at the least positive k-distance if it is 0 there.
 
-    Attributes
-    ----------
-    eps : float
-        The k-distance there; the least positive one if it is 0 there.
-    share_beyond : float
-        Share of the rows, by weight, with a larger k-distance: they would not be core.
-    spread : float
-        Ratio of the 95 % to the 5 % quantile of the k-distances of the other rows: how much the scales of
-        density differ among those that would be core.
-    gap : float
-        Median k-distance of the rows beyond, over eps; 1 if there are none.
-    sharpness : float
-        How far the curve is below the chord there, as a share of its height: 0 for a straight line.
+    `share_beyond` of the rows, by weight, would not be core, at `gap` times eps in the median; among the
+    others the 95 % quantile of the k-distances is `spread` times the 5 % one. `sharpness` is how far the
+    curve is below the chord, as a share of its height: 0 for a straight line.
     """
 
     eps: float

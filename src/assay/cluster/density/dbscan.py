@@ -4,42 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.cluster.density.choice import (
-    dimension,
-    find_elbow,
-    k_distances,
-    suggest_min_samples,
-    warn_of_densities,
-)
-from assay.cluster.density.dbscan_certificates import (
-    TIE,
-    Claim,
-    dbscan_certificates,
-    find_faults,
-    rows_to_measure,
-)
-from assay.cluster.density.dbscan_solver import (
-    DensityPartition,
-    NeighborLists,
-    dbscan_by_cells,
-    dbscan_by_lists,
-    neighbors_by_distances,
-    neighbors_by_search,
-)
-from assay.distances import (
-    Metric,
-    NeighborSearch,
-    check_metric,
-    distance_matrix,
-    metric_domain,
-)
+from assay.certificates import Certificates, at_most, equal
+from assay.cluster.density import choice
+from assay.cluster.density import dbscan_solver as solver
+from assay.cluster.density.base import distances_from, rows_to_measure
+from assay.distances import Metric, NeighborSearch, check_metric, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows
@@ -47,6 +24,9 @@ from assay.rows import Block, MemoryRows
 # Not offered as an option to the walk of the checks: scikit-learn's check of weights shuffles the rows and
 # compares the numbers of clusters, which go by the rows. tests/cluster/test_dbscan.py runs the other checks.
 AUTO = Domain("'auto'", lambda value: isinstance(value, str) and value == "auto")
+TIE = 1e-9
+"""A distance this near to eps may fall on either side by rounding: a row is judged wrong only when it is so
+whichever way such ties fall."""
 
 
 class DBSCAN(PairwiseClusterer):
@@ -142,38 +122,24 @@ class DBSCAN(PairwiseClusterer):
         rows = self._pairs_or_rows(data)
         self._choose(rows, data.weight)
         self._keep(self._solve(rows, data.weight), rows, data.weight)
-        claim = self._claim(data)
-        measured = rows_to_measure(len(rows))
-        faults = find_faults(claim, self._measured_neighbors(rows), measured)
-        self.certificates_ = dbscan_certificates(claim, faults, self.label_weights_, 0.0)
+        self.certificates_ = self._measured(data, rows, rows_to_measure(len(rows), least=4), 0.0)
 
     def _predicted(self, data: Any) -> Any:
-        labels = self.labels_[self.core_sample_indices_]
-        nearest: Any = None
-        if self._is_precomputed:
-            nearest = partial(_nearest_given, core=self.core_sample_indices_)
-        elif labels.size:
-            nearest = partial(_nearest_searched, search=NeighborSearch(self.components_, metric=self.metric))
-        return data.map(_labels_of, nearest, labels, self.eps_, dtype=np.int32)
+        core, search = self.core_sample_indices_, None
+        if core.size and not self._is_precomputed:
+            search = NeighborSearch(self.components_, metric=self.metric)
+        return data.map(_labels_of, core, search, self.labels_[core], self.eps_, dtype=np.int32)
 
     def _certify(self, data: MemoryRows) -> Certificates:
         rows = data.take(np.arange(data.shape[0]))
-        claim = self._claim(data)
-        if self._is_precomputed:
-            neighbors = self._measured_neighbors(rows)
-        else:
-            exact = rows.astype(np.float64, copy=False)
-            neighbors = neighbors_by_search(exact, self.eps_ * (1.0 + TIE), self.metric)
-        faults = find_faults(claim, neighbors, np.arange(len(rows)))
-        core_rows = rows[self.core_sample_indices_]
-        kept = float(np.abs(core_rows - self.components_).max(initial=0.0))
-        return dbscan_certificates(claim, faults, self.label_weights_, kept)
+        kept = float(np.abs(rows[self.core_sample_indices_] - self.components_).max(initial=0.0))
+        return self._measured(data, rows, np.arange(len(rows)), kept, search=not self._is_precomputed)
 
     def _choose(self, rows: NDArray, weight: NDArray | None) -> None:
         if self.min_samples == "auto":
             if self._is_precomputed:
                 raise self._refuse("min_samples", "an int with metric='precomputed'")
-            self.min_samples_ = suggest_min_samples(rows.shape[1])
+            self.min_samples_ = choice.suggest_min_samples(rows.shape[1])
         else:
             self.min_samples_ = int(self.min_samples)
         if self.eps != "auto":
@@ -183,24 +149,24 @@ class DBSCAN(PairwiseClusterer):
             raise self._refuse("eps", "a number where there is only 1 sample")
         if not self._is_precomputed:
             check_metric(self.metric)
-        elbow = find_elbow(k_distances(rows, max(self.min_samples_, 2), self.metric, weight), weight)
-        n_features = dimension(rows, self.metric)
-        warn_of_densities(elbow, len(rows), self.min_samples_, n_features, stacklevel=3)
+        distances = choice.k_distances(rows, max(self.min_samples_, 2), self.metric, weight)
+        elbow, n_features = choice.find_elbow(distances, weight), choice.dimension(rows, self.metric)
+        choice.warn_of_densities(elbow, len(rows), self.min_samples_, n_features, stacklevel=3)
         self.eps_ = elbow.eps
 
-    def _solve(self, rows: NDArray, weight: NDArray | None) -> DensityPartition:
+    def _solve(self, rows: NDArray, weight: NDArray | None) -> solver.DensityPartition:
         enough = float(self.min_samples_)
         metric = self.metric if self._is_precomputed else check_metric(self.metric)
         if isinstance(metric, str) and metric in ("euclidean", "sqeuclidean"):
             limit = self.eps_ if metric == "sqeuclidean" else self.eps_**2
-            return dbscan_by_cells(rows, limit, enough, weight)
+            return solver.dbscan_by_cells(rows, limit, enough, weight)
         if self._is_precomputed:
-            neighbors = neighbors_by_distances(rows.__getitem__, len(rows), self.eps_)
+            neighbors = solver.neighbors_by_distances(rows.__getitem__, len(rows), self.eps_)
         else:
-            neighbors = neighbors_by_search(rows, self.eps_, metric)
-        return dbscan_by_lists(len(rows), neighbors, enough, weight)
+            neighbors = solver.neighbors_by_search(rows, self.eps_, metric)
+        return solver.dbscan_by_lists(len(rows), neighbors, enough, weight)
 
-    def _keep(self, result: DensityPartition, rows: NDArray, weight: NDArray | None) -> None:
+    def _keep(self, result: solver.DensityPartition, rows: NDArray, weight: NDArray | None) -> None:
         self.labels_, self.n_clusters_ = result.labels, int(result.n_clusters)
         self.core_sample_indices_ = np.flatnonzero(result.core)
         self.components_ = rows[self.core_sample_indices_]
@@ -209,38 +175,125 @@ class DBSCAN(PairwiseClusterer):
         counts = np.bincount(result.labels + 1, weights=weight, minlength=self.n_clusters_ + 1)
         self.label_weights_ = np.append(counts[1:], counts[0]).astype(np.float64)
 
-    def _claim(self, data: MemoryRows) -> Claim:
-        n_rows = data.shape[0]
+    def _measured(
+        self, data: MemoryRows, rows: NDArray, measured: NDArray, kept: float, *, search: bool = False
+    ) -> Certificates:
+        """Certificates by a search, or by distances to all rows, which no tree has a part in."""
+        n_rows, reach = len(rows), self.eps_ * (1.0 + TIE)
         core = np.zeros(n_rows, dtype=np.bool_)
         core[self.core_sample_indices_] = True
         mass = np.ones(n_rows) if data.weight is None else data.weight.astype(np.float64)
-        return Claim(self.labels_, core, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
-
-    def _measured_neighbors(self, rows: NDArray) -> NeighborLists:
-        """Neighbours by distances to all rows, which no tree has a part in."""
-        if self._is_precomputed:
-            return neighbors_by_distances(rows.__getitem__, len(rows), self.eps_ * (1.0 + TIE))
-        exact = rows.astype(np.float64, copy=False)
-        return neighbors_by_distances(
-            lambda places: distance_matrix(exact[places], exact, metric=self.metric),
-            len(rows),
-            self.eps_ * (1.0 + TIE),
-        )
+        claim = Claim(self.labels_, core, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
+        if search:
+            neighbors = solver.neighbors_by_search(rows.astype(np.float64, copy=False), reach, self.metric)
+        else:
+            distances: Any = rows.__getitem__
+            if not self._is_precomputed:
+                distances = partial(distances_from, X=rows, metric=self.metric)
+            neighbors = solver.neighbors_by_distances(distances, n_rows, reach)
+        return dbscan_certificates(claim, neighbors, measured, self.label_weights_, kept)
 
 
-def _labels_of(block: Block, nearest: Any, labels: NDArray, eps: float) -> NDArray:
+def _labels_of(
+    block: Block, core: NDArray, search: NeighborSearch | None, labels: NDArray, eps: float
+) -> NDArray:
+    """Labels of the nearest core rows within eps, by a search or from given dissimilarities."""
+    rows = np.asarray(block.X)
     if not labels.size:
-        return np.full(block.X.shape[0], -1, dtype=np.int32)
-    distances, indices = nearest(np.asarray(block.X))
+        return np.full(len(rows), -1, dtype=np.int32)
+    if search is None:
+        indices = rows[:, core].argmin(axis=1)
+        distances = rows[np.arange(len(rows)), core[indices]]
+    else:
+        near = search.nearest(1, rows.astype(search.X.dtype, copy=False))
+        distances, indices = near.distances[:, 0], near.indices[:, 0]
     return np.where(distances <= eps, labels[indices], -1).astype(np.int32)
 
 
-def _nearest_given(rows: NDArray, core: NDArray) -> tuple[NDArray, NDArray]:
-    to_core = rows[:, core]
-    indices = to_core.argmin(axis=1)
-    return to_core[np.arange(len(rows)), indices], indices
+class Claim(NamedTuple):
+    """What a fit says about the rows, and the weights that it counted them with."""
+
+    labels: NDArray
+    core: NDArray
+    mass: NDArray
+    min_weight: float
+    eps: float
+    n_clusters: int
 
 
-def _nearest_searched(rows: NDArray, search: NeighborSearch) -> tuple[NDArray, NDArray]:
-    near = search.nearest(1, rows.astype(search.X.dtype, copy=False))
-    return near.distances[:, 0], near.indices[:, 0]
+def find_faults(claim: Claim, neighbors: solver.NeighborLists, measured: NDArray) -> tuple[list[int], int]:
+    """Rows misjudged as core, cut off, borders astray and noise within reach; and the number of components.
+
+    Rows are judged by their neighbours within eps (1 + TIE); components are −1 where not all were measured.
+    """
+    counts = np.zeros(4, dtype=np.int64)
+    whole = measured.size == claim.labels.size
+    components = np.arange(claim.labels.size)
+    for rows, near in solver.walk_lists(measured, neighbors):
+        lengths = np.diff(near.indptr)
+        owner = np.repeat(rows, lengths)
+        sure = near.distances <= claim.eps * (1.0 - TIE)
+        by_core = claim.core[near.indices]
+        alike = claim.labels[near.indices] == claim.labels[owner]
+        mass = claim.mass[near.indices]
+        most, least = solver.list_sums(mass, near.indptr), solver.list_sums(mass * sure, near.indptr)
+        core, present = claim.core[rows], claim.mass[rows] > 0.0
+        inside = claim.labels[rows] >= 0
+        may_be = present & (most >= claim.min_weight * (1.0 - TIE))
+        must_be = present & (least >= claim.min_weight * (1.0 + TIE))
+        counts[0] += np.count_nonzero(np.where(core, ~may_be, must_be))
+        torn = solver.list_sums(sure & by_core & ~alike, near.indptr) > 0
+        counts[1] += np.count_nonzero(core & (torn | ~inside))
+        held = solver.list_sums(by_core & alike, near.indptr) > 0
+        counts[2] += np.count_nonzero(~core & inside & ~held)
+        counts[3] += np.count_nonzero(~core & ~inside & (solver.list_sums(sure & by_core, near.indptr) > 0))
+        if whole:
+            joined = by_core & claim.core[owner]
+            components = _join(components, owner[joined], near.indices[joined])
+    n_components = np.unique(components[claim.core]).size if whole else -1
+    return counts.tolist(), n_components
+
+
+def _join(components: NDArray, first: NDArray, second: NDArray) -> NDArray:
+    """Components after further edges, each kept as edges to a representative."""
+    size = components.size
+    ends = np.concatenate([first, np.arange(size)]), np.concatenate([second, components])
+    graph = csr_array((np.ones(ends[0].size, dtype=np.int8), ends), shape=(size, size))
+    numbers = connected_components(graph, directed=False)[1]
+    _, representatives = np.unique(numbers, return_index=True)
+    return representatives[numbers]
+
+
+def dbscan_certificates(
+    claim: Claim, neighbors: solver.NeighborLists, measured: NDArray, label_weights: NDArray, kept: float
+) -> Certificates:
+    """Certificates from some rows; `kept` is how far `components_` are from the core rows."""
+    faults, n_components = find_faults(claim, neighbors, measured)
+    sampled: tuple[str, ...] = ()
+    if n_components < 0:
+        n_rows = claim.labels.size
+        sampled = (f"measured on {measured.size} of {n_rows} rows, evenly spaced; certify measures all",)
+    weights = np.bincount(claim.labels + 1, weights=claim.mass, minlength=claim.n_clusters + 1)
+    counted = np.append(weights[1:], weights[0])
+    apart = np.inf
+    if label_weights.shape == counted.shape:
+        apart = float(np.abs(label_weights - counted).max() / max(counted.sum(), 1.0))
+    source = "Sangnier §2.4, Algorithm 14"
+    texts = [
+        ("Core rows, and no others, have enough weight within eps.", "rows misjudged as core"),
+        ("Core rows within eps of each other share a cluster.", "core rows cut off"),
+        ("Every border row is within eps of a core row of its cluster.", "borders astray"),
+        ("No noise row is within eps of a core row.", "noise rows within reach"),
+    ]
+    proof = [
+        at_most(*text, n_faults, 0.0, source, assumptions=sampled)
+        for text, n_faults in zip(texts, faults, strict=True)
+    ]
+    if n_components >= 0:
+        sentence = "Each cluster is one connected component of core rows within eps."
+        proof.append(equal(sentence, "components of core rows", n_components, claim.n_clusters, source))
+    sentence = "The weights of clusters and noise are those of the rows with their labels."
+    proof.append(at_most(sentence, "discrepancy of weights", apart, 1e-6))
+    sentence = "The core rows kept for predictions are those of the data."
+    proof.append(at_most(sentence, "discrepancy of core rows", kept, 0.0))
+    return Certificates(proof)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,9 +13,6 @@ from assay.cluster.density import dbscan_loops as loops
 from assay.distances import Metric, Neighborhoods, NeighborSearch
 from assay.loops import compiled
 from assay.rows import ordered_map
-
-# Cells of rows: a binary tree of boxes that stops where rows are few or all the same.
-
 
 CELL_ROWS = 16
 
@@ -53,19 +51,9 @@ def make_cells(X: NDArray, mass: NDArray) -> Cells:
     starts, stops, left, right = (np.ascontiguousarray(column) for column in spans[:used].T)
     before = np.concatenate([[0.0], np.cumsum(mass[order])])
     leaves = np.flatnonzero(left < 0)
-    return Cells(
-        order,
-        np.ascontiguousarray(points[order].T),
-        mass[order],
-        starts,
-        stops,
-        left,
-        right,
-        lower[:used],
-        upper[:used],
-        before[stops] - before[starts],
-        leaves[np.argsort(starts[leaves])],
-    )
+    tree = starts, stops, left, right, lower[:used], upper[:used], before[stops] - before[starts]
+    columns = np.ascontiguousarray(points[order].T)
+    return Cells(order, columns, mass[order], *tree, leaves[np.argsort(starts[leaves])])
 
 
 @compiled
@@ -139,15 +127,7 @@ BLOCK_PAIRS = 2**22
 
 
 class NeighborLists(NamedTuple):
-    """A way to ask for the rows near given rows.
-
-    Attributes
-    ----------
-    lists : callable
-        Gives `Neighborhoods` of an array of rows, by their indices.
-    most_rows : int
-        How many may be asked for at once.
-    """
+    """A way to ask for the rows near given rows, by their indices, at most `most_rows` at once."""
 
     lists: Callable[[NDArray], Neighborhoods]
     most_rows: int
@@ -194,9 +174,8 @@ def _components(cells: Cells, tasks: list[NDArray], limit: float, core: NDArray,
     single = np.zeros(cells.starts.size, dtype=np.bool_)
     # Sets do not reach from one task's rows to another's before each has a copy: tasks write at once.
     begins = cells.starts[[leaves[0] for leaves in tasks]]
-    inside = np.searchsorted(begins, cells.starts, "right") == np.searchsorted(
-        begins, cells.stops - 1, "right"
-    )
+    first, last = (np.searchsorted(begins, rows, "right") for rows in (cells.starts, cells.stops - 1))
+    inside = first == last
     loops.unite_small_nodes(cells, inside, limit, core, parent, single)
 
     def join(leaves: NDArray, begin: int, end: int, single: NDArray, parent: NDArray) -> None:
@@ -221,11 +200,7 @@ def _components(cells: Cells, tasks: list[NDArray], limit: float, core: NDArray,
 
 
 def _run(step: Callable[[NDArray], Any], tasks: list[NDArray]) -> None:
-    if len(tasks) == 1:
-        step(tasks[0])
-        return
-    for _ in ordered_map(step, tasks):
-        pass
+    deque(map(step, tasks) if len(tasks) == 1 else ordered_map(step, tasks), maxlen=0)
 
 
 def dbscan_by_lists(

@@ -7,20 +7,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from assay import parameters
-from assay.certificates import Certificates
+from assay.certificates import Certificate, Certificates, at_least, at_most, equal
+from assay.cluster.density import base
 from assay.cluster.density import hdbscan_tree as selection
-from assay.cluster.density.base import ReachClusterer
+from assay.cluster.density.base import ROUNDING
 from assay.cluster.density.choice import k_distances
-from assay.cluster.density.hdbscan_certificates import MeasuredTree, hdbscan_certificates
 from assay.cluster.density.hdbscan_tree import CondensedTree, condense
 from assay.distances import Metric, metric_domain, spanning_tree
 from assay.parameters import Domain
 from assay.suitability import Suitability
 
+MAX_ROWS_OF_WEIGHT = 2000
+MAX_CLUSTERS_OF_A_LARGE_FIT = 1
+SOURCE = "Campello, Moulavi & Sander (2013)"
 
-class HDBSCAN(ReachClusterer):
+
+class HDBSCAN(base.ReachClusterer):
     """Clusters of any density: the most stable ones in the tree of all clusterings of DBSCAN.
 
     Maximises the total stability of clusters C, none inside another, of the tree of connected components,
@@ -153,9 +159,7 @@ class HDBSCAN(ReachClusterer):
         chosen = choose(tree, allow_single_cluster=single)
         if epsilon > 0.0:
             chosen = selection.lift(tree, chosen, epsilon, allow_single_cluster=single)
-        self.labels_, self.probabilities_, self.selected_ = selection.label_rows(
-            tree, chosen, epsilon=epsilon
-        )
+        self.labels_, self.probabilities_, self.selected_ = selection.label_rows(tree, chosen, epsilon)
         self.n_clusters_ = int(self.selected_.size)
         self.cluster_stability_ = tree.stability[self.selected_]
         self.cluster_reach_ = _inverse(tree.birth[self.selected_])
@@ -169,23 +173,122 @@ class HDBSCAN(ReachClusterer):
         return self._n_core - 1
 
     def _measured(self, rows: NDArray, measured: NDArray, *, whole: bool) -> Certificates:
-        is_best = self.cluster_selection_method == "eom" and self.cluster_selection_epsilon == 0.0
-        tree = MeasuredTree(
-            self.labels_,
-            self.probabilities_,
-            self.cluster_stability_,
-            self.cluster_reach_,
-            self.selected_,
-            self.condensed_tree_,
-            self.core_distances_,
-            self.spanning_tree_,
-            self._n_core,
-            is_best,
-            bool(self.allow_single_cluster),
+        n_rows = len(rows)
+        few = n_rows <= MAX_ROWS_OF_WEIGHT  # `whole` adds the weight of the tree if rows are few
+        core, least = _measure_rows(self, rows, measured)
+        sampled = base.part_measured(measured.size, n_rows)
+        claim = "Core distances are those to the min_samples-th row, itself counted."
+        proof = [at_most(claim, "discrepancy of core distances", core, ROUNDING, SOURCE, assumptions=sampled)]
+        claim = (
+            "The edge of each row with the least mutual reachability is in the spanning tree, at its length."
         )
-        return hdbscan_certificates(tree, rows, self.metric, measured, whole=whole)
+        proof.append(
+            at_most(claim, "discrepancy of least edges", least, ROUNDING, SOURCE, assumptions=sampled)
+        )
+        claim = "The edges connect all rows."
+        n_parts = _components(self.spanning_tree_, n_rows, np.inf)[0]
+        proof.append(equal(claim, "components of the spanning tree", n_parts, 1.0, SOURCE))
+        claim = "Every cluster is one component of the edges below its distance, whole."
+        n_checked = self.cluster_reach_.size if whole or few else MAX_CLUSTERS_OF_A_LARGE_FIT
+        value, sampled = _misplaced(self, n_checked), ()
+        if n_checked < self.cluster_reach_.size:
+            sampled = (f"measured on {n_checked} clusters; certify measures all",)
+        proof.append(at_most(claim, "rows beyond their component", value, 0.0, SOURCE, assumptions=sampled))
+        claim = "Stabilities are the sums over the rows of the densities they last."
+        proof.append(at_most(claim, "discrepancy of stabilities", _stability_discrepancy(self), 1e-6, SOURCE))
+        if self.cluster_selection_method == "eom" and self.cluster_selection_epsilon == 0.0:
+            proof.append(_best_choice(self))
+        if whole and few:
+            proof.append(_weight(self, rows))
+        return Certificates(proof)
 
 
 def _inverse(densities: NDArray) -> NDArray:
     """1/λ: infinite for the cluster of all rows."""
     return np.divide(1.0, densities, out=np.full(densities.size, np.inf), where=densities > 0.0)
+
+
+def _measure_rows(fit: HDBSCAN, X: NDArray, measured: NDArray) -> tuple[float, float]:
+    """Discrepancies of core distances and of the least edge of rows."""
+    shortest = np.full(fit.labels_.size, np.inf)
+    for end in fit.spanning_tree_[:, :2].T:
+        places = np.clip(np.nan_to_num(end), 0, shortest.size - 1).astype(np.int64)
+        np.minimum.at(shortest, places, fit.spanning_tree_[:, 2])
+    core = least = 0.0
+    for rows, distances in base.walk_distances(measured, X, fit.metric):
+        core = max(core, base.core_discrepancy(distances, fit.core_distances_[rows], fit._n_core, np.inf))
+        cores = np.maximum(fit.core_distances_, fit.core_distances_[rows][:, np.newaxis])
+        mutual = np.maximum(distances, cores)
+        mutual[np.arange(rows.size), rows] = np.inf
+        least = max(least, base.discrepancy(mutual.min(axis=1), shortest[rows]))
+    return core, least
+
+
+def _components(edges: NDArray, n_rows: int, below: float) -> tuple[int, NDArray]:
+    ends = np.clip(np.nan_to_num(edges[edges[:, 2] < below, :2]), 0, n_rows - 1).astype(np.int64)
+    graph = csr_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n_rows, n_rows))
+    return connected_components(graph, directed=False)
+
+
+def _misplaced(fit: HDBSCAN, n_checked: int) -> int:
+    """Rows of the first clusters that are not exactly one component of the edges below their distance."""
+    wrong = 0
+    for cluster in range(min(n_checked, fit.cluster_reach_.size)):
+        inside = fit.labels_ == cluster
+        if np.isinf(fit.cluster_reach_[cluster]):
+            continue  # all rows are connected; those that leave early are noise
+        _, component = _components(
+            fit.spanning_tree_, fit.labels_.size, fit.cluster_reach_[cluster] * (1.0 - 1e-12)
+        )
+        if not inside.any():
+            return fit.labels_.size
+        wrong += int(np.count_nonzero(inside != (component == component[inside.argmax()])))
+    return wrong
+
+
+def _stability_discrepancy(fit: HDBSCAN) -> float:
+    """Stabilities against Σ (p_x λ_end − λ_begin), the probabilities being shares of λ at the end."""
+    tree, sums = fit.condensed_tree_, np.zeros(fit.cluster_reach_.size)
+    for cluster, node in enumerate(fit.selected_):
+        shares = fit.probabilities_[fit.labels_ == cluster]
+        begin, end = tree.birth[node], tree.death[node]
+        if np.isinf(end):
+            sums[cluster] = np.inf
+        elif node == 0:  # noise counts for the cluster of all rows while it lasts
+            sums[cluster] = fit.cluster_stability_[cluster] if shares.size else np.inf
+        else:
+            sums[cluster] = shares.sum() * end - shares.size * begin
+    finite = np.isfinite(sums)
+    if not np.array_equal(finite, np.isfinite(fit.cluster_stability_)):
+        return float(np.inf)
+    nodes = fit.selected_[finite]
+    gaps = np.abs(sums[finite] - fit.cluster_stability_[finite])
+    return float((gaps / (tree.size[nodes] * tree.death[nodes])).max(initial=0.0))
+
+
+def _best_choice(fit: HDBSCAN) -> Certificate:
+    """The total stability against the greatest of any choice, summed over the condensed tree."""
+    tree = fit.condensed_tree_
+    value = tree.stability
+    best, within = np.zeros(value.size), np.zeros(value.size)
+    for cluster in range(value.size - 1, -1, -1):  # parents come before their children
+        allowed = cluster > 0 or fit.allow_single_cluster
+        best[cluster] = max(value[cluster], within[cluster]) if allowed else within[cluster]
+        if cluster > 0:
+            within[tree.parent[cluster]] += best[cluster]
+    reached = float(fit.cluster_stability_.sum())
+    claim = "No other choice of clusters, none inside another, has a greater total stability."
+    room = 1e-9 * abs(best[0]) if np.isfinite(best[0]) else 0.0
+    return at_least(claim, "total stability", reached, best[0], SOURCE, tolerance=room)
+
+
+def _weight(fit: HDBSCAN, X: NDArray) -> Certificate:
+    distances = base.distances_from(np.arange(fit.labels_.size), X, fit.metric)
+    mutual = np.maximum(distances, np.maximum.outer(fit.core_distances_, fit.core_distances_))
+    # A length of 0 would be no edge: every length is raised by one constant.
+    raised = float(mutual.max()) or 1.0
+    shortest = float(minimum_spanning_tree(mutual + raised).sum()) - raised * (fit.labels_.size - 1)
+    claim = "No spanning tree of mutual reachabilities is shorter."
+    value = fit.spanning_tree_[:, 2].sum()
+    room = 1e-11 * raised * fit.labels_.size
+    return at_most(claim, "length of the spanning tree", value, shortest, SOURCE, tolerance=room)

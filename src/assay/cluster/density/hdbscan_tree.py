@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,8 @@ class CondensedTree:
     @property
     def stability(self) -> NDArray:
         """Excess of mass of each cluster: Σ (λ at which a row leaves it − λ at which it begins)."""
-        left = np.bincount(self.row_cluster, weights=_finite(self.row_density), minlength=self.parent.size)
+        density = np.where(np.isinf(self.row_density), 0.0, self.row_density)
+        left = np.bincount(self.row_cluster, weights=density, minlength=self.parent.size)
         n_left = np.bincount(self.row_cluster, minlength=self.parent.size).astype(np.float64)
         parent, child = self.parent[1:], np.arange(1, self.parent.size)
         np.add.at(left, parent, self.size[child] * self.birth[child])
@@ -66,17 +66,10 @@ class CondensedTree:
         return leaf
 
 
-def _finite(values: NDArray) -> NDArray:
-    return np.where(np.isinf(values), 0.0, values)
-
-
 def condense(first: NDArray, second: NDArray, length: NDArray, min_cluster_size: int) -> CondensedTree:
     """The condensed tree of a spanning tree whose edges come by increasing length."""
     n_rows = first.size + 1
-    children, sizes = (
-        np.empty((max(n_rows - 1, 0), 2), dtype=np.int64),
-        np.ones(2 * n_rows - 1, dtype=np.int64),
-    )
+    children, sizes = np.empty((n_rows - 1, 2), dtype=np.int64), np.ones(2 * n_rows - 1, dtype=np.int64)
     merge_edges(first, second, children, sizes)
     with np.errstate(divide="ignore", over="ignore"):
         densities = 1.0 / level(length.astype(np.float64))
@@ -84,9 +77,8 @@ def condense(first: NDArray, second: NDArray, length: NDArray, min_cluster_size:
     parent, birth = np.full(most, -1), np.zeros(most)
     row_cluster, row_density = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows)
     size = np.full(most, n_rows)
-    used = fall_apart(
-        children, sizes, densities, min_cluster_size, parent, birth, size, row_cluster, row_density
-    )
+    tree = parent, birth, size, row_cluster, row_density
+    used = fall_apart(children, sizes, densities, min_cluster_size, *tree)
     parent, birth, size = parent[:used].copy(), birth[:used].copy(), size[:used].copy()
     death = np.zeros(used)
     np.maximum.at(death, row_cluster, row_density)
@@ -166,17 +158,6 @@ def fall_apart(  # type: ignore[no-untyped-def]
     return used
 
 
-# Clusters chosen from a condensed tree: those of the greatest total stability, or the leaves.
-
-
-class ChosenClusters(NamedTuple):
-    """The clusters chosen, numbered by their first rows, and how firmly each row belongs to its own."""
-
-    labels: NDArray
-    probabilities: NDArray
-    chosen: NDArray
-
-
 def most_stable(tree: CondensedTree, *, allow_single_cluster: bool) -> NDArray:
     """The clusters, none inside another, of the greatest total stability (excess of mass).
 
@@ -213,8 +194,11 @@ def lift(tree: CondensedTree, chosen: NDArray, epsilon: float, *, allow_single_c
     return _outermost(tree, reached)
 
 
-def label_rows(tree: CondensedTree, chosen: NDArray, *, epsilon: float = 0.0) -> ChosenClusters:
-    """Rows of the chosen clusters; of a single one of all rows, those that stay to its end, or to epsilon."""
+def label_rows(tree: CondensedTree, chosen: NDArray, epsilon: float) -> tuple[NDArray, NDArray, NDArray]:
+    """Labels, numbered by first rows, how firmly each row belongs to its cluster, and the clusters in order.
+
+    Of a single cluster of all rows, those that stay to its end, or to epsilon.
+    """
     number = np.full(tree.parent.size, -1)
     number[chosen] = chosen
     for cluster in range(1, number.size):  # parents come before their children
@@ -233,7 +217,7 @@ def label_rows(tree: CondensedTree, chosen: NDArray, *, epsilon: float = 0.0) ->
     share = np.ones(death.size)
     np.divide(density, death, out=share, where=np.isfinite(density) & (death > 0.0))
     probabilities[inside] = np.minimum(share, 1.0)
-    return ChosenClusters(labels, probabilities, clusters)
+    return labels, probabilities, clusters
 
 
 def _outermost(tree: CondensedTree, marked: NDArray) -> NDArray:

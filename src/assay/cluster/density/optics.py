@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.cluster.density.base import ReachClusterer
+from assay.certificates import Certificates, at_most
+from assay.cluster.density import base
 from assay.cluster.density.choice import find_elbow, k_distances
-from assay.cluster.density.optics_certificates import MeasuredPlot, optics_certificates
 from assay.cluster.density.optics_solver import Plot, cut, dents, grow, innermost
 from assay.distances import Metric, metric_domain
 from assay.parameters import Domain
@@ -23,7 +22,10 @@ COUNT_OR_SHARE = parameters.integer(at_least=2) | Domain(
 )
 
 
-class OPTICS(ReachClusterer):
+SOURCE = "Ankerst, Breunig, Kriegel & Sander (1999), definitions 4 and 5"
+
+
+class OPTICS(base.ReachClusterer):
     """Rows in the order of their density: the clusterings of DBSCAN for every eps in one plot.
 
     Finds an order of the rows: next comes the row x that a row p before it reaches most closely, its
@@ -171,12 +173,8 @@ class OPTICS(ReachClusterer):
             self.cluster_hierarchy_ = np.empty((0, 2), dtype=np.int64)
             self.cluster_reach_ = np.full(self.n_clusters_, self.eps_)
             return
-        self.cluster_hierarchy_ = dents(
-            Plot(self.ordering_, np.append(plot, np.inf), self.predecessor_[self.ordering_]),
-            xi=self.xi,
-            min_samples=self.min_samples_,
-            min_cluster_size=self.min_cluster_size_,
-        )
+        bars = Plot(self.ordering_, np.append(plot, np.inf), self.predecessor_[self.ordering_])
+        self.cluster_hierarchy_ = dents(bars, self.xi, self.min_samples_, self.min_cluster_size_)
         self.labels_ = innermost(self.ordering_, self.cluster_hierarchy_)
         self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
         self.cluster_reach_ = np.zeros(self.n_clusters_)
@@ -192,18 +190,52 @@ class OPTICS(ReachClusterer):
         return find_elbow(self.core_distances_, None).eps
 
     def _measured(self, rows: NDArray, measured: NDArray, *, whole: bool) -> Certificates:
-        plot = MeasuredPlot(
-            self.labels_,
-            self.ordering_,
-            self.reachability_,
-            self.core_distances_,
-            self.predecessor_,
-            self.cluster_reach_,
-            self.min_samples_,
-            float(self.max_eps),
-            self.min_cluster_size_ if self.cluster_method == "xi" else 1,
+        n_rows, bound = len(rows), base.ROUNDING if rows.dtype == np.float64 else 1e-4
+        place = np.full(n_rows, -1)
+        place[self.ordering_] = np.arange(n_rows)
+        core = reach = 0.0
+        for some, distances in base.walk_distances(measured, rows, self.metric):
+            claimed = self.core_distances_[some]
+            core = max(core, base.core_discrepancy(distances, claimed, self.min_samples_, self.max_eps))
+            reach = max(reach, self._reach_discrepancy(some, distances, place))
+        reached = self.predecessor_ >= 0
+        late = np.count_nonzero(place[self.predecessor_[reached]] >= place[reached])
+        sampled = base.part_measured(measured.size, n_rows)
+        claim = "Core distances are those to the min_samples-th row, itself counted."
+        proof = [at_most(claim, "discrepancy of core distances", core, bound, SOURCE, assumptions=sampled)]
+        claim = "Reachabilities are the least that the rows before offer, and predecessors offer them."
+        proof.append(
+            at_most(claim, "discrepancy of reachabilities", reach, bound, SOURCE, assumptions=sampled)
         )
-        return optics_certificates(plot, rows, self.metric, measured)
+        claim = "The order holds every row once, after the row that reaches it."
+        proof.append(at_most(claim, "rows out of order", late + np.count_nonzero(place < 0), 0.0, SOURCE))
+        claim = "Every cluster is a run of the order, of the least size or more, apart from noise."
+        proof.append(at_most(claim, "broken clusters", self._broken(), 0.0, SOURCE))
+        return Certificates(proof)
+
+    def _reach_discrepancy(self, rows: NDArray, distances: NDArray, place: NDArray) -> float:
+        # A pair at max_eps may fall on either side.
+        offered = (place < place[rows][:, np.newaxis]) & (distances <= self.max_eps * (1.0 + base.ROUNDING))
+        offers = np.where(offered, np.maximum(distances, self.core_distances_), np.inf)
+        claimed = self.reachability_[rows]
+        in_doubt = np.isclose(distances, self.max_eps, rtol=base.ROUNDING, atol=0.0).any(axis=1)
+        worst = base.discrepancy(np.where(in_doubt, claimed, offers.min(axis=1)), claimed)
+        reached = np.flatnonzero(self.predecessor_[rows] >= 0)
+        of_predecessors = offers[reached, self.predecessor_[rows[reached]]]
+        return max(worst, base.discrepancy(of_predecessors, claimed[reached]))
+
+    def _broken(self) -> int:
+        """Clusters that are no run of the order, or too small; noise never lies within a run."""
+        along, n_clusters = self.labels_[self.ordering_], self.cluster_reach_.size
+        sizes = np.bincount(along[along >= 0], minlength=n_clusters)
+        if sizes.size != n_clusters or (sizes == 0).any():
+            return int(max(sizes.size, n_clusters))
+        first, last = np.full(n_clusters, along.size), np.full(n_clusters, -1)
+        places = np.flatnonzero(along >= 0)
+        np.minimum.at(first, along[places], places)
+        np.maximum.at(last, along[places], places)
+        least = self.min_cluster_size_ if self.cluster_method == "xi" else 1
+        return int(np.count_nonzero((last - first + 1 != sizes) | (sizes < least)))
 
 
 def _count(number: float, n_rows: int) -> int:

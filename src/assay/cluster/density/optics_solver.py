@@ -37,7 +37,7 @@ def cut(ordering: NDArray, reachability: NDArray, core_distances: NDArray, eps: 
     return labels
 
 
-def dents(plot: Plot, *, xi: float, min_samples: int, min_cluster_size: int) -> NDArray:
+def dents(plot: Plot, xi: float, min_samples: int, min_cluster_size: int) -> NDArray:
     """First and last place of each ξ-cluster, the inner ones before those around them.
 
     A cluster begins in a steep descent and ends in a steep ascent, by a factor 1 − ξ from bar to bar, and all
@@ -134,18 +134,12 @@ def _held_together(plot: Plot, start: int, end: int) -> tuple[int, int] | None:
     return None
 
 
-# Growth of a tree from row to row by least reachability: the walk of OPTICS.
-
-
 TILE = 256
 TIE = 1e-13
 
 
 class Growth(NamedTuple):
-    """The rows in the order they were reached, from where and at which distance.
-
-    A row that nothing reaches begins anew: its reachability is infinite and its predecessor −1.
-    """
+    """The rows in the order reached, at which distance (infinite where one begins anew), from where (−1)."""
 
     ordering: NDArray
     reachability: NDArray
@@ -219,17 +213,9 @@ def grow_rows(columns, core_distances, max_eps, waiting, ordering, reachability,
                     distances[j - start] += (columns[f, j] - value) ** 2
             for j in range(stop - start):
                 distances[j] = np.sqrt(distances[j])
+            core = core_distances[row]
             nearest, best = reach_from(
-                row,
-                distances,
-                core_distances[row],
-                max_eps,
-                waiting,
-                predecessor,
-                start,
-                stop,
-                best,
-                nearest,
+                row, distances, core, max_eps, waiting, predecessor, start, stop, best, nearest
             )
         while nearest < 0 and first < n_rows and np.isnan(waiting[first]):
             first += 1

@@ -162,10 +162,13 @@ class AgglomerativeClustering(HierarchicalClusterer):
         heights = np.sqrt(2.0 * tree.height) if self.linkage == "ward" else tree.height
         self.children_, self.distances_ = tree.children, heights.astype(data.dtype, copy=False)
         self.distance_threshold_ = self._threshold(leaves)
-        self._label(data, self._number_of_clusters())
+        self._warn_of_equal_rows()
+        self._label(data, self.n_clusters, self.distance_threshold_)
         if self.linkage in CENTRED:
             self.cluster_centers_ = _means(leaves, weights, self.labels_[places], self.n_clusters_)
-        self._label_absent(data)
+        absent = self.labels_ < 0
+        if absent.any():  # rows of weight 0
+            self.labels_[absent] = self._predicted(MemoryRows(data.X[absent]))
         self.certificates_ = linkage_certificates(self._evidence(leaves, weights, thorough=False))
 
     def _predicted(self, data: Rows) -> Any:
@@ -195,31 +198,25 @@ class AgglomerativeClustering(HierarchicalClusterer):
         if self.linkage not in CENTRED:
             return
         if not (isinstance(self.metric, str) and self.metric in EUCLIDEAN):
-            raise self._refuse(
-                "metric", f"'euclidean' with linkage={self.linkage!r}, which is about means of rows"
-            )
+            must_be = f"'euclidean' with linkage={self.linkage!r}, which is about means of rows"
+            raise self._refuse("metric", must_be)
         if self.scaled_threshold is not None:
-            raise self._refuse(
-                "scaled_threshold", f"None with linkage={self.linkage!r}: set distance_threshold"
-            )
+            must_be = f"None with linkage={self.linkage!r}: set distance_threshold"
+            raise self._refuse("scaled_threshold", must_be)
 
     def _threshold(self, leaves: NDArray) -> float | None:
         if self.scaled_threshold is not None:
             return self.scaled_threshold * greatest_distance(leaves.astype(np.float64), self.metric)
         return None if self.distance_threshold is None else float(self.distance_threshold)
 
-    def _number_of_clusters(self) -> int:
-        if self.n_clusters is None:
-            assert self.distance_threshold_ is not None
-            return self.tree_.n_clusters_at(self.distances_.dtype.type(self.distance_threshold_))
-        n_made = self.n_leaves_ - self.n_clusters
-        if self.n_clusters > 1 and not self.distances_[n_made] > 0.0:
+    def _warn_of_equal_rows(self) -> None:
+        n_clusters = self.n_clusters or 1
+        if n_clusters > 1 and not self.distances_[self.n_leaves_ - n_clusters] > 0.0:
             n_distinct = 1 + int(np.count_nonzero(self.distances_))
             convergence.warn(
                 f"AgglomerativeClustering was asked for {self.n_clusters} clusters of {n_distinct} distinct "
                 "rows: equal rows are in different clusters. Take fewer clusters."
             )
-        return self.n_clusters
 
     def _require_ward(self, name: str) -> None:
         if self.linkage != "ward":

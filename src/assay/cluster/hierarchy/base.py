@@ -113,9 +113,8 @@ class HierarchicalClusterer(PairwiseClusterer):
         labels = self.labels_[self.leaf_rows_]
         if self._rows is None:
             return data.map(_labels_by_columns, self.leaf_rows_, labels, dtype=np.int32)
-        return data.map(
-            _labels_by_leaves, NeighborSearch(self._rows, metric=self.metric), labels, dtype=np.int32
-        )
+        search = NeighborSearch(self._rows, metric=self.metric)
+        return data.map(_labels_by_leaves, search, labels, dtype=np.int32)
 
     def _leaves(self, data: MemoryRows) -> tuple[NDArray, NDArray, NDArray]:
         """Rows of positive weight (or their dissimilarities), their weights, and their places."""
@@ -136,32 +135,21 @@ class HierarchicalClusterer(PairwiseClusterer):
     def _tree_evidence(
         self, leaves: NDArray, weights: NDArray, linkage: str, threshold: float | None, thorough: bool
     ) -> TreeEvidence:
-        return TreeEvidence(
-            tree=self.tree_,
-            leaves=leaves,
-            weights=weights,
-            linkage=linkage,
-            dissimilarities=self._dissimilarities,
-            labels=self.labels_[self.leaf_rows_],
-            n_clusters=self.n_clusters_,
-            threshold=threshold,
-            thorough=thorough,
-        )
+        labels = self.labels_[self.leaf_rows_]
+        facts = self._dissimilarities, labels, self.n_clusters_, threshold, thorough
+        return TreeEvidence(self.tree_, leaves, weights, linkage, *facts)
 
     def _keep(self, leaves: NDArray, weights: NDArray, places: NDArray) -> None:
         self.leaf_weights_, self.leaf_rows_ = weights, places
         self._rows = None if self._is_precomputed else np.array(leaves)
 
-    def _label(self, data: MemoryRows, n_clusters: int) -> None:
-        """Cut the tree; rows of weight 0 get the label that `predict` gives them."""
+    def _label(self, data: MemoryRows, n_clusters: int | None, threshold: float | None) -> None:
+        """Cut the tree into clusters, or at a threshold; rows that are no leaves have no label yet."""
+        if n_clusters is None:
+            n_clusters = self.tree_.n_clusters_at(self.distances_.dtype.type(threshold))
         self.n_clusters_ = n_clusters
         self.labels_ = np.full(data.shape[0], -1, dtype=np.int32)
         self.labels_[self.leaf_rows_] = self.tree_.cut(n_clusters)
-
-    def _label_absent(self, data: MemoryRows) -> None:
-        absent = self.labels_ < 0
-        if absent.any():
-            self.labels_[absent] = self._predicted(MemoryRows(data.X[absent]))
 
     def _check_number_of_leaves(self, n_clusters: int | None, n_leaves: int) -> None:
         if n_clusters is not None and n_clusters > n_leaves:
@@ -201,11 +189,11 @@ def greatest_distance(X: NDArray, metric: Metric) -> float:
     if isinstance(metric, str) and metric == "precomputed":
         return float(X.max())
     step = block_rows(X.shape[0], 8)
-    parts = ordered_map(
-        lambda start: distance_matrix(X[start : start + step], X[start:], metric=metric).max(),
-        range(0, X.shape[0], step),
-    )
-    return float(max(parts))
+
+    def greatest(start: int) -> float:
+        return float(distance_matrix(X[start : start + step], X[start:], metric=metric).max())
+
+    return max(ordered_map(greatest, range(0, X.shape[0], step)))
 
 
 def _labels_by_leaves(block: Block, search: NeighborSearch, labels: NDArray) -> NDArray:

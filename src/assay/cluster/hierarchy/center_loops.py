@@ -77,7 +77,7 @@ def move(centers, weights, nodes, source, target):  # type: ignore[no-untyped-de
 
 @compiled
 def ward_chain(centers, weights, nodes, left, right, height):  # type: ignore[no-untyped-def]
-    """Join all clusters along nearest-neighbour chains of Ward's cost; see `_linkage_loops.chain`."""
+    """Join all clusters along nearest-neighbour chains of Ward's cost; see `loops.chain`."""
     n = weights.shape[0]
     links, costs, link_of = np.empty(n, np.int64), np.empty(n), np.full(n, -1)
     scratch = np.empty(TILE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, at_least, at_most, equal
 from assay.cluster.hierarchy.evidence import TreeEvidence
-from assay.cluster.hierarchy.tree import MergeTree
 
 SOURCE = "Sangnier §2.3.1; Wei §10.2.2"
 MONOTONE = ("ward", "single", "complete", "average", "weighted")
@@ -21,18 +22,12 @@ def linkage_certificates(evidence: TreeEvidence) -> Certificates:
     heights = evidence.tree.heights.astype(np.float64)
     top = float(np.abs(heights).max(initial=0.0)) or 1.0
     rounding = rounding_of(evidence)
-    items = []
-    if evidence.linkage in MONOTONE:
-        items.append(fall_of_heights(heights, top))
+    items = [fall_of_heights(heights, top)] if evidence.linkage in MONOTONE else []
     if heights.size:
-        items.append(_recomputed(evidence, heights, top, rounding))
-        items.append(_greedy(evidence, heights, top, rounding))
+        items += [_recomputed(evidence, heights, top, rounding), _greedy(evidence, heights, top, rounding)]
     if evidence.linkage == "ward":
         items.append(_telescope(evidence, heights, rounding))
-    items.append(cut_of_tree(evidence.tree, evidence.labels, evidence.n_clusters))
-    if evidence.threshold is not None:
-        items.append(cut_up_to_threshold(evidence))
-    return Certificates(items)
+    return Certificates([*items, *cut_certificates(evidence)])
 
 
 def rounding_of(evidence: TreeEvidence) -> float:
@@ -43,13 +38,13 @@ def rounding_of(evidence: TreeEvidence) -> float:
 def fall_of_heights(heights: NDArray, top: float) -> Certificate:
     """Heights never fall from one join to the next."""
     fall = float(np.max(-np.diff(heights, prepend=0.0), initial=0.0))
-    return at_most(
-        "The heights of the joins never fall.", "largest fall of the heights", fall / top, 0.0, source=SOURCE
-    )
+    claim = "The heights of the joins never fall."
+    return at_most(claim, "largest fall of the heights", fall / top, 0.0, SOURCE)
 
 
-def cut_of_tree(tree: MergeTree, labels: NDArray, n_clusters: int) -> Certificate:
-    """The labels are a cut of the tree, up to their numbers."""
+def cut_certificates(evidence: TreeEvidence) -> Iterator[Certificate]:
+    """The labels are a cut of the tree, up to their numbers, and at the threshold where there is one."""
+    tree, labels, n_clusters = evidence.tree, evidence.labels, evidence.n_clusters
     expected = tree.cut(n_clusters)
     pairs = np.unique(expected.astype(np.int64) * (int(labels.max(initial=0)) + 1) + labels)
     n_wrong = 0
@@ -57,13 +52,12 @@ def cut_of_tree(tree: MergeTree, labels: NDArray, n_clusters: int) -> Certificat
         first = np.zeros(n_clusters, dtype=labels.dtype)
         first[expected[::-1]] = labels[::-1]
         n_wrong = max(1, int(np.count_nonzero(first[expected] != labels)))
-    return at_most(
-        f"The labels are the {n_clusters} clusters left of the tree.",
-        "rows outside their cluster of the tree",
-        n_wrong,
-        0.0,
-        source=SOURCE,
-    )
+    claim = f"The labels are the {n_clusters} clusters left of the tree."
+    yield at_most(claim, "rows outside their cluster of the tree", n_wrong, 0.0, SOURCE)
+    if evidence.threshold is not None:
+        n_expected = tree.n_clusters_at(tree.heights.dtype.type(evidence.threshold))
+        claim = f"Joins were made up to the height {evidence.threshold:.6g} and no further."
+        yield equal(claim, "number of clusters", n_clusters, n_expected, "Sangnier §2.3.1")
 
 
 def _recomputed(evidence: TreeEvidence, heights: NDArray, top: float, rounding: float) -> Certificate:
@@ -71,13 +65,8 @@ def _recomputed(evidence: TreeEvidence, heights: NDArray, top: float, rounding: 
     recomputed = evidence.heights(joins)
     error = np.abs(heights[joins] - recomputed) / np.maximum(recomputed, 1e-6 * top)
     some = "each join" if joins.size == heights.size else f"{joins.size} joins of {heights.size}"
-    return at_most(
-        f"The height of {some} is the linkage of the two clusters, recomputed from the data.",
-        "largest error of a height",
-        error.max(initial=0.0),
-        10.0 * rounding,
-        source=SOURCE,
-    )
+    claim = f"The height of {some} is the linkage of the two clusters, recomputed from the data."
+    return at_most(claim, "largest error of a height", error.max(initial=0.0), 10.0 * rounding, SOURCE)
 
 
 def chosen_joins(evidence: TreeEvidence) -> NDArray:
@@ -117,64 +106,32 @@ def _greedy(evidence: TreeEvidence, heights: NDArray, top: float, rounding: floa
         next_height = heights[n - n_clusters]
         closest = evidence.closest(n_clusters, budget)
         missed = max(missed, (next_height - closest) / max(next_height, 1e-6 * top))
-    return at_most(
-        (
-            "No two clusters were closer than those that were joined, "
-            + ("on every level looked at." if evidence.thorough else "among those looked at.")
-        ),
-        "closer pair passed over",
-        missed,
-        10.0 * rounding,
-        source=SOURCE,
+    claim = "No two clusters were closer than those that were joined, " + (
+        "on every level looked at." if evidence.thorough else "among those looked at."
     )
+    return at_most(claim, "closer pair passed over", missed, 10.0 * rounding, SOURCE)
 
 
 def _telescope(evidence: TreeEvidence, heights: NDArray, rounding: float) -> Certificate:
     total = float(evidence.weights @ (evidence.centred**2).sum(axis=1))
-    return at_most(
-        "The costs of all joins add up to the total inertia.",
-        "telescoping residual",
-        abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0),
-        10.0 * rounding,
-        source="Sangnier §2.3.1; Douc & Le Corff §8.7",
-    )
+    claim = "The costs of all joins add up to the total inertia."
+    value = abs(float((0.5 * heights**2).sum()) - total) / (total or 1.0)
+    bound = 10.0 * rounding
+    return at_most(claim, "telescoping residual", value, bound, "Sangnier §2.3.1; Douc & Le Corff §8.7")
 
 
-def cut_up_to_threshold(evidence: TreeEvidence) -> Certificate:
-    """Whether the cut has as many clusters as the tree has at the threshold."""
-    tree = evidence.tree
-    expected = tree.n_clusters_at(tree.heights.dtype.type(evidence.threshold))
-    return equal(
-        f"Joins were made up to the height {evidence.threshold:.6g} and no further.",
-        "number of clusters",
-        evidence.n_clusters,
-        expected,
-        source="Sangnier §2.3.1",
-    )
-
-
-def linkage_bounds(evidence: TreeEvidence) -> list[Certificate]:
+def linkage_bounds(evidence: TreeEvidence) -> Iterator[Certificate]:
     """What no partition into as many clusters can do better, where a linkage is about a criterion."""
-    if evidence.n_clusters >= evidence.tree.n_leaves:
-        return []
-    if evidence.linkage == "ward":
-        return _inertia_bound(evidence)
-    if evidence.linkage == "complete":
-        return _diameter_bound(evidence)
-    if (
-        evidence.linkage == "single"
-        and evidence.n_clusters > 1
-        and evidence.tree.n_leaves**2 <= CERTIFY_PAIRS
-    ):
-        return _spacing_bound(evidence)
-    return []
+    bounds = {"ward": _inertia_bound, "complete": _diameter_bound, "single": _spacing_bound}
+    if evidence.n_clusters < evidence.tree.n_leaves and evidence.linkage in bounds:
+        yield from bounds[evidence.linkage](evidence)
 
 
-def _inertia_bound(evidence: TreeEvidence) -> list[Certificate]:
+def _inertia_bound(evidence: TreeEvidence) -> Iterator[Certificate]:
     """The inertia is at least the sum of the eigenvalues of the scatter beyond the (n_clusters − 1)-th."""
     X, w, k = evidence.centred, evidence.weights, evidence.n_clusters
     if X.shape[1] > MAX_FEATURES_OF_EIGENVALUE_BOUND:
-        return []
+        return
     inertia = 0.0
     for label in range(k):
         inside = evidence.labels == label
@@ -186,24 +143,16 @@ def _inertia_bound(evidence: TreeEvidence) -> list[Certificate]:
     smallest = float(np.maximum(eigenvalues[k - 1 :], 0.0).sum())
     smallest = smallest if smallest > 1e-12 * total else 0.0
     factor = f"; this one is within a factor {inertia / smallest:.3g} of the best" if smallest else ""
-    return [
-        at_least(
-            f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}.",
-            "inertia",
-            inertia,
-            smallest,
-            source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
-            trivial=0.0,
-            tolerance=1e-9 * total,
-        )
-    ]
+    claim = f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}."
+    source = "Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)"
+    yield at_least(claim, "inertia", inertia, smallest, source, trivial=0.0, tolerance=1e-9 * total)
 
 
-def _diameter_bound(evidence: TreeEvidence) -> list[Certificate]:
+def _diameter_bound(evidence: TreeEvidence) -> Iterator[Certificate]:
     """Among k + 1 rows that are all δ apart, two share a cluster: its diameter is at least δ."""
     n, k = evidence.tree.n_leaves, evidence.n_clusters
     if (k + 1) * n > CERTIFY_PAIRS:
-        return []
+        return
     nearest, spread, new = np.full(n, np.inf), np.inf, 0
     for _ in range(k + 1):
         spread = min(spread, float(nearest[new]))
@@ -214,31 +163,20 @@ def _diameter_bound(evidence: TreeEvidence) -> list[Certificate]:
     made = nodes[nodes >= n] - n
     diameter = float(evidence.tree.heights[made].max(initial=0.0))
     factor = f"; this one is within a factor {diameter / spread:.3g} of the best" if spread > 0.0 else ""
-    return [
-        at_least(
-            f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}.",
-            "largest diameter",
-            diameter,
-            spread,
-            source="Gonzalez (1985)",
-            trivial=0.0,
-            tolerance=1e-6 * spread,
-        )
-    ]
+    claim = f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}."
+    room = 1e-6 * spread
+    yield at_least(
+        claim, "largest diameter", diameter, spread, "Gonzalez (1985)", trivial=0.0, tolerance=room
+    )
 
 
-def _spacing_bound(evidence: TreeEvidence) -> list[Certificate]:
+def _spacing_bound(evidence: TreeEvidence) -> Iterator[Certificate]:
     """Any other partition parts two rows that joins below that height had brought together."""
     n, k = evidence.tree.n_leaves, evidence.n_clusters
+    if k == 1 or n**2 > CERTIFY_PAIRS:
+        return
     height = float(evidence.tree.heights[n - k])
     spacing = evidence.closest(k, CERTIFY_PAIRS)
-    return [
-        at_least(
-            f"No partition into {k} clusters keeps them farther apart than {height:.6g}.",
-            "least distance between clusters",
-            spacing,
-            height,
-            source="Sangnier §2.3.2; Kleinberg (2002)",
-            tolerance=1e-6 * height,
-        )
-    ]
+    claim = f"No partition into {k} clusters keeps them farther apart than {height:.6g}."
+    quantity, source = "least distance between clusters", "Sangnier §2.3.2; Kleinberg (2002)"
+    yield at_least(claim, quantity, spacing, height, source, tolerance=1e-6 * height)

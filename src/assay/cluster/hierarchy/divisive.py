@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.cluster.hierarchy.base import INSTEAD, HierarchicalClusterer
-from assay.cluster.hierarchy.certificates import (
-    chosen_joins,
-    cut_of_tree,
-    cut_up_to_threshold,
-    fall_of_heights,
-    rounding_of,
-)
+from assay.cluster.hierarchy.certificates import chosen_joins, cut_certificates, fall_of_heights, rounding_of
 from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.rounds import Linkage, Merges
 from assay.distances import distance_matrix, metric_domain
@@ -25,9 +19,6 @@ from assay.loops import compiled
 from assay.models.clusterer import UnweightedFit
 from assay.parameters import Domain
 from assay.rows import MemoryRows
-
-# What a tree of splits proves about itself.
-
 
 SOURCE = "Wei §10.2.2; Kaufman & Rousseeuw (1990)"
 
@@ -40,26 +31,14 @@ def divisive_certificates(evidence: TreeEvidence) -> Certificates:
     if heights.size:
         splits = chosen_joins(evidence)
         some = "each cluster" if splits.size == heights.size else f"{splits.size} clusters of {heights.size}"
-        items += [
-            at_most(
-                f"The height of {some} is its diameter, recomputed from the data.",
-                "largest error of a diameter",
-                _diameter_error(evidence, heights, splits, top),
-                10.0 * rounding_of(evidence),
-                source=SOURCE,
-            ),
-            at_most(
-                "No row that stayed is nearer, on average, to those that left.",
-                "largest gain of a further move",
-                _largest_gain(evidence, splits) / top,
-                10.0 * rounding_of(evidence),
-                source=SOURCE,
-            ),
-        ]
-    items.append(cut_of_tree(evidence.tree, evidence.labels, evidence.n_clusters))
-    if evidence.threshold is not None:
-        items.append(cut_up_to_threshold(evidence))
-    return Certificates(items)
+        claim = f"The height of {some} is its diameter, recomputed from the data."
+        value = _diameter_error(evidence, heights, splits, top)
+        bound = 10.0 * rounding_of(evidence)
+        items.append(at_most(claim, "largest error of a diameter", value, bound, SOURCE))
+        claim = "No row that stayed is nearer, on average, to those that left."
+        value = _largest_gain(evidence, splits) / top
+        items.append(at_most(claim, "largest gain of a further move", value, bound, SOURCE))
+    return Certificates([*items, *cut_certificates(evidence)])
 
 
 def _diameter_error(evidence: TreeEvidence, heights: NDArray, splits: NDArray, top: float) -> float:
@@ -77,10 +56,7 @@ def _largest_gain(evidence: TreeEvidence, splits: NDArray) -> float:
     for split in splits:
         sides = [evidence.tree.spans.members(node) for node in evidence.tree.children[split]]
         between = evidence.block(*sides)
-        gains = [
-            _gain(evidence, sides[0], between.mean(axis=1)),
-            _gain(evidence, sides[1], between.mean(axis=0)),
-        ]
+        gains = (_gain(evidence, side, between.mean(axis=1 - i)) for i, side in enumerate(sides))
         largest = max(largest, min(gains))
     return largest
 
@@ -196,11 +172,7 @@ class DivisiveClustering(UnweightedFit, HierarchicalClusterer):
         self._keep(leaves, weights, places)
         tree = split(self._matrix(leaves))
         self.children_, self.distances_ = tree.children, tree.height.astype(data.dtype, copy=False)
-        n_clusters = self.n_clusters
-        if self.distance_threshold is not None:
-            n_clusters = self.tree_.n_clusters_at(self.distances_.dtype.type(self.distance_threshold))
-        assert n_clusters is not None
-        self._label(data, n_clusters)
+        self._label(data, self.n_clusters, self.distance_threshold)
         self.divisive_coefficient_ = self._coefficient()
         self.certificates_ = divisive_certificates(self._evidence(leaves, weights, thorough=False))
 

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster.hierarchy import evidence as loops
 from assay.cluster.hierarchy.tree import MergeTree
 from assay.distances import distance_matrix
 from assay.loops import compiled
 
-# Compiled loops that recompute linkages from their definitions, without the recursions of the solvers.
-
-
+# Compiled loops recompute linkages from their definitions, without the recursions of the solvers.
 NEAREST, FARTHEST, MEAN, CENTERS, WARD = 0, 1, 2, 3, 4
 
 
@@ -97,15 +94,8 @@ def joins_by_centers(kind, halving, X, children, parents, spans, weights, joins,
         out[r] = np.sqrt(square)
 
 
-KINDS = {
-    "single": loops.NEAREST,
-    "complete": loops.FARTHEST,
-    "average": loops.MEAN,
-    "weighted": loops.MEAN,
-    "centroid": loops.CENTERS,
-    "median": loops.CENTERS,
-    "ward": loops.WARD,
-}
+KINDS = {"single": NEAREST, "complete": FARTHEST, "ward": WARD}
+KINDS |= {"average": MEAN, "weighted": MEAN, "centroid": CENTERS, "median": CENTERS}
 HALVING = ("weighted", "median")
 MATRIX_LEAVES, MATRIX_LEAVES_OF_CERTIFY = 512, 2048
 """Up to here the matrix of all dissimilarities is computed at once, by a fit and by `certify`."""
@@ -137,7 +127,7 @@ class TreeEvidence:
     @property
     def between_centers(self) -> bool:
         """Whether the linkage is between centres."""
-        return self.kind >= loops.CENTERS
+        return self.kind >= CENTERS
 
     @cached_property
     def centred(self) -> NDArray:
@@ -173,9 +163,9 @@ class TreeEvidence:
         shape = tree.children, tree.parents, tree.spans, self.weights, joins
         heights = np.empty(len(joins))
         if self.between_centers:
-            loops.joins_by_centers(self.kind, self._halving, self.centred, *shape, heights)
+            joins_by_centers(self.kind, self._halving, self.centred, *shape, heights)
         elif self.matrix is not None:
-            loops.joins_by_pairs(self.kind, self._halving, self.matrix, *shape, heights)
+            joins_by_pairs(self.kind, self._halving, self.matrix, *shape, heights)
         else:
             for place, join in enumerate(joins):
                 heights[place] = self._pair_height(*tree.children[join])
@@ -183,21 +173,16 @@ class TreeEvidence:
 
     def _pair_height(self, left: int, right: int) -> float:
         rows, columns = self.tree.spans.members(left), self.tree.spans.members(right)
-        return float(
-            loops.pair_linkage(
-                self.kind,
-                self.block(rows, columns),
-                np.arange(len(rows)),
-                np.arange(len(columns)),
-                self._shares(left),
-                self._shares(right),
-            )
+        places, shares = (
+            (np.arange(len(rows)), np.arange(len(columns))),
+            (self._shares(left), self._shares(right)),
         )
+        return float(pair_linkage(self.kind, self.block(rows, columns), *places, *shares))
 
     def _shares(self, node: int) -> NDArray:
         members = self.tree.spans.members(node)
         shares = np.empty(len(members))
-        loops.node_shares(self._halving, self.tree.parents, self.weights, members, node, shares)
+        node_shares(self._halving, self.tree.parents, self.weights, members, node, shares)
         return shares
 
     def closest(self, n_clusters: int, max_pairs: int) -> float:
@@ -210,33 +195,22 @@ class TreeEvidence:
         nodes = nodes[np.argsort(tree.spans.start[nodes])]
         counts = tree.spans.sizes[nodes]
         by_size = np.argsort(counts, kind="stable")
-        cost = np.cumsum(counts[by_size] if not self.between_centers else np.ones(n_clusters))
-        cost = cost * (n_clusters if self.between_centers else tree.n_leaves)
-        n_fitting = int(np.searchsorted(cost, max_pairs, side="right"))
+        cost = np.full(n_clusters, n_clusters) if self.between_centers else counts * tree.n_leaves
+        chosen, n_fitting = by_size, int(np.searchsorted(np.cumsum(cost[by_size]), max_pairs, side="right"))
         if n_fitting < n_clusters:  # not the very smallest alone: spread over those that fit
             by_size = by_size[: max(1, int(n_clusters * 0.75))]
-            spread = np.unique(np.linspace(0, len(by_size) - 1, max(1, n_fitting)).astype(int))
-            chosen = by_size[spread]
-            while chosen.size and self._cost(chosen, counts) > max_pairs:
+            chosen = by_size[np.unique(np.linspace(0, len(by_size) - 1, max(1, n_fitting)).astype(int))]
+            while cost[chosen].sum() > max_pairs:
                 chosen = chosen[: chosen.size // 2]
-        else:
-            chosen = by_size
         if chosen.size == 0:
             return np.inf
-        if self.between_centers:
-            return self._closest_centers(nodes, chosen)
-        return self._closest_pairs(nodes, chosen)
-
-    def _cost(self, chosen: NDArray, counts: NDArray) -> int:
-        if self.between_centers:
-            return chosen.size * len(counts)
-        return int(counts[chosen].sum()) * self.tree.n_leaves
+        return (self._closest_centers if self.between_centers else self._closest_pairs)(nodes, chosen)
 
     def _level_shares(self, nodes: NDArray) -> NDArray:
         """Share of each leaf, in the order of the dendrogram, in the cluster it belongs to."""
         shares = np.empty(self.tree.n_leaves)
         spans = self.tree.spans
-        loops.level_shares(self._halving, self.tree.parents, self.weights, *spans, nodes, shares)
+        level_shares(self._halving, self.tree.parents, self.weights, *spans, nodes, shares)
         return shares
 
     def _closest_centers(self, nodes: NDArray, chosen: NDArray) -> float:
@@ -244,7 +218,7 @@ class TreeEvidence:
         shares = self._level_shares(nodes)
         centers = np.add.reduceat(self.centred[order] * shares[:, np.newaxis], start, axis=0)
         costs = distance_matrix(centers[chosen], centers)
-        if self.kind == loops.WARD:
+        if self.kind == WARD:
             total = np.add.reduceat(self.weights[order], start)
             costs = costs * np.sqrt(2.0 / (1.0 / total[chosen][:, np.newaxis] + 1.0 / total))
         costs[np.arange(len(chosen)), chosen] = np.inf
@@ -256,10 +230,10 @@ class TreeEvidence:
         sizes = spans.sizes[nodes[chosen]]
         places = np.concatenate([np.arange(spans.sizes[node]) + spans.start[node] for node in nodes[chosen]])
         block = self.block(spans.order[places], spans.order)
-        if self.kind == loops.MEAN:
+        if self.kind == MEAN:
             shares = self._level_shares(nodes)
             block *= shares[places][:, np.newaxis] * shares
-        reduce: Any = {loops.NEAREST: np.minimum, loops.FARTHEST: np.maximum, loops.MEAN: np.add}[self.kind]
+        reduce: Any = {NEAREST: np.minimum, FARTHEST: np.maximum, MEAN: np.add}[self.kind]
         linkages = reduce.reduceat(block, np.cumsum(sizes) - sizes, axis=0)
         linkages = reduce.reduceat(linkages, start, axis=1)
         linkages[np.arange(len(chosen)), chosen] = np.inf

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.cluster.hierarchy import center_loops
-from assay.cluster.hierarchy.loops import ward_costs
-from assay.cluster.hierarchy.rounds import FEW, Linkage, Merges, link_pairs
+from assay.cluster.hierarchy.rounds import FEW, Leaves, Linkage, Merges, link_pairs
 from assay.cluster.hierarchy.tree import label_edges
-from assay.distances import Metric, NeighborSearch, distance_matrix, spanning_tree
+from assay.distances import Metric, NeighborSearch, spanning_tree
 
 LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")
 CENTRED = ("ward", "centroid", "median")
@@ -23,54 +20,6 @@ MANY_ROWS = 40_000
 """From here on the triangle of all pairs is not stored where centres will do."""
 
 
-class RowLeaves(NamedTuple):
-    """Leaves that are rows."""
-
-    X: NDArray
-    weights: NDArray
-    metric: Metric
-
-    def ordered(self, order: NDArray) -> RowLeaves:
-        """The same leaves in another order."""
-        return RowLeaves(self.X[order], self.weights[order], self.metric)
-
-    def block(self, start: int, stop: int) -> NDArray:
-        """Dissimilarities of the leaves start, …, stop − 1 to the leaves 0, …, stop − 1."""
-        return distance_matrix(self.X[start:stop], self.X[:stop], metric=self.metric)
-
-
-class WardLeaves(NamedTuple):
-    """Leaves that are rows, by the increase of the inertia when two are joined."""
-
-    X: NDArray
-    weights: NDArray
-
-    def ordered(self, order: NDArray) -> WardLeaves:
-        """The same leaves in another order."""
-        return WardLeaves(self.X[order], self.weights[order])
-
-    def block(self, start: int, stop: int) -> NDArray:
-        """Costs of joining the leaves start, …, stop − 1 with the leaves 0, …, stop − 1."""
-        squares = distance_matrix(self.X[start:stop], self.X[:stop], metric="sqeuclidean")
-        ward_costs(squares, self.weights, start, stop - start)
-        return squares
-
-
-class GivenLeaves(NamedTuple):
-    """Leaves whose dissimilarities are given."""
-
-    D: NDArray
-    weights: NDArray
-
-    def ordered(self, order: NDArray) -> GivenLeaves:
-        """The same leaves in another order."""
-        return GivenLeaves(self.D[np.ix_(order, order)], self.weights[order])
-
-    def block(self, start: int, stop: int) -> NDArray:
-        """Dissimilarities of the leaves start, …, stop − 1 to the leaves 0, …, stop − 1."""
-        return self.D[start:stop, :stop].astype(np.float64, copy=False)
-
-
 def link(X: NDArray, weights: NDArray, linkage: str, metric: Metric) -> Linkage:
     """Join rows, or leaves given by the matrix of their dissimilarities ("precomputed").
 
@@ -80,22 +29,24 @@ def link(X: NDArray, weights: NDArray, linkage: str, metric: Metric) -> Linkage:
     if n == 1:
         return Linkage(np.empty((0, 2), dtype=np.int64), np.empty(0))
     if linkage == "single":
-        return _link_single(X, metric)
+        # The edges of the minimum spanning tree, by increasing length, are the joins (Kruskal).
+        first, second, length = spanning_tree(X.astype(np.float64, copy=False), metric=metric)
+        children = np.empty((len(length), 2), dtype=np.int64)
+        label_edges(first.astype(np.int64), second.astype(np.int64), children)
+        return Linkage(children, length.astype(np.float64))
     if metric == "precomputed":
-        return link_pairs(GivenLeaves(X, weights), linkage)
+        return link_pairs(Leaves(X, weights, metric), linkage)
     X = X.astype(np.float64, copy=False)
     if linkage in CENTRED and (linkage != "ward" or X.shape[1] <= FEW_FEATURES or n > MANY_ROWS):
         return _link_centers(X, weights, linkage)
     uniform = bool((weights == weights[0]).all())
-    nearest: tuple[NDArray, NDArray] | None = None
+    nearest = None
     if n > FEW and not callable(metric) and (linkage != "ward" or uniform):
         near = NeighborSearch(X, metric=metric).nearest(1)
         nearest = near.distances[:, 0].astype(np.float64), near.indices[:, 0].astype(np.int64)
-    if linkage == "ward":
-        if nearest is not None:
-            nearest = 0.5 * weights[0] * nearest[0] ** 2, nearest[1]
-        return link_pairs(WardLeaves(X, weights), linkage, nearest=nearest)
-    return link_pairs(RowLeaves(X, weights, metric), linkage, nearest=nearest)
+    if linkage == "ward" and nearest is not None:
+        nearest = 0.5 * weights[0] * nearest[0] ** 2, nearest[1]
+    return link_pairs(Leaves(X, weights, "ward" if linkage == "ward" else metric), linkage, nearest=nearest)
 
 
 def _link_centers(X: NDArray, weights: NDArray, linkage: str) -> Linkage:
@@ -113,17 +64,6 @@ def _link_centers(X: NDArray, weights: NDArray, linkage: str) -> Linkage:
     kind = center_loops.CENTROID if linkage == "centroid" else center_loops.MEDIAN
     center_loops.join_closest(kind, *state)
     return Linkage(np.sort(np.column_stack([left, right]), axis=1), np.sqrt(height))
-
-
-def _link_single(X: NDArray, metric: Metric) -> Linkage:
-    """Join along the minimum spanning tree: its edges, by increasing length, are the joins (Kruskal)."""
-    first, second, length = spanning_tree(X.astype(np.float64, copy=False), metric=metric)
-    children = np.empty((len(length), 2), dtype=np.int64)
-    label_edges(first.astype(np.int64), second.astype(np.int64), children)
-    return Linkage(children, length.astype(np.float64))
-
-
-# Ward's distance between two clusters.
 
 
 def ward_distance(

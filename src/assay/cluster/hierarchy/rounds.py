@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.hierarchy import loops
+from assay.distances import Metric, distance_matrix
 from assay.rows import ordered_map
-
-# Joins of clusters as they are found, and their order as a tree.
 
 
 class Linkage(NamedTuple):
@@ -57,7 +56,12 @@ class Merges:
         """
         left, right, height = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         n = self.n_leaves
-        height = lifted(n, left, right, height)
+        while True:
+            of_node = np.concatenate([np.zeros(n), height])
+            below = np.maximum(of_node[left], of_node[right])
+            if (below <= height).all():
+                break
+            height = np.maximum(height, below)
         order = np.argsort(height, kind="stable")
         number = np.arange(2 * n - 1)
         number[n + order] = np.arange(n, 2 * n - 1)
@@ -65,25 +69,9 @@ class Merges:
         return Linkage(children, height[order])
 
 
-def lifted(n_leaves: int, left: NDArray, right: NDArray, height: NDArray) -> NDArray:
-    """Heights, none below those of the two nodes it stands on."""
-    height = height.copy()
-    while True:
-        of_node = np.concatenate([np.zeros(n_leaves), height])
-        below = np.maximum(of_node[left], of_node[right])
-        if (below <= height).all():
-            return height
-        np.maximum(height, below, out=height)
-
-
 Result = TypeVar("Result")
 
-CODES = {
-    "complete": loops.COMPLETE,
-    "average": loops.AVERAGE,
-    "weighted": loops.WEIGHTED,
-    "ward": loops.WARD,
-}
+CODES = {name: code for code, name in enumerate(("complete", "average", "weighted", "ward"))}  # of the loops
 WORTH_FIRST = 0.9  # the first round is worth its search when at most this share of the leaves is left
 WORTH = 0.97  # a further round is worth its pass when at most this share of the clusters is left
 FEW = 2048  # up to this many clusters the chain is as fast as a round
@@ -91,18 +79,30 @@ GATHERED = 64  # columns of the triangle that are read together
 BLOCK_ENTRIES = 2**18
 
 
-class Leaves(Protocol):
-    """What is to be joined, by its dissimilarities (for Ward, the costs of joining two leaves)."""
+class Leaves(NamedTuple):
+    """What is to be joined: rows, or their dissimilarities (metric "precomputed").
 
-    @property
-    def weights(self) -> NDArray:
-        """How many rows each leaf stands for."""
+    The metric "ward" stands for the increase of the inertia when two rows are joined.
+    """
+
+    X: NDArray
+    weights: NDArray
+    metric: Metric
 
     def ordered(self, order: NDArray) -> Leaves:
         """The same leaves in another order."""
+        X = self.X[np.ix_(order, order)] if self.metric == "precomputed" else self.X[order]
+        return Leaves(X, self.weights[order], self.metric)
 
     def block(self, start: int, stop: int) -> NDArray:
         """Dissimilarities of the leaves start, …, stop − 1 to the leaves 0, …, stop − 1, in float64."""
+        if self.metric == "precomputed":
+            return self.X[start:stop, :stop].astype(np.float64, copy=False)
+        if self.metric != "ward":
+            return distance_matrix(self.X[start:stop], self.X[:stop], metric=self.metric)
+        squares = distance_matrix(self.X[start:stop], self.X[:stop], metric="sqeuclidean")
+        loops.ward_costs(squares, self.weights, start, stop - start)
+        return squares
 
 
 class Pairs(NamedTuple):
@@ -142,7 +142,9 @@ def link_pairs(leaves: Leaves, linkage: str, *, nearest: tuple[NDArray, NDArray]
         triangle = _triangle(leaves)
     known = nearest_neighbours(triangle, len(clusters.nodes))
     while (m := len(clusters.nodes)) > FEW:
-        pairs = mutual_pairs(*known, at_most=_affordable(n, m))
+        # As many joins as have gathered rows that fit, beside the triangle, in the memory of the first one.
+        affordable = (n * (n - 1) // 2 - m * (m - 1) // 2) // m
+        pairs = mutual_pairs(*known, at_most=max(affordable, m // 8))
         if pairs.second.size > WORTH * m:
             break
         triangle = _join_triangle(triangle, code, pairs, clusters.weights)
@@ -215,10 +217,7 @@ def _triangle(leaves: Leaves) -> NDArray:
     n = len(leaves.weights)
     triangle = np.empty(n * (n - 1) // 2)
 
-    def write(rows: tuple[int, int]) -> None:
-        loops.copy_rows(leaves.block(*rows), *rows, triangle)
-
-    _run(write, row_blocks(n))
+    _run(lambda rows: loops.copy_rows(leaves.block(*rows), *rows, triangle), row_blocks(n))
     return triangle
 
 
@@ -234,12 +233,6 @@ def _triangle_of_joins(leaves: Leaves, weights: NDArray, pairs: Pairs, code: int
 
     _run(write, row_blocks(m))
     return triangle
-
-
-def _affordable(n_leaves: int, n_clusters: int) -> int:
-    """Joins of a round whose gathered rows fit beside the triangle in the memory of that of the leaves."""
-    left = n_leaves * (n_leaves - 1) // 2 - n_clusters * (n_clusters - 1) // 2
-    return max(left // n_clusters, n_clusters // 8)
 
 
 def _join_triangle(triangle: NDArray, code: int, pairs: Pairs, weights: NDArray) -> NDArray:

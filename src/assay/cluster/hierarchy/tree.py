@@ -10,13 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster.hierarchy import tree as loops
 from assay.distances.spanning import find_root
 from assay.loops import compiled
 from assay.parameters import refusal
 
-# Compiled loops on trees of joins: cuts, the order of the leaves, cophenetic rows, Kruskal's labels.
-#
 # Leaves are 0, …, n − 1 and join t makes node n + t of `children[t]`, two nodes made before.
 
 
@@ -128,7 +125,7 @@ class MergeTree:
         """Where the leaves of each node stand in the dendrogram."""
         n = self.n_leaves
         spans = Spans(np.empty(n, np.int64), np.empty(2 * n - 1, np.int64), np.empty(2 * n - 1, np.int64))
-        loops.leaf_spans(self.children, *spans)
+        leaf_spans(self.children, *spans)
         return spans
 
     @cached_property
@@ -157,11 +154,10 @@ class MergeTree:
         Clusters of equal weight are numbered in the order of their first leaves.
         """
         if not 1 <= n_clusters <= self.n_leaves:
-            raise refusal(
-                "cut", "n_clusters", f"an int from 1 to the number of leaves ({self.n_leaves})", n_clusters
-            )
+            must_be = f"an int from 1 to the number of leaves ({self.n_leaves})"
+            raise refusal("cut", "n_clusters", must_be, n_clusters)
         labels = np.empty(2 * self.n_leaves - 1, dtype=np.int32)
-        loops.cut_tree(self.children, self.n_leaves - n_clusters, labels)
+        cut_tree(self.children, self.n_leaves - n_clusters, labels)
         labels = labels[: self.n_leaves]
         weight = np.bincount(labels, weights=self.leaf_weights, minlength=n_clusters)
         first = np.full(n_clusters, self.n_leaves)
@@ -183,9 +179,8 @@ class MergeTree:
     def cophenetic_rows(self, leaves: NDArray) -> NDArray:
         """Heights at which given leaves are first in one cluster with each leaf."""
         rows = np.empty((len(leaves), self.n_leaves))
-        loops.cophenetic_rows(
-            self.children, self.heights.astype(np.float64), self.parents, *self.spans, leaves, rows
-        )
+        heights = self.heights.astype(np.float64)
+        cophenetic_rows(self.children, heights, self.parents, *self.spans, leaves, rows)
         return rows
 
     def cophenetic_distances(self) -> NDArray:

@@ -9,17 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from assay import graphs
 from assay.distances import Metric, Nearest, NeighborSearch, distance_matrix
-from assay.graphs import (
-    as_weights,
-    epsilon_graph,
-    gaussian_graph,
-    grow_neighbors,
-    nearest_neighbors_graph,
-    similarity_graph,
-    suggest_epsilon,
-    suggest_sigma,
-)
 
 NEIGHBORS = ("nearest_neighbors", "mutual_nearest_neighbors")
 ALL_PAIRS = 20_000
@@ -50,26 +41,25 @@ class Affinity(NamedTuple):
         if self.kind in NEIGHBORS:
             assert self.n_neighbors is not None
             mutual = self.kind == "mutual_nearest_neighbors"
-            return nearest_neighbors_graph(X, self.n_neighbors, mutual=mutual, metric=self.metric)
+            return graphs.nearest_neighbors_graph(X, self.n_neighbors, mutual=mutual, metric=self.metric)
         if self.kind == "epsilon":
             assert self.eps is not None
-            return epsilon_graph(X, self.eps, metric=self.metric)
+            return graphs.epsilon_graph(X, self.eps, metric=self.metric)
         if self.kind == "rbf":
             assert self.gamma is not None
-            return gaussian_graph(X, float(np.sqrt(0.5 / self.gamma)), metric=self.metric)
+            return graphs.gaussian_graph(X, float(np.sqrt(0.5 / self.gamma)), metric=self.metric)
         if self.kind == "callable":
             assert self.function is not None
-            return similarity_graph(X, self.function)
-        return as_weights(X, "SpectralClustering with affinity='precomputed'")
+            return graphs.similarity_graph(X, self.function)
+        return graphs.as_weights(X, "SpectralClustering with affinity='precomputed'")
 
 
 def named_affinity(kind: str, metric: Metric, n_neighbors: Any, eps: Any, gamma: Any) -> Affinity:
     """The affinity of a name; parameters of other kinds, and those that are "auto", are None."""
     uses = {"n_neighbors": kind in NEIGHBORS, "eps": kind == "epsilon", "gamma": kind == "rbf"}
     given = {"n_neighbors": n_neighbors, "eps": eps, "gamma": gamma}
-    return Affinity(
-        kind, metric, **{name: given[name] for name, used in uses.items() if used and given[name] != "auto"}
-    )
+    kept = {name: given[name] for name, used in uses.items() if used and given[name] != "auto"}
+    return Affinity(kind, metric, **kept)
 
 
 def doubts_about_graph(
@@ -93,12 +83,12 @@ def resolve(affinity: Affinity, X: Any, n_clusters: int) -> tuple[Affinity, Any]
     """The affinity with its open parameters chosen on rows, and the graph of those rows."""
     if affinity.kind in NEIGHBORS and affinity.n_neighbors is None:
         mutual = affinity.kind == "mutual_nearest_neighbors"
-        grown = grow_neighbors(X, n_components=n_clusters, mutual=mutual, metric=affinity.metric)
+        grown = graphs.grow_neighbors(X, n_components=n_clusters, mutual=mutual, metric=affinity.metric)
         return affinity._replace(n_neighbors=grown.n_neighbors), grown.W
     if affinity.kind == "epsilon" and affinity.eps is None:
-        affinity = affinity._replace(eps=suggest_epsilon(X, metric=affinity.metric))
+        affinity = affinity._replace(eps=graphs.suggest_epsilon(X, metric=affinity.metric))
     elif affinity.kind == "rbf" and affinity.gamma is None:
-        affinity = affinity._replace(gamma=0.5 / suggest_sigma(X, metric=affinity.metric) ** 2)
+        affinity = affinity._replace(gamma=0.5 / graphs.suggest_sigma(X, metric=affinity.metric) ** 2)
     return affinity, affinity.graph(X)
 
 
@@ -150,18 +140,15 @@ class Reach:
 
     def _sparse(self, near: Nearest) -> sparse.csr_array:
         n_rows, k = near.indices.shape
-        indptr = np.arange(0, n_rows * k + 1, k)
-        return sparse.csr_array(
-            (np.ones(n_rows * k), near.indices.ravel(), indptr), shape=(n_rows, self.n_fit)
-        )
+        entries = np.ones(n_rows * k), near.indices.ravel(), np.arange(0, n_rows * k + 1, k)
+        return sparse.csr_array(entries, shape=(n_rows, self.n_fit))
 
     def _within(self, X: Any) -> sparse.csr_array:
         assert self.search is not None
         assert self.affinity.eps is not None
         inside = self.search.within(self.affinity.eps, queries=X)
-        weights = sparse.csr_array(
-            (np.ones(len(inside.indices)), inside.indices, inside.indptr), shape=(X.shape[0], self.n_fit)
-        )
+        entries = np.ones(len(inside.indices)), inside.indices, inside.indptr
+        weights = sparse.csr_array(entries, shape=(X.shape[0], self.n_fit))
         lost = np.flatnonzero(np.diff(inside.indptr) == 0)
         if lost.size:
             closest = self.search.nearest(1, queries=np.ascontiguousarray(X[lost])).indices.ravel()

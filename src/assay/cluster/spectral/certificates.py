@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,24 +12,8 @@ from assay.certificates import Certificate, at_least, at_most
 from assay.cluster.spectral.embedding import coordinates, squared_distances
 from assay.graphs import Cut, Scaled, both_cuts, partition_basis, smallest_on_complement, subspace_distance
 
-COURSE = "Sangnier §2.2.6"
-
-
-class Claims(NamedTuple):
-    """The fitted attributes that the certificates test."""
-
-    laplacian: str
-    rounding: str
-    eigenvalues: NDArray
-    eigenvectors: NDArray
-    embedding: NDArray
-    centers: NDArray
-    labels: NDArray
-    trace: NDArray
-    ratio_cut: float
-    norm_cut: float
-    subspace_distance: float
-    n_components: int
+if TYPE_CHECKING:
+    from assay.cluster.spectral.estimator import SpectralClustering
 
 
 class SpectralMeasurement(NamedTuple):
@@ -67,150 +52,99 @@ def measure(W: Any, laplacian: str, eigenvalues: NDArray, U: NDArray, labels: ND
 
 
 def spectral_certificates(
-    W: Any, claims: Claims, measured: SpectralMeasurement, *, tol: float
-) -> list[Certificate]:
-    """Certificates of a fit that makes these claims about this graph."""
-    U, weight = claims.eigenvectors, vertex_weights(W, claims.laplacian)
-    rule = coordinates(claims.laplacian, claims.rounding, U, weight)
-    placed = rule.place(U / np.sqrt(weight)[:, np.newaxis])
-    return [
-        *_eigenpair_certificates(claims, measured, tol),
-        at_most(
-            "The reported cuts are those of the labels.",
-            "error of the reported cuts",
-            max(
-                _relative(claims.ratio_cut, measured.ratio.value),
-                _relative(claims.norm_cut, measured.norm.value),
-            ),
-            1e-9,
-            source="Sangnier §2.2.5",
-        ),
-        at_most(
-            "The coordinates are those of the eigenvectors.",
-            "error of the embedding",
-            _farthest(placed, claims.embedding),
-            1e-9,
-            source="Sangnier Algorithms 11 to 13",
-        ),
-        at_most(
-            "Every row of the embedding belongs to its nearest centre.",
-            "assignment excess",
-            _assignment_excess(claims.embedding, claims.centers, claims.labels),
-            1e-10,
-            source="Sangnier Algorithms 11 to 13; examination of 2021",
-        ),
-        at_most(
-            "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one.",
-            "error of the subspace distance",
-            abs(claims.subspace_distance - measured.distance),
-            1e-8 * max(1.0, measured.distance),
-            source="Sangnier, examinations of 2021 and 2023",
-        ),
-        *_rounding_certificates(claims, measured),
-    ]
+    W: Any, model: SpectralClustering, measured: SpectralMeasurement
+) -> Iterator[Certificate]:
+    """Certificates of a fit on this graph."""
+    U, weight = model.eigenvectors_, vertex_weights(W, model.laplacian)
+    yield from _eigenpair_certificates(model, measured)
+    claim = "The reported cuts are those of the labels."
+    value = _relative(model.ratio_cut_, measured.ratio.value)
+    value = max(value, _relative(model.norm_cut_, measured.norm.value))
+    yield at_most(claim, "error of the reported cuts", value, 1e-9, "Sangnier §2.2.5")
+    claim, source = "The coordinates are those of the eigenvectors.", "Sangnier Algorithms 11 to 13"
+    rule = coordinates(model.laplacian, model.rounding, U, weight)
+    value = _farthest(rule.place(U / np.sqrt(weight)[:, np.newaxis]), model.embedding_)
+    yield at_most(claim, "error of the embedding", value, 1e-9, source)
+    claim = "Every row of the embedding belongs to its nearest centre."
+    value = _assignment_excess(model.embedding_, model.embedding_centers_, model._vertex_labels)
+    yield at_most(claim, "assignment excess", value, 1e-10, source + "; examination of 2021")
+    claim = "The distance of the relaxed solution to the partition, ½‖P_U − P_I‖², is the reported one."
+    source = "Sangnier, examinations of 2021 and 2023"
+    value, bound = abs(model.subspace_distance_ - measured.distance), 1e-8 * max(1.0, measured.distance)
+    yield at_most(claim, "error of the subspace distance", value, bound, source)
+    yield from _rounding_certificates(model, measured)
 
 
-def _eigenpair_certificates(claims: Claims, measured: SpectralMeasurement, tol: float) -> list[Certificate]:
+def _eigenpair_certificates(
+    model: SpectralClustering, measured: SpectralMeasurement
+) -> Iterator[Certificate]:
     """The eigenpairs, and the bound on the criterion that they give."""
-    U = claims.eigenvectors
-    name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
-    criterion = measured.criterion(claims.laplacian)
-    n_zero = int(np.count_nonzero(claims.eigenvalues <= 1e-13 * measured.scale))
-    return [
-        at_most(
-            "Every pair is an eigenpair of the Laplacian.",
-            "eigenpair residual",
-            measured.residual,
-            np.sqrt(U.shape[1]) * max(tol, 1e-12),
-            source=COURSE,
-        ),
-        at_most(
-            "The eigenvectors are orthonormal.",
-            "orthonormality residual",
-            np.abs(U.T @ U - np.eye(U.shape[1])).max(),
-            1e-10,
-            source="Sangnier Theorem 59",
-        ),
-        at_least(
-            "The eigenvalue 0 is there for every component of the graph (as far as asked for).",
-            "zero eigenvalues",
-            n_zero,
-            min(claims.n_components, U.shape[1]),
-            source="Sangnier Proposition 62",
-        ),
-        at_least(
-            f"No partition into {len(measured.norm.terms)} clusters has a {name} below {measured.bound:.6g}"
-            + (f"; this one exceeds it by {measured.gap:.1%} of its value." if criterion > 0.0 else "."),
-            name,
-            criterion,
-            measured.bound,
-            source="Sangnier Propositions 58 and 60, Theorem 59",
-            assumptions=("no smaller eigenvalue was passed over: certify(X) looks for one",),
-            trivial=0.0,
-            tolerance=1e-12 * max(1.0, criterion),
-        ),
-    ]
+    U, criterion = model.eigenvectors_, measured.criterion(model.laplacian)
+    claim = "Every pair is an eigenpair of the Laplacian."
+    bound = np.sqrt(U.shape[1]) * max(model.tol, 1e-12)
+    yield at_most(claim, "eigenpair residual", measured.residual, bound, "Sangnier §2.2.6")
+    claim = "The eigenvectors are orthonormal."
+    value = np.abs(U.T @ U - np.eye(U.shape[1])).max()
+    yield at_most(claim, "orthonormality residual", value, 1e-10, "Sangnier Theorem 59")
+    claim = "The eigenvalue 0 is there for every component of the graph (as far as asked for)."
+    n_zero, bound = np.count_nonzero(model.eigenvalues_ <= 1e-13 * measured.scale), U.shape[1]
+    yield at_least(
+        claim, "zero eigenvalues", n_zero, min(model.n_components_, bound), "Sangnier Proposition 62"
+    )
+    excess = f"; this one exceeds it by {measured.gap:.1%} of its value." if criterion > 0.0 else "."
+    assumption = "no smaller eigenvalue was passed over: certify(X) looks for one"
+    source = "Sangnier Propositions 58 and 60, Theorem 59"
+    yield _cut_bound(model, measured, measured.bound, excess, "", source, assumptions=(assumption,))
 
 
-def _rounding_certificates(claims: Claims, measured: SpectralMeasurement) -> list[Certificate]:
-    proof = []
-    if claims.trace.size:
-        scale = float(np.square(claims.embedding).sum()) or 1.0
-        proof.append(
-            at_most(
-                "The criterion of the rounding never rises.",
-                "largest rise of the rounding",
-                float(np.diff(claims.trace, prepend=claims.trace[0]).max()) / scale,
-                1e-10,
-                source="Sangnier, examination of 2021; Proposition 56",
-            )
+def _cut_bound(
+    model: SpectralClustering,
+    measured: SpectralMeasurement,
+    bound: float,
+    excess: str,
+    beside: str,
+    source: str,
+    assumptions: tuple[str, ...] = (),
+) -> Certificate:
+    """The least criterion of any partition; `excess` ends the claim, `beside` the name of the quantity."""
+    name = "RatioCut" if model.laplacian == "unnormalized" else "NormCut"
+    value = measured.criterion(model.laplacian)
+    details: Any = {"assumptions": assumptions, "trivial": 0.0, "tolerance": 1e-12 * max(1.0, value)}
+    claim = f"No partition into {len(measured.norm.terms)} clusters has a {name} below {bound:.6g}{excess}"
+    return at_least(claim, name + beside, value, bound, source, **details)
+
+
+def _rounding_certificates(model: SpectralClustering, measured: SpectralMeasurement) -> Iterator[Certificate]:
+    trace, values = model.rounding_trace_, model.eigenvalues_
+    if trace.size:
+        claim, source = (
+            "The criterion of the rounding never rises.",
+            "Sangnier, examination of 2021; Proposition 56",
         )
-    if claims.rounding == "sweep" and claims.laplacian != "unnormalized" and claims.eigenvalues.size == 2:
-        proof.append(
-            at_most(
-                "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger).",
-                "NormCut of the sweep",
-                measured.norm.value,
-                2.0 * float(np.sqrt(2.0 * (claims.eigenvalues[1] + measured.residual))),
-                source="Cheeger's inequality for graphs, Alon & Milman (1985)",
-                trivial=2.0,
-                tolerance=1e-9,
-            )
+        value = float(np.diff(trace, prepend=trace[0]).max()) / (
+            float(np.square(model.embedding_).sum()) or 1.0
         )
-    return proof
+        yield at_most(claim, "largest rise of the rounding", value, 1e-10, source)
+    if model.rounding == "sweep" and model.laplacian != "unnormalized" and values.size == 2:
+        claim = "The best threshold has a NormCut of at most 2√(2 λ₂) (Cheeger)."
+        source = "Cheeger's inequality for graphs, Alon & Milman (1985)"
+        value, bound = measured.norm.value, 2.0 * float(np.sqrt(2.0 * (values[1] + measured.residual)))
+        yield at_most(claim, "NormCut of the sweep", value, bound, source, trivial=2.0, tolerance=1e-9)
 
 
 def complement_certificate(
-    W: Any, claims: Claims, measured: SpectralMeasurement, random_state: Any
+    W: Any, model: SpectralClustering, measured: SpectralMeasurement, random_state: Any
 ) -> Certificate:
     """Look for an eigenvalue that was passed over; the bound that stands whether or not there is one."""
-    matrix = Scaled(W, claims.laplacian)
-    least = smallest_on_complement(matrix, claims.eigenvectors, random_state=random_state)
+    matrix = Scaled(W, model.laplacian)
+    least = smallest_on_complement(matrix, model.eigenvectors_, random_state=random_state)
     n_clusters = len(measured.norm.terms)
-    values = np.minimum(np.sort(claims.eigenvalues / matrix.scale)[:n_clusters], max(least.value, 0.0))
+    values = np.minimum(np.sort(model.eigenvalues_ / matrix.scale)[:n_clusters], max(least.value, 0.0))
     bound = max(float(values.sum()) - n_clusters * measured.residual, 0.0) * matrix.scale
-    name = "RatioCut" if claims.laplacian == "unnormalized" else "NormCut"
-    return at_least(
-        f"No partition into {n_clusters} clusters has a {name} below {bound:.6g}, whatever was passed over"
-        + (f" (probability {1.0 - least.failure:.7g})." if least.failure > 0.0 else "."),
-        f"{name} and the complement",
-        measured.criterion(claims.laplacian),
-        bound,
-        source="Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)",
-        trivial=0.0,
-        tolerance=1e-12 * max(1.0, measured.criterion(claims.laplacian)),
-    )
-
-
-def landmark_certificate(expected: NDArray, labels: NDArray) -> Certificate:
-    """Rows that are no landmarks have the labels of their extension."""
-    return at_most(
-        "Rows that are no landmarks are labelled by extension.",
-        "rows labelled otherwise",
-        np.count_nonzero(expected != labels),
-        0.0,
-        source="Nyström's extension",
-    )
+    excess = f" (probability {1.0 - least.failure:.7g})." if least.failure > 0.0 else "."
+    source = "Sangnier Theorem 59; Kuczyński & Woźniakowski (1992)"
+    excess = ", whatever was passed over" + excess
+    return _cut_bound(model, measured, bound, excess, " and the complement", source)
 
 
 def vertex_weights(W: Any, laplacian: str) -> NDArray:

@@ -56,13 +56,14 @@ def coordinates(laplacian: str, rounding: str, vectors: NDArray, weight: NDArray
 
 
 class Rounded(NamedTuple):
-    """A partition of embedded rows: each goes to its nearest centre."""
+    """A partition of embedded rows: each goes to its nearest centre.
+
+    `trace` has the criterion after every half-step; empty for two-way cuts.
+    """
 
     labels: NDArray
     centers: NDArray
     trace: NDArray
-    """Criterion of the rounding after every half-step; empty for two-way cuts."""
-    n_distinct: int
     converged: bool
 
 
@@ -77,29 +78,23 @@ def round_rows(
         centers = np.array([[threshold - 1.0], [threshold + 1.0]])
         labels = (score > threshold).astype(np.int32)
         centers, labels = (centers[::-1], 1 - labels) if labels[0] else (centers, labels)
-        return Rounded(labels, centers, np.empty(0), 2, True)
+        return Rounded(labels, centers, np.empty(0), True)
     n_distinct = count_distinct(MemoryRows(embedding), n_clusters)
     sample_weight = weight if rounding == "weighted_kmeans" else None
-    start = _best_start(embedding, n_distinct, sample_weight, W, by_size, n_init, random)
+    data = MemoryRows(embedding, None, sample_weight)
+    start = _best_start(data, n_distinct, W, by_size, n_init, random)
     best = KMeans(n_distinct, init=start, max_iter=MAX_ITER, tol=KMEANS_TOL)
     best.fit(embedding, sample_weight=sample_weight)
     labels = numbered_by_appearance(best.labels_)
     centers = np.empty_like(best.cluster_centers_)
     centers[labels] = best.cluster_centers_[best.labels_]
-    return Rounded(labels, centers, best.inertia_trace_, n_distinct, best.converged_)
+    return Rounded(labels, centers, best.inertia_trace_, best.converged_)
 
 
 def _best_start(
-    embedding: NDArray,
-    n_clusters: int,
-    sample_weight: NDArray | None,
-    W: Any,
-    by_size: bool,
-    n_init: int,
-    random: Any,
+    data: MemoryRows, n_clusters: int, W: Any, by_size: bool, n_init: int, random: Any
 ) -> NDArray:
     """The initial centres from which Lloyd's iteration reaches the least cut."""
-    data = MemoryRows(embedding, None, sample_weight)
     pool = open_pool(data, random)
 
     def restart(own: np.random.Generator) -> tuple[NDArray, float]:
@@ -110,7 +105,7 @@ def _best_start(
 
     best, least = None, np.inf
     restarts = spawn(random, n_init)
-    small = embedding.size * n_clusters <= SMALL_WORK
+    small = data.X.size * n_clusters <= SMALL_WORK
     for start, value in map(restart, restarts) if small else ordered_map(restart, restarts):
         # Restarts that reach the same partition differ by rounding: the first of them is kept.
         if best is None or value < (1.0 - 1e-9) * least:
@@ -150,18 +145,10 @@ def _labels(weights: Any, extension: Extension) -> NDArray:
     else:
         factor = np.maximum(1.0 - extension.values, LEAST_FACTOR) * degree
     h = np.divide(sums, factor, out=np.zeros_like(sums), where=reached[:, np.newaxis])
-    labels = nearest_center(extension.rule.place(h), extension.centers)
+    labels = squared_distances(extension.rule.place(h), extension.centers).argmin(axis=1)
     return np.where(reached, labels, -1).astype(np.int32)
-
-
-def nearest_center(points: NDArray, centers: NDArray) -> NDArray:
-    """Index of the nearest centre, the lowest in case of ties."""
-    return np.argmin(squared_distances(points, centers), axis=1).astype(np.int32)
 
 
 def squared_distances(points: NDArray, centers: NDArray) -> NDArray:
     """‖p_i − c_j‖² by differences, which do not cancel."""
-    result = np.empty((len(points), len(centers)))
-    for index, center in enumerate(centers):
-        result[:, index] = np.square(points - center).sum(axis=1)
-    return result
+    return np.column_stack([np.square(points - center).sum(axis=1) for center in centers])

@@ -7,26 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from assay import parameters
+from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.kmeans.centers import count_distinct
-from assay.cluster.spectral.affinity import (
-    NEIGHBORS,
-    Reach,
-    doubts_about_graph,
-    resolve,
-)
-from assay.cluster.spectral.base import GraphClusterer
-from assay.cluster.spectral.certificates import (
-    Claims,
-    SpectralMeasurement,
-    complement_certificate,
-    landmark_certificate,
-    measure,
-    spectral_certificates,
-    vertex_weights,
-)
+from assay.cluster.spectral import affinity as affinities
+from assay.cluster.spectral import certificates
+from assay.cluster.spectral.affinity import ALL_PAIRS, NEIGHBORS, Affinity
+from assay.cluster.spectral.certificates import vertex_weights
 from assay.cluster.spectral.embedding import TWO_WAY, Extension, coordinates, extend_block, round_rows
 from assay.distances import metric_domain
 from assay.graphs import (
@@ -37,13 +27,19 @@ from assay.graphs import (
     with_loops_where_alone,
 )
 from assay.models import convergence
+from assay.models.clusterer import PairwiseClusterer, UnweightedFit
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, alone
 from assay.suitability import Suitability
 
+two_way = Domain(
+    "'sign' or 'sweep' (two clusters)", lambda value: isinstance(value, str) and value in TWO_WAY
+)
+precomputed = Domain("'precomputed'", lambda value: isinstance(value, str) and value == "precomputed")
 
-class SpectralClustering(GraphClusterer):
+
+class SpectralClustering(UnweightedFit, PairwiseClusterer, IterativeModel):
     """Clusters of a graph of the rows, cut where it is thin.
 
     Minimises a relaxation of the normalised cut over partitions I_1, …, I_K of the vertices,
@@ -173,13 +169,8 @@ callable, default="nearest_neighbors"
     _domains: ClassVar[Mapping[str, Domain]] = {
         "n_clusters": parameters.integer(at_least=1),
         "laplacian": parameters.one_of(*LAPLACIANS),
-        "rounding": parameters.one_of("kmeans", "weighted_kmeans")
-        | Domain(
-            "'sign' or 'sweep' (two clusters)", lambda value: isinstance(value, str) and value in TWO_WAY
-        ),
-        "affinity": parameters.one_of(*NEIGHBORS, "epsilon", "rbf")
-        | Domain("'precomputed'", lambda value: isinstance(value, str) and value == "precomputed")
-        | parameters.function,
+        "rounding": parameters.one_of("kmeans", "weighted_kmeans") | two_way,
+        "affinity": parameters.one_of(*NEIGHBORS, "epsilon", "rbf") | precomputed | parameters.function,
         "n_neighbors": parameters.one_of("auto") | parameters.integer(at_least=1),
         "eps": parameters.one_of("auto") | parameters.real(above=0.0),
         "gamma": parameters.one_of("auto") | parameters.real(above=0.0),
@@ -224,24 +215,76 @@ callable, default="nearest_neighbors"
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]
+        return isinstance(self.affinity, str) and self.affinity == "precomputed"
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return self._accepts_sparse or super()._is_precomputed
+
+    @property
+    def affinity_matrix_(self) -> Any:
+        """The weights W."""
+        weights = self.__dict__.get("_weights")
+        if weights is None:
+            raise AttributeError("SpectralClustering has no affinity_matrix_ before it is fitted.")
+        if len(weights) == 1:
+            return weights[0]
+        return sparse.csr_array(weights, shape=(len(self.eigenvectors_), len(self.eigenvectors_)))
+
+    def _affinity(self) -> Affinity:
+        if callable(self.affinity):
+            return Affinity("callable", self.metric, function=self.affinity)
+        return affinities.named_affinity(self.affinity, self.metric, self.n_neighbors, self.eps, self.gamma)
+
+    def _fitted_affinity(self) -> Affinity:
+        return self._affinity()._replace(n_neighbors=self.n_neighbors_, eps=self.eps_, gamma=self.gamma_)
+
+    def _check_rows(self, data: MemoryRows) -> None:
+        n = data.shape[0]
+        if n < 2:
+            raise ValueError(
+                "SpectralClustering needs at least 2 rows to make a graph. Got 1 sample instead."
+            )
+        if self._is_precomputed and n != data.shape[1]:
+            raise ValueError(
+                f"SpectralClustering needs a square matrix of pairs. Got shape {data.shape} instead."
+            )
+        if self.n_clusters > n:
+            must_be = f"at most the number of distinct rows ({count_distinct(data, n)})"
+            raise self._refuse("n_clusters", must_be)
+        if self.rounding in TWO_WAY and self.n_clusters != 2:
+            raise self._refuse("n_clusters", f"2 for rounding={self.rounding!r}, which cuts in two")
+        affinity = self._affinity()
+        if affinity.n_neighbors is not None and affinity.n_neighbors > n - 1:
+            raise self._refuse("n_neighbors", f"at most the number of other rows ({n - 1})")
+        if self.n_landmarks is not None and (self._is_precomputed or self.n_landmarks < self.n_clusters):
+            raise self._refuse("n_landmarks", "None for precomputed pairs, else at least n_clusters")
+        if affinity.is_full and min(n, self.n_landmarks or n) > ALL_PAIRS:
+            raise ValueError(
+                f"SpectralClustering with affinity={self.affinity!r} stores all pairs of {n:,} rows: "
+                f"set n_landmarks to at most {ALL_PAIRS:,}, or take affinity='nearest_neighbors'."
+            )
+
+    def _draw_landmarks(self, X: Any, random: np.random.Generator) -> tuple[Any, Any]:
+        if self.n_landmarks is None or self.n_landmarks >= X.shape[0]:
+            return None, X
+        chosen = np.sort(random.choice(X.shape[0], self.n_landmarks, replace=False))
+        return chosen, np.ascontiguousarray(X[chosen])
+
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X)
         self._check_rows(data)
         random = generator(self.random_state)
         self.landmarks_, vertices = self._draw_landmarks(data.X, random)
         watch = self._watch_fit(X, n_runs=1, max_iter=self.max_iter)
-        affinity, W = resolve(self._affinity(), vertices, self.n_clusters)
+        affinity, W = affinities.resolve(self._affinity(), vertices, self.n_clusters)
         W, lonely = with_loops_where_alone(W)
         with watch.run("eigenvectors"):
-            spectrum = find_minor_eigenpairs(
-                W,
-                self.n_clusters,
-                self.laplacian,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                random_state=random,
-                watch=lambda: watch.iteration(dict),
-            )
+            options: Any = {"tol": self.tol, "max_iter": self.max_iter, "random_state": random}
+            options["watch"] = lambda: watch.iteration(dict)
+            spectrum = find_minor_eigenpairs(W, self.n_clusters, self.laplacian, **options)
         self.X_fit_ = None if self._is_precomputed else vertices
         # Plain arrays, which a model file can hold.
         self._weights = (W.data, W.indices, W.indptr) if hasattr(W, "indptr") else (W,)
@@ -257,24 +300,20 @@ callable, default="nearest_neighbors"
     def _certify(self, data: Any) -> list[Certificate]:
         vertices = data.X if self.landmarks_ is None else data.X[self.landmarks_]
         W, _ = with_loops_where_alone(self._fitted_affinity().graph(vertices))
-        claims = self._claims()
         measured = self._measure(W)
-        proof = spectral_certificates(W, claims, measured, tol=self.tol)
-        proof.append(complement_certificate(W, claims, measured, random_state=1))
+        proof = [*certificates.spectral_certificates(W, self, measured)]
+        proof.append(certificates.complement_certificate(W, self, measured, random_state=1))
         difference = abs(W - self.affinity_matrix_)
-        proof.append(
-            at_most(
-                "The graph is that of the rows.",
-                "error of the weights",
-                float(difference.max()) / (float(W.max()) or 1.0),
-                1e-12 if data.dtype == np.float64 else 1e-6,
-                source="Sangnier §2.2.4",
-            )
-        )
+        claim = "The graph is that of the rows."
+        value = float(difference.max()) / (float(W.max()) or 1.0)
+        bound = 1e-12 if data.dtype == np.float64 else 1e-6
+        proof.append(at_most(claim, "error of the weights", value, bound, "Sangnier §2.2.4"))
         if self.landmarks_ is not None:
             expected = self._predicted(data)
             expected[self.landmarks_] = self.labels_[self.landmarks_]
-            proof.append(landmark_certificate(expected, self.labels_))
+            claim = "Rows that are no landmarks are labelled by extension."
+            n_wrong = np.count_nonzero(expected != self.labels_)
+            proof.append(at_most(claim, "rows labelled otherwise", n_wrong, 0.0, "Nyström's extension"))
         return proof
 
     def _embed(self, W: Any, spectrum: GraphSpectrum, n_samples: int, random: np.random.Generator) -> None:
@@ -283,15 +322,8 @@ callable, default="nearest_neighbors"
         rule = coordinates(self.laplacian, self.rounding, spectrum.vectors, weight)
         self.eigenvalues_, self.eigenvectors_ = spectrum.values, spectrum.vectors
         self.embedding_ = rule.place(spectrum.vectors / np.sqrt(weight)[:, np.newaxis])
-        rounded = round_rows(
-            self.embedding_,
-            self.n_clusters,
-            self.rounding,
-            W,
-            weight,
-            n_init=self.n_init,
-            random=random,
-        )
+        how = self.n_clusters, self.rounding, W, weight
+        rounded = round_rows(self.embedding_, *how, n_init=self.n_init, random=random)
         self.labels_ = rounded.labels
         if self.landmarks_ is not None:
             self.labels_ = np.full(n_samples, -1, dtype=np.int32)
@@ -311,45 +343,30 @@ callable, default="nearest_neighbors"
         self.subspace_distance_ = measured.distance
         self.optimality_ = float(spectrum.residuals.max()) / measured.scale
         self.degree_report_ = degree_report(W)
-        self.certificates_ = Certificates(spectral_certificates(W, self._claims(), measured, tol=self.tol))
+        self.certificates_ = Certificates(certificates.spectral_certificates(W, self, measured))
         if self.landmarks_ is not None:
             self.labels_ = np.where(self.labels_ < 0, self._predicted(data), self.labels_)
 
-    def _measure(self, W: Any) -> SpectralMeasurement:
-        return measure(W, self.laplacian, self.eigenvalues_, self.eigenvectors_, self._vertex_labels)
+    def _measure(self, W: Any) -> certificates.SpectralMeasurement:
+        pairs = self.eigenvalues_, self.eigenvectors_
+        return certificates.measure(W, self.laplacian, *pairs, self._vertex_labels)
 
     @property
     def _vertex_labels(self) -> NDArray:
         return self.labels_ if self.landmarks_ is None else self.labels_[self.landmarks_]
 
-    def _claims(self) -> Claims:
-        return Claims(
-            self.laplacian,
-            self.rounding,
-            self.eigenvalues_,
-            self.eigenvectors_,
-            self.embedding_,
-            self.embedding_centers_,
-            self._vertex_labels,
-            self.rounding_trace_,
-            self.ratio_cut_,
-            self.norm_cut_,
-            self.subspace_distance_,
-            self.n_components_,
-        )
-
     def _extension(self) -> Extension:
         weight = vertex_weights(self.affinity_matrix_, self.laplacian)
         rule = coordinates(self.laplacian, self.rounding, self.eigenvectors_, weight)
         scaled = self.eigenvectors_ / np.sqrt(weight)[:, np.newaxis]
-        reach = Reach(self._fitted_affinity(), self.X_fit_, len(scaled))
+        reach = affinities.Reach(self._fitted_affinity(), self.X_fit_, len(scaled))
         return Extension(reach, rule, scaled, self.eigenvalues_, self.embedding_centers_)
 
     def _warn(self, data: MemoryRows, spectrum: GraphSpectrum, *, n_lonely: int) -> None:
         """Say what the user should know before trusting the clusters."""
         chosen = self._affinity() == self._fitted_affinity()  # the graph, not a rule of thumb for it
-        isolated = self.degree_report_.isolated
-        said = doubts_about_graph(n_lonely, isolated, spectrum.n_components, self.n_clusters, chosen=chosen)
+        counts = n_lonely, self.degree_report_.isolated, spectrum.n_components, self.n_clusters
+        said = affinities.doubts_about_graph(*counts, chosen=chosen)
         if said:
             convergence.warn(f"SpectralClustering: {'; '.join(said)}.", UserWarning)
         distinct = self.n_clusters if self._is_precomputed else count_distinct(data, self.n_clusters)
