@@ -118,12 +118,13 @@ class HasPenaltyPath(Model):
         X, y, sample_weight
             Data as in `fit`.
         alphas : array-like of positive numbers, optional
-            Values of the penalty parameter, also by its own name (`penalty_strengths`). By default a grid
-            over the spectrum of X for ridge; down from the smallest penalty that gives zero for sparse and
-            likelihood models, and for matrices of low rank; 25 values from 10 to 1e-5 for others.
-        grid : optional
-            `n_alphas` of sparse models and `n_strengths` of likelihood models, the size of their default
-            grid, and `eps`, its smallest penalty over the largest.
+            Values of the penalty parameter, also by its own name (`penalty_strengths`). By default 100 spread
+            over the spectrum of X for ridge; a geometric grid down from the smallest penalty that gives zero
+            for sparse and likelihood models (from one that nearly does, 1000 times as deep, for a squared
+            norm) and for matrices of low rank (20 down to a hundredth); 25 from 10 to 1e-5 for others.
+        grid : int and float, optional
+            Size and depth of the default grid, its smallest penalty over the largest: `n_alphas` (100) and
+            `eps` (1e-2) of sparse models, `n_strengths` (50) and `eps` (1e-3) of likelihood models.
 
         Returns
         -------
@@ -220,12 +221,14 @@ class HasPenaltyPath(Model):
         return clone(self).set_params(**dict.fromkeys(others) | {self._penalty_name: alpha})
 
     def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any) -> Any:
-        """The path of a model that nobody else uses."""
+        """What `path` gives, on a copy of the model that was made for it."""
         grid = GRID if alphas is None else checked_alphas(alphas, f"{type(self).__name__}.path")
         models: Any = tuple(self._at(float(alpha)).fit(X, y, sample_weight) for alpha in grid)
         names = ("coef_", "intercept_", "dual_gap_", "n_iter_", "converged_")
-        coef, level, *rest = (np.array([getattr(one, name, np.nan) for one in models]) for name in names)
-        return FittedPath(grid, coef, level, rest[0], rest[1], rest[2], models)
+        coef, intercept, gap, n_iter, converged = (
+            np.array([getattr(model, name, np.nan) for model in models]) for name in names
+        )
+        return FittedPath(grid, coef, intercept, gap, n_iter, converged, models)
 
     def _values(self, table: FoldTable, alphas: Any) -> NDArray:
         """The values to choose from, from simple models to rich ones."""
