@@ -2,8 +2,7 @@
 
 from assay.homes import publish
 from assay.kernel_machines.kernel_ridge.estimator import KernelRidge
-from assay.kernel_machines.kernel_ridge.path import KernelRidgePath
-from assay.kernel_machines.kernel_ridge.smoother import Smoothing
+from assay.kernel_machines.kernel_ridge.path import KernelRidgePath, Smoothing
 
 __all__ = ["KernelRidge", "KernelRidgePath", "Smoothing"]
 

@@ -14,12 +14,11 @@ from assay.linear.least_squares.inference import Inference
 from assay.linear.least_squares.influence import Influence
 from assay.linear.least_squares.linear_regression import LinearRegression
 from assay.linear.least_squares.multivariate import MultivariateRegression, MultivariateTest
-from assay.linear.least_squares.ridge import Ridge
-from assay.linear.least_squares.ridge_path import RidgePath
+from assay.linear.least_squares.ridge import Ridge, RidgePath
+from assay.linear.likelihood.base import LikelihoodPath
 from assay.linear.likelihood.generalized import GeneralizedLinear
 from assay.linear.likelihood.inference import LikelihoodInference, LikelihoodTest
 from assay.linear.likelihood.logistic import LogisticRegression
-from assay.linear.likelihood.path import LikelihoodPath
 from assay.linear.low_rank.estimator import ReducedRankRegression
 from assay.linear.low_rank.solver import RankPath
 from assay.linear.margin.huber_regressor import HuberRegressor
@@ -27,9 +26,9 @@ from assay.linear.margin.linear_svc import LinearSVC
 from assay.linear.margin.linear_svr import LinearSVR
 from assay.linear.margin.perceptron import Perceptron
 from assay.linear.margin.quantile_regressor import QuantileRegressor
+from assay.linear.sparse.base import SparsePath
 from assay.linear.sparse.elastic_net import ElasticNet, Lasso
 from assay.linear.sparse.group_lasso import GroupLasso
-from assay.linear.sparse.path import SparsePath
 from assay.linear.sparse.sparse_regressor import SparseRegressor
 from assay.linear.stochastic.classifier import SGDClassifier
 from assay.linear.stochastic.regressor import SGDRegressor

@@ -178,36 +178,21 @@ class LinearModel(MultiOutputMixin, RowRegressor):
         def report(coef: Array, intercept: Array) -> bool:
             return watch.iteration(lambda: {"coef_": coef.T[which], "intercept_": intercept[which]})
 
+        rule: Any = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter, "report": report}
         with watch.run(self.solver):
-            fit = fit_linear(
-                data,
-                alpha,
-                fit_intercept=self.fit_intercept,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                report=report,
-            )
+            fit = fit_linear(data, alpha, fit_intercept=self.fit_intercept, **rule)
         watch.finish()
         return fit
 
     def _store(self, fit: Fit, data: Rows, *, vector: bool) -> None:
         """Turn a fit into attributes, in the precision of the table and the shape of the target."""
-        dtype = data.dtype
-        coef = fit.coef.T.astype(dtype)
-        self.coef_ = coef[0] if vector else coef
-        if self.fit_intercept:
-            intercept = fit.intercept.astype(dtype)
-            self.intercept_ = intercept[0] if vector else intercept
-        else:
-            self.intercept_ = dtype.type(0) if vector else np.zeros(data.n_targets, dtype)
-        self.rank_ = fit.solution.rank
-        self.condition_number_ = fit.solution.condition
-        self.solver_ = fit.solver
-        self.n_iter_ = fit.solution.n_iter
-        self.converged_ = fit.solution.converged
-        self.scatter_ = fit.scatter
-        self.total_weight_ = fit.evidence.weight
+        rows = fit.coef.T.astype(data.dtype)
+        level = (fit.intercept if self.fit_intercept else np.zeros(data.n_targets)).astype(data.dtype)
+        self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)
+        solution = fit.solution
+        self.rank_, self.condition_number_ = solution.rank, solution.condition
+        self.n_iter_, self.converged_, self.solver_ = solution.n_iter, solution.converged, fit.solver
+        self.scatter_, self.total_weight_ = fit.scatter, fit.evidence.weight
         if self.history:
             self.history_ = np.array(fit.trace)
         if not self.converged_:

@@ -35,13 +35,7 @@ class Regressor(RegressorMixin, Model):
 
 
 def vector_target(data: Rows, owner: Any) -> Rows:
-    """The same rows with a vector as target: a matrix of one column is flattened, with a warning.
-
-    Raises
-    ------
-    ValueError
-        If the target has several columns.
-    """
+    """The same rows with a vector as target: one column is flattened, with a warning; several are refused."""
     if data.n_targets > 1:
         raise ValueError(
             f"{type(owner).__name__} predicts one number, so y must be one-dimensional. Got "

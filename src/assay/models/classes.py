@@ -35,14 +35,9 @@ class Classifier(ClassifierMixin, Model):
     def _open_classes(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None
     ) -> tuple[Rows, NDArray]:
-        """Validate parameters and training data; set `classes_`.
+        """Validate parameters and training data; set `classes_`; the rows and the weight of each class.
 
-        Returns
-        -------
-        data : Rows
-            With the place of each label among the classes as target, beside the offset when there is one.
-        weights : array of shape (n_classes,)
-            Total weight of each class.
+        The target is the place of each label among the classes, beside the offset when there is one.
         """
         self._check_parameters()
         if rows.is_external(X):

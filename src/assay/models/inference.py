@@ -24,23 +24,8 @@ Array = NDArray[np.float64]
 class ParameterInference:
     """Base of inference results: a subclass is a frozen dataclass with the attributes below.
 
-    Names are those of statsmodels; the first parameter is the intercept, if there is one.
-
-    Attributes
-    ----------
-    params : array of shape (p,)
-    names : tuple of str
-    covariance : array of shape (p, p)
-        Estimated covariance of the parameters.
-    covariance_type : str
-    nobs : float
-        n = Σ s: a weight of 2 means that the row counts twice.
-    has_intercept : bool
-    llf : float
-        Log-likelihood at the parameters.
-    certificates : Certificates
-    assumptions : tuple of str
-        Under which the laws behind p-values and intervals hold.
+    Names are those of statsmodels; the first parameter is the intercept, if there is one. `assumptions` are
+    those under which the laws behind p-values and intervals hold.
     """
 
     statistic: ClassVar[str] = "tvalues"
@@ -256,6 +241,12 @@ class ConfidenceRegion:
             )
         inside = quadratic_form(self.shape, (given - self.center).reshape(-1, q).T) <= self.radius**2
         return bool(inside[0]) if given.ndim == 1 else inside
+
+
+def parameter_names(model: Any) -> tuple[str, ...]:
+    """The intercept, if there is one, and the features."""
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    return (*(("intercept",) if model.fit_intercept else ()), *map(str, names))
 
 
 def check_level(owner: str, name: str, level: Any) -> None:

@@ -1,23 +1,28 @@
-"""Paths and selection for models that are fitted anew at each penalty."""
+"""Paths over penalties, and the choice of one: what every penalised model offers, and may do faster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from assay.base import Model
 from assay.models.selection import (
-    Candidates,
     FoldTable,
     Selection,
     checked_alphas,
-    select_parameter,
+    folds,
+    information,
+    one_standard_error,
+    open_table,
     squared_row_loss,
+    validation_curve,
 )
+from assay.parameters import refusal
 
 Array = NDArray[np.float64]
 GRID = np.geomspace(10.0, 1e-5, 25)
@@ -78,99 +83,165 @@ class FittedPath(PenaltyPath):
         return np.column_stack([np.asarray(model.predict(X)).reshape(-1) for model in self.models])
 
 
-class HasPenaltyPath:
-    """Gives a model `path` and `select` over the parameter named by `_penalty_name`."""
+def penalty_grid(
+    critical: float, size: Any, eps: float, owner: str, *, name: str = "n_alphas", depth: float = 1.0
+) -> Array:
+    """Geometric grid from the critical strength, beyond which nothing changes, to eps · depth times it."""
+    if not isinstance(size, (int, np.integer)) or size < 1:
+        raise refusal(owner, name, "an int at least 1", size)
+    if not 0 < eps < 1:
+        raise refusal(owner, "eps", "between 0 and 1", eps)
+    if not np.isfinite(critical):
+        raise refusal(owner, "alphas", "given when nothing of the penalty is an l1 norm", None)
+    top = critical if critical > 0 else 1.0
+    return np.geomspace(top, eps * depth * top, size)
+
+
+class HasPenaltyPath(Model):
+    """Gives a model `path` and `select` over the parameter named by `_penalty_name`.
+
+    As it stands every penalty is a fit of its own and folds choose among them. A subclass says what differs:
+    `_path` and `_along` where one decomposition or warm starts serve all penalties, `_values` for its grid,
+    and the `_rules` and numbers of a `_theory` that it knows besides, with `_errors_and_df` and `_oracle`.
+    """
 
     _penalty_name: ClassVar[str] = "alpha"
+    _rules: ClassVar[tuple[str, ...]] = ("min", "one_se")
+    _theory: ClassVar[tuple[str, ...]] = ()
+    _known_noise: ClassVar[float | None] = None
 
-    def _validation_loss(self, y: NDArray, predictions: NDArray) -> Array:
-        """Loss of each row under each model: wrong classes, or squared errors."""
-        if is_classifier(self):
-            return (predictions != y[:, None]).astype(np.float64)
-        return squared_row_loss(y, predictions)
-
-    def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> FittedPath:
-        """Fit the model at every penalty of a grid.
+    def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None, **grid: Any) -> Any:
+        """Models at every penalty of a grid; needs no earlier fit, and leaves this model as it is.
 
         Parameters
         ----------
         X, y, sample_weight
-            Data as in `fit`; needs no earlier fit.
+            Data as in `fit`.
         alphas : array-like of positive numbers, optional
-            Values of the penalty parameter; 25 from 10 down to 1e-5 by default.
+            Values of the penalty parameter, also by its own name (`penalty_strengths`). By default 100 spread
+            over the spectrum of X for ridge; a geometric grid down from the smallest penalty that gives zero
+            for sparse and likelihood models (from one that nearly does, 1000 times as deep, for a squared
+            norm) and for matrices of low rank (20 down to a hundredth); 25 from 10 to 1e-5 for others.
+        grid : int and float, optional
+            Size and depth of the default grid, its smallest penalty over the largest: `n_alphas` (100) and
+            `eps` (1e-2) of sparse models, `n_strengths` (50) and `eps` (1e-3) of likelihood models.
 
         Returns
         -------
-        path : FittedPath
+        path : PenaltyPath
+            A `FittedPath`, or what the model knows besides: `RidgePath`, `SparsePath`, `LikelihoodPath` or
+            `RankPath`.
         """
-        owner = f"{type(self).__name__}.path"
-        grid = GRID if alphas is None else checked_alphas(alphas, owner)
-        models = tuple(self._at(alpha).fit(X, y, sample_weight) for alpha in grid)
-        return FittedPath(
-            grid,
-            np.array([model.coef_ for model in models]),
-            np.array([model.intercept_ for model in models]),
-            np.array([float(getattr(model, "dual_gap_", np.nan)) for model in models]),
-            np.array([model.n_iter_ for model in models]),
-            np.array([model.converged_ for model in models]),
-            models,
-        )
-
-    def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
-        """Predictions of the models of a path, for the choice among them."""
-        return self.path(table.X, table.y, grid, table.weight).predict
-
-    def _at(self, alpha: float) -> Any:
-        return clone(self).set_params(**{self._penalty_name: float(alpha)})
+        alphas = grid.pop(f"{self._penalty_name}s", alphas)
+        return self._with()._path(X, y, alphas, sample_weight, **grid)
 
     def select(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         rule: str = "min",
         alphas: Any = None,
         cv: Any = 5,
         sample_weight: Any = None,
         random_state: Any = None,
+        **theory: Any,
     ) -> Selection:
-        """Choose the penalty by cross-validation, and refit.
+        """Choose the penalty by validation, by an information criterion or by theory, and refit.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows in memory.
-        rule : {"min", "one_se"}, default="min"
-            The least validation loss, or the strongest penalty within one standard error of it.
+            Data as in `fit`, in memory; needs no earlier fit.
+        rule : {"min", "one_se", "oracle", "aic", "bic"}, default="min"
+            Least validation loss (squared error, log-loss, deviance, or share of wrong classes); the
+            strongest penalty within one paired standard error of it; and where the model has them, the
+            penalty of a theorem (the curve is shown beside it), and n log(RSS/n) + c·df, or −2 log-likelihood
+            + c·df of a law without free dispersion, with c = 2 or log n. The theorem is that of ridge, λ* = σ
+            √(tr Σ)/(‖θ*‖ √n), which minimises a bound on the expected risk, as α = nλ*; or the universal
+            penalty σ √(2 log d / n) · max_j ‖x_j‖/√n of sparse models.
         alphas : array-like of positive numbers, optional
-            The grid of `path` by default.
+            Values of the penalty parameter, also by its own name (`penalty_strengths`); those of `path` by
+            default. Where a penalty is on the scale of the sum over all rows, folds use the same λ = α/n.
         cv : int, "split" or splitter, default=5
-            Folds; drawn at random with a `random_state`, else in the order of the rows.
-        random_state : None, int, Generator, SeedSequence or RandomState
+            Number of folds, one split that holds out a quarter, or a scikit-learn splitter.
+        random_state : None, int, Generator, SeedSequence or RandomState, default=None
+            Shuffles the rows before they are cut into folds; None cuts them in their order.
+        theory : float, optional
+            `noise_std` of ridge and sparse models, σ where it is known: otherwise estimated (oracle) or
+            profiled out (aic, bic). `coef_norm` of ridge, ‖θ*‖ for the oracle; by default that of the model
+            with the least validation loss.
 
         Returns
         -------
         selection : Selection
+            `selection.alpha` is the chosen penalty, `selection.model` the model refitted at it.
         """
-        target = np.unique(np.asarray(y), return_inverse=True)[1] if is_classifier(self) else y
+        owner = f"{type(self).__name__}.select"
+        alphas = theory.pop(f"{self._penalty_name}s", alphas)
+        noise_std = self._check_rule(owner, rule, theory)
+        self._check_parameters()
+        probe: Any = self._with()
+        table = open_table(owner, X, y, sample_weight, code=probe._code if is_classifier(self) else None)
+        grid = probe._values(table, alphas)
+        if rule in ("aic", "bic"):
+            error, df = probe._errors_and_df(table, grid)
+            curve = information(rule, error, df, table.total_weight, noise_std)
+        else:
+            curve = validation_curve(probe, table, grid, folds(owner, cv, table, random_state))
+        one_se = one_standard_error(curve)
+        index = one_se if rule == "one_se" else int(np.argmin(curve.mean))
+        best = grid[index].item()
+        if rule == "oracle":
+            best = probe._oracle(table, best, **theory)
+            index = int(np.argmin(np.abs(np.log(grid) - np.log(best))))
+        model = self._at(best).fit(X, y, sample_weight=sample_weight)
+        name, shown = rule.upper() if rule in ("aic", "bic") else "validation loss", self._penalty_name
+        measured = curve.mean, curve.standard_error, index, rule, best, model, curve.paired_error, curve.folds
+        return Selection(shown, grid, name, *measured, one_se)
 
-        def predictor(table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
-            return self._along(table, grid)
+    def _check_rule(self, owner: str, rule: str, theory: dict[str, Any]) -> float | None:
+        """Refuse rules and numbers that the model does not know; the deviation of the noise, if known."""
+        for name in set(theory) - set(self._theory):
+            raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}")
+        if rule not in self._rules:
+            raise refusal(owner, "rule", f"one of {', '.join(map(repr, self._rules))}", rule)
+        noise_std = theory.get("noise_std", self._known_noise)
+        if noise_std is not None and not noise_std > 0:
+            raise refusal(owner, "noise_std", "above 0", noise_std)
+        return noise_std
 
-        def refit(alpha: float) -> Any:
-            return self._at(alpha).fit(X, y, sample_weight)
+    def _with(self, **changed: Any) -> Self:
+        """The same model, not fitted, with other values of some parameters."""
+        return type(self)(**{**self.get_params(deep=False), **changed})
 
-        candidates = Candidates(
-            lambda table: GRID, predictor, self._validation_loss, refit, parameter=self._penalty_name
+    def _at(self, alpha: Any) -> Self:
+        """The same model at another penalty, whichever parametrisation was given."""
+        others = {"penalty_strength", "total_penalty_strength"} & self.get_params(deep=False).keys()
+        return clone(self).set_params(**dict.fromkeys(others) | {self._penalty_name: alpha})
+
+    def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any) -> Any:
+        """What `path` gives, on a copy of the model that was made for it."""
+        grid = GRID if alphas is None else checked_alphas(alphas, f"{type(self).__name__}.path")
+        models: Any = tuple(self._at(float(alpha)).fit(X, y, sample_weight) for alpha in grid)
+        names = ("coef_", "intercept_", "dual_gap_", "n_iter_", "converged_")
+        coef, intercept, gap, n_iter, converged = (
+            np.array([getattr(model, name, np.nan) for model in models]) for name in names
         )
-        return select_parameter(
-            self,
-            X,
-            target,
-            candidates,
-            rule=rule,
-            values=alphas,
-            cv=cv,
-            sample_weight=sample_weight,
-            random_state=random_state,
-        )
+        return FittedPath(grid, coef, intercept, gap, n_iter, converged, models)
+
+    def _values(self, table: FoldTable, alphas: Any) -> NDArray:
+        """The values to choose from, from simple models to rich ones."""
+        if alphas is None:
+            return GRID
+        return np.unique(checked_alphas(alphas, f"{type(self).__name__}.select"))[::-1].copy()
+
+    def _along(self, table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
+        """Predictions of all models of a path on a fold with a share of the whole weight."""
+        return self.path(table.X, table.y, grid, table.weight).predict
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> Array:
+        """Loss of each row under each model: wrong classes, or squared errors."""
+        if is_classifier(self):
+            return (predictions != y[:, None]).astype(np.float64)
+        return squared_row_loss(y, predictions)

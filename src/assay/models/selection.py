@@ -1,13 +1,13 @@
 """Selection of a parameter: a curve over its values, a rule, and the model refitted at the choice.
 
-One result for every model and one implementation of folds, means, standard errors, rules and refits for those
-with a path: what differs between models is told by `Candidates`.
+One result for every model, and one implementation of folds, means, standard errors and rules for those with a
+path (`assay.models.path`).
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,52 +177,6 @@ class FoldTable(NamedTuple):
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
 
-class PathFit(NamedTuple):
-    """What an information criterion needs of every model of a path."""
-
-    training_error: Array
-    degrees_of_freedom: Array
-
-
-class Candidates(NamedTuple):
-    """How one kind of model is fitted along a grid of its parameter, from simple models to rich ones.
-
-    Attributes
-    ----------
-    grid : callable
-        Table → default values.
-    predictor : callable
-        (training table, values, share of the whole weight) → function from rows to predictions of every
-        model of the path, of shape (n_rows, n_values) or what `row_loss` takes.
-    row_loss : callable
-        (y, predictions) → loss of each row under each model.
-    refit : callable
-        Value → model fitted to all rows.
-    fitted : callable, optional
-        (table, values) → `PathFit`; allows the rules "aic" and "bic".
-    oracle : callable, optional
-        (table, best value of the curve) → value of the theory; allows the rule "oracle".
-    noise_std : float, optional
-        Where it is known, for the information criteria.
-    parameter : str
-    """
-
-    grid: Callable[[FoldTable], NDArray]
-    predictor: Callable[[FoldTable, NDArray, float], Callable[[Any], Array]]
-    row_loss: Callable[[NDArray, Array], Array]
-    refit: Callable[[Any], Any]
-    fitted: Callable[[FoldTable, NDArray], PathFit] | None = None
-    oracle: Callable[[FoldTable, float], float] | None = None
-    noise_std: float | None = None
-    parameter: str = "alpha"
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules that can choose among them."""
-        oracle = () if self.oracle is None else ("oracle",)
-        return ("min", "one_se", *oracle, *(() if self.fitted is None else ("aic", "bic")))
-
-
 class ValidationCurve(NamedTuple):
     """Validation losses along the grid."""
 
@@ -232,8 +186,8 @@ class ValidationCurve(NamedTuple):
     folds: Array
 
 
-def open_table(owner: str, X: Any, y: Any, sample_weight: Any) -> FoldTable:
-    """Rows to draw folds from; they must be in memory."""
+def open_table(owner: str, X: Any, y: Any, sample_weight: Any, *, code: Any = None) -> FoldTable:
+    """Rows to draw folds from, which must be in memory; classes are coded."""
     if is_external(X):
         raise ValueError(
             f"{owner} draws folds from rows in memory, and every fold needs them in memory: read the table "
@@ -241,6 +195,7 @@ def open_table(owner: str, X: Any, y: Any, sample_weight: Any) -> FoldTable:
         )
     X, y, sample_weight = split_columns(X, y, sample_weight)
     matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    y = y if code is None else code(np.asarray(y), None)[0]
     target = check_array(y, ensure_2d=False, dtype=matrix.dtype)
     if len(target) != matrix.shape[0]:
         raise ValueError(f"X has {matrix.shape[0]} rows but y has {len(target)}; they must be as many.")
@@ -266,15 +221,15 @@ def folds(owner: str, cv: Any, table: FoldTable, random_state: Any) -> list[tupl
 
 
 def validation_curve(
-    table: FoldTable, values: NDArray, pairs: list[tuple[NDArray, NDArray]], candidates: Candidates
+    model: Any, table: FoldTable, values: NDArray, pairs: list[tuple[NDArray, NDArray]]
 ) -> ValidationCurve:
     """One path per fold, on threads; losses are weighted within folds, folds by their validation weight."""
     whole = table.total_weight
 
     def one(pair: tuple[NDArray, NDArray]) -> tuple[Array, Array]:
         train, test = (table.take(indices) for indices in pair)
-        predict = candidates.predictor(train, values, train.total_weight / whole)
-        loss = candidates.row_loss(test.y, predict(test.X))
+        predict = model._along(train, values, train.total_weight / whole)
+        loss = model._validation_loss(test.y, predict(test.X))
         weight = np.ones(len(test.y)) if test.weight is None else test.weight.astype(np.float64)
         return loss, weight
 
@@ -295,13 +250,14 @@ def validation_curve(
     return ValidationCurve(mean, error, paired_error, scores)
 
 
-def information(rule: str, fitted: PathFit, weight: float, noise_std: float | None) -> Array:
+def information(
+    rule: str, error: Array, df: Array, weight: float, noise_std: float | None
+) -> ValidationCurve:
     """Give n log(RSS/n) + c·df, or RSS/σ² + c·df with a known σ; c = 2 for AIC, log n for BIC."""
-    price = 2.0 if rule == "aic" else np.log(weight)
-    if noise_std is not None:
-        return weight * fitted.training_error / noise_std**2 + price * fitted.degrees_of_freedom
-    floor = np.finfo(np.float64).tiny
-    return weight * np.log(np.maximum(fitted.training_error, floor)) + price * fitted.degrees_of_freedom
+    floor, nothing = np.finfo(np.float64).tiny, np.zeros(len(error))
+    fit = np.log(np.maximum(error, floor)) if noise_std is None else error / noise_std**2
+    criterion = weight * fit + (2.0 if rule == "aic" else np.log(weight)) * df
+    return ValidationCurve(criterion, nothing, nothing, np.empty((0, len(error))))
 
 
 def one_standard_error(curve: ValidationCurve) -> int:
@@ -311,50 +267,6 @@ def one_standard_error(curve: ValidationCurve) -> int:
     while index > 0 and curve.mean[index - 1] - curve.mean[best] <= curve.paired_error[index - 1]:
         index -= 1
     return index
-
-
-def select_parameter(
-    model: Any,
-    X: Any,
-    y: Any,
-    candidates: Candidates,
-    *,
-    rule: str,
-    values: Any,
-    cv: Any,
-    sample_weight: Any = None,
-    random_state: Any = None,
-) -> Selection:
-    """Choose a parameter of `model` by validation, a criterion or theory, and refit it; see `Selection`.
-
-    Values run from simple models to rich ones, so that the rules read the curve in one direction.
-    """
-    owner = f"{type(model).__name__}.select"
-    if rule not in candidates.rules:
-        raise refusal(owner, "rule", f"one of {', '.join(map(repr, candidates.rules))}", rule)
-    noise_std = candidates.noise_std
-    if noise_std is not None and not noise_std > 0:
-        raise refusal(owner, "noise_std", "above 0", noise_std)
-    model._check_parameters()
-    table = open_table(owner, X, y, sample_weight)
-    grid = candidates.grid(table) if values is None else np.unique(checked_alphas(values, owner))[::-1].copy()
-    if rule in ("aic", "bic") and candidates.fitted is not None:
-        criterion = information(rule, candidates.fitted(table, grid), table.total_weight, noise_std)
-        nothing = np.zeros(grid.size)
-        curve, name = ValidationCurve(criterion, nothing, nothing, np.empty((0, grid.size))), rule.upper()
-    else:
-        curve = validation_curve(table, grid, folds(owner, cv, table, random_state), candidates)
-        name = "validation loss"
-    one_se = one_standard_error(curve)
-    index = one_se if rule == "one_se" else int(np.argmin(curve.mean))
-    best = grid[index].item()
-    if rule == "oracle" and candidates.oracle is not None:
-        best = candidates.oracle(table, best)
-        index = int(np.argmin(np.abs(np.log(grid) - np.log(best))))
-    return Selection(
-        candidates.parameter, grid, name, curve.mean, curve.standard_error, index, rule, best,
-        candidates.refit(best), curve.paired_error, curve.folds, one_se,
-    )  # fmt: skip
 
 
 def checked_alphas(alphas: Any, owner: str) -> Array:

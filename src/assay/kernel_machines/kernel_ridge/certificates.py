@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.certificates import Certificate, at_least, at_most
 from assay.kernel_machines.kernel_ridge.solver import GramSpectrum
 
+Product = Callable[[NDArray], NDArray]
 SOURCE = "Sangnier §1.5, E-1.12; Wei §6.2.4"
 
 
@@ -38,50 +39,32 @@ class FittedKernelRidge(NamedTuple):
 
 
 def kernel_ridge_certificates(
-    fitted: FittedKernelRidge, kernel_product: Callable[[NDArray], NDArray], product: NDArray
+    fitted: FittedKernelRidge, kernel_product: Product, product: NDArray
 ) -> list[Certificate]:
-    """The cheap ones: two products with the Gram matrix.
-
-    Parameters
-    ----------
-    fitted : FittedKernelRidge
-    kernel_product : callable
-        Columns to K times columns.
-    product : array of shape (n, n_targets)
-        K times the dual coefficients.
-    """
+    """The cheap ones, from K times the dual coefficients (`product`) and one more product with K."""
     coef, weights = fitted.dual_coef.astype(np.float64), fitted.weights
     misfit = fitted.targets.astype(np.float64) - product - fitted.intercept
     violation = misfit - fitted.alphas / weights * coef
     certificates = []
     if fitted.solver == "cholesky":
-        certificates.append(_stationarity(fitted, violation))
+        centred = fitted.targets - fitted.intercept if fitted.fit_intercept else fitted.targets
+        claim = "The dual coefficients solve (K + αW⁻¹)β + b1 = y."
+        size = _worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0))
+        certificates.append(at_most(claim, "stationarity residual", size, fitted.tolerance, source=SOURCE))
         if fitted.alphas.min() > 0:
             certificates.append(_gap(fitted, kernel_product, product, misfit, violation))
     else:
         certificates.append(_gradient(fitted, kernel_product, violation))
     if fitted.fit_intercept:
-        certificates.append(_constraint(fitted))
+        claim = "The dual coefficients sum to zero: the intercept is free."
+        name = "relative sum of dual coefficients"
+        size = _worst(np.abs(coef.sum(axis=0)), np.abs(coef).sum(axis=0))
+        certificates.append(at_most(claim, name, size, fitted.tolerance, source="Sangnier §1.5.1"))
     return certificates
 
 
-def _stationarity(fitted: FittedKernelRidge, violation: NDArray) -> Certificate:
-    centred = fitted.targets - fitted.intercept if fitted.fit_intercept else fitted.targets
-    return at_most(
-        "The dual coefficients solve (K + αW⁻¹)β + b1 = y.",
-        "stationarity residual",
-        _worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0)),
-        fitted.tolerance,
-        source=SOURCE,
-    )
-
-
 def _gap(
-    fitted: FittedKernelRidge,
-    kernel_product: Callable[[NDArray], NDArray],
-    product: NDArray,
-    misfit: NDArray,
-    violation: NDArray,
+    fitted: FittedKernelRidge, kernel_product: Product, product: NDArray, misfit: NDArray, violation: NDArray
 ) -> Certificate:
     """Primal ½‖h‖² + Σ w_i ξ_i²/(2α) minus dual yᵀa − ½ aᵀ(K + αW⁻¹)a at a feasible point a.
 
@@ -113,9 +96,7 @@ def _gap(
     )
 
 
-def _gradient(
-    fitted: FittedKernelRidge, kernel_product: Callable[[NDArray], NDArray], violation: NDArray
-) -> Certificate:
+def _gradient(fitted: FittedKernelRidge, kernel_product: Product, violation: NDArray) -> Certificate:
     """RKHS norm of the gradient, relative to the one of the constant function that fits best."""
     weights, dtype = fitted.weights, fitted.targets.dtype
     start = fitted.targets.astype(np.float64)
@@ -131,17 +112,6 @@ def _gradient(
         _worst(norms[:n_targets], norms[n_targets:]),
         fitted.tolerance,
         source=SOURCE,
-    )
-
-
-def _constraint(fitted: FittedKernelRidge) -> Certificate:
-    coef = fitted.dual_coef.astype(np.float64)
-    return at_most(
-        "The dual coefficients sum to zero: the intercept is free.",
-        "relative sum of dual coefficients",
-        _worst(np.abs(coef.sum(axis=0)), np.abs(coef).sum(axis=0)),
-        fitted.tolerance,
-        source="Sangnier §1.5.1",
     )
 
 

@@ -223,13 +223,8 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
 
     def _open_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray | None]:
         data = self._open_pairs(X, sample_weight, instead=INSTEAD, y=y, with_target=True)
-        chosen = kernel(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            function_parameters=self.kernel_params,
-        )
+        scales: Any = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        chosen = kernel(self.kernel, **scales, function_parameters=self.kernel_params)
         self.kernel_ = chosen.for_features(data.shape[1])
         assert data.y is not None
         return data.X, data.y, data.weight
@@ -258,15 +253,8 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         """
         data = self._open_new_rows(X)
         width = None if self.dual_coef_.ndim == 1 else self.dual_coef_.shape[1]
-        return data.map(
-            predict_block,
-            self.kernel_,
-            self.X_fit_,
-            self.dual_coef_,
-            self.intercept_,
-            dtype=self.dual_coef_.dtype,
-            width=width,
-        )
+        fitted = self.kernel_, self.X_fit_, self.dual_coef_, self.intercept_
+        return data.map(predict_block, *fitted, dtype=self.dual_coef_.dtype, width=width)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure every certificate afresh on the data of the fit, expensive ones included.

@@ -20,12 +20,8 @@ class GramSystem:
     """A Gram matrix K, the Cholesky factor of K + D in one triangle, K itself in the other.
 
     The factor is made in place in the lower triangle; the strict upper triangle and a copy of the diagonal
-    still hold K, so that products with K check the solution against the data, not against the factor.
-
-    Parameters
-    ----------
-    gram : array of shape (n, n), row-major
-        Symmetric; overwritten.
+    still hold K, so that products with K check the solution against the data, not against the factor. The
+    matrix given, symmetric and row-major, is overwritten.
     """
 
     def __init__(self, gram: NDArray) -> None:
@@ -179,15 +175,7 @@ def _require_symmetric(matrix: NDArray, what: str) -> None:
 
 
 class KeptRows:
-    """The training rows of positive weight, and the way back to all rows.
-
-    Parameters
-    ----------
-    X : array or CSR matrix
-        The training rows, or their Gram matrix when `precomputed`.
-    weight : array of shape (n_samples,) or None
-    precomputed : bool
-    """
+    """The training rows of positive weight (of their Gram matrix when `precomputed`), and the way back."""
 
     def __init__(self, X: Any, weight: NDArray | None, *, precomputed: bool) -> None:
         self.X, self.weight, self.X_fit = X, weight, X

@@ -24,6 +24,12 @@ LARGEST_WIDTH = 2**16
 """Columns beyond which a table of features is taken for a mistake."""
 
 
+INDEPENDENT = (
+    "The features are linearly independent on these rows: a linear model on them has one solution, to at "
+    "least four digits."
+)
+
+
 class Expansion(Protocol):
     """A fitted map as a pure function: what travels to threads and workers."""
 
@@ -101,20 +107,9 @@ class FeatureMap(Transformer):
         norms = np.linalg.norm(triangle, axis=0)
         values = np.linalg.svd(triangle / np.where(norms > 0, norms, 1.0), compute_uv=False)
         short = triangle.shape[0] < triangle.shape[1] or values[-1] == 0
-        return Certificates(
-            [
-                at_most(
-                    (
-                        "The features are linearly independent on these rows: a linear model on them has "
-                        "one solution, to at least four digits."
-                    ),
-                    "condition number of the features",
-                    np.inf if short else float(values[0] / values[-1]),
-                    LARGEST_CONDITION,
-                    source="Rudi & Şimşekli §1.3.1, §1.5.1",
-                )
-            ]
-        )
+        condition = np.inf if short else float(values[0] / values[-1])
+        name, source = "condition number of the features", "Rudi & Şimşekli §1.3.1, §1.5.1"
+        return Certificates([at_most(INDEPENDENT, name, condition, LARGEST_CONDITION, source=source)])
 
     @abstractmethod
     def _learn(self, data: Rows) -> None:

@@ -18,7 +18,7 @@ from assay.linear.least_squares.certificates import duality_gap, orthogonality
 from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.linear.least_squares.influence import ColumnGeometry
 from assay.linear.least_squares.linear_regression import LinearRegression
-from assay.linear.least_squares.ridge_path import ridge_solutions
+from assay.linear.least_squares.ridge import ridge_solutions
 from assay.linear.predictor import LinearModel, affine
 from assay.models.path import HasPenaltyPath
 from assay.models.selection import FoldTable
@@ -67,22 +67,18 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
 
-    def _along(self, table: FoldTable, grid: Array) -> Callable[[Any], Array]:
+    def _along(self, table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
         """One decomposition of the features serves every penalty."""
         if table.y.ndim > 1:
-            return super()._along(table, grid)
-        probe = type(self)(**self.get_params())
-        raw = probe._open_rows(table.X, table.y, table.weight, with_target=True)
+            return super()._along(table, grid, share)
+        probe = self._with()
+        raw = probe._open_training(table.X, table.y, table.weight)
         probe.map_ = probe._learned_map(raw)
         data = expanded_rows(raw, probe.map_._expansion())
-        path = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
+        path, *_ = ridge_solutions(data, grid, fit_intercept=self.fit_intercept)
         coef, intercept = path.coef[::-1, 0].T, path.intercept[::-1, 0]
-
-        def predict(X: Any) -> Array:
-            rows = probe._open_new_rows(X)
-            return np.asarray(rows.map(affine, coef, intercept, dtype=np.float64, width=grid.size))
-
-        return predict
+        affinely: dict[str, Any] = {"dtype": np.float64, "width": grid.size}
+        return lambda X: np.asarray(probe._open_new_rows(X).map(affine, coef, intercept, **affinely))
 
     def _learned_map(self, raw: Rows) -> FeatureMap:
         """The map of the parameters, fitted to rows that are open already; refusals speak for the model."""

@@ -26,12 +26,8 @@ def spline_block(X, knots, first_knot, first_column, degree, cyclic, mode, featu
 
     Column j has the knots `knots[first_knot[j]:first_knot[j + 1]]`, with its boundary at positions `degree`
     and −1 − `degree` of them, and the features from `first_column[j]` on; the splines of a cyclic column
-    wrap around. Features past `features.shape[1]` or past the column's own are left out.
-
-    Parameters
-    ----------
-    mode : int
-        What a column that is not cyclic does outside its boundary: CONSTANT, LINEAR or CONTINUE.
+    wrap around. Features past `features.shape[1]` or past the column's own are left out; `mode` is what a
+    column that is not cyclic does outside its boundary.
     """
     values = np.empty(degree + 1)
     left, right = np.empty(degree + 1), np.empty(degree + 1)
@@ -292,15 +288,9 @@ class SplineMap(FeatureMap):
         return columns
 
     def _expansion(self) -> SplineExpansion:
-        return SplineExpansion(
-            int(self.first_column_[-1]),
-            self.knots_,
-            self.first_knot_,
-            self.first_column_,
-            self.degree,
-            self.cyclic_,
-            self.extrapolation,
-        )
+        places = self.knots_, self.first_knot_, self.first_column_
+        width, degree = int(self.first_column_[-1]), self.degree
+        return SplineExpansion(width, *places, degree, self.cyclic_, self.extrapolation)
 
     def _names(self, columns: list[str]) -> list[str]:
         widths = np.diff(self.first_column_)
@@ -347,14 +337,5 @@ class SplineExpansion(NamedTuple):
     def __call__(self, X: NDArray) -> Array:
         """The features of rows."""
         features = np.zeros((X.shape[0], self.width))
-        spline_block(
-            X,
-            self.knots,
-            self.first_knot,
-            self.first_column,
-            self.degree,
-            self.cyclic,
-            EXTRAPOLATIONS[self.extrapolation],
-            features,
-        )
+        spline_block(X, *self[1:6], EXTRAPOLATIONS[self.extrapolation], features)
         return features

@@ -27,55 +27,35 @@ def orthogonality(evidence: FitEvidence, coef: Array, alpha: NDArray, dtype: np.
     cosine = np.divide(pull, scale, out=np.zeros_like(pull), where=scale > 0)
     ones = np.sqrt(evidence.weight) * target
     level = np.divide(np.abs(evidence.residual_sum), ones, out=np.zeros_like(ones), where=ones > 0)
-    penalised = bool(alpha.max(initial=0.0) > 0)
-    return at_most(
-        (
-            "The gradient of the penalised risk vanishes."
-            if penalised
-            else "The residual is orthogonal to every column: the gradient of the empirical risk vanishes."
-        ),
-        "normal-equation residual",
-        max(cosine.max(initial=0.0), level.max(initial=0.0)),
-        _rounding(dtype),
-        source="Rudi & Şimşekli §1.3, §1.5.2; Douc & Le Corff §6.2.1, §6.3.1",
-    )
+    claim = "The residual is orthogonal to every column: the gradient of the empirical risk vanishes."
+    if alpha.max(initial=0.0) > 0:
+        claim = "The gradient of the penalised risk vanishes."
+    value = max(cosine.max(initial=0.0), level.max(initial=0.0))
+    source = "Rudi & Şimşekli §1.3, §1.5.2; Douc & Le Corff §6.2.1, §6.3.1"
+    return at_most(claim, "normal-equation residual", value, _rounding(dtype), source)
 
 
 def pythagoras(evidence: FitEvidence, coef: Array, dtype: np.dtype) -> Certificate:
     """‖y‖² = ‖ŷ‖² + ‖y − ŷ‖²: the fitted values are an orthogonal projection."""
     gap = 2 * np.abs(np.sum(coef * evidence.cross, axis=0))
     share = np.divide(gap, evidence.target_ss, out=np.zeros_like(gap), where=evidence.target_ss > 0)
-    return at_most(
-        "Total variation splits into explained and residual variation.",
-        "Pythagoras defect",
-        share.max(initial=0.0),
-        _rounding(dtype),
-        source="Rudi & Şimşekli §1.3.2",
-    )
+    claim, value = "Total variation splits into explained and residual variation.", share.max(initial=0.0)
+    return at_most(claim, "Pythagoras defect", value, _rounding(dtype), "Rudi & Şimşekli §1.3.2")
 
 
 def uniqueness(solution: Solution, n_features: int) -> Certificate:
     """Full rank: the coefficients are unique and well determined. Else: they have the least norm."""
     if solution.row_space is None:
-        return at_most(
-            "X has full column rank: the coefficients are unique, to at least four digits.",
-            "condition number",
-            solution.condition,
-            LARGEST_CONDITION,
-            source="Rudi & Şimşekli §1.3.1",
-        )
+        claim = "X has full column rank: the coefficients are unique, to at least four digits."
+        bound, source = LARGEST_CONDITION, "Rudi & Şimşekli §1.3.1"
+        return at_most(claim, "condition number", solution.condition, bound, source)
     inside = solution.row_space @ (solution.row_space.T @ solution.coef)
     size = float(np.linalg.norm(solution.coef))
-    return at_most(
-        (
-            f"X has rank {solution.rank} of {n_features}: many coefficients give the same fit, "
-            "these have the least norm."
-        ),
-        "component outside the row space",
-        float(np.linalg.norm(solution.coef - inside)) / size if size > 0 else 0.0,
-        1e-8,
-        source="Peyré, least squares (pseudo-inverse)",
-    )
+    share = float(np.linalg.norm(solution.coef - inside)) / size if size > 0 else 0.0
+    rank = f"X has rank {solution.rank} of {n_features}"
+    claim = f"{rank}: many coefficients give the same fit, these have the least norm."
+    source = "Peyré, least squares (pseudo-inverse)"
+    return at_most(claim, "component outside the row space", share, 1e-8, source)
 
 
 def noise_digits(total_ss: Array, residual_ss: Array, *, squared: bool) -> Certificate:
@@ -87,13 +67,9 @@ def noise_digits(total_ss: Array, residual_ss: Array, *, squared: bool) -> Certi
     ratio = np.divide(total_ss, residual_ss, out=np.full_like(total_ss, np.inf), where=residual_ss > 0)
     lost = ROUNDING_OF_SUMS * (ratio if squared else np.sqrt(ratio))
     remedy = "; give inference the rows to measure it on the residuals" if squared else ""
-    return at_most(
-        f"The noise variance is known to at least four digits{remedy}.",
-        "relative rounding of the noise variance",
-        lost.max(),
-        1e-4,
-        source="Rudi & Şimşekli §1.3.3",
-    )
+    claim = f"The noise variance is known to at least four digits{remedy}."
+    name = "relative rounding of the noise variance"
+    return at_most(claim, name, lost.max(), 1e-4, "Rudi & Şimşekli §1.3.3")
 
 
 def duality_gap(evidence: FitEvidence, coef: Array, alpha: NDArray, dtype: np.dtype) -> Certificate:
@@ -106,13 +82,8 @@ def duality_gap(evidence: FitEvidence, coef: Array, alpha: NDArray, dtype: np.dt
     gap = penalty.fenchel_young_gap(coef, evidence.cross)
     objective = evidence.residual_ss / 2 + penalty.value(coef)
     share = np.divide(gap, objective, out=np.where(gap > 0, np.inf, 0.0), where=objective > 0)
-    return at_most(
-        "The objective is this close to its minimum.",
-        "relative duality gap",
-        share.max(initial=0.0),
-        _rounding(dtype),
-        source="Wei §6.2.1; Peyré, ridge (dual form)",
-    )
+    claim, source = "The objective is this close to its minimum.", "Wei §6.2.1; Peyré, ridge (dual form)"
+    return at_most(claim, "relative duality gap", share.max(initial=0.0), _rounding(dtype), source)
 
 
 def _rounding(dtype: np.dtype) -> float:

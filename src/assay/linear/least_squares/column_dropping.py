@@ -117,26 +117,17 @@ class ColumnDroppingRegression(LinearModel):
 
     def _certificates(self, evidence: FitEvidence, among: Among) -> Certificates:
         coef, _ = self._columns()
+        name, source = "largest relative distance of a dropped column", "Rudi & Şimşekli §1.5.1"
+        explained = "Every dropped column is a combination of the kept ones (and the constant)."
+        independent = (
+            "The kept columns are independent: their coefficients are unique, to at least four digits."
+        )
+        condition = among.condition, LARGEST_CONDITION
         return Certificates(
             [
                 orthogonality(evidence, coef, np.zeros(coef.shape[1]), self.coef_.dtype),
-                at_most(
-                    "Every dropped column is a combination of the kept ones (and the constant).",
-                    "largest relative distance of a dropped column",
-                    among.distance,
-                    self.tol,
-                    source="Rudi & Şimşekli §1.5.1",
-                ),
-                at_most(
-                    (
-                        "The kept columns are independent: their coefficients are unique, to at least four "
-                        "digits."
-                    ),
-                    "condition number of the kept columns",
-                    among.condition,
-                    LARGEST_CONDITION,
-                    source="Rudi & Şimşekli §1.5.1",
-                ),
+                at_most(explained, name, among.distance, self.tol, source=source),
+                at_most(independent, "condition number of the kept columns", *condition, source=source),
             ]
         )
 

@@ -29,6 +29,11 @@ MATRIX = parameters.nothing | parameters.array(
 )
 
 
+SATISFIED = "The coefficients satisfy the constraint."
+STATIONARY = "The gradient of the empirical risk vanishes along the subspace."
+INJECTIVE = "X is injective on the subspace: the coefficients are unique, to at least four digits."
+
+
 class ConstrainedRegression(LinearModel):
     """Least squares with coefficients in a subspace, or under linear equations.
 
@@ -190,31 +195,15 @@ class ConstrainedRegression(LinearModel):
         level = np.divide(
             np.abs(evidence.residual_sum), level_scale, out=np.zeros_like(scale), where=level_scale > 0
         )
-        source = "Rudi & Şimşekli §1.5.1"
+        distance = float(np.linalg.norm(outside)) / size if size > 0 else 0.0
+        slope = max(along.max(initial=0.0), level.max(initial=0.0))
         return Certificates(
-            [
-                at_most(
-                    "The coefficients satisfy the constraint.",
-                    "relative distance from the constraint",
-                    float(np.linalg.norm(outside)) / size if size > 0 else 0.0,
-                    rounding,
-                    source=source,
-                ),
-                at_most(
-                    "The gradient of the empirical risk vanishes along the subspace.",
-                    "relative gradient along the subspace",
-                    max(along.max(initial=0.0), level.max(initial=0.0)),
-                    rounding,
-                    source=source,
-                ),
-                at_most(
-                    "X is injective on the subspace: the coefficients are unique, to at least four digits.",
-                    "condition number on the subspace",
-                    condition,
-                    LARGEST_CONDITION,
-                    source=source,
-                ),
-            ]
+            at_most(claim, name, value, bound, source="Rudi & Şimşekli §1.5.1")
+            for claim, name, value, bound in (
+                (SATISFIED, "relative distance from the constraint", distance, rounding),
+                (STATIONARY, "relative gradient along the subspace", slope, rounding),
+                (INJECTIVE, "condition number on the subspace", condition, LARGEST_CONDITION),
+            )
         )
 
     def _certify_rows(self, data: Rows) -> Certificates:

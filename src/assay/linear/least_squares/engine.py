@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -33,20 +34,10 @@ WIDE_BYTES = 2**31
 
 
 class FitEvidence(NamedTuple):
-    """What the certificates of a linear model are computed from, for each target.
+    """What the certificates of a linear model are computed from, for each of t targets.
 
-    Attributes
-    ----------
-    weight : float
-        W = Σ s.
-    cross : array of shape (d, t)
-        Xᵀ S r, the columns of X against the residual (X centred with an intercept).
-    residual_sum, residual_ss : arrays of shape (t,)
-        Σ s r (which an intercept makes vanish; zero without one) and Σ s r².
-    column_norms : array of shape (d,)
-        Norms of the (centred) columns.
-    target_ss : array of shape (t,)
-        Σ s (y − ȳ)², about zero without an intercept.
+    W = Σ s; Xᵀ S r (d, t), X centred with an intercept; Σ s r (zero without one) and Σ s r²; the norms of the
+    (centred) columns; Σ s (y − ȳ)², about zero without an intercept.
     """
 
     weight: float
@@ -85,23 +76,11 @@ def fit_linear(
     max_iter: int,
     report: Report = lambda coef, intercept: False,
 ) -> Fit:
-    """Minimise Σ s ‖y − b − w·x‖² + α‖w‖², b not penalised.
+    """Minimise Σ s ‖y − b − w·x‖² + α‖w‖², b not penalised, α of each target on the scale of the sum.
 
-    Parameters
-    ----------
-    data : Rows
-        With a target.
-    alpha : array of shape (t,)
-        Penalty of each target on the scale of the sum.
-    fit_intercept : bool
-    solver : {"auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient"}
-        "auto" reads the moments and solves by Cholesky, walks again for a QR factorisation when squaring
-        would cost digits, takes the dual form when there are more columns than rows, and conjugate
-        gradients when even the moments are too large.
-    tol, max_iter
-        Stopping rule of the two iterations.
-    report : callable
-        Told the coefficients and intercepts after each iteration; true asks to stop.
+    "auto" reads the moments and solves by Cholesky, walks again for a QR factorisation when squaring would
+    cost digits, takes the dual form when there are more columns than rows, and conjugate gradients when even
+    the moments are too large. `report` is told every iteration; true asks to stop.
     """
     n, d = data.shape
     if solver == "auto":
@@ -149,12 +128,11 @@ def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
             f"A table of {n} rows and {d} columns is too large for the dual form out of memory; "
             "use solver='conjugate_gradient' instead."
         )
-    zeros = np.zeros(d + data.n_targets)
-    table = data.reduce(plain_rows, zeros, combine=stack)
+    mean = np.zeros(d + data.n_targets)
+    table = data.reduce(partial(augmented_rows, ones=True), mean, combine=stack)
     require_finite(table.sum(axis=0), data)
     weight = table[:, -1]  # √s
     X, y = table[:, :d], table[:, d:-1]
-    mean = np.zeros(d + data.n_targets)
     if fit_intercept:
         mean = weight @ table[:, :-1] / (weight @ weight)
         table[:, :-1] -= weight[:, None] * mean
@@ -170,11 +148,6 @@ def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
         np.sum(y**2, axis=0),
     )
     return Fit(solution.coef, intercept, solution, evidence, None, [], "dual", mean[:d])
-
-
-def plain_rows(block: Block, shift: Array) -> Array:
-    """√s·[x, y, 1] of one block."""
-    return augmented_rows(block, shift, ones=True)
 
 
 def stack(above: Array, below: Array) -> Array:
@@ -235,16 +208,10 @@ def residual_step(block: Block, coef: Array, intercept: Array, pilot: Array) -> 
 
 
 class CentredTriangle(NamedTuple):
-    """[R_x, R_y] with R_xᵀR_x = XᵀX, R_xᵀR_y = XᵀY, R_yᵀR_y = YᵀY of the (centred, weighted) table.
+    """R_x (r, d) and R_y (r, t) with R_xᵀR_x = XᵀX, R_xᵀR_y = XᵀY, R_yᵀR_y = YᵀY of the weighted table.
 
-    Attributes
-    ----------
-    x, y : arrays of shape (r, d), (r, t)
-        R_x and R_y; columns of R_x that are constant up to rounding are zero.
-    mean_x, mean_y : arrays of shape (d,), (t,)
-        What was subtracted; zeros without an intercept.
-    weight : float
-        Σ s.
+    The means are what was subtracted, zeros without an intercept; columns of R_x that are constant up to
+    rounding are zero.
     """
 
     x: Array

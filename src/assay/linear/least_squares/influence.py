@@ -18,15 +18,7 @@ SMALLEST_RCOND = 1e-13
 class ColumnGeometry(NamedTuple):
     """The columns of a table, with the column of ones in front if the model has an intercept.
 
-    Attributes
-    ----------
-    weight : float
-        W = Σ s, the number of rows counted with repetition.
-    mean : array of shape (d,)
-        Column means; zeros without an intercept.
-    root : array of shape (d, d)
-        A with AAᵀ the inverse of the (centred) XᵀX.
-    fit_intercept : bool
+    W = Σ s, the column means (zeros without an intercept), and A with AAᵀ the inverse of the (centred) XᵀX.
     """
 
     weight: float

@@ -6,17 +6,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
 
+from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.least_squares.certificates import orthogonality, pythagoras, uniqueness
-from assay.linear.least_squares.engine import Array, FitEvidence
-from assay.linear.least_squares.results import LeastSquaresResults, shaped
+from assay.linear.least_squares.certificates import noise_digits, orthogonality, pythagoras, uniqueness
+from assay.linear.least_squares.engine import Array, FitEvidence, fit_linear
+from assay.linear.least_squares.inference import COVARIANCES, Inference
+from assay.linear.least_squares.influence import (
+    N_MEASURES,
+    ColumnGeometry,
+    Influence,
+    check_weight,
+    influence_step,
+    interval_step,
+    inverse_root,
+    robust_covariance,
+)
+from assay.linear.predictor import LinearModel
+from assay.models.inference import check_level, parameter_names
 from assay.rows import Rows
 from assay.solvers import Solution
 from assay.suitability import Suitability
 
 
-class LinearRegression(LeastSquaresResults):
+class LinearRegression(LinearModel):
     """Ordinary least squares.
 
     Minimises over (w, b)
@@ -97,6 +112,10 @@ class LinearRegression(LeastSquaresResults):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(complexity=1)
+    noise_variance_: Any
+    target_variance_: Any
+    feature_means_: Array
+    triangle_: Array | None
 
     def __init__(
         self,
@@ -156,9 +175,7 @@ class LinearRegression(LeastSquaresResults):
         -------
         covariance : array of shape (n_features, n_features) or (n_features, n_features, n_targets)
         """
-        if self.scatter_ is None:
-            raise ValueError("The 'solver' of this fit formed no XᵀX; fit with solver='cholesky' or 'qr'.")
-        return np.multiply.outer(np.linalg.pinv(self.scatter_, hermitian=True), self.noise_variance_)
+        return np.multiply.outer(np.linalg.pinv(self._formed_scatter(), hermitian=True), self.noise_variance_)
 
     def gradient(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray:
         """Gradient −(2/n) Xᵀ(y − ŷ) of the empirical risk at the coefficients, (centred) by one walk."""
@@ -168,6 +185,215 @@ class LinearRegression(LeastSquaresResults):
 
     def hessian(self) -> NDArray:
         """Hessian (2/n) XᵀX of the empirical risk in w (b profiled out)."""
+        return 2 / self.total_weight_ * self._formed_scatter()
+
+    def _formed_scatter(self) -> Array:
         if self.scatter_ is None:
             raise ValueError("The 'solver' of this fit formed no XᵀX; fit with solver='cholesky' or 'qr'.")
-        return 2 / self.total_weight_ * self.scatter_
+        return self.scatter_
+
+    def inference(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, covariance: str = "classical"
+    ) -> Inference:
+        """Standard errors, tests and intervals of the coefficients.
+
+        Without data it reads what the fit stored, in time n_features³ and wherever the rows were; with data
+        the noise variance is measured on the rows themselves, by one walk, at the coefficients of the model.
+        Its `certificates` tell whether the noise variance is more than rounding: after a nearly perfect fit
+        only the rows can tell it. `sample_weight` means repetition: n = Σ s.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit, wherever it lives; needed by robust covariances only.
+        covariance : {"classical", "HC0", "HC1", "HC2", "HC3"}, default="classical"
+            "classical" is σ̂²(XᵀX)⁻¹ for noise of one variance. The others let every row have its own, taken
+            as r² (HC0), r² n/(n − p) (HC1), r²/(1 − h) (HC2), r²/(1 − h)² (HC3, the most cautious).
+
+        Returns
+        -------
+        inference : Inference
+
+        Examples
+        --------
+        >>> from assay.datasets import diabetes
+        >>> from assay.linear import LinearRegression
+        >>> X, y = diabetes(return_X_y=True)
+        >>> model = LinearRegression().fit(X, y)
+        >>> model.inference().bse[:3].round(1)
+        array([ 2.6, 59.7, 61.2])
+        >>> model.inference(X, y, covariance="HC3").bse[:3].round(1)
+        array([ 2.6, 58.2, 59.6])
+        """
+        self._check_covariance(covariance, given=X is not None)
+        data = None if X is None else self._open_fitted_rows(X, y, sample_weight)
+        design = self._design(data)
+        df_resid = self._degrees_of_freedom()
+        coef, intercept = self._columns()
+        noise, robust = np.atleast_1d(self.noise_variance_), None
+        total_ss = np.atleast_1d(self.target_variance_) * design.weight
+        if data is not None and covariance == "classical":
+            evidence = self._evidence(data)
+            check_weight(evidence.weight, design)
+            noise = evidence.residual_ss / df_resid
+        elif data is not None:
+            robust, residual_ss = robust_covariance(data, design, coef, intercept, covariance)
+            noise = residual_ss / df_resid
+        squared = data is None and self.solver_ in ("cholesky", "gradient_descent")
+        vector = self.coef_.ndim == 1
+        params = np.vstack([intercept, coef]) if self.fit_intercept else coef
+        basis = design.basis()
+        return Inference(
+            params=params[:, 0] if vector else params,
+            names=self._parameter_names(),
+            normalized_cov_params=basis @ basis.T,
+            noise_variance=shaped(noise, vector),
+            nobs=design.weight,
+            total_ss=shaped(total_ss, vector),
+            has_intercept=self.fit_intercept,
+            covariance_type=covariance,
+            robust_covariance=robust[:, :, 0] if vector and robust is not None else robust,
+            certificates=Certificates([noise_digits(total_ss, noise * df_resid, squared=squared)]),
+        )
+
+    def _check_covariance(self, covariance: str, *, given: bool) -> None:
+        """Refuse covariances that are unknown, or that need the rows when none are given."""
+        check_is_fitted(self)
+        owner, domain = "LinearRegression.inference", parameters.one_of(*COVARIANCES)
+        parameters.require(owner, domain, covariance=covariance)
+        if covariance != "classical" and not given:
+            raise ValueError(
+                f"The covariance {covariance!r} is made of residuals: give the data of the fit, "
+                f"inference(X, y, covariance={covariance!r})."
+            )
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9, *, kind: str = "prediction", noise_std: float | None = None
+    ) -> Any:
+        """Interval of the target, or of its mean, at each row.
+
+        ŷ ± t σ̂ √(1 + xᵀ(XᵀX)⁻¹x) covers a new target at x with probability `coverage`, and the same without
+        the 1 covers its mean, under independent Gaussian noise of one variance; t is the quantile of
+        Student's law with n − p degrees of freedom.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        coverage : float, default=0.9
+            Probability, for each row by itself.
+        kind : {"prediction", "mean"}, default="prediction"
+        noise_std : float, optional
+            σ where it is known; takes the place of σ̂, with the Gaussian quantile.
+
+        Returns
+        -------
+        interval : array of shape (n_samples, 2) or (n_samples, 2, n_targets)
+            Lower and upper end; a lazy Dask array for Dask input.
+
+        Examples
+        --------
+        >>> from assay.linear import LinearRegression
+        >>> model = LinearRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.5, 1.5, 3.0])
+        >>> model.predict_interval([[1.5]], coverage=0.95).round(3)
+        array([[-0.782,  3.782]])
+        """
+        check_is_fitted(self)
+        owner = "LinearRegression.predict_interval"
+        check_level(owner, "coverage", coverage)
+        parameters.require(owner, parameters.one_of("prediction", "mean"), kind=kind)
+        data = self._open_new_rows(X)
+        design = self._design()
+        coef, intercept = self._columns()
+        t = coef.shape[1]
+        if noise_std is None:
+            quantile = special.stdtrit(self._degrees_of_freedom(), (1 + coverage) / 2)
+            half = quantile * np.sqrt(np.atleast_1d(self.noise_variance_))
+        else:
+            parameters.require(owner, parameters.real(at_least=0), noise_std=noise_std)
+            half = np.full(t, special.ndtri((1 + coverage) / 2) * noise_std)
+        noise = 1.0 if kind == "prediction" else 0.0
+        dtype = self.coef_.dtype
+        ends = data.map(interval_step, coef, intercept, design, half, noise, dtype=dtype, width=2 * t)
+        return ends if self.coef_.ndim == 1 else ends.reshape(ends.shape[0], 2, t)
+
+    def influence(self, X: Any, y: Any = None) -> Influence:
+        """Leverage, studentized residuals, Cook's distance and DFFITS of the rows of the fit.
+
+        Parameters
+        ----------
+        X, y
+            The data of the fit; its weights are known from the fit.
+
+        Returns
+        -------
+        influence : Influence
+
+        Examples
+        --------
+        >>> from assay.datasets import diabetes
+        >>> from assay.linear import LinearRegression
+        >>> X, y = diabetes(return_X_y=True)
+        >>> influence = LinearRegression().fit(X, y).influence(X, y)
+        >>> int(influence.cooks_distance.argmax()), round(float(influence.leverage.sum()), 6)
+        (382, 11.0)
+        """
+        data = self._open_fitted_rows(X, y, None)
+        design = self._design()
+        self._degrees_of_freedom()
+        coef, intercept = self._columns()
+        t, noise = coef.shape[1], np.atleast_1d(self.noise_variance_)
+        table = data.map(
+            influence_step, coef, intercept, design, noise, dtype=np.float64, width=1 + N_MEASURES * t
+        )
+        vector = self.coef_.ndim == 1
+        columns = [table[:, k] if vector else table[:, k : k + t] for k in range(1, 1 + N_MEASURES * t, t)]
+        return Influence(table[:, 0], *columns)
+
+    def _open_fitted_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Open data with a target for every column of coefficients."""
+        data = self._open_new_rows(X, y, sample_weight, with_target=True)
+        n_targets = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
+        if data.n_targets != n_targets:
+            raise ValueError(
+                f"y must be the target of the fit, which had {n_targets} columns. "
+                f"It has {data.n_targets} instead."
+            )
+        return data
+
+    def _design(self, data: Rows | None = None) -> ColumnGeometry:
+        """What the fit knows of the columns; found again from the rows where it kept no XᵀX."""
+        scatter, triangle, mean, rank = self.scatter_, self.triangle_, self.feature_means_, self.rank_
+        d, weight = self.n_features_in_, self.total_weight_
+        if scatter is None and data is not None and weight > d:
+            rule: Any = {"solver": "cholesky", "tol": self.tol, "max_iter": self.max_iter}
+            again = fit_linear(data, np.zeros(data.n_targets), fit_intercept=self.fit_intercept, **rule)
+            scatter, triangle, mean, rank = again.scatter, again.triangle, again.mean_x, again.solution.rank
+        scatter = self._formed_scatter() if rank == d and scatter is None else scatter
+        root = inverse_root(scatter, triangle) if rank == d and scatter is not None else None
+        if root is None:
+            p = d + self.fit_intercept
+            short = f"of rank {rank} of {d}" if rank < d else "collinear up to rounding"
+            if weight <= p:
+                short = f"a table of {weight:g} rows for {p} parameters"
+            raise ValueError(
+                f"Inference needs linearly independent columns and X is {short}; drop columns or use Ridge."
+            )
+        return ColumnGeometry(weight, mean, root, self.fit_intercept)
+
+    def _degrees_of_freedom(self) -> float:
+        """Degrees of freedom n − p of the residual, which inference needs above 0."""
+        p = self.n_features_in_ + self.fit_intercept
+        if self.total_weight_ <= p:
+            raise ValueError(
+                f"Inference needs more rows than parameters and X has {self.total_weight_:g} rows for {p} "
+                "parameters; add rows, drop columns or use Ridge."
+            )
+        return self.total_weight_ - p
+
+    def _parameter_names(self) -> tuple[str, ...]:
+        return parameter_names(self)
+
+
+def shaped(values: Array, vector: bool) -> Any:
+    """A number for a vector target, one per column for a matrix."""
+    return float(values[0]) if vector else values

@@ -89,7 +89,7 @@ class MultivariateRegression(LinearRegression):
     def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
         super()._fit_rows(X, y, data)
         n, t = self.total_weight_, data.n_targets
-        products, _ = residual_products(data, *self._columns())
+        products, _ = data.reduce(residual_products, *self._columns())
         self.noise_covariance_ = products / n
         free = n - self.rank_ - self.fit_intercept
         self.unbiased_noise_covariance_ = products / free if free > 0 else np.full((t, t), np.nan)
@@ -120,7 +120,7 @@ class MultivariateRegression(LinearRegression):
 
     def _certify_rows(self, data: Rows) -> Certificates:
         certificates = super()._certify_rows(data)
-        products, _ = residual_products(data, *self._columns())
+        products, _ = data.reduce(residual_products, *self._columns())
         return Certificates([*certificates, self._noise_certificate(products / self.total_weight_)])
 
     def multivariate_test(self, L: Any) -> MultivariateTest:
@@ -195,30 +195,18 @@ class MultivariateTest:
         df_denom = float((df_resid - (t - g + 1) / 2) * root - (t * g - 2) / 2)
         power = wilks ** (1 / root)
         fvalue = (1 - power) / power * df_denom / df_num if power > 0 else np.inf
-        return cls(
-            wilks,
-            float(np.sum(values / (1 + values))),
-            float(values.sum()),
-            float(values.max()),
-            float(n * np.sum(np.log1p(values))),
-            fvalue,
-            df_num,
-            df_denom,
-            float(special.fdtrc(df_num, df_denom, fvalue)) if df_denom > 0 else np.nan,
-            values,
-        )
+        sums = float(np.sum(values / (1 + values))), float(values.sum()), float(values.max())
+        ratio = float(n * np.sum(np.log1p(values)))
+        pvalue = float(special.fdtrc(df_num, df_denom, fvalue)) if df_denom > 0 else np.nan
+        return cls(wilks, *sums, ratio, fvalue, df_num, df_denom, pvalue, values)
 
 
-def residual_products(data: Rows, coef: Array, intercept: Array) -> tuple[Array, Array]:
-    """Σ s r rᵀ and Σ s r of the residuals, by one walk."""
-    return data.reduce(_products, coef, intercept)
-
-
-def _products(block: Block, coef: Array, intercept: Array) -> tuple[Array, Array]:
+def residual_products(block: Block, coef: Array, intercept: Array) -> tuple[Array, Array]:
+    """Σ s r rᵀ and Σ s r of the residuals of one block."""
     assert block.y is not None
-    n = block.X.shape[0]
-    residual = block.y.reshape(n, -1).astype(np.float64) - np.asarray(block.X @ coef) - intercept
-    weighted = residual if block.weight is None else residual * block.weight.astype(np.float64)[:, None]
+    target = block.y.reshape(block.X.shape[0], -1).astype(np.float64)
+    residual = target - np.asarray(block.X @ coef) - intercept
+    weighted = residual * block.weights[:, None]
     return residual.T @ weighted, weighted.sum(axis=0)
 
 

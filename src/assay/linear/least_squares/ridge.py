@@ -1,8 +1,9 @@
-"""Ridge regression."""
+"""Ridge regression, and its whole regularisation path from one decomposition."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +13,12 @@ from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import duality_gap, orthogonality, uniqueness
 from assay.linear.least_squares.engine import Array, FitEvidence
-from assay.linear.least_squares.ridge_path import RidgePath, ridge_candidates, ridge_path
 from assay.linear.predictor import LinearModel
-from assay.models.selection import Selection, select_parameter
+from assay.models.path import HasPenaltyPath, PenaltyPath
+from assay.models.selection import FoldTable, checked_alphas, squared_row_loss
 from assay.parameters import Domain
-from assay.rows import Rows
-from assay.solvers import Solution
+from assay.rows import Block, Rows
+from assay.solvers import Solution, augmented_rows, moments, triangle
 from assay.suitability import Suitability
 
 PENALTY = parameters.real(at_least=0) | parameters.array(
@@ -26,7 +27,104 @@ PENALTY = parameters.real(at_least=0) | parameters.array(
 )
 
 
-class Ridge(LinearModel):
+@dataclass(frozen=True, eq=False)
+class RidgePath(PenaltyPath):
+    """Ridge solutions along a grid of penalties.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        Penalties on the scale of the sum, increasing.
+    coef : array of shape (n_alphas, n_targets, n_features)
+    intercept : array of shape (n_alphas, n_targets)
+    penalty_strengths : array of shape (n_alphas,)
+        The penalties divided by n.
+    effective_degrees_of_freedom : array of shape (n_alphas,)
+        Σ_j λ_j/(λ_j + α), plus 1 for the intercept.
+    training_error : array of shape (n_alphas,)
+        Mean squared residual, averaged over targets.
+    leave_one_out_error : array of shape (n_alphas,)
+        Mean squared error of predicting each row from the others.
+    generalized_cross_validation : array of shape (n_alphas,)
+        Training error / (1 − df/n)².
+    spectrum : array of shape (n_features,)
+        Eigenvalues λ_j of XᵀX, decreasing.
+    """
+
+    penalty_strengths: Array
+    effective_degrees_of_freedom: Array
+    training_error: Array
+    leave_one_out_error: Array
+    generalized_cross_validation: Array
+    spectrum: Array
+
+    @property
+    def best_alpha(self) -> float:
+        """The penalty with the smallest leave-one-out error."""
+        return float(self.alphas[np.argmin(self.leave_one_out_error)])
+
+
+Solutions = tuple[PenaltyPath, Array, Array, Array, float]
+
+
+def ridge_solutions(data: Rows, alphas: Any, *, fit_intercept: bool) -> Solutions:
+    """Solutions along increasing penalties, and the λ and Vᵀ of X = U diag(√λ) Vᵀ, the means, and Σ s.
+
+    X is decomposed once, from its QR triangle; every penalty is then a matter of its spectrum. By default 100
+    of them from a millionth to a thousand times the largest eigenvalue of XᵀX.
+    """
+    d = data.shape[1]
+    stats = moments(data, center=fit_intercept)
+    mean = np.concatenate([stats.mean_x, stats.mean_y])
+    factor = triangle(data, mean)
+    factor[:, :d][:, stats.constant] = 0.0
+    u, values, vt = np.linalg.svd(factor[:, :d], full_matrices=False)
+    spectrum = values**2
+    if alphas is None:
+        top = float(spectrum[0]) if spectrum.size and spectrum[0] > 0 else 1.0
+        alphas = np.geomspace(1e-6 * top, 1e3 * top, 100)
+    grid = checked_alphas(alphas, "Ridge.path")[::-1].copy()
+    rotated = u.T @ factor[:, d:]  # (d, t): Uᵀy
+    shrink = values / (spectrum + grid[:, None])  # (a, d)
+    # (a, t, d): one matrix product for all penalties and targets
+    coef = (shrink[:, None, :] * rotated.T).reshape(-1, len(values)) @ vt
+    coef = coef.reshape(grid.size, -1, d)
+    path = PenaltyPath(grid, coef, stats.mean_y - coef @ stats.mean_x)
+    return path, spectrum, vt, mean, stats.weight
+
+
+def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
+    """The solutions, then one walk for all leave-one-out errors."""
+    path, spectrum, vt, mean, weight = ridge_solutions(data, alphas, fit_intercept=fit_intercept)
+    grid, size = path.alphas, weight * data.n_targets
+    inverse = 1 / (spectrum + grid[:, None])
+    squares = data.reduce(leave_one_out_step, mean, path.coef, vt, inverse, fit_intercept / weight)
+    training, left_out = (total / size for total in squares)
+    df = np.sum(spectrum * inverse, axis=1) + fit_intercept
+    with np.errstate(divide="ignore"):
+        gcv = training / np.maximum(1 - df / weight, 0.0) ** 2
+    scores = df, training, left_out, gcv
+    return RidgePath(grid, path.coef, path.intercept, grid / weight, *scores, spectrum)
+
+
+def leave_one_out_step(
+    block: Block, mean: Array, coef: Array, vt: Array, inverse: Array, level: float
+) -> tuple[Array, Array]:
+    """Squared residuals and leave-one-out residuals r_i/(1 − h_i) of one block, for every penalty."""
+    rows = augmented_rows(block, mean, ones=True)
+    d = vt.shape[1]
+    X, y, root = rows[:, :d], rows[:, d:-1], rows[:, -1]
+    squares = (X @ vt.T) ** 2
+    kept = np.maximum(1 - squares @ inverse.T - level * (root**2)[:, None], np.finfo(float).eps)
+    residual_ss, left_out_ss = np.empty(len(inverse)), np.empty(len(inverse))
+    for index, weights in enumerate(coef):
+        residual = y - X @ weights.T
+        residual_ss[index] = np.sum(residual**2)
+        left_out_ss[index] = np.sum((residual / kept[:, index : index + 1]) ** 2)
+    return residual_ss, left_out_ss
+
+
+class Ridge(HasPenaltyPath, LinearModel):
     """Least squares with a squared-norm penalty.
 
     Minimises over (w, b)
@@ -101,6 +199,8 @@ class Ridge(LinearModel):
     """
 
     _suits: ClassVar[Suitability | None] = Suitability(complexity=2, select={})
+    _rules = ("min", "one_se", "oracle", "aic", "bic")
+    _theory = ("noise_std", "coef_norm")
     _domains: ClassVar[Mapping[str, Domain]] = {
         **LinearModel._domains,
         "alpha": PENALTY,
@@ -169,80 +269,44 @@ class Ridge(LinearModel):
             solution = self._geometry(data)._replace(coef=coef)
         return self._certificates(evidence, coef, alpha, solution)
 
-    def path(self, X: Any, y: Any = None, alphas: Any = None, sample_weight: Any = None) -> RidgePath:
-        """Coefficients, degrees of freedom and leave-one-out error for many penalties from one decomposition.
+    def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any) -> RidgePath:
+        data = self._open_training(X, y, sample_weight)
+        return ridge_path(data, alphas, fit_intercept=self.fit_intercept)
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            Data as in `fit`; needs no earlier fit.
-        alphas : array-like of positive numbers, optional
-            Penalties on the scale of the sum; 100 values spread over the spectrum of X by default.
+    def _solutions(self, table: FoldTable, alphas: Array | None) -> PenaltyPath:
+        data = self._with()._open_training(table.X, table.y, table.weight)
+        return ridge_solutions(data, alphas, fit_intercept=self.fit_intercept)[0]
 
-        Returns
-        -------
-        path : RidgePath
-        """
-        return ridge_path(self._path_rows(X, y, sample_weight), alphas, fit_intercept=self.fit_intercept)
+    def _values(self, table: FoldTable, alphas: Any) -> NDArray:
+        if alphas is None:
+            return self._solutions(table, None).alphas[::-1].copy()
+        return super()._values(table, alphas)
 
-    def _path_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Rows to walk along a path, which leaves this model as it is."""
-        probe = type(self)(**self.get_params())
-        return probe._open_rows(X, y, sample_weight, with_target=True)
+    def _along(self, table: FoldTable, grid: Array, share: float) -> Callable[[Any], Array]:
+        path = self._solutions(table, grid * share)
+        return lambda X: path.predict(X)[:, ::-1]  # penalties decreasing
 
-    def select(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        rule: str = "min",
-        alphas: Any = None,
-        cv: Any = 5,
-        sample_weight: Any = None,
-        random_state: Any = None,
-        noise_std: float | None = None,
-        coef_norm: float | None = None,
-    ) -> Selection:
-        """Choose the penalty by validation, by an information criterion or by theory, and refit.
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> Array:
+        return squared_row_loss(y, predictions) / predictions.shape[2]
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            Data as in `fit`, in memory; needs no earlier fit.
-        rule : {"min", "one_se", "oracle", "aic", "bic"}, default="min"
-            Least validation loss; the strongest penalty within one paired standard error of it; the penalty
-            λ* = σ √(tr Σ)/(‖θ*‖ √n) that minimises a bound on the expected risk, as α = nλ* (the curve is
-            shown beside it); n log(RSS/n) + c·df with df the trace of the smoother and c = 2 or log n.
-        alphas : array-like of positive numbers, optional
-            The grid on the scale of the sum over all rows; folds use the same λ = α/n.
-        cv : int, "split" or splitter, default=5
-            Number of folds, one split that holds out a quarter, or a scikit-learn splitter.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Shuffles the rows before they are cut into folds; None cuts them in their order.
-        noise_std, coef_norm : float, optional
-            σ and ‖θ*‖ for the oracle; by default those of the model with the least validation loss.
+    def _errors_and_df(self, table: FoldTable, grid: Array) -> tuple[Array, Array]:
+        path = self.path(table.X, table.y, grid, table.weight)
+        return path.training_error[::-1], path.effective_degrees_of_freedom[::-1]
 
-        Returns
-        -------
-        selection : Selection
-        """
-        probe = type(self)(**self.get_params())
-
-        def refit(alpha: float) -> Ridge:
-            given = {**self.get_params(), "alpha": alpha, "penalty_strength": None}
-            return type(self)(**given).fit(X, y, sample_weight=sample_weight)
-
-        return select_parameter(
-            self,
-            X,
-            y,
-            ridge_candidates(probe, refit, noise_std, coef_norm),
-            rule=rule,
-            values=alphas,
-            cv=cv,
-            sample_weight=sample_weight,
-            random_state=random_state,
-        )
+    def _oracle(
+        self, table: FoldTable, best: float, noise_std: float | None = None, coef_norm: float | None = None
+    ) -> float:
+        """The penalty n λ* of the class; what is not given is that of the best model so far."""
+        n = table.total_weight
+        path = self.path(table.X, table.y, [best], table.weight)
+        freedom = float(path.effective_degrees_of_freedom[0])
+        if noise_std is None:
+            noise_std = float(np.sqrt(path.training_error[0] * n / max(n - freedom, 1.0)))
+        if coef_norm is None:
+            coef_norm = float(np.sqrt(np.mean(np.sum(path.coef[0] ** 2, axis=1))))
+        if coef_norm == 0 or noise_std == 0:
+            return best
+        return noise_std * float(np.sqrt(path.spectrum.sum())) / coef_norm
 
     def _single_alpha(self) -> float:
         if np.ndim(self.alpha_):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay import parameters, rows
 from assay.certificates import Certificates
 from assay.families import FAMILIES, LINKS, Family, LinkedFamily, NegativeBinomial, Tweedie, link
+from assay.linear.likelihood.base import LikelihoodPath
 from assay.linear.likelihood.generalized_fit import (
     deviance,
     fit_generalized,
@@ -223,23 +225,11 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         self.total_weight_ = float(weight)
         risk = self._problem(data, law, has_offset)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
-
-        def report(point: NDArray) -> bool:
-            return watch.iteration(lambda: self._attributes(risk, point))
-
+        report = partial(self._report, watch, risk)
         with watch.run(self.solver):
-            fit = fit_generalized(
-                risk,
-                law,
-                float(mean / weight),
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                report=report,
-            )
+            fit = fit_generalized(risk, law, float(mean / weight), report=report, **self._stop)
         watch.finish()
-        for name, value in self._attributes(risk, fit.point).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._attributes(risk, fit.point))
         self.rank_, self.n_iter_, self.converged_ = fit.rank, max(fit.n_iter, 1), fit.converged
         self.solver_, self.center_, self.information_ = fit.solver, risk.center, fit.measured.hessian
         if self.history:
@@ -378,11 +368,13 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         measured = risk.measure(point, hessian=True, split=True)
         return generalized_certificates(risk, point, measured, measured.split)
 
-    def _fitted_problem(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> RowRisk:
+    def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any, **grid: Any) -> LikelihoodPath:
+        data, _ = self._open_target(X, y, sample_weight, None, None, fitted=False)
+        return self._path_of(data, alphas, **grid)
+
+    def _fitted_problem(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, exposure: Any = None
+    ) -> RowRisk:
         check_is_fitted(self)
         data, has_offset = self._open_target(X, y, sample_weight, offset, exposure, fitted=True)
         return self._problem(data, self._law(), has_offset)
-
-    def _point(self, risk: RowRisk) -> NDArray:
-        coef = self.coef_.astype(np.float64)[:, None]
-        return risk.join_point(coef, np.array([float(self.intercept_)]))

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
 from assay.families import Family, LinkedFamily
-from assay.linear.likelihood.logistic_fit import stationarity
-from assay.linear.likelihood.overlap import refusal_of
+from assay.linear.likelihood.logistic_fit import refusal_of, stationarity
 from assay.linear.predictor import affine
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import (

@@ -6,27 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
+from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.families import FAMILIES
+from assay.linear.likelihood.base import LikelihoodModel, LikelihoodPath, likelihood_path, strength_grid
 from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
-from assay.linear.likelihood.inference import (
-    LikelihoodFacts,
-    LikelihoodInference,
-    likelihood_inference,
-    parameter_names,
-)
-from assay.linear.likelihood.path import (
-    FOLD_TOL,
-    LikelihoodPath,
-    likelihood_family,
-    likelihood_path,
-)
-from assay.linear.predictor import LinearPredictor, affine
+from assay.linear.likelihood.inference import information_root
+from assay.linear.predictor import affine
 from assay.models.inference import check_level
-from assay.models.selection import FoldTable, Selection, select_parameter
+from assay.models.selection import FoldTable
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import RowRisk, SmoothFit, shifted_columns
 
@@ -34,14 +24,6 @@ from assay.solvers import RowRisk, SmoothFit, shifted_columns
 
 
 Array = NDArray[np.float64]
-
-
-def score_root(information: Array, scale: float) -> Array:
-    """R with R Rᵀ = scale · information⁻¹: ‖aᵀR‖ is the standard error of the score of a row a."""
-    size = np.sqrt(np.maximum(np.diagonal(information), np.finfo(float).tiny))
-    factor = linalg.cholesky(information / size[:, None] / size, lower=True)
-    inverse = linalg.solve_triangular(factor, np.eye(len(size)), lower=True)
-    return (inverse / size).T * np.sqrt(scale)
 
 
 def interval_rows(
@@ -53,187 +35,52 @@ def interval_rows(
     return np.column_stack([score - half, score + half])
 
 
-KINDS = ("prediction", "mean")
-
-
-class GeneralizedResults(LinearPredictor):
+class GeneralizedResults(LikelihoodModel):
     """Methods of `GeneralizedLinear` that need its parameters, its problem, or its fitted attributes."""
 
-    _open_target: Any
     _law: Any
     _owner: Any
     _problem: Any
-    _fitted_problem: Any
     predict: Any
     family: str
     alpha: Any
-    fit_intercept: bool
-    solver: str
-    tol: float
-    max_iter: int
-    total_weight_: float
     dispersion_: float
-    log_likelihood_: float
-    null_log_likelihood_: float
-    information_: NDArray | None
-    center_: NDArray
     rank_: int
 
-    def path(
-        self,
-        X: Any,
-        y: Any = None,
-        alphas: Any = None,
-        sample_weight: Any = None,
-        *,
-        n_strengths: int = 50,
-        eps: float = 1e-3,
-    ) -> LikelihoodPath:
-        """Fits along a grid of squared-norm penalties, each started at the one before.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Data as in `fit`; needs no earlier fit.
-        alphas : array-like of positive numbers, optional
-            Penalties on the scale of the mean; a geometric grid by default.
-        n_strengths, eps
-            Size of the default grid, and its smallest penalty over the largest (times 1/1000).
-        """
-        probe = type(self)(**self.get_params())
-        data, _ = probe._open_target(X, y, sample_weight, None, None, fitted=False)
-        return probe._path(data, alphas, n_strengths, eps)
-
-    def _path(
-        self, data: Rows, alphas: Any, n_strengths: int, eps: float, *, evidence: bool = True
-    ) -> LikelihoodPath:
+    def _path_of(self, data: Rows, alphas: Any, *, evidence: bool = True, **size: Any) -> LikelihoodPath:
         law = self._law()
         weight, total = over_targets(data, target_summary, law.family, self._owner())
-        self.total_weight_ = float(weight)
+        self.total_weight_, mean = float(weight), float(total / weight)
         risk = self._problem(data, law, False)
-        mean = float(total / weight)
+        null = first_point(risk, law, mean)
+        grid, first = strength_grid(risk, null, alphas, "GeneralizedLinear.path", **size)
 
         def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> SmoothFit:
-            return fit_generalized(
-                risk, law, mean, start=start, solver=self.solver, tol=self.tol, max_iter=self.max_iter
-            )
+            return fit_generalized(risk, law, mean, start=start, **self._stop)
 
-        return likelihood_path(
-            risk,
-            first_point(risk, law, mean),
-            solve,
-            alphas,
-            l1_ratio=0.0,
-            n_strengths=n_strengths,
-            eps=eps,
-            owner="GeneralizedLinear.path",
-            evidence=evidence,
-        )
+        return likelihood_path(risk, grid, solve, first, evidence=evidence)
 
-    def select(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        rule: str = "min",
-        alphas: Any = None,
-        cv: Any = 5,
-        sample_weight: Any = None,
-        random_state: Any = None,
-    ) -> Selection:
-        """Choose the penalty by cross-validated deviance or by an information criterion, and refit.
+    def _fold_path(self, table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
+        rows = MemoryRows(table.X, table.y, table.weight)
+        return self._fold(evidence)._path_of(rows, strengths, evidence=evidence)
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            Rows in memory.
-        rule : {"min", "one_se", "aic", "bic"}, default="min"
-            The criteria are for families whose dispersion is known: −2 log-likelihood + c·df.
-        alphas : array-like of positive numbers, optional
-            The grid of `path` by default.
-        cv : int, "split" or splitter, default=5
-            Folds; drawn at random with a `random_state`, else in the order of the rows.
-        random_state : None, int, Generator, SeedSequence or RandomState
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
+        score = predictions[:, :, 0]
+        return self._law().value(np.broadcast_to(y[:, None], score.shape), score)
 
-        Returns
-        -------
-        selection : Selection
-        """
-        owner = "GeneralizedLinear.select"
+    def _check_rule(self, owner: str, rule: str, theory: dict[str, Any]) -> float | None:
         self._check_parameters()
-        law = self._law()
-        if rule in ("aic", "bic") and law.family.dispersed:
-            raise parameters.refusal(
-                owner, "rule", f"'min' or 'one_se' for family={self.family!r}, whose dispersion is free", rule
-            )
+        if rule in ("aic", "bic") and self._law().family.dispersed:
+            must_be = f"'min' or 'one_se' for family={self.family!r}, whose dispersion is free"
+            raise parameters.refusal(owner, "rule", must_be, rule)
+        return super()._check_rule(owner, rule, theory)
 
-        def path(table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
-            fold = type(self)(**self.get_params())
-            if not evidence:
-                fold.tol = max(fold.tol, FOLD_TOL)
-            rows = MemoryRows(table.X, table.y, table.weight)
-            return fold._path(rows, strengths, 50, 1e-3, evidence=evidence)
+    @property
+    def _has_free_dispersion(self) -> bool:
+        return FAMILIES[self.family].dispersed
 
-        def losses(target: NDArray, scores: NDArray) -> NDArray:
-            score = scores[:, :, 0]
-            return law.value(np.broadcast_to(target[:, None], score.shape), score)
-
-        def refit(alpha: float) -> Any:
-            return type(self)(**self.get_params()).set_params(alpha=alpha).fit(X, y, sample_weight)
-
-        return select_parameter(
-            self,
-            X,
-            y,
-            likelihood_family(path, losses, refit, "alpha"),
-            rule=rule,
-            values=alphas,
-            cv=cv,
-            sample_weight=sample_weight,
-            random_state=random_state,
-        )
-
-    def inference(
-        self,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        offset: Any = None,
-        exposure: Any = None,
-        covariance: str = "classical",
-    ) -> LikelihoodInference:
-        """Standard errors, tests and intervals of the coefficients of an unpenalised fit.
-
-        Parameters
-        ----------
-        X, y, sample_weight, offset, exposure
-            The data of the fit; needed by robust covariances only.
-        covariance : {"classical", "HC0", "HC1"}, default="classical"
-            "classical" is φ times the inverse information; "HC0" the sandwich of the scores of the rows,
-            which holds for a wrong variance too; "HC1" multiplies it by n/(n − p).
-
-        Returns
-        -------
-        inference : LikelihoodInference
-        """
-        check_is_fitted(self)
-        self._require_plain()
-        risk = None if X is None else self._fitted_problem(X, y, sample_weight, offset, exposure)
-        facts = LikelihoodFacts(
-            self.coef_.astype(np.float64)[:, None],
-            np.array([float(self.intercept_)]),
-            self.center_,
-            self.information_,
-            parameter_names(self),
-            self.fit_intercept,
-            self.total_weight_,
-            self.log_likelihood_,
-            self.null_log_likelihood_,
-            self.dispersion_,
-            FAMILIES[self.family].dispersed,
-        )
-        return likelihood_inference("GeneralizedLinear", facts, risk, covariance)
+    def _fitted_scores(self) -> tuple[Array, Array]:
+        return self.coef_.astype(np.float64)[:, None], np.array([float(self.intercept_)])
 
     def _require_plain(self) -> None:
         if np.any(np.asarray(self.alpha) > 0):
@@ -258,10 +105,7 @@ class GeneralizedResults(LinearPredictor):
             "pearson": lambda: (y - mean) / np.sqrt(family.variance(mean)),
             "response": lambda: y - mean,
         }
-        if kind not in kinds:
-            raise parameters.refusal(
-                "GeneralizedLinear.residuals", "kind", parameters.one_of(*kinds).words, kind
-            )
+        parameters.require("GeneralizedLinear.residuals", parameters.one_of(*kinds), kind=kind)
         return np.asarray(kinds[kind]())
 
     def predict_interval(
@@ -288,8 +132,7 @@ class GeneralizedResults(LinearPredictor):
         check_is_fitted(self)
         owner = "GeneralizedLinear.predict_interval"
         check_level(owner, "coverage", coverage)
-        if kind not in KINDS:
-            raise parameters.refusal(owner, "kind", parameters.one_of(*KINDS).words, kind)
+        parameters.require(owner, parameters.one_of("prediction", "mean"), kind=kind)
         self._require_plain()
         assert self.information_ is not None
         law, error = self._law(), 1 - coverage
@@ -302,18 +145,11 @@ class GeneralizedResults(LinearPredictor):
         tail = 1 - error / 2
         free = self.total_weight_ - self.rank_
         z = special.stdtrit(free, tail) if law.family.dispersed else special.ndtri(tail)
-        root = score_root(self.information_, self.dispersion_ / self.total_weight_)
+        # ‖aᵀR‖ is the standard error of the score of a row a
+        root = information_root(self.information_).T * np.sqrt(self.dispersion_ / self.total_weight_) * z
         data = self._open_new_rows(X)
-        ends = data.map(
-            interval_rows,
-            self.coef_,
-            self.intercept_,
-            self.center_,
-            root * z,
-            self.fit_intercept,
-            dtype=np.float64,
-            width=2,
-        )
+        state = self.coef_, self.intercept_, self.center_, root, self.fit_intercept
+        ends = data.map(interval_rows, *state, dtype=np.float64, width=2)
         if offset is not None:
             ends = ends + np.asarray(offset, dtype=np.float64)[:, None]
         means = np.sort(law.mean(np.asarray(ends)), axis=1)

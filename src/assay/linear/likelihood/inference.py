@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,42 +166,18 @@ class LikelihoodInference(ParameterInference):
         ]
 
 
-class LikelihoodFacts(NamedTuple):
-    """What a fit knows of itself: coefficients (d, k), intercepts (k,), the Hessian about a centre."""
-
-    coef: Array
-    intercept: Array
-    center: Array
-    information: Array | None
-    names: tuple[str, ...]
-    fit_intercept: bool
-    weight: float
-    log_likelihood: float
-    null_log_likelihood: float
-    dispersion: float = 1.0
-    estimated_dispersion: bool = False
-
-
-def parameter_names(model: Any) -> tuple[str, ...]:
-    """The intercept, if there is one, and the features."""
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
-    return (*(("intercept",) if model.fit_intercept else ()), *map(str, names))
-
-
-def likelihood_inference(
-    owner: str, fitted: LikelihoodFacts, risk: RowRisk | None, covariance: str
-) -> LikelihoodInference:
-    """Inference from the facts of a fit, and the rows themselves where they are given."""
-    if covariance not in COVARIANCES:
-        words = parameters.one_of(*COVARIANCES).words
-        raise parameters.refusal(f"{owner}.inference", "covariance", words, covariance)
+def likelihood_inference(model: Any, risk: RowRisk | None, covariance: str) -> LikelihoodInference:
+    """Inference from the attributes of a fit, and the rows themselves where they are given."""
+    owner = f"{type(model).__name__}.inference"
+    parameters.require(owner, parameters.one_of(*COVARIANCES), covariance=covariance)
     if covariance != "classical" and risk is None:
         raise ValueError(
             f"The covariance {covariance!r} is made of the scores of the rows: give the data of the fit, "
             f"inference(X, y, covariance={covariance!r})."
         )
-    coef, intercept, center, information = fitted[:4]
-    weight, fit_intercept = fitted.weight, fitted.fit_intercept
+    (coef, intercept), names = model._fitted_scores(), model._parameter_names()
+    center, information = model.center_, model.information_
+    weight, fit_intercept = model.total_weight_, model.fit_intercept
     if risk is not None:  # the information of the rows themselves, about their own centre
         center = risk.center
         point = risk.join_point(coef, intercept)
@@ -212,27 +188,21 @@ def likelihood_inference(
         raise ValueError(
             "The solver of this fit formed no Hessian: give the data of the fit, inference(X, y)."
         )
-    unit = _inverse(information)
-    inner = unit * fitted.dispersion / weight
+    root, dispersion = information_root(information), getattr(model, "dispersion_", 1.0)
+    unit = root.T @ root
+    inner = unit * dispersion / weight
     if covariance != "classical":
         assert risk is not None
-        inner = unit @ score_covariance(risk, point) @ unit / weight**2
+        inner = unit @ risk.data.reduce(score_step, risk.at(point)) @ unit / weight**2
         if covariance == "HC1":
-            inner = inner * weight / (weight - len(fitted.names))
-    k = point.shape[1]
-    turn = np.kron(np.eye(k), _turn(center, fit_intercept))
-    params = np.concatenate([_turn(center, fit_intercept) @ point[:, j] for j in range(k)])
+            inner = inner * weight / (weight - len(names))
+    k, turn = point.shape[1], _turn(center, fit_intercept)
+    params, turns = (turn @ point).T.ravel(), np.kron(np.eye(k), turn)
+    likelihoods = model.log_likelihood_, model.null_log_likelihood_
+    scale = dispersion, getattr(model, "_has_free_dispersion", False)
+    spread = turns @ inner @ turns.T
     return LikelihoodInference(
-        params,
-        fitted.names,
-        turn @ inner @ turn.T,
-        covariance,
-        weight,
-        fitted.dispersion,
-        fitted.estimated_dispersion,
-        fitted.log_likelihood,
-        fitted.null_log_likelihood,
-        fit_intercept,
+        params, names, spread, covariance, weight, *scale, *likelihoods, has_intercept=fit_intercept
     )
 
 
@@ -247,7 +217,8 @@ def _turn(center: Array, fit_intercept: bool) -> Array:
     return turn
 
 
-def _inverse(information: Array) -> Array:
+def information_root(information: Array) -> Array:
+    """R with RᵀR the inverse of the information."""
     scale = np.sqrt(np.maximum(np.diagonal(information), np.finfo(float).tiny))
     try:
         factor = linalg.cholesky(information / scale[:, None] / scale, lower=True)
@@ -255,17 +226,11 @@ def _inverse(information: Array) -> Array:
         factor = None
     if factor is None or np.diagonal(factor).min() ** 2 < len(scale) * 1e-14:
         raise ValueError("Inference needs linearly independent columns; drop some or use a penalised model.")
-    root = linalg.solve_triangular(factor, np.eye(len(scale)), lower=True) / scale
-    return root.T @ root
-
-
-def score_covariance(risk: RowRisk, point: Array) -> Array:
-    """Σ s g gᵀ over the rows, g the gradient of the loss of one row (a weight of 2 is two rows)."""
-    return np.asarray(risk.data.reduce(score_step, risk.at(point)))
+    return linalg.solve_triangular(factor, np.eye(len(scale)), lower=True) / scale
 
 
 def score_step(block: Block, model: LinearScore) -> Array:
-    """Σ s g gᵀ of one block, score by score."""
+    """Σ s g gᵀ of one block, g the gradient of the loss of one row (a weight of 2 is two rows)."""
     terms, _ = block_terms(block, model)
     weight = row_weights(block, model.class_weight)
     columns = shifted_columns(block, model.center, model.fit_intercept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,19 +14,22 @@ from sklearn.callback import with_callbacks
 from assay import parameters
 from assay.certificates import Certificate, Certificates
 from assay.linear.classifier import LinearClassifier
+from assay.linear.likelihood.base import LikelihoodModel, LikelihoodPath, likelihood_path, strength_grid
 from assay.linear.likelihood.logistic_fit import (
+    coordinate_path,
     fit_logistic,
     logistic_certificates,
     loss_of_classes,
     null_scores,
+    overlap_proofs,
+    probabilities,
 )
-from assay.linear.likelihood.logistic_results import LogisticResults
-from assay.linear.likelihood.overlap import overlap_proofs
-from assay.linear.predictor import affine
 from assay.models import convergence
 from assay.models.classes import CLASS_WEIGHT, class_factors
+from assay.models.inference import parameter_names
+from assay.models.selection import FoldTable
 from assay.parameters import Domain
-from assay.rows import Block, Rows, class_weights, merge_weights
+from assay.rows import MemoryRows, Rows, class_weights, merge_weights
 from assay.solvers import RowRisk, SmoothFit
 from assay.suitability import Suitability
 
@@ -40,7 +44,7 @@ INVERSE_PENALTY = Domain(
 )
 
 
-class LogisticRegression(LogisticResults, LinearClassifier):
+class LogisticRegression(LikelihoodModel, LinearClassifier):
     """Logistic regression: log-odds of the classes that are linear in the features.
 
     Minimises over (w, b), with λ = 1/(C n) and n = Σ s,
@@ -121,9 +125,14 @@ class LogisticRegression(LogisticResults, LinearClassifier):
     >>> from assay.datasets import breast_cancer
     >>> from assay.linear import LogisticRegression
     >>> X, y = breast_cancer(return_X_y=True)
-    >>> model = LogisticRegression(C=0.1).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    >>> Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> model = LogisticRegression(C=0.1).fit(Z, y)
     >>> model.certificates_.holds, round(model.training_error_, 3)
     (True, 0.019)
+    >>> LogisticRegression(l1_ratio=1.0).path(Z, y, n_strengths=5).n_nonzero
+    array([ 0,  4,  9, 17, 22])
+    >>> LogisticRegression().select(Z, y, rule="one_se", random_state=0).model.certificates_.holds
+    True
 
     References
     ----------
@@ -147,6 +156,7 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         "history": parameters.boolean,
     }
     _checks_finite = True
+    _penalty_name = "penalty_strength"
 
     def __init__(
         self,
@@ -194,28 +204,17 @@ class LogisticRegression(LogisticResults, LinearClassifier):
             raise ValueError("An offset is a part of the score of two classes; y has more.")
         risk = self._risk(data, weights, has_offset=offset is not None)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
-
-        def report(point: NDArray) -> bool:
-            return watch.iteration(lambda: self._attributes(risk, point))
-
+        report = partial(self._report, watch, risk)
         l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
         with watch.run(self.solver):
-            fit, overlap = fit_logistic(
-                risk,
-                l1=l1,
-                null=null_scores(self.class_weight_ * weights, risk),
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                report=report,
-            )
+            null = null_scores(self.class_weight_ * weights, risk)
+            fit, overlap = fit_logistic(risk, l1=l1, null=null, report=report, **self._stop)
         watch.finish()
         self._store(fit, risk, self.class_weight_ * weights)
-        self._certify_fit(
-            logistic_certificates(
-                risk, fit.point, fit.measured, fit.split, l1, self._null_risk(), overlap=overlap
-            )
-        )
+        evidence = fit.point, fit.measured, fit.split, l1, self._null_risk()
+        self.certificates_ = logistic_certificates(risk, *evidence, overlap=overlap)
+        self.optimality_ = self.certificates_[0].value
+        self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else np.nan
         return self
 
     def _risk(self, data: Rows, weights: NDArray, *, has_offset: bool) -> RowRisk:
@@ -261,8 +260,7 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         return {"coef_": coef.T.astype(dtype), "intercept_": intercept.astype(dtype)}
 
     def _store(self, fit: SmoothFit, risk: RowRisk, weights: NDArray) -> None:
-        for name, value in self._attributes(risk, fit.point).items():
-            setattr(self, name, value)
+        self.__dict__.update(self._attributes(risk, fit.point))
         shares = weights / weights.sum()
         self.null_log_likelihood_ = -self.total_weight_ * (
             float(special.entr(shares).sum()) if self.fit_intercept else np.log(len(shares))
@@ -274,10 +272,6 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         if self.history:
             self.history_ = np.array(fit.values)
 
-    def _certify_fit(self, certificates: Certificates) -> None:
-        self.certificates_ = certificates
-        self.optimality_ = self.certificates_[0].value
-        self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else np.nan
         if not self.converged_:
             convergence.warn(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {self.solver_} "
@@ -298,22 +292,12 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         if offset is not None:
             positive = special.expit(self.decision_function(X, offset=offset))
             return np.column_stack([1 - positive, positive])
-        return data.map(
-            probabilities,
-            self.coef_.T,
-            self.intercept_,
-            dtype=self.coef_.dtype,
-            width=len(self.classes_),
-        )
+        width = len(self.classes_)
+        return data.map(probabilities, self.coef_.T, self.intercept_, dtype=self.coef_.dtype, width=width)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of each class."""
         return np.log(self.predict_proba(X))
-
-    def _point(self, risk: RowRisk) -> NDArray:
-        """The fitted attributes as a point of the objective."""
-        coef, intercept, _ = self._fitted_scores()
-        return risk.join_point(coef, intercept)
 
     def certify(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None
@@ -333,17 +317,18 @@ class LogisticRegression(LogisticResults, LinearClassifier):
             weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
             null = null_scores(self.class_weight_ * np.maximum(weights, np.finfo(float).tiny), risk)
             overlap = overlap_proofs(risk, measured, null)[0]
-        null_risk = self._null_risk()
-        return logistic_certificates(risk, point, measured, measured.split, l1, null_risk, overlap=overlap)
+        evidence = point, measured, measured.split, l1, self._null_risk()
+        return logistic_certificates(risk, *evidence, overlap=overlap)
 
     def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
-        data = self._open_new_classes(X, y, sample_weight, offset=offset)
-        risk = self._problem(data, offset is not None)
+        risk = self._fitted_problem(X, y, sample_weight, offset)
         point = self._point(risk)
-        return risk, point, risk.measure(point, hessian=self._small(risk), split=True)
+        small = self.penalty_strength_ == 0 or risk.shape[0] * risk.shape[1] <= 512
+        return risk, point, risk.measure(point, hessian=small, split=True)
 
-    def _small(self, risk: RowRisk) -> bool:
-        return self.penalty_strength_ == 0 or risk.shape[0] * risk.shape[1] <= 512
+    def _fitted_problem(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> RowRisk:
+        data = self._open_new_classes(X, y, sample_weight, offset=offset)
+        return self._problem(data, offset is not None)
 
     def gradient(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray:
         """Gradient of the penalised risk at the coefficients, in the shape of `coef_`, by one walk.
@@ -357,11 +342,58 @@ class LogisticRegression(LogisticResults, LinearClassifier):
         reference = self._reference()
         return (slope if reference is None else np.insert(slope, reference, 0.0, axis=1)).T
 
+    def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any, **grid: Any) -> LikelihoodPath:
+        return self._path_of(*self._open_classes(X, y, sample_weight), alphas, **grid)
 
-def probabilities(block: Block, coef: NDArray, intercept: NDArray) -> NDArray:
-    """Probability of each class for the rows of one block."""
-    scores = affine(block, coef, intercept)
-    if scores.shape[1] == 1:
-        positive = special.expit(scores[:, 0])
-        return np.column_stack([special.expit(-scores[:, 0]), positive])
-    return special.softmax(scores, axis=1)
+    def _path_of(
+        self, data: Rows, weights: NDArray, strengths: Any, *, evidence: bool = True, **size: Any
+    ) -> LikelihoodPath:
+        risk = self._risk(data, weights, has_offset=False)
+        null, owner = null_scores(self.class_weight_ * weights, risk), "LogisticRegression.path"
+        grid, first = strength_grid(risk, null, strengths, owner, self.l1_ratio, **size)
+        if self.l1_ratio > 0 and len(weights) == 2 and isinstance(data, MemoryRows):
+            return coordinate_path(risk, data, grid, self.l1_ratio, self.tol, self.max_iter)
+
+        def solve(risk: RowRisk, l1: NDArray, start: NDArray | None) -> SmoothFit:
+            return fit_logistic(risk, l1=l1, null=null, start=start, **self._stop).fit
+
+        return likelihood_path(risk, grid, solve, first, l1_ratio=self.l1_ratio, evidence=evidence)
+
+    def _fold_path(self, table: FoldTable, strengths: Any, evidence: bool = True) -> LikelihoodPath:
+        present = np.bincount(table.y.astype(np.intp), table.weight, minlength=len(self.classes_))
+        if not present.all():
+            raise ValueError("A fold has no row of some class; use fewer folds or a stratified splitter.")
+        fold, rows = self._fold(evidence), MemoryRows(table.X, table.y, table.weight)
+        fold.classes_ = self.classes_
+        return fold._path_of(rows, present.astype(np.float64), strengths, evidence=evidence)
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
+        """Log-loss of each row under each model of a path."""
+        n, n_models, k = predictions.shape
+        flat = predictions[:, :, 0].ravel() if k == 1 else predictions.reshape(-1, k)
+        loss = loss_of_classes(len(self.classes_), self._reference())
+        return loss.value(np.repeat(y, n_models), flat).reshape(n, n_models)
+
+    def _require_plain(self) -> None:
+        if self.penalty_strength_ > 0:
+            raise ValueError("Standard errors are of an unpenalised fit; fit with C=float('inf') first.")
+        if len(self.classes_) > 2 and self._reference() is None:
+            raise ValueError(
+                "Softmax scores are known up to a common shift only; fit with reference_class to have errors."
+            )
+
+    def _fitted_scores(self) -> tuple[NDArray, NDArray]:
+        """Coefficients and intercepts without those of the reference."""
+        coef, intercept = self.coef_.T.astype(np.float64), self.intercept_.astype(np.float64)
+        reference = self._reference()
+        if reference is not None:
+            coef, intercept = np.delete(coef, reference, axis=1), np.delete(intercept, reference)
+        return coef, intercept
+
+    def _parameter_names(self) -> tuple[str, ...]:
+        each = parameter_names(self)
+        reference = self._reference()
+        if reference is None:
+            return each
+        others = np.delete(self.classes_, reference).tolist()
+        return tuple(f"{label}: {name}" for label in others for name in each)

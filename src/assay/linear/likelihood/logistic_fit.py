@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import linalg, special
 
 from assay.certificates import Certificate, Certificates, at_most
-from assay.linear.likelihood.overlap import constant_chances, require_overlap
+from assay.linear.likelihood.base import LikelihoodPath
+from assay.linear.predictor import affine
 from assay.losses import CrossEntropy, Loss, Multinomial, ReferenceMultinomial
 from assay.penalties import ElasticNet
-from assay.rows import MemoryRows
+from assay.rows import Block, MemoryRows
 from assay.solvers import (
     RowMeasure,
     RowRisk,
+    Separability,
     SmoothFit,
     SparseSolutions,
     Split,
@@ -25,13 +27,24 @@ from assay.solvers import (
     proximal_rows,
     risk_step,
     row_duality_gap,
+    row_weights,
+    separability,
     sparse_path,
 )
 
 Array = NDArray[np.float64]
 SMALLEST_GAP = 1e-10
+LARGEST_CORRECTION = 0.5
+FLAT = 1e-6
+"""Share of the curvature of a constant score below which a likelihood is taken to run away."""
+
+OVERLAP = "Sangnier §1.2.2, remark 1.2.6"
+
 LARGEST_INFORMATION = 4096
 """Parameters up to which an unpenalised fit ends with its Hessian."""
+
+
+Report = Callable[[Array], bool]
 
 
 class LogisticFit(NamedTuple):
@@ -66,14 +79,16 @@ def fit_logistic(
     solver: str,
     tol: float,
     max_iter: int,
-    report: Callable[[Array], bool] = lambda point: False,
+    report: Report = lambda point: False,
 ) -> LogisticFit:
     """Minimise risk + Σ l1 |w|; refuse an unpenalised fit of classes that a hyperplane separates.
 
     `null` is the point of the best constant scores, where the steps start unless a `start` is given. With the
     fit come the proofs that it exists, where there is no penalty.
     """
-    first = risk.measure(null).risk if risk.has_offset else _constant_risk(risk, null)
+    # Without offsets the loss of constant scores is the entropy of the classes, and needs no walk.
+    entropy = float(special.entr(constant_chances(risk, null)).sum())
+    first = risk.measure(null).risk if risk.has_offset else entropy
     start = null if start is None else start
     if l1.any():
         gap = max(tol**2 / 2, SMALLEST_GAP)
@@ -88,32 +103,14 @@ def fit_logistic(
         return LogisticFit(fit, require_overlap(risk, fit.measured, null))
 
 
-def _constant_risk(risk: RowRisk, start: Array) -> float:
-    """Mean loss of the constant scores of a start, without a walk: the entropy of the classes."""
-    return float(special.entr(constant_chances(risk, start)).sum())
-
-
 def _fit_sparse(
-    risk: RowRisk,
-    l1: Array,
-    start: Array,
-    tol: float,
-    first: float,
-    max_iter: int,
-    report: Callable[[Array], bool],
+    risk: RowRisk, l1: Array, start: Array, tol: float, first: float, max_iter: int, report: Report
 ) -> SmoothFit:
     data = risk.data
     if risk.shape[1] == 1 and isinstance(data, MemoryRows) and not risk.has_offset:
         strength = float(l1[0] + risk.alpha[0])
-        solved = by_coordinates(
-            risk,
-            data,
-            np.array([strength]),
-            float(l1[0] / strength),
-            start=start,
-            tol=tol,
-            max_iter=max_iter,
-        )
+        grid, ratio = np.array([strength]), float(l1[0] / strength)
+        solved = by_coordinates(risk, data, grid, ratio, start=start, tol=tol, max_iter=max_iter)
         point = risk.join_point(dense(solved.coef).T, np.asarray(solved.intercept))
         measured = risk.measure(point, split=True)
         report(point)
@@ -158,6 +155,17 @@ def by_coordinates(
     )
 
 
+def coordinate_path(
+    risk: RowRisk, data: MemoryRows, grid: Array, l1_ratio: float, tol: float, max_iter: int
+) -> LikelihoodPath:
+    """All strengths by coordinate descent, each from the one before."""
+    path = by_coordinates(risk, data, grid, l1_ratio, tol=max(tol**2 / 2, SMALLEST_GAP), max_iter=max_iter)
+    coef, level = dense(path.coef), np.asarray(path.intercept)
+    freedom = np.count_nonzero(coef, axis=1) + float(risk.fit_intercept)
+    rest = path.loss, path.relative_gap, freedom, path.n_iter, path.converged
+    return LikelihoodPath(grid, coef[:, None, :], level[:, None], 1 / (grid * risk.weight), *rest)
+
+
 def logistic_certificates(
     risk: RowRisk,
     point: Array,
@@ -181,7 +189,11 @@ def logistic_certificates(
         )
     else:
         first = stationarity(risk, measured, single)
-    return Certificates([first, majorant(measured), *overlap])
+    # The 0-1 loss is below the logistic loss in base 2, row by row and so on average.
+    claim = "The training error is at most the logistic loss in base 2."
+    source = "Sangnier §1.2.1; Rudi & Şimşekli §2.1.2"
+    majorant = at_most(claim, "training error", measured.mistakes, measured.risk / np.log(2), source=source)
+    return Certificates([first, majorant, *overlap])
 
 
 def stationarity(risk: RowRisk, measured: RowMeasure, single: bool) -> Certificate:
@@ -200,12 +212,111 @@ def stationarity(risk: RowRisk, measured: RowMeasure, single: bool) -> Certifica
     )
 
 
-def majorant(measured: RowMeasure) -> Certificate:
-    """The 0-1 loss is below the logistic loss in base 2, row by row and so on average."""
-    return at_most(
-        "The training error is at most the logistic loss in base 2.",
-        "training error",
-        measured.mistakes,
-        measured.risk / np.log(2),
-        source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
+def probabilities(block: Block, coef: NDArray, intercept: NDArray) -> NDArray:
+    """Probability of each class for the rows of one block."""
+    scores = affine(block, coef, intercept)
+    if scores.shape[1] == 1:
+        positive = special.expit(scores[:, 0])
+        return np.column_stack([special.expit(-scores[:, 0]), positive])
+    return special.softmax(scores, axis=1)
+
+
+# Whether an unpenalised fit of classes exists: a proof that they overlap, or what separates them.
+
+
+def require_overlap(risk: RowRisk, measured: RowMeasure, null: Array) -> list[Certificate]:
+    """Prove that the unpenalised fit exists, or refuse it and say along which direction it runs away."""
+    proofs, answer = overlap_proofs(risk, measured, null)
+    if answer is not None and answer.status != "overlapping":
+        raise ValueError(refusal_of(answer, "a finite C"))
+    if not proofs and measured.hessian is not None and kept_curvature(risk, measured, null) < FLAT:
+        raise ValueError(
+            "The likelihood runs away along some direction: the classes are (nearly) separated by a "
+            "hyperplane and an unpenalised fit does not exist; use a finite C."
+        )
+    return proofs
+
+
+def overlap_proofs(
+    risk: RowRisk, measured: RowMeasure, null: Array
+) -> tuple[list[Certificate], Separability | None]:
+    """Certificates of overlap from the slopes of a fit, or else from the rows in memory.
+
+    The slopes of a fit are positive weights λ of the margins z = y(x, 1) with Σ λ z = −W g. They balance
+    exactly after the correction λ(1 − zᵀv), (Σ λ zzᵀ)v = Σ λ z, and stay positive while |zᵀv| < 1; then no
+    hyperplane separates. As Σ λ zzᵀ is at least W times the Hessian H, |zᵀv| is at most √(zᵀH⁻¹z) times the
+    Newton decrement, and zᵀH⁻¹z at most 1/share of its value at constant scores of chances p, which a
+    leverage of at most 1 bounds by (1/p + 1/p') W/s.
+    """
+    if measured.hessian is not None and not risk.has_offset:
+        largest = _largest_correction(risk, measured, null)
+        if largest <= LARGEST_CORRECTION:
+            claim = "No hyperplane separates the classes: the slopes, corrected to balance, stay positive."
+            name = "largest relative correction"
+            return [at_most(claim, name, largest, LARGEST_CORRECTION, source=OVERLAP)], None
+    data = risk.source
+    if not isinstance(data, MemoryRows):
+        return [], None
+    assert data.y is not None
+    y = data.y if data.y.ndim == 1 else data.y[:, 0]
+    answer = separability(data.X, y, fit_intercept=risk.fit_intercept, sample_weight=data.weight)
+    if answer.status != "overlapping":
+        claim = "No hyperplane separates the classes: the likelihood has a maximum."
+        name = "rows strictly on their side of a hyperplane that leaves none on the wrong one"
+        return [at_most(claim, name, answer.n_strict, 0.0, source=OVERLAP)], answer
+    return list(answer.certificates), answer
+
+
+def _largest_correction(risk: RowRisk, measured: RowMeasure, null: Array) -> float:
+    share = kept_curvature(risk, measured, null)
+    if not share > 0:
+        return np.inf
+    least = np.sort(constant_chances(risk, null))[:2]
+    lightest = 1.0
+    if risk.data.has_weight or risk.class_weight is not None:
+        lightest = float(risk.source.reduce(smallest_weight, risk.class_weight, combine=min))
+    assert measured.hessian is not None
+    decrement = risk_step(risk, measured.hessian, measured.gradient).decrement
+    return float(decrement * np.sqrt(np.sum(1 / least) * risk.weight / (lightest * share)))
+
+
+def smallest_weight(block: Block, class_weight: Array | None) -> float:
+    """Least weight above 0 of one block."""
+    weight = row_weights(block, class_weight)
+    assert weight is not None
+    return float(np.min(weight[weight > 0], initial=np.inf))
+
+
+def constant_chances(risk: RowRisk, null: Array) -> Array:
+    """Probabilities of the classes at constant scores, of which their losses are minus the logarithms."""
+    level = null[-1] if risk.fit_intercept else np.zeros(risk.shape[1])
+    n_classes = risk.loss.n_groups
+    if risk.shape[1] == 1:
+        return np.exp(-risk.loss.value(np.arange(2.0), level))
+    return np.exp(-risk.loss.value(np.arange(n_classes), np.tile(level, (n_classes, 1))))
+
+
+def kept_curvature(risk: RowRisk, measured: RowMeasure, null: Array) -> float:
+    """Smallest ratio of the curvature of the fit to that at constant scores, over the directions."""
+    assert measured.hessian is not None
+    first = risk.measure(null, hessian=True).hessian
+    assert first is not None
+    scale = np.sqrt(np.maximum(np.diagonal(first), np.finfo(float).tiny))
+    first, fitted = first / scale[:, None] / scale, measured.hessian / scale[:, None] / scale
+    values, vectors = np.linalg.eigh(first)
+    kept = values > len(values) * 1e-12 * values[-1]
+    basis = vectors[:, kept] / np.sqrt(values[kept])
+    return float(linalg.eigvalsh(basis.T @ fitted @ basis)[0])
+
+
+def refusal_of(answer: Separability, remedy: str) -> str:
+    """The sentence that names the direction and the way out."""
+    direction = np.atleast_2d(np.asarray(answer.direction))
+    place = int(np.argmax(np.abs(direction).max(axis=1)))
+    shown = np.array2string(direction[place], precision=3, threshold=6)
+    level = np.atleast_1d(np.asarray(answer.intercept, dtype=float))[place]
+    how = "separates" if answer.status == "separable" else "separates all but the rows that lie on it of"
+    return (
+        f"A hyperplane {how} the classes, so that the likelihood rises for ever along w = {shown}, "
+        f"b = {level:.3g} and an unpenalised fit does not exist; use {remedy}."
     )

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin
 
 from assay import parameters
@@ -23,11 +24,11 @@ from assay.linear.low_rank.solver import (
     by_rank,
     by_splitting,
     rank_path,
-    select_rank,
 )
 from assay.linear.predictor import RowRegressor
 from assay.models import convergence
-from assay.models.selection import Selection
+from assay.models.path import HasPenaltyPath
+from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.rows import Rows, alone
 from assay.solvers import minimum_norm
@@ -42,7 +43,7 @@ SMALL = 2**20
 WEIGHTINGS = ("identity", "residual", "canonical")
 
 
-class ReducedRankRegression(MultiOutputMixin, RowRegressor):
+class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
     """Linear regression of several responses with a matrix of coefficients of low rank.
 
     Minimises over B of shape (n_features, n_targets), the intercept b free,
@@ -269,44 +270,22 @@ class ReducedRankRegression(MultiOutputMixin, RowRegressor):
 
     def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
-        products, sums = residual_products(data, *self._columns())
+        products, sums = data.reduce(residual_products, *self._columns())
         return self._certificates(self._problem(known), products, sums, known.weight)
 
-    def path(self, X: Any, y: Any, *, alphas: Any = None, sample_weight: Any = None) -> RankPath:
-        """Coefficients, rank and training error for every rank, or for many penalties.
+    @property
+    def _penalty_name(self) -> str:  # type: ignore[override]
+        """What is chosen: the rank, or the penalty of the convex methods."""
+        return "rank" if self.method == "rank" else "alpha"
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            Data as in `fit`; needs no earlier fit.
-        alphas : array-like of positive numbers, optional
-            Penalties of the convex methods; 20 values from the critical one down to a hundredth by default.
-
-        Returns
-        -------
-        path : RankPath
-        """
-        probe = type(self)(**self.get_params())
-        data = probe._open_rows(X, y, sample_weight, with_target=True)
+    def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any) -> RankPath:
+        data = self._open_training(X, y, sample_weight)
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
-        return rank_path(probe._problem(known), known, self.method, alphas, self.tol, self.max_iter)
+        return rank_path(self._problem(known), known, self.method, alphas, self.tol, self.max_iter)
 
-    def select(self, X: Any, y: Any, *, cv: Any = 5, alphas: Any = None, rule: str = "min") -> Selection:
-        """Choose the rank, or the penalty of the convex methods, by cross-validation.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples, n_targets)
-        cv : int or scikit-learn splitter, default=5
-        alphas : array-like of positive numbers, optional
-            As in `path`.
-        rule : {"min", "one_se"}, default="min"
-            The least mean error, or the simplest model within one standard error of it.
-
-        Returns
-        -------
-        selection : Selection
-            With the model refitted at the choice.
-        """
-        return select_rank(self, X, y, cv=cv, alphas=alphas, rule=rule)
+    def _values(self, table: FoldTable, alphas: Any) -> NDArray:
+        if self.method == "rank":
+            return np.arange(1, min(table.X.shape[1], table.y[0].size) + 1)
+        if alphas is None:
+            return self.path(table.X, table.y, None, table.weight).alphas
+        return super()._values(table, alphas)

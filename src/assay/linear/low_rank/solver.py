@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from assay import parameters
 from assay.linear.least_squares.engine import Array, CentredTriangle
-from assay.models.path import PenaltyPath
-from assay.models.selection import Candidates, FoldTable, Selection, select_parameter, squared_row_loss
+from assay.models.path import PenaltyPath, penalty_grid
+from assay.models.selection import checked_alphas
 from assay.penalties import Nuclear, RowSparse
 from assay.solvers import minimum_norm
 
@@ -31,18 +30,7 @@ CHECK_EVERY = 10
 
 
 class LowRankProblem(NamedTuple):
-    """The data of one problem.
-
-    Attributes
-    ----------
-    X, Y : arrays of shape (r, d), (r, t)
-    root : array of shape (t, t)
-        Γ^½, symmetric.
-    alpha, row_alpha : float
-        α and β.
-    responses : bool
-        Whether the rows of the row penalty are those of Bᵀ, one per response.
-    """
+    """X (r, d) and Y (r, t), the symmetric Γ^½, α, β, and whether the row penalty is on Bᵀ (responses)."""
 
     X: Array
     Y: Array
@@ -81,16 +69,7 @@ class LowRank(NamedTuple):
 
 
 class HardRank(NamedTuple):
-    """Result of `by_rank`.
-
-    Attributes
-    ----------
-    coef : array of shape (d, t)
-    singular_values : array
-        All of X B̂ Γ^½, B̂ least squares without a constraint, largest first.
-    least : array
-        Least value of ‖(Y − XB) Γ^½‖² for rank 0, 1, …, as Eckart and Young have it.
-    """
+    """B, all singular values of X B̂ Γ^½ (B̂ least squares), and the least ‖(Y − XB) Γ^½‖² of each rank."""
 
     coef: Array
     singular_values: Array
@@ -238,13 +217,7 @@ def _both(problem: LowRankProblem, low: Array, sparse: Array) -> Array:
     return problem.rows(problem.rows(low) * alive[:, None])
 
 
-# Every rank or penalty, and the choice of one by cross-validation.
-
-
-POSITIVE = parameters.array(
-    "a list of positive numbers",
-    lambda values: values.ndim == 1 and values.size > 0 and bool(np.all(values > 0)),
-)
+# Every rank or penalty.
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,17 +252,14 @@ def rank_path(
     if method == "rank":
         coefs = [by_rank(problem, k + 1).coef for k in range(min(problem.X.shape[1], problem.Y.shape[1]))]
     else:
-        grid = alpha_grid(problem) if alphas is None else _checked(alphas)
+        owner = "ReducedRankRegression.path"
+        critical = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
+        grid = penalty_grid(critical, 20, 1e-2, owner) if alphas is None else checked_alphas(alphas, owner)
         solver = by_proximal_gradient if method == "nuclear" else by_splitting
+        solve = partial(solver, tol=tol, max_iter=max_iter, report=lambda coef: False)
         start: Array | None = None
         for alpha in grid:
-            start = solver(
-                problem._replace(alpha=float(alpha)),
-                tol=tol,
-                max_iter=max_iter,
-                start=start,
-                report=lambda coef: False,
-            ).coef
+            start = solve(problem._replace(alpha=float(alpha)), start=start).coef
             coefs.append(start)
     stacked = np.stack(coefs)
     return RankPath(
@@ -299,36 +269,4 @@ def rank_path(
         np.array([np.linalg.matrix_rank(coef) for coef in coefs]),
         np.array([np.sum(problem.residual(coef) ** 2) for coef in coefs]) / known.weight,
         np.array([np.count_nonzero(np.any(problem.rows(coef) != 0, axis=1)) for coef in coefs]),
-    )
-
-
-def alpha_grid(problem: LowRankProblem, n_alphas: int = 20) -> Array:
-    """Penalties from the critical one, where B vanishes, down to a hundredth of it."""
-    critical = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2)) or 1.0
-    return critical * np.geomspace(1.0, 1e-2, n_alphas)
-
-
-def _checked(alphas: Any) -> Array:
-    parameters.check("ReducedRankRegression.path", {"alphas": alphas}, {"alphas": POSITIVE})
-    return np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
-
-
-def select_rank(model: Any, X: Any, y: Any, *, cv: Any, alphas: Any, rule: str) -> Selection:
-    """Choose the rank, or the penalty, by one path per fold."""
-    name = "rank" if model.method == "rank" else "alpha"
-
-    def grid(table: FoldTable) -> NDArray:
-        path = model.path(table.X, table.y)
-        return np.arange(1, len(path.ranks) + 1) if path.alphas is None else path.alphas
-
-    def predictor(table: FoldTable, values: NDArray, share: float) -> Any:
-        path = model.path(table.X, table.y, alphas=None if name == "rank" else values)
-        return path.predict
-
-    def refit(value: Any) -> Any:
-        return clone(model).set_params(**{name: value}).fit(X, y)
-
-    candidates = Candidates(grid, predictor, squared_row_loss, refit, parameter=name)
-    return select_parameter(
-        model, X, y, candidates, rule=rule, values=None if name == "rank" else alphas, cv=cv
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,9 +23,9 @@ from assay.linear.sparse.certificates import (
     relative_gap,
     sparse_evidence,
 )
-from assay.linear.sparse.path import SparsePath, sparse_candidates, sparse_model_path
 from assay.models import convergence
-from assay.models.selection import FoldTable, Selection, select_parameter
+from assay.models.path import HasPenaltyPath, PenaltyPath, penalty_grid
+from assay.models.selection import FoldTable, checked_alphas
 from assay.parameters import Domain
 from assay.penalties.coordinates import coordinate_form
 from assay.rows import MemoryRows, Rows
@@ -32,6 +33,9 @@ from assay.solvers import SparseProblem, SparseSolutions, moments
 
 LARGEST_GRAM = 8192
 """Columns of a table outside memory beyond which it is refused."""
+
+SCALED_ROUNDS = 50
+"""Most rounds towards the noise of the scaled lasso."""
 
 FEATURE_WEIGHTS = Domain(
     "None or an array of non-negative numbers, one per feature (inf excludes it)",
@@ -49,7 +53,36 @@ def _is_weights(value: Any) -> bool:
     return weights.ndim == 1 and bool(np.all(weights >= 0))
 
 
-class SparseModel(RowRegressor):
+@dataclass(frozen=True, eq=False)
+class SparsePath(PenaltyPath):
+    """Solutions along a grid of penalties.
+
+    Attributes
+    ----------
+    alphas : array of shape (n_alphas,)
+        Penalties in scikit-learn's parametrisation, decreasing.
+    coef : array or CSR array of shape (n_alphas, n_features)
+        CSR where an array would be large.
+    intercept : array of shape (n_alphas,)
+    dual_gap : array of shape (n_alphas,)
+        Relative duality gap (distance to stationarity where the penalty is not convex).
+    training_error : array of shape (n_alphas,)
+        Mean squared residual.
+    n_iter, converged : arrays of shape (n_alphas,)
+    """
+
+    dual_gap: Array
+    training_error: Array
+    n_iter: NDArray
+    converged: NDArray
+
+    @property
+    def penalty_strengths(self) -> Array:
+        """The penalties on the scale of the mean of squares, 2α."""
+        return 2 * np.asarray(self.alphas)
+
+
+class SparseModel(HasPenaltyPath, RowRegressor):
     """A prediction x ↦ w·x + b whose penalty sets coefficients to zero.
 
     A subclass gives its penalty (`_penalty`) and the distance of correlations to its subdifferential
@@ -65,6 +98,8 @@ class SparseModel(RowRegressor):
         "max_iter": parameters.integer(at_least=1),
         "history": parameters.boolean,
     }
+    _rules = ("min", "one_se", "oracle", "aic", "bic")
+    _theory = ("noise_std",)
     alpha: float
     penalty_strength: float | None
     total_penalty_strength: float | None
@@ -105,7 +140,7 @@ class SparseModel(RowRegressor):
         weight = data.total_weight
         alpha = self._alpha(weight)
         problem = self._problem(data)
-        solutions = self._run(X, y, problem, alpha)
+        solutions = self._run(X, y, problem, alpha, history=self.history)
         self._store(solutions, alpha, weight, data.dtype)
         if self._free(data.shape[1]).size:
             evidence, _ = self._measured(data)
@@ -124,20 +159,16 @@ class SparseModel(RowRegressor):
         if isinstance(data, MemoryRows):
             options: dict[str, Any] = {"center": self.fit_intercept, "n_strengths": n_strengths}
             return SparseProblem(data.X, data.y, data.weight, unit, **options)
-        return SparseProblem(self._external_moments(data), None, None, unit)
-
-    def _external_moments(self, data: Rows) -> Any:
-        d = data.shape[1]
-        if d > LARGEST_GRAM:
+        if data.shape[1] > LARGEST_GRAM:
             raise ValueError(
-                f"A table of {d} columns outside memory is too wide for {type(self).__name__}, which needs "
-                f"the products of all pairs of its columns (at most {LARGEST_GRAM}); read it into memory as "
-                "a sparse matrix or select columns first."
+                f"A table of {data.shape[1]} columns outside memory is too wide for {type(self).__name__}, "
+                f"which needs the products of all pairs of its columns (at most {LARGEST_GRAM}); read it "
+                "into memory as a sparse matrix or select columns first."
             )
-        return moments(data, center=self.fit_intercept)
+        return SparseProblem(moments(data, center=self.fit_intercept), None, None, unit)
 
     def _run(
-        self, X: Any, y: Any, problem: SparseProblem, alpha: float, start: Any = None
+        self, X: Any, y: Any, problem: SparseProblem, alpha: float, *, history: bool, start: Any = None
     ) -> SparseSolutions:
         """Solve one strength, callbacks looking on."""
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
@@ -146,30 +177,18 @@ class SparseModel(RowRegressor):
             return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept})
 
         with watch.run("coordinate descent"):
-            solutions = problem.solve(
-                np.array([alpha]),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                start=start,
-                history=self._keeps_trace(),
-                watch=report,
-            )
+            rule: Any = {"tol": self.tol, "max_iter": self.max_iter, "history": history, "watch": report}
+            solutions = problem.solve(np.array([alpha]), start=start, **rule)
         watch.finish()
         return solutions
-
-    def _keeps_trace(self) -> bool:
-        return self.history
 
     def _store(self, solutions: SparseSolutions, alpha: float, weight: float, dtype: np.dtype) -> None:
         """Turn a solution into attributes, in the precision of the table."""
         self.coef_ = last_coef(solutions).astype(dtype)
         self.intercept_ = dtype.type(solutions.intercept[-1] if self.fit_intercept else 0)
-        self.n_iter_ = int(solutions.n_iter[-1])
-        self.converged_ = bool(solutions.converged[-1])
-        self.alpha_ = alpha
-        self.penalty_strength_ = 2 * alpha
-        self.total_penalty_strength_ = 2 * weight * alpha
-        self.total_weight_ = weight
+        self.n_iter_, self.converged_ = int(solutions.n_iter[-1]), bool(solutions.converged[-1])
+        self.alpha_, self.penalty_strength_ = alpha, 2 * alpha
+        self.total_penalty_strength_, self.total_weight_ = 2 * weight * alpha, weight
         if self.history:
             self.history_ = solutions.history
         if not self.converged_:
@@ -208,91 +227,64 @@ class SparseModel(RowRegressor):
         evidence = sparse_evidence(data, coef, float(self.intercept_), center=self.fit_intercept, free=free)
         return evidence, coef
 
-    def path(
-        self,
-        X: Any,
-        y: Any = None,
-        alphas: Any = None,
-        *,
-        n_alphas: int = 100,
-        eps: float = 1e-2,
-        sample_weight: Any = None,
+    def _path(
+        self, X: Any, y: Any, alphas: Any, sample_weight: Any, *, n_alphas: int = 100, eps: float = 1e-2
     ) -> SparsePath:
-        """Solutions along a grid of penalties, each proved by its duality gap.
+        owner = f"{type(self).__name__}.path"
+        data = self._open_training(X, y, sample_weight)
+        problem = self._problem(data, n_strengths=n_alphas if alphas is None else np.size(alphas))
+        if alphas is None:
+            grid = penalty_grid(problem.critical_strength(), n_alphas, eps, owner)
+        else:
+            grid = checked_alphas(alphas, owner)
+        solved = problem.solve(grid, tol=self.tol, max_iter=self.max_iter)
+        coef = solved.coef.astype(data.dtype, copy=False)
+        level = solved.intercept if self.fit_intercept else np.zeros(grid.size)
+        ends = solved.relative_gap, 2 * solved.loss, solved.n_iter, solved.converged
+        return SparsePath(grid, coef, level, *ends)
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            Data as in `fit`; needs no earlier fit.
-        alphas : array-like of positive numbers, optional
-            Penalties in the parametrisation of `alpha`; by default a geometric grid of `n_alphas` from the
-            smallest penalty that gives zero down to `eps` times that.
-        n_alphas, eps
-            Size and depth of the default grid.
+    def _table_problem(self, table: FoldTable) -> SparseProblem:
+        return self._problem(MemoryRows(table.X, table.y.reshape(-1), table.weight))
 
-        Returns
-        -------
-        path : SparsePath
+    def _values(self, table: FoldTable, alphas: Any) -> NDArray:
+        if alphas is not None:
+            return super()._values(table, alphas)
+        # Beside a squared norm, the penalty must come further down before it shrinks nothing.
+        reach = 1e-4 if getattr(self, "l1_ratio", 1.0) < 1 else 1e-3
+        critical = self._table_problem(table).critical_strength()
+        return penalty_grid(critical, 100, reach, f"{type(self).__name__}.select")
+
+    def _errors_and_df(self, table: FoldTable, grid: Array) -> tuple[Array, Array]:
+        path = self.path(table.X, table.y, grid, table.weight)
+        coef = path.coef if isinstance(path.coef, np.ndarray) else path.coef.toarray()
+        freedom = [self._degrees_of_freedom(table, row, alpha) for row, alpha in zip(coef, grid, strict=True)]
+        return path.training_error, np.array(freedom) + self.fit_intercept
+
+    def _oracle(self, table: FoldTable, best: float, noise_std: float | None = None) -> float:
+        """σ √(2 log d / n) times the largest root mean square of a column over the slope of its penalty.
+
+        With Gaussian noise of deviation σ the correlations of the columns with the noise stay below it with
+        probability tending to one, so that noise alone lets no feature in. Where σ is not given it is the
+        fixed point σ² = ‖y − Xw(α)‖²/n of the scaled lasso.
         """
-        probe = type(self)(**self.get_params())
-        data = probe._open_vector(X, y, sample_weight)
-        return sparse_model_path(probe, data, alphas, n_alphas, eps)
-
-    def select(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        rule: str = "min",
-        alphas: Any = None,
-        cv: Any = 5,
-        sample_weight: Any = None,
-        random_state: Any = None,
-        noise_std: float | None = None,
-    ) -> Selection:
-        """Choose the penalty by validation, by an information criterion or by theory, and refit.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Data as in `fit`, in memory; needs no earlier fit.
-        rule : {"min", "one_se", "oracle", "aic", "bic"}, default="min"
-            Least validation loss; the strongest penalty within one paired standard error of it; the universal
-            penalty σ √(2 log d / n) · max_j ‖x_j‖/√n (the curve is shown beside it); n log(RSS/n) + c·df with
-            c = 2 or log n.
-        alphas : array-like of positive numbers, optional
-            The grid; that of `path` by default.
-        cv : int, "split" or splitter, default=5
-            Number of folds, one split that holds out a quarter, or a scikit-learn splitter.
-        random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Shuffles the rows before they are cut into folds; None cuts them in their order.
-        noise_std : float, optional
-            σ, where it is known; otherwise estimated (oracle) or profiled out (aic, bic).
-
-        Returns
-        -------
-        selection : Selection
-        """
-
-        def refit(alpha: float) -> Any:
-            return self._at(alpha).fit(X, y, sample_weight=sample_weight)
-
-        return select_parameter(
-            self,
-            X,
-            y,
-            sparse_candidates(type(self)(**self.get_params()), refit, noise_std),
-            rule=rule,
-            values=alphas,
-            cv=cv,
-            sample_weight=sample_weight,
-            random_state=random_state,
-        )
-
-    def _at(self, alpha: float) -> Any:
-        """The same model at another penalty, not fitted."""
-        other = {"alpha": alpha, "penalty_strength": None, "total_penalty_strength": None}
-        return type(self)(**{**self.get_params(), **other})
+        n, d = table.total_weight, table.X.shape[1]
+        problem = self._table_problem(table)
+        scale = self._largest_norm(problem, d) * np.sqrt(2 * np.log(max(d, 2)) / n)
+        if not 0 < scale < np.inf:
+            owner = f"{type(self).__name__}.select"
+            raise parameters.refusal(owner, "rule", "another one without an l1 penalty", "oracle")
+        if noise_std is not None:
+            return noise_std * scale
+        noise, coef = float(np.sqrt(problem.target_square)), None
+        for _ in range(SCALED_ROUNDS):
+            solved = problem.solve(
+                np.array([noise * scale]), tol=self.tol, max_iter=self.max_iter, start=coef
+            )
+            before, noise = noise, float(np.sqrt(2 * solved.loss[-1]))
+            coef = solved.coef[-1] if isinstance(solved.coef, np.ndarray) else None
+            if noise == 0 or abs(noise - before) <= 1e-6 * before:
+                break
+        return max(noise, np.finfo(np.float64).eps) * scale
 
     def _degrees_of_freedom(self, table: FoldTable, coef: Array, alpha: float) -> float:
         """Number of non-zero coefficients: an unbiased estimate for the lasso."""

@@ -18,24 +18,10 @@ CONSTANT = 1e-7
 
 
 class SparseEvidence(NamedTuple):
-    """What the certificates are computed from.
+    """What the certificates are computed from; means are over Σ s = W, about the mean with an intercept.
 
-    Attributes
-    ----------
-    weight : float
-        W = Σ s.
-    corr : array of shape (d,)
-        (1/W) Xᵀ S r, columns centred with an intercept, less the part that unpenalised columns explain.
-    residual_mean : float
-        (1/W) Σ s r, which an intercept makes vanish; 0 without one.
-    residual_square, projected_square : float
-        (1/W) Σ s r², about the mean with an intercept; and after projection off the unpenalised columns.
-    target_square : float
-        (1/W) Σ s y², about the mean with an intercept.
-    norms : array of shape (d,)
-        √((1/W) Σ s x²), about the mean with an intercept.
-    linear : array of shape (d,)
-        (1/W) Xᵀ S y in the same way.
+    `corr` is (1/W) Xᵀ S r less the part that unpenalised columns explain; `projected_square` is (1/W) Σ s r²
+    after projection off those; `norms` are √((1/W) Σ s x²), `linear` is (1/W) Xᵀ S y.
     """
 
     weight: float

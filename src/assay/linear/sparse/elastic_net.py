@@ -13,7 +13,6 @@ from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import orthogonality
 from assay.linear.least_squares.engine import Array, fit_linear, gather_evidence
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
-from assay.linear.sparse.path import trace_of_smoother
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.penalties.coordinates import PositiveElasticNet, elastic_net_form
@@ -195,9 +194,17 @@ class ElasticNet(SparseModel):
         return np.where(np.isinf(form.slope) & (coef == 0), 0.0, distance)
 
     def _degrees_of_freedom(self, table: FoldTable, coef: Array, alpha: float) -> float:
-        """Trace of the smoother on the support; without a squared part, the size of the support."""
-        bend = alpha * (1 - self._ratio()) * table.total_weight
-        return trace_of_smoother(table, coef, bend, center=self.fit_intercept)
+        """Trace of X_A (X_AᵀX_A + bend I)⁻¹ X_Aᵀ on the support A, weighted and centred."""
+        support, bend = np.flatnonzero(coef), alpha * (1 - self._ratio()) * table.total_weight
+        if not support.size or bend == 0:
+            return float(support.size)
+        columns = table.X[:, support]
+        columns = np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns, dtype=np.float64)
+        weight = np.ones(len(columns)) if table.weight is None else table.weight.astype(np.float64)
+        if self.fit_intercept:
+            columns = columns - weight @ columns / weight.sum()
+        values = np.linalg.svd(np.sqrt(weight)[:, None] * columns, compute_uv=False) ** 2
+        return float(np.sum(values / (values + bend)))
 
 
 class Lasso(ElasticNet):

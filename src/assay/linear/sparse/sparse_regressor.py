@@ -29,6 +29,12 @@ LARGEST_SUPPORT = 500
 SOURCE = "Zhang (2010); Fan & Li (2001); Breheny & Huang (2011)"
 
 
+STATIONARY = "Each correlation with the residual is a slope of the penalty at its coefficient."
+DESCENT = "The objective never rose from one cycle to the next."
+BETTER = "The solution is at least as good as the lasso solution it began from."
+CONVEX = "On its support the problem is strictly convex here: a strict local minimum."
+
+
 class SparseRegressor(SparseModel):
     """Least squares with a concave penalty, which selects features without shrinking the large coefficients.
 
@@ -149,7 +155,7 @@ class SparseRegressor(SparseModel):
         first = lasso.solve(np.array([alpha]), tol=self.tol, max_iter=self.max_iter)
         start = last_coef(first)
         problem = lasso.reshaped(self._penalty(1.0, start.size))
-        solutions = self._run(X, y, problem, alpha, start)
+        solutions = self._run(X, y, problem, alpha, history=True, start=start)
         self._store(solutions, alpha, weight, data.dtype)
         self.gamma_ = penalty.gamma
         self.start_objective_ = float(first.loss[-1] + penalty.value(start))
@@ -164,9 +170,6 @@ class SparseRegressor(SparseModel):
 
     def _certify_rows(self, data: Rows) -> Certificates:
         return self._all_certificates(*self._measured(data), data)
-
-    def _keeps_trace(self) -> bool:
-        return True
 
     def _penalty(self, alpha: float, n_features: int) -> Any:
         kind, default, least = PENALTIES[self.penalty]
@@ -208,40 +211,16 @@ class SparseRegressor(SparseModel):
         far = float(np.max(self._distance(coef, evidence.corr, self.alpha_), initial=0.0))
         far = max(far, abs(evidence.residual_mean) * np.sqrt(scale))
         null = evidence.target_square / 2
+        share, bound = far / scale if scale > 0 else 0.0, max(1.01 * self.tol, 1e-4 if single else 1e-9)
+        loss, rounding = self._objective(evidence, coef), (1e-5 if single else 1e-10) * null
         certificates = [
-            at_most(
-                "Each correlation with the residual is a slope of the penalty at its coefficient.",
-                "distance to stationarity",
-                far / scale if scale > 0 else 0.0,
-                max(1.01 * self.tol, 1e-4 if single else 1e-9),
-                source=SOURCE,
-            ),
-            at_most(
-                "The objective never rose from one cycle to the next.",
-                "largest rise",
-                self.largest_rise_,
-                1e-12,
-                source=SOURCE,
-            ),
-            at_most(
-                "The solution is at least as good as the lasso solution it began from.",
-                "objective",
-                self._objective(evidence, coef),
-                self.start_objective_,
-                source=SOURCE,
-                tolerance=(1e-5 if single else 1e-10) * null,
-            ),
+            at_most(STATIONARY, "distance to stationarity", share, bound, SOURCE),
+            at_most(DESCENT, "largest rise", self.largest_rise_, 1e-12, SOURCE),
+            at_most(BETTER, "objective", loss, self.start_objective_, SOURCE, tolerance=rounding),
         ]
         if self.locally_convex_ and coef.any():
-            certificates.append(
-                at_least(
-                    "On its support the problem is strictly convex here: a strict local minimum.",
-                    "smallest curvature",
-                    self._smallest_curvature(data),
-                    0.0,
-                    source=SOURCE,
-                )
-            )
+            smallest = self._smallest_curvature(data)
+            certificates.append(at_least(CONVEX, "smallest curvature", smallest, 0.0, SOURCE))
         if not coef.any():
             critical = float(np.max(np.abs(evidence.corr), initial=0.0))
             certificates.append(critical_certificate(critical, self.alpha_))
