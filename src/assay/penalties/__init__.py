@@ -27,44 +27,11 @@ from assay.penalties.polytopes import ConvexHull, NonNegative, Polytope, Positiv
 from assay.penalties.separable import L1, ElasticNet, SquaredNorm, soft_threshold
 from assay.penalties.sets import ConvexSet, Homothetic, Intersection
 
-__all__ = [
-    "L1",
-    "MCP",
-    "NORMS",
-    "SCAD",
-    "AffineSubspace",
-    "Ball",
-    "Box",
-    "ColumnSpace",
-    "ConvexHull",
-    "ConvexSet",
-    "ElasticNet",
-    "GroupL2",
-    "HalfSpace",
-    "Homothetic",
-    "Hyperplane",
-    "Intersection",
-    "KKTResiduals",
-    "L1Ball",
-    "NonNegative",
-    "Norm",
-    "Nuclear",
-    "Penalty",
-    "Polytope",
-    "PositiveSemidefinite",
-    "Quadratic",
-    "RowSparse",
-    "SecondOrderCone",
-    "Simplex",
-    "SparseGroup",
-    "SquaredNorm",
-    "dual_norm",
-    "kkt_residuals",
-    "n_nonzero_diagonal",
-    "n_nonzero_rows",
-    "norm",
-    "norm_inequalities",
-    "soft_threshold",
-]
+__all__ = ["L1", "MCP", "NORMS", "SCAD", "AffineSubspace", "Ball", "Box", "ColumnSpace", "ConvexHull"]
+__all__ += ["ConvexSet", "ElasticNet", "GroupL2", "HalfSpace", "Homothetic", "Hyperplane", "Intersection"]
+__all__ += ["KKTResiduals", "L1Ball", "NonNegative", "Norm", "Nuclear", "Penalty", "Polytope"]
+__all__ += ["PositiveSemidefinite", "Quadratic", "RowSparse", "SecondOrderCone", "Simplex", "SparseGroup"]
+__all__ += ["SquaredNorm", "dual_norm", "kkt_residuals", "n_nonzero_diagonal", "n_nonzero_rows", "norm"]
+__all__ += ["norm_inequalities", "soft_threshold"]
 
 publish(globals())
