@@ -30,24 +30,40 @@ class _Concave:
             raise refusal(owner, "gamma", f"above {above:g}", self.gamma)
 
     @property
-    def weak_convexity(self) -> float:
-        """The smallest c for which Ω + (c/2)‖·‖² is convex: 1/γ for MCP, 1/(γ − 1) for SCAD."""
-        return 1 / self._longest_step
-
-    @property
-    def _longest_step(self) -> float:
+    def _bend(self) -> float:
+        """The slope falls at the rate 1/bend once it falls: γ for MCP, γ − 1 for SCAD."""
         return self.gamma + 1 - self.smallest_gamma
 
-    def _check_step(self, step: Any) -> None:
-        if not np.all(np.asarray(step) < self._longest_step):
+    @property
+    def weak_convexity(self) -> float:
+        """The smallest c for which Ω + (c/2)‖·‖² is convex: 1/γ for MCP, 1/(γ − 1) for SCAD."""
+        return 1 / self._bend
+
+    @property
+    def _knee(self) -> float:
+        """Up to here Ω is the l1 norm: 0 for MCP, α for SCAD."""
+        return (self.smallest_gamma - 1) * self.strength
+
+    def value(self, coef: NDArray) -> NDArray:
+        """Penalty of each column."""
+        x = np.minimum(np.abs(floating(coef)), self.gamma * self.strength)
+        return np.sum(self.strength * x - np.maximum(x - self._knee, 0) ** 2 / (2 * self._bend), axis=0)
+
+    def proximal(self, coef: NDArray, step: Any) -> NDArray:
+        """Soft thresholding at step · α up to the knee, stretched up to γα; the identity beyond."""
+        if not np.all(np.asarray(step) < self._bend):
             formula = "gamma" if self.smallest_gamma == 1 else "gamma - 1"
-            must_be = (
-                f"below {formula} = {self._longest_step:g}, where the proximal problem is strictly convex"
-            )
+            must_be = f"below {formula} = {self._bend:g}, where the proximal problem is strictly convex"
             raise refusal(f"{type(self).__name__}.proximal", "step", must_be, step)
+        coef, threshold, flat = floating(coef), step * self.strength, self.gamma * self.strength
+        x = np.abs(coef)
+        middle = (self._bend * coef - np.sign(coef) * step * flat) / (self._bend - step)
+        outer = np.where(x <= flat, middle, coef)
+        return np.where(x <= self._knee + threshold, soft_threshold(coef, threshold), outer)
 
     def _slope(self, magnitude: NDArray) -> NDArray:
-        raise NotImplementedError
+        falling = np.maximum(self.gamma * self.strength - magnitude, 0) / self._bend
+        return np.minimum(falling, self.strength)
 
     def conjugate(self, dual: NDArray) -> NDArray:
         """0 where u = 0, ∞ elsewhere, as Ω is bounded: there is no useful duality gap."""
@@ -98,21 +114,6 @@ class MCP(_Concave):
     strength: float
     gamma: float = 3.0
 
-    def value(self, coef: NDArray) -> NDArray:
-        """Penalty of each column."""
-        x = np.minimum(np.abs(floating(coef)), self.gamma * self.strength)
-        return np.sum(self.strength * x - x**2 / (2 * self.gamma), axis=0)
-
-    def proximal(self, coef: NDArray, step: Any) -> NDArray:
-        """Soft thresholding at step · α, stretched by 1/(1 − step/γ), up to γα; the identity beyond."""
-        self._check_step(step)
-        coef = floating(coef)
-        stretched = soft_threshold(coef, step * self.strength) / (1 - step / self.gamma)
-        return np.where(np.abs(coef) <= self.gamma * self.strength, stretched, coef)
-
-    def _slope(self, magnitude: NDArray) -> NDArray:
-        return np.maximum(self.strength - magnitude / self.gamma, 0)
-
 
 @dataclass(frozen=True, slots=True)
 class SCAD(_Concave):
@@ -148,24 +149,3 @@ class SCAD(_Concave):
 
     strength: float
     gamma: float = 3.7
-
-    def value(self, coef: NDArray) -> NDArray:
-        """Penalty of each column."""
-        x, a, g = np.abs(floating(coef)), self.strength, self.gamma
-        clipped = np.minimum(x, g * a)
-        curved = (2 * g * a * clipped - clipped**2 - a**2) / (2 * (g - 1))
-        return np.sum(np.where(x <= a, a * x, curved), axis=0)
-
-    def proximal(self, coef: NDArray, step: Any) -> NDArray:
-        """Soft thresholding near zero, a stretched one in the middle, the identity beyond γα."""
-        self._check_step(step)
-        coef, a, g = floating(coef), self.strength, self.gamma
-        x = np.abs(coef)
-        middle = ((g - 1) * coef - np.sign(coef) * step * g * a) / (g - 1 - step)
-        return np.where(
-            x <= a * (1 + step), soft_threshold(coef, step * a), np.where(x <= g * a, middle, coef)
-        )
-
-    def _slope(self, magnitude: NDArray) -> NDArray:
-        falling = np.maximum(self.gamma * self.strength - magnitude, 0) / (self.gamma - 1)
-        return np.minimum(falling, self.strength)
