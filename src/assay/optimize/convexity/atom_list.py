@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,7 @@ def square() -> Expression:
 
 def exponential() -> Expression:
     """eˣ."""
-    return Expression(
-        1, lambda x: float(np.exp(x[0])), lambda x: np.exp(x), "convex", "increasing", None, 0.0
-    )
+    return Expression(1, lambda x: float(np.exp(x[0])), np.exp, "convex", "increasing", None, 0.0)
 
 
 def negative_log() -> Expression:
@@ -45,15 +44,8 @@ def negative_log() -> Expression:
 def logistic_atom() -> Expression:
     """log(1 + e^{−x}), with L = ¼."""
     loss, label = Logistic(), np.ones(1)
-    return Expression(
-        1,
-        lambda x: float(loss.value(label, x)[0]),
-        lambda x: loss.gradient(label, x),
-        "convex",
-        "decreasing",
-        loss.smoothness,
-        loss.strong_convexity,
-    )
+    slope, constants = partial(loss.gradient, label), (loss.smoothness, loss.strong_convexity)
+    return Expression(1, lambda x: float(loss.value(label, x)[0]), slope, "convex", "decreasing", *constants)
 
 
 def absolute_power(p: float = 1.0) -> Expression:
@@ -94,15 +86,11 @@ def quadratic_form(Q: Any) -> Expression:
     else:
         curvature = "concave" if spectrum[-1] <= room else "unknown"
     modulus = 2 * max(float(spectrum[0]), 0.0) if curvature in ("convex", "affine") else None
-    return Expression(
-        len(matrix),
-        lambda x: float(x @ matrix @ x),
-        lambda x: 2 * (matrix @ x),
-        curvature,
-        "neither",
-        2 * largest,
-        modulus,
-    )
+
+    def value(x: Array) -> float:
+        return float(x @ matrix @ x)
+
+    return Expression(len(matrix), value, (2 * matrix).dot, curvature, "neither", 2 * largest, modulus)
 
 
 def norm_atom(dimension: int, p: float = 2.0) -> Expression:
@@ -136,13 +124,6 @@ def largest_entry(dimension: int) -> Expression:
 def log_sum_exp(dimension: int) -> Expression:
     """Log Σ e^{xᵢ}, with L = ½ (of one variable, the identity)."""
     require("log_sum_exp", integer(at_least=1), dimension=dimension)
-    flat = dimension == 1
-    return Expression(
-        dimension,
-        lambda x: float(special.logsumexp(x)),
-        lambda x: special.softmax(x),
-        "affine" if flat else "convex",
-        "increasing",
-        0.0 if flat else 0.5,
-        0.0,
-    )
+    curvature: Any = "affine" if dimension == 1 else "convex"
+    smoothness = 0.0 if dimension == 1 else 0.5
+    return Expression(dimension, special.logsumexp, special.softmax, curvature, "increasing", smoothness, 0.0)

@@ -10,18 +10,14 @@ import numpy as np
 from scipy import optimize
 
 from assay.optimize.descent.objective import Smooth
-from assay.parameters import array, real, refusal
+from assay.parameters import real, refusal, vector
 from assay.solvers.least_squares.direct import Array
 
 Curvature = Literal["affine", "convex", "concave", "unknown"]
 Trend = Literal["increasing", "decreasing", "neither"]
 
-_OPPOSITE: dict[str, Curvature] = {
-    "affine": "affine",
-    "convex": "concave",
-    "concave": "convex",
-    "unknown": "unknown",
-}
+_OPPOSITE: dict[str, Curvature] = {"convex": "concave", "concave": "convex"}
+_REVERSED: dict[str, Trend] = {"increasing": "decreasing", "decreasing": "increasing", "neither": "neither"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +69,7 @@ class Expression:
         matrix = np.atleast_2d(np.asarray(A, dtype=float))
         if not np.isfinite(matrix).all() or matrix.shape[0] != self.dimension:
             raise refusal("affine_argument", "A", f"a matrix of {self.dimension} rows of finite numbers", A)
-        if not array("", lambda v: v.shape in ((), (self.dimension,))).contains(np.atleast_1d(b)) and np.ndim(
-            b
-        ):
+        if np.ndim(b) and not vector(self.dimension).contains(b):
             raise refusal("affine_argument", "b", f"a number or a vector of {self.dimension}", b)
         shift = np.broadcast_to(np.asarray(b, dtype=float), self.dimension)
         singular = np.linalg.svd(matrix, compute_uv=False)
@@ -111,17 +105,15 @@ class Expression:
             raise refusal("Expression", "factor", "a finite number", factor)
         scale = float(factor)
         if scale == 0:
-            return _constant(self.dimension, 0.0)
-        trend: Trend = self.trend
-        if scale < 0 and trend != "neither":
-            trend = "decreasing" if trend == "increasing" else "increasing"
+            d, zeros = self.dimension, np.zeros(self.dimension)
+            return Expression(d, lambda x: 0.0, lambda x: zeros, "affine", "increasing", 0.0, 0.0)
         keeps = scale > 0 or self.curvature == "affine"
         return Expression(
             self.dimension,
             lambda x: scale * self.function(x),
             lambda x: scale * self.slope(x),
-            self.curvature if scale > 0 else _OPPOSITE[self.curvature],
-            trend,
+            self.curvature if scale > 0 else _OPPOSITE.get(self.curvature, self.curvature),
+            self.trend if scale > 0 else _REVERSED[self.trend],
             None if self.smoothness is None else abs(scale) * self.smoothness,
             abs(scale) * self.strong_convexity if keeps and self.strong_convexity is not None else None,
         )
@@ -231,14 +223,13 @@ def partial_infimum(joint: Expression, n_kept: int, start: Any = None) -> Expres
     minimise: Any = optimize.minimize
 
     def best(x: Array) -> Array:
-        lowest = minimise(
-            lambda y: joint.function(np.concatenate([x, y])),
-            begin,
-            jac=lambda y: joint.slope(np.concatenate([x, y]))[n_kept:],
-            method="BFGS",
-            tol=1e-10,
-        )
-        return np.concatenate([x, lowest.x])
+        def value(y: Array) -> float:
+            return joint.function(np.append(x, y))
+
+        def slope(y: Array) -> Array:
+            return joint.slope(np.append(x, y))[n_kept:]
+
+        return np.append(x, minimise(value, begin, jac=slope, method="BFGS", tol=1e-10).x)
 
     convex = joint.curvature in ("convex", "affine")
     return Expression(
@@ -252,13 +243,6 @@ def partial_infimum(joint: Expression, n_kept: int, start: Any = None) -> Expres
     )
 
 
-def _constant(dimension: int, value: Any) -> Expression:
-    height = _number(value)
-    return Expression(
-        dimension, lambda x: height, lambda x: np.zeros(dimension), "affine", "increasing", 0.0, 0.0
-    )
-
-
 def _number(value: Any) -> float:
     if not real().contains(value):
         raise refusal("Expression", "other", "an Expression or a finite number", value)
@@ -266,13 +250,9 @@ def _number(value: Any) -> float:
 
 
 def _signed_trend(trend: Trend, matrix: Array) -> Trend:
-    if trend == "neither":
-        return trend
     if np.all(matrix >= 0):
         return trend
-    if np.all(matrix <= 0):
-        return "decreasing" if trend == "increasing" else "increasing"
-    return "neither"
+    return _REVERSED[trend] if np.all(matrix <= 0) else "neither"
 
 
 def _total(first: float | None, second: float | None) -> float | None:

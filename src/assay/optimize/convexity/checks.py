@@ -55,10 +55,8 @@ class _Sampled(NamedTuple):
     @property
     def scale(self) -> float:
         """Size of the numbers compared, for the rounding."""
-        size = np.abs(self.values).max() + np.linalg.norm(self.gradients, axis=1).max() * (
-            1 + np.linalg.norm(self.points, axis=1).max()
-        )
-        return float(size)
+        steepest, farthest = (np.linalg.norm(x, axis=1).max() for x in (self.gradients, self.points))
+        return float(np.abs(self.values).max() + steepest * (1 + farthest))
 
 
 def check_chord(value: Value | Smooth, points: Any, weights: Sequence[float] = (0.25, 0.5, 0.75)) -> Check:
@@ -129,12 +127,9 @@ def check_slopes(value: Callable[[float], float], grid: Any) -> Check:
 
 def check_convexity(objective: Smooth, points: Any) -> tuple[Check, ...]:
     """All tests of convexity that the objective allows: chords, tangents, gradient, Hessian."""
-    checks = [
-        check_chord(objective, points),
-        check_tangent(objective, points),
-        check_monotone_gradient(objective, points),
-    ]
-    return (*checks, check_hessian(objective, points)) if objective.hessian is not None else tuple(checks)
+    tests: list[Callable[..., Check]] = [check_chord, check_tangent, check_monotone_gradient]
+    tests += [check_hessian] if objective.hessian is not None else []
+    return tuple(test(objective, points) for test in tests)
 
 
 def check_smoothness(
@@ -154,9 +149,8 @@ def check_lipschitz_gradient(objective: Smooth, points: Any, smoothness: float |
     L = _constant("check_lipschitz_gradient", "smoothness", smoothness, objective.smoothness)
     seen = _sample("check_lipschitz_gradient", objective, points)
     excess = np.linalg.norm(seen.turn, axis=2) - L * np.linalg.norm(seen.difference, axis=2)
-    return _worst(
-        f"The gradient is Lipschitz with constant {L:g}.", "largest ‖Δ∇f‖ − L‖Δx‖", excess, seen, "Rudi 3.2.2"
-    )
+    claim = f"The gradient is Lipschitz with constant {L:g}."
+    return _worst(claim, "largest ‖Δ∇f‖ − L‖Δx‖", excess, seen, "Rudi 3.2.2")
 
 
 def check_cocoercivity(objective: Smooth, points: Any, smoothness: float | None = None) -> Check:
@@ -166,13 +160,8 @@ def check_cocoercivity(objective: Smooth, points: Any, smoothness: float | None 
     squared = np.sum(seen.turn**2, axis=2)
     pairing = squared / L - np.einsum("ijd,ijd->ij", seen.turn, seen.difference)
     below = seen.tangent - seen.values[None, :] + squared / (2 * L)
-    return _worst(
-        f"The gradient is co-coercive with constant 1/{L:g}.",
-        "largest ‖Δ∇f‖²/L − ⟨Δ∇f, Δx⟩",
-        np.maximum(pairing, below),
-        seen,
-        "Douc 5.2",
-    )
+    claim, worst = f"The gradient is co-coercive with constant 1/{L:g}.", np.maximum(pairing, below)
+    return _worst(claim, "largest ‖Δ∇f‖²/L − ⟨Δ∇f, Δx⟩", worst, seen, "Douc 5.2")
 
 
 def check_strong_convexity(objective: Smooth, points: Any, alpha: float | None = None) -> Check:
@@ -180,13 +169,8 @@ def check_strong_convexity(objective: Smooth, points: Any, alpha: float | None =
     modulus = _constant("check_strong_convexity", "alpha", alpha, objective.strong_convexity)
     seen = _sample("check_strong_convexity", objective, points)
     excess = seen.tangent + modulus / 2 * np.sum(seen.difference**2, axis=2) - seen.values[None, :]
-    return _worst(
-        f"The function is above its tangent plus a parabola of curvature {modulus:g}.",
-        "largest parabola − f",
-        excess,
-        seen,
-        "Douc 5.3",
-    )
+    claim = f"The function is above its tangent plus a parabola of curvature {modulus:g}."
+    return _worst(claim, "largest parabola − f", excess, seen, "Douc 5.3")
 
 
 def estimate_smoothness(objective: Smooth, points: Any, *, cocoercive: bool = False) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -56,10 +56,7 @@ def follow(
 
     A `watched` method is also stopped when its values rise past recovery.
     """
-    values: list[float] = []
-    residuals: list[float] = []
-    steps: list[float] = []
-    points: list[Array] = []
+    values, residuals, steps, points = list[float](), list[float](), list[float](), list[Array]()
     diverged = False
     with np.errstate(over="ignore", invalid="ignore"):
         for state in states:
@@ -70,7 +67,8 @@ def follow(
             if keep_points:
                 points.append(state.point)
             left = state.residual if state.left is None else state.left
-            diverged = watched and _blown_up(values, residuals)
+            risen = values[-1] > values[0] and residuals[-1] > BLOWN_UP * max(residuals[0], 1e-12)
+            diverged = watched and (risen or not (np.isfinite(values[-1]) and np.isfinite(residuals[-1])))
             if not left > tol or len(steps) >= max_iter or diverged:
                 break
     kept = np.array(points) if keep_points else None
@@ -84,9 +82,10 @@ def seen(objective: Smooth, point: Array) -> tuple[float, Array, float]:
     return float(objective.value(point)), gradient, float(np.linalg.norm(gradient))
 
 
-def averaged_steps(
-    advance: Callable[[Array, int], Array], start: Array, n_iter: int, keep_points: bool
-) -> tuple[Array, Array, Array | None]:
+Averaged: TypeAlias = "tuple[Array, Array, Array | None]"
+
+
+def averaged_steps(advance: Callable[..., Array], start: Array, n_iter: int, keep_points: bool) -> Averaged:
     """Last point, average of x₁ … xₙ and, when kept, x₀ … xₙ of so many steps xₜ = advance(xₜ₋₁, t)."""
     point, total, kept = start, np.zeros_like(start), [start]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -108,14 +107,9 @@ def read_start(owner: str, start: Any, *, tol: float = 0.0, **counts: int) -> Ar
 
 def stationary(objective: Smooth, point: Array, tol: float) -> Certificate:
     """Fermat's rule: a point of a convex objective is a minimiser if and only if its gradient is zero."""
-    return at_most(
-        "The gradient is zero, so the point is a minimiser.",
-        "gradient norm",
-        np.linalg.norm(objective.gradient(point)),
-        tol,
-        source="Sangnier 1.4.5",
-        assumptions=("f is convex and differentiable",),
-    )
+    claim, assumed = "The gradient is zero, so the point is a minimiser.", ("f is convex and differentiable",)
+    norm = np.linalg.norm(objective.gradient(point))
+    return at_most(claim, "gradient norm", norm, tol, "Sangnier 1.4.5", assumptions=assumed)
 
 
 def never_rises(trace: Trace, *, units: float = 1e2) -> Certificate:
@@ -123,9 +117,3 @@ def never_rises(trace: Trace, *, units: float = 1e2) -> Certificate:
     rise = float(np.max(np.diff(trace.values), initial=0.0))
     room = units * float(np.finfo(float).eps) * float(np.abs(trace.values[[0, -1]]).max())
     return at_most("The objective never rises.", "largest rise", rise, 0.0, tolerance=room)
-
-
-def _blown_up(values: list[float], residuals: list[float]) -> bool:
-    if not (np.isfinite(values[-1]) and np.isfinite(residuals[-1])):
-        return True
-    return values[-1] > values[0] and residuals[-1] > BLOWN_UP * max(residuals[0], 1e-12)

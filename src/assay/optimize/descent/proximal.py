@@ -17,8 +17,6 @@ from assay.parameters import boolean, one_of, real, refusal, require
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
-SOURCE = "Beck and Teboulle (2009)"
-
 
 class Composite(NamedTuple):
     """Result of a proximal method on f + Ω.
@@ -183,9 +181,8 @@ def proximal_newton(
         raise refusal(owner, "objective", "one with a hessian", None)
     simple, point = Simple(owner, penalty), read_start(owner, start, tol=tol, max_iter=max_iter)
     run = follow(_model_steps(objective, simple, point), tol=tol, max_iter=max_iter, keep_points=keep_points)
-    return _result(
-        objective, simple, run, 1 / _largest_curvature(objective.hessian(run.point)), tol, falls=True
-    )
+    size = 1 / _largest_curvature(objective.hessian(run.point))
+    return _result(objective, simple, run, size, tol, falls=True)
 
 
 def _model_steps(objective: Smooth, simple: Simple, point: Array) -> Iterator[DescentState]:
@@ -246,14 +243,9 @@ def _result(
     objective: Smooth, simple: Simple, run: DescentRun, size: float, tol: float, *, falls: bool
 ) -> Composite:
     residual = simple.residual(run.point, objective.gradient(run.point), 1 / size)
-    zero = at_most(
-        "Zero is in ∇f + ∂Ω, so the point is a minimiser.",
-        "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping",
-        residual,
-        tol,
-        source=SOURCE,
-        assumptions=("f and Ω are convex",),
-    )
+    what = "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping"
+    claim, convex = "Zero is in ∇f + ∂Ω, so the point is a minimiser.", ("f and Ω are convex",)
+    zero = at_most(claim, what, residual, tol, "Beck and Teboulle (2009)", assumptions=convex)
     proofs = Certificates([zero, never_rises(run.trace, units=1e3)] if falls else [zero])
     modulus = objective.strong_convexity or 0.0
     bound = residual**2 / (2 * modulus) if modulus and not simple.is_set else np.inf

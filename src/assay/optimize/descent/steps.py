@@ -99,41 +99,30 @@ def backtracking_step(
 
 def search(owner: str, objective: Smooth, step: Any) -> Search:
     """Read the `step` parameter of a descent: a number, a named rule or a function of the iteration."""
-    if callable(step):
-        rule: StepRule = step
-        return lambda t, point, value, gradient, direction: float(rule(t))
-    if isinstance(step, str) and step in NAMED_STEPS:
-        if step == "exact":
-            guess = 1 / objective.smoothness if objective.smoothness else 1.0
-            return lambda t, point, value, gradient, direction: exact_step(objective, point, direction, guess)
-        if step == "backtracking":
-            return _remembering_backtracking(objective)
-        size = _theoretical(owner, objective, step)
-        return lambda t, point, value, gradient, direction: size
-    if not real(above=0).contains(step):
-        words = "a finite number above 0, a callable or one of " + ", ".join(map(repr, NAMED_STEPS))
-        raise refusal(owner, "step", words, step)
-    constant = float(step)
-    return lambda t, point, value, gradient, direction: constant
-
-
-def _theoretical(owner: str, objective: Smooth, step: str) -> float:
-    L, alpha = objective.smoothness, objective.strong_convexity
-    if not L or (step == "2/(alpha+L)" and not alpha):
-        missing = "smoothness" if not L else "strong_convexity"
-        words = f"a number, 'exact' or 'backtracking' when the objective has no '{missing}'"
-        raise refusal(owner, "step", words, step)
-    return 1 / L if step == "1/L" else 2 / (L + (alpha or 0.0))
-
-
-def _remembering_backtracking(objective: Smooth) -> Search:
-    """Backtracking whose next guess is twice the last step taken."""
     last = 1 / objective.smoothness if objective.smoothness else 1.0
 
-    def find(t: int, point: Array, value: float, gradient: Array, direction: Array) -> float:
+    def backtracking(t: int, point: Array, value: float, gradient: Array, direction: Array) -> float:
+        # The next guess is twice the last step taken.
         nonlocal last
         size = backtracking_step(objective, point, value, gradient, direction, 2 * last)
         last = size or last
         return size
 
-    return find
+    if callable(step):
+        return lambda t, *seen: float(step(t))
+    if not isinstance(step, str) or step not in NAMED_STEPS:
+        if not real(above=0).contains(step):
+            words = "a finite number above 0, a callable or one of " + ", ".join(map(repr, NAMED_STEPS))
+            raise refusal(owner, "step", words, step)
+        return lambda *seen: float(step)
+    if step == "exact":
+        return lambda t, point, value, gradient, direction: exact_step(objective, point, direction, last)
+    if step == "backtracking":
+        return backtracking
+    L, alpha = objective.smoothness, objective.strong_convexity
+    if not L or (step == "2/(alpha+L)" and not alpha):
+        missing = "smoothness" if not L else "strong_convexity"
+        words = f"a number, 'exact' or 'backtracking' when the objective has no '{missing}'"
+        raise refusal(owner, "step", words, step)
+    size = 1 / L if step == "1/L" else 2 / (L + (alpha or 0.0))
+    return lambda *seen: size
