@@ -124,9 +124,8 @@ def answers(rule: Rule, X: Array) -> Labels:
     """Give the answers of a fitted model or of a plain function, one per row."""
     given = np.asarray(rule.predict(X) if isinstance(rule, Predictor) else rule(X))
     if given.shape != (len(X),):
-        raise ValueError(
-            f"A rule must answer one value per row, shape ({len(X)},). Got shape {given.shape} instead."
-        )
+        asked = f"A rule must answer one value per row, shape ({len(X)},)."
+        raise ValueError(f"{asked} Got shape {given.shape} instead.")
     return given
 
 
@@ -210,13 +209,11 @@ class ClassificationLaw(Law):
 
     def posterior(self, X: ArrayLike) -> Array:
         """Give P(Y = k | X = x), one row per point and one column per class, in the order of `classes`."""
-        probabilities: Array = softmax(self.log_joint(X), axis=1)
-        return probabilities
+        return np.asarray(softmax(self.log_joint(X), axis=1))
 
     def log_density(self, X: ArrayLike) -> Array:
         """Give log p(x) = log Σ_k π_k p_k(x), one value per row."""
-        density: Array = logsumexp(self.log_joint(X), axis=1)
-        return density
+        return np.asarray(logsumexp(self.log_joint(X), axis=1))
 
     def bayes_rule(self, X: ArrayLike) -> Labels:
         """Give the class of largest posterior, one per row; ties go to the lowest index (−1 when binary)."""

@@ -249,9 +249,8 @@ def unlucky_rows(separation: float = 100.0) -> LloydTrap:
 def _matrix(X: ArrayLike) -> NDArray:
     rows = np.asarray(X, dtype=float)
     if rows.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional, rows × features. It has {rows.ndim} dimensions instead."
-        )
+        asked = "X must be two-dimensional, rows × features."
+        raise ValueError(f"{asked} It has {rows.ndim} dimensions instead.")
     return rows
 
 
