@@ -8,16 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.penalties.penalty import (
-    BlockNorms,
-    Weighted,
-    euclidean,
-    floating,
-    product,
-    quotient,
-    ratio,
-    rounding,
-)
+from assay.penalties.penalty import BlockNorms, Weighted, euclidean, floating, product, quotient, rounding
 
 
 def soft_threshold(values: NDArray, threshold: Any) -> NDArray:
@@ -172,10 +163,6 @@ class ElasticNet(Weighted):
     strength: Any
     l1_ratio: float = 0.5
     weights: Any = None
-
-    def __post_init__(self) -> None:
-        super(ElasticNet, self).__post_init__()
-        object.__setattr__(self, "l1_ratio", ratio("ElasticNet", "l1_ratio", self.l1_ratio))
 
     def value(self, coef: NDArray) -> NDArray:
         """Penalty of each column."""
