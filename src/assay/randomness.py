@@ -48,7 +48,6 @@ def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generato
     An int or a `SeedSequence` always gives the same children: a sequence handed in is not advanced.
     """
     if isinstance(random_state, np.random.SeedSequence):
-        random_state = np.random.SeedSequence(
-            random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
-        )
+        entropy, key = random_state.entropy, random_state.spawn_key
+        random_state = np.random.SeedSequence(entropy, spawn_key=key, pool_size=random_state.pool_size)
     return generator(random_state).spawn(n_children)
