@@ -284,7 +284,7 @@ class Certificates(Sequence[Certificate]):
         >>> "largest rise" in proof.to_html()
         True
         """
-        body = "".join(_html_row(item) for item in self._items)
+        body = "".join(f"<tr>{_html_cells(item)}</tr>" for item in self._items)
         names = ("verdict", "quantity", "measured", "claim", "assumptions", "source")
         head = "".join(f'<th style="{CELL};font-weight:600">{name}</th>' for name in names)
         table = (
@@ -322,12 +322,11 @@ def _badge(verdict: str, words: str) -> str:
     return f'<span class="{verdict}" style="background:{COLORS[verdict]};{style}">{html.escape(words)}</span>'
 
 
-def _html_row(item: Certificate) -> str:
+def _html_cells(item: Certificate) -> str:
     measured = f'<span style="white-space:nowrap">{" ".join(item.compared)}</span>'
-    words = (item.claim, "; ".join(item.assumptions), item.source)
-    badge = _badge(item.verdict, item.verdict)
-    cells = (badge, html.escape(item.quantity), measured, *map(html.escape, words))
-    return "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>"
+    words = map(html.escape, (item.claim, "; ".join(item.assumptions), item.source))
+    cells = (_badge(item.verdict, item.verdict), html.escape(item.quantity), measured, *words)
+    return "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells)
 
 
 def _json_value(value: Any) -> Any:

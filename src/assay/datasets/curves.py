@@ -54,18 +54,6 @@ def arc_log_density(X: Array, arc: Arc, noise_std: float) -> Array:
     return density
 
 
-def ring_log_density(X: Array, radius: float, noise_std: float) -> Array:
-    """Log-density of rU + σZ, with U uniform on the unit circle and Z ~ N(0, I₂).
-
-    The integral along the whole circle is a Bessel function:
-    p(x) = (2πσ²)⁻¹ exp(−(‖x‖² + r²)/(2σ²)) I₀(‖x‖ r/σ²).
-    """
-    distance = np.hypot(X[:, 0], X[:, 1])
-    bessel = np.log(i0e(distance * radius / noise_std**2))
-    bump = 0.5 * ((distance - radius) / noise_std) ** 2
-    return np.asarray(bessel - bump - np.log(2.0 * np.pi * noise_std**2))
-
-
 def _panels(arc: Arc, noise_std: float) -> tuple[Array, Array]:
     """Nodes and weights of the uniform law on the arc's angles."""
     length = arc.radius * (arc.stop - arc.start)
@@ -197,8 +185,10 @@ class Rings(ClassificationLaw):
     def log_joint(self, X: ArrayLike) -> Array:
         """Give log π_k + log p_k(x), one row per point and one column per class."""
         X = self._rows(X)
-        densities = [ring_log_density(X, radius, self.noise_std) for radius in self.radii]
-        return np.column_stack(densities) + np.log(self.priors)
+        distance, variance = np.hypot(X[:, 0], X[:, 1])[:, np.newaxis], self.noise_std**2
+        bump = 0.5 * (distance - self.radii) ** 2 / variance
+        bessel = np.log(i0e(distance * self.radii / variance))
+        return np.asarray(bessel - bump - np.log(2.0 * np.pi * variance) + np.log(self.priors))
 
     def _draw(self, components: Labels, rng: np.random.Generator) -> Array:
         angles = rng.uniform(0.0, 2.0 * np.pi, len(components))

@@ -93,7 +93,8 @@ class Law(ABC):
         """
         n_samples = integer_between(self._name, "n_samples", n_samples, 2)
         X = self._draw_features(n_samples, generator(random_state))
-        return monte_carlo(self._losses(answers(rule, X), X))
+        losses = self._losses(answers(rule, X), X)
+        return Estimate(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(n_samples)), False)
 
     @abstractmethod
     def _draw_rows(self, n_samples: int, rng: np.random.Generator) -> Sample:
@@ -127,11 +128,6 @@ def answers(rule: Rule, X: Array) -> Labels:
         asked = f"A rule must answer one value per row, shape ({len(X)},)."
         raise ValueError(f"{asked} Got shape {given.shape} instead.")
     return given
-
-
-def monte_carlo(losses: Array) -> Estimate:
-    """Mean of independent losses with its standard error."""
-    return Estimate(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses))), False)
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -262,15 +262,27 @@ class SparseLinear(LinearLaw):
         if coef is None:
             size = checked.integer_between(name, "n_features", 100 if n_features is None else n_features, 1)
             asked = min(5, size) if n_nonzero is None else n_nonzero
-            theta = _draw_coef(size, checked.integer_between(name, "n_nonzero", asked, 1, size), random_state)
+            n_active, rng = (
+                checked.integer_between(name, "n_nonzero", asked, 1, size),
+                generator(random_state),
+            )
+            theta = np.zeros(size)
+            theta[rng.choice(size, n_active, replace=False)] = rng.choice([-1.0, 1.0], n_active)
+            checked.read_only(theta)
         else:
             theta = checked.finite_array(name, "coef", coef, 1)
-            _check_counts(name, theta, n_features, n_nonzero)
+            n_active = int(np.count_nonzero(theta))
+            if n_active == 0:
+                refuse(name, "coef", "non-zero somewhere", theta)
+            if n_features not in (None, theta.size):
+                refuse(name, "n_features", f"the size of 'coef' ({theta.size})", n_features)
+            if n_nonzero not in (None, n_active):
+                refuse(name, "n_nonzero", f"the number of non-zero entries of 'coef' ({n_active})", n_nonzero)
         correlation = checked.number_at_least(name, "rho", rho, -1, strictly=True)
         if correlation >= 1.0:
             refuse(name, "rho", "less than 1", rho)
         ratio = checked.number_at_least(name, "signal_to_noise", signal_to_noise, 0, strictly=True)
-        self._set(n_features=theta.size, n_nonzero=int(np.count_nonzero(theta)), coef=theta, intercept=0.0)
+        self._set(n_features=theta.size, n_nonzero=n_active, coef=theta, intercept=0.0)
         self._set(rho=correlation, signal_to_noise=ratio)
         self._set(noise_std=float(np.sqrt(self.signal_variance / self.signal_to_noise)))
 
@@ -306,20 +318,3 @@ class SparseLinear(LinearLaw):
         scales = np.full(self.n_features, 1.0 - self.rho**2)
         scales[0] = 1.0
         return float(np.sum(scales * backwards**2))
-
-
-def _draw_coef(n_features: int, n_nonzero: int, random_state: RandomState) -> Array:
-    rng = generator(random_state)
-    coef = np.zeros(n_features)
-    coef[rng.choice(n_features, n_nonzero, replace=False)] = rng.choice([-1.0, 1.0], n_nonzero)
-    return checked.read_only(coef)
-
-
-def _check_counts(owner: str, coef: Array, n_features: int | None, n_nonzero: int | None) -> None:
-    n_active = int(np.count_nonzero(coef))
-    if n_active == 0:
-        refuse(owner, "coef", "non-zero somewhere", coef)
-    if n_features not in (None, coef.size):
-        refuse(owner, "n_features", f"the size of 'coef' ({coef.size})", n_features)
-    if n_nonzero not in (None, n_active):
-        refuse(owner, "n_nonzero", f"the number of non-zero entries of 'coef' ({n_active})", n_nonzero)

@@ -14,15 +14,8 @@ from assay.datasets.requirements import Array, integer_between, number_at_least
 from assay.randomness import RandomState, generator
 
 HOUSE_FEATURES: tuple[str, ...] = ("crime", "large_lots", "industry", "river", "nitric_oxides", "rooms")
-HOUSE_FEATURES += (
-    "old_houses",
-    "distance_to_work",
-    "highways",
-    "tax",
-    "pupils_per_teacher",
-    "noise",
-    "poverty",
-)
+HOUSE_FEATURES += ("old_houses", "distance_to_work", "highways", "tax", "pupils_per_teacher", "noise")
+HOUSE_FEATURES += ("poverty",)
 """Names of the columns of `house_prices_law`."""
 
 # How much each feature follows "centre of the city", "wealth" and "traffic".

@@ -147,12 +147,10 @@ def optimal_partition(X: ArrayLike, n_clusters: int) -> OptimalPartition:
             f"optimal_partition tries every partition: X must have at most {MAX_ROWS_OF_BRUTE_FORCE} rows, "
             f"or one feature. Got {len(rows)} rows instead."
         )
-    best = OptimalPartition(np.zeros(len(rows), dtype=int), math.inf)
-    for labels in _partitions(len(rows), n_clusters):
-        inertia = _inertia(rows, labels)
-        if inertia < best.inertia:
-            best = OptimalPartition(labels.copy(), inertia)
-    return best
+    every = (labels.copy() for labels in _partitions(len(rows), n_clusters))
+    return min(
+        (OptimalPartition(labels, _inertia(rows, labels)) for labels in every), key=lambda p: p.inertia
+    )
 
 
 def plus_plus_factor(n_clusters: int) -> float:

@@ -7,6 +7,7 @@ pair; when it holds there, it has only failed to refute.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,15 +65,13 @@ def check_chord(value: Value | Smooth, points: Any, weights: Sequence[float] = (
     f = value.value if isinstance(value, Smooth) else value
     x = _points("check_chord", points)
     heights = np.array([f(point) for point in x])
-    worst, pair = -np.inf, (0, 0)
-    for i in range(len(x)):
-        for j in range(i):
-            for a in weights:
-                excess = f(a * x[i] + (1 - a) * x[j]) - a * heights[i] - (1 - a) * heights[j]
-                if excess > worst:
-                    worst, pair = excess, (i, j)
-    claim = "The function is below its chords."
-    return _verdict(claim, "largest f − chord", worst, pair, x, float(np.abs(heights).max()), "Rudi 2.2.1")
+    worst, pair = -np.inf, (x[0], x[0])
+    for i, j, a in product(range(len(x)), range(len(x)), weights):
+        excess = f(a * x[i] + (1 - a) * x[j]) - a * heights[i] - (1 - a) * heights[j] if j < i else -np.inf
+        if excess > worst:
+            worst, pair = excess, (x[i], x[j])
+    claim, scale = "The function is below its chords.", float(np.abs(heights).max())
+    return _verdict(claim, "largest f − chord", worst, pair, scale, "Rudi 2.2.1")
 
 
 def check_tangent(objective: Smooth, points: Any) -> Check:
@@ -241,14 +240,13 @@ def check_projection(project: Callable[[Array], Array], points: Any, members: An
 
 def _worst(claim: str, quantity: str, excess: Array, seen: _Sampled, source: str) -> Check:
     i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
-    return _verdict(claim, quantity, float(excess[i, j]), (int(i), int(j)), seen.points, seen.scale, source)
+    pair = seen.points[i], seen.points[j]
+    return _verdict(claim, quantity, float(excess[i, j]), pair, seen.scale, source)
 
 
-def _verdict(
-    claim: str, quantity: str, worst: float, pair: tuple[int, int], points: Array, scale: float, source: str
-) -> Check:
+def _verdict(claim: str, quantity: str, worst: float, pair: Any, scale: float, source: str) -> Check:
     proof = at_most(claim, quantity, worst, 0.0, source=source, tolerance=1e-10 * scale)
-    return Check(proof, None if proof.holds else (points[pair[0]], points[pair[1]]))
+    return Check(proof, None if proof.holds else pair)
 
 
 def _points(owner: str, points: Any) -> Array:

@@ -63,7 +63,11 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
             rule = "1/L" if objective.smoothness else "backtracking"
             point = gradient_descent(objective, start, step=rule, tol=0.1 * tol, max_iter=max_iter).point
         begin = np.asarray(start, dtype=float)
-        direction = _way(objective, begin, point)
+        # The way the descent ran; that of the steepest descent when it hardly moved.
+        way = point - begin
+        if np.linalg.norm(way) <= 1e-12 * max(1.0, float(np.linalg.norm(point))):
+            way = -np.asarray(objective.gradient(point), dtype=float)
+        direction = way / max(float(np.linalg.norm(way)), 1e-300)
         # A direction of descent at infinity is one from every point: the start has the digits to see it.
         base = begin if _runs(begin, point) else point
         falls = _falls(objective, base, direction)
@@ -125,16 +129,6 @@ def logistic_infimum(
     if verdict.status == "overlapping":
         return InfimumStatus("attained", value, fit.point, None, verdict.certificates)
     return InfimumStatus("finite, not attained", value, None, direction, verdict.certificates)
-
-
-def _way(objective: Smooth, begin: Array, point: Array) -> Array:
-    """The way a descent ran; that of the steepest descent when it hardly moved."""
-    way = point - begin
-    length = float(np.linalg.norm(way))
-    if length <= 1e-12 * max(1.0, float(np.linalg.norm(point))):
-        way = -np.asarray(objective.gradient(point), dtype=float)
-        length = float(np.linalg.norm(way))
-    return way / length if length > 0 else np.zeros_like(point)
 
 
 def _falls(objective: Smooth, point: Array, direction: Array) -> Array | None:

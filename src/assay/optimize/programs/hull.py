@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.parameters import array, matrix, refusal, require, vector
+from assay.parameters import matrix, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
 
 Pair: TypeAlias = tuple[int, int]
+Oracle: TypeAlias = "Callable[[Array], Pair]"
 
 
 def caratheodory(weights: Any, points: Any) -> Array:
@@ -29,11 +30,8 @@ def caratheodory(weights: Any, points: Any) -> Array:
     """
     cloud = _cloud("caratheodory", points=points)
     m = len(cloud)
-    convex = array(
-        f"{m} numbers at least 0, not all of them zero",
-        lambda values: values.shape == (m,) and bool(np.all(values >= 0)) and bool(values.sum() > 0),
-    )
-    require("caratheodory", convex, weights=weights)
+    if not vector(m).contains(weights) or np.min(weights) < 0 or np.sum(weights) <= 0:
+        raise refusal("caratheodory", "weights", f"{m} numbers at least 0, not all of them zero", weights)
     share = np.array(weights, dtype=float)
     share /= share.sum()
     size = float(np.abs(cloud).max()) or 1.0
@@ -55,9 +53,7 @@ def caratheodory(weights: Any, points: Any) -> Array:
         share /= share.sum()
 
 
-def least_norm(
-    oracle: Callable[[Array], Pair], vector: Callable[..., Array], size: float
-) -> tuple[list[Pair], Array]:
+def least_norm(oracle: Oracle, vector: Callable[..., Array], size: float) -> tuple[list[Pair], Array]:
     """Wolfe's algorithm: the convex combination of least norm of the vectors that an oracle chooses from."""
     start = oracle(np.zeros_like(vector(0, 0)))
     kept, rows, weights = [start], vector(*start)[None, :] / size, np.ones(1)

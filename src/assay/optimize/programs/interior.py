@@ -115,14 +115,12 @@ class _Barrier(NamedTuple):
         return gradient, curvature
 
 
-def _centre(
-    barrier: _Barrier, free: Array, x: Array, max_iter: int, enough: Enough
-) -> tuple[Array, int, bool]:
+def _centre(barrier: _Barrier, free: Array, x: Array, most: int, enough: Enough) -> tuple[Array, int, bool]:
     """The minimiser of the barrier, the Newton steps taken, and whether it was reached."""
     if free.shape[1] == 0:
         return x, 0, True
     height = barrier.value(x)
-    for iteration in range(max_iter):
+    for iteration in range(most):
         gradient, curvature = barrier.derivatives(x)
         reduced = free.T @ curvature @ free
         # A direction in which neither the objective nor a barrier bends is given a little curvature.
@@ -146,7 +144,7 @@ def _centre(
         height = barrier.value(x)
         if float(np.abs(x).max()) > FARTHEST:
             return x, iteration, False
-    return x, max_iter, False
+    return x, most, False
 
 
 def _multipliers(barrier: _Barrier, matrix: Array, x: Array) -> tuple[Array, Array]:

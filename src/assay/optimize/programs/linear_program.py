@@ -166,10 +166,8 @@ def _farkas(matrix: Array, target: Array, ray: Array) -> list[Certificate]:
 def _recession(cost: Array, matrix: Array, ray: Array) -> list[Certificate]:
     away = max(_relative(matrix, ray, 0.0), max(0.0, -float(np.min(ray))) / float(_size(ray)))
     fall = float(cost @ ray) / (float(np.abs(cost) @ np.abs(ray)) or 1.0)
-    stays, falls = (
-        "Moving along the direction stays feasible.",
-        "The cost falls along the direction, without end.",
-    )
+    stays = "Moving along the direction stays feasible."
+    falls = "The cost falls along the direction, without end."
     return [
         at_most(stays, "relative violation of Ad = 0, d ≥ 0", away, TOLERANCE, SOURCE),
         at_most(falls, "relative cᵀd", fall, -10 * TOLERANCE, SOURCE),
