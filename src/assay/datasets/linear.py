@@ -262,10 +262,8 @@ class SparseLinear(LinearLaw):
         if coef is None:
             size = checked.integer_between(name, "n_features", 100 if n_features is None else n_features, 1)
             asked = min(5, size) if n_nonzero is None else n_nonzero
-            n_active, rng = (
-                checked.integer_between(name, "n_nonzero", asked, 1, size),
-                generator(random_state),
-            )
+            n_active = checked.integer_between(name, "n_nonzero", asked, 1, size)
+            rng = generator(random_state)
             theta = np.zeros(size)
             theta[rng.choice(size, n_active, replace=False)] = rng.choice([-1.0, 1.0], n_active)
             checked.read_only(theta)

@@ -7,8 +7,10 @@ certificate of a programme. The estimators of the library run on `assay.solvers`
 from __future__ import annotations
 
 from assay.homes import publish
-from assay.optimize.convexity.atom_list import (
+from assay.optimize.convexity.atoms import (
+    Expression,
     absolute_power,
+    composition,
     exponential,
     largest_entry,
     linear_form,
@@ -17,10 +19,11 @@ from assay.optimize.convexity.atom_list import (
     negative_log,
     negative_power,
     norm_atom,
+    partial_infimum,
+    pointwise_maximum,
     quadratic_form,
     square,
 )
-from assay.optimize.convexity.atoms import Expression, composition, partial_infimum, pointwise_maximum
 from assay.optimize.convexity.checks import (
     Check,
     check_chord,
@@ -70,6 +73,7 @@ from assay.optimize.descent.gradient import (
     inexact_descent,
     projected_gradient,
 )
+from assay.optimize.descent.iteration import averaging_step, constant_step, inverse_step, root_step
 from assay.optimize.descent.newton import Eigenpair, Newton, newton, power_iteration, rayleigh_quotient
 from assay.optimize.descent.objective import (
     Smooth,
@@ -105,7 +109,6 @@ from assay.optimize.descent.rates import (
 )
 from assay.optimize.descent.risk import PenalisedRisk, Solver, penalised_risk
 from assay.optimize.descent.splitting import Splitting, admm, admm_certificates
-from assay.optimize.descent.steps import averaging_step, constant_step, inverse_step, root_step
 from assay.optimize.descent.stochastic import (
     NoisyMean,
     Stochastic,

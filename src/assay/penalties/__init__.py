@@ -9,7 +9,6 @@ from __future__ import annotations
 from assay.homes import publish
 from assay.penalties.affine import AffineSubspace, ColumnSpace, HalfSpace, Hyperplane
 from assay.penalties.balls import Ball, Box, L1Ball, Simplex
-from assay.penalties.concave import MCP, SCAD
 from assay.penalties.groups import GroupL2, RowSparse, SparseGroup
 from assay.penalties.kkt import KKTResiduals, Quadratic, kkt_residuals
 from assay.penalties.norms import (
@@ -24,7 +23,7 @@ from assay.penalties.norms import (
 )
 from assay.penalties.penalty import Penalty
 from assay.penalties.polytopes import ConvexHull, NonNegative, Polytope, PositiveSemidefinite, SecondOrderCone
-from assay.penalties.separable import L1, ElasticNet, SquaredNorm, soft_threshold
+from assay.penalties.separable import L1, MCP, SCAD, ElasticNet, SquaredNorm, soft_threshold
 from assay.penalties.sets import ConvexSet, Homothetic, Intersection
 
 __all__ = ["L1", "MCP", "NORMS", "SCAD", "AffineSubspace", "Ball", "Box", "ColumnSpace", "ConvexHull"]

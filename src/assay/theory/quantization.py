@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -148,9 +149,8 @@ def optimal_partition(X: ArrayLike, n_clusters: int) -> OptimalPartition:
             f"or one feature. Got {len(rows)} rows instead."
         )
     every = (labels.copy() for labels in _partitions(len(rows), n_clusters))
-    return min(
-        (OptimalPartition(labels, _inertia(rows, labels)) for labels in every), key=lambda p: p.inertia
-    )
+    best = min(every, key=partial(_inertia, rows))
+    return OptimalPartition(best, _inertia(rows, best))
 
 
 def plus_plus_factor(n_clusters: int) -> float:

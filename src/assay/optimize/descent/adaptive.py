@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.optimize.descent.iteration import averaged_steps, read_start
+from assay.optimize.descent.iteration import StepRule, averaged_steps, read_start, step_rule
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import StepRule, step_rule
 from assay.parameters import real, refusal, require
 from assay.solvers.least_squares.direct import Array
 

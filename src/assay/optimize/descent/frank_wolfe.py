@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import DescentState, follow, read_start
+from assay.optimize.descent.iteration import DescentState, exact_step, follow, read_start
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import exact_step
 from assay.optimize.descent.trace import Bound, Trace
 from assay.parameters import one_of, real, refusal, require
 from assay.penalties import ConvexSet

@@ -10,9 +10,8 @@ import numpy as np
 
 from assay.certificates import Certificates, at_least, at_most
 from assay.optimize.descent import iteration
-from assay.optimize.descent.iteration import DescentRun, DescentState, follow, read_start, seen
+from assay.optimize.descent.iteration import DescentState, StepRule, follow, read_start, search, seen
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import Search, StepRule, search
 from assay.optimize.descent.trace import Trace
 from assay.parameters import real, refusal
 from assay.solvers.least_squares.direct import Array
@@ -209,7 +208,9 @@ def projected_gradient(
     return Projected(answer, value, run.point, mean, n_iter, run.trace, Certificates([feasible]))
 
 
-def _steps(objective: Smooth, point: Array, size_of: Search, direction: Direction) -> Iterator[DescentState]:
+def _steps(
+    objective: Smooth, point: Array, size_of: iteration.Search, direction: Direction
+) -> Iterator[DescentState]:
     value, gradient, norm = seen(objective, point)
     yield DescentState(point, value, norm)
     for t in count(1):
@@ -222,7 +223,7 @@ def _steps(objective: Smooth, point: Array, size_of: Search, direction: Directio
             return
 
 
-def _result(objective: Smooth, run: DescentRun, tol: float, *, monotone: bool) -> Descent:
+def _result(objective: Smooth, run: iteration.DescentRun, tol: float, *, monotone: bool) -> Descent:
     with np.errstate(invalid="ignore", over="ignore"):
         proofs = [iteration.stationary(objective, run.point, tol)]
         if monotone:

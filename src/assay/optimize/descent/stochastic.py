@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_most
 from assay.losses import Logistic, Loss, Squared
-from assay.optimize.descent.iteration import averaged_steps, read_start
+from assay.optimize.descent.iteration import StepRule, averaged_steps, read_start, step_rule
 from assay.optimize.descent.objective import Smooth, quadratic, signs
-from assay.optimize.descent.steps import StepRule, step_rule
 from assay.parameters import integer, real, require
 from assay.penalties import SquaredNorm
 from assay.randomness import RandomState, generator

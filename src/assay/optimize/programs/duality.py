@@ -177,12 +177,10 @@ def _no_strict_point(
     least = [g.minimum for g in program.inequalities]
     if not scaled.any() and all(value is not None for value in least):
         bound = max(bound, sum(w * float(value or 0.0) for w, value in zip(share, least, strict=True)))
-    claim = "A convex combination of the constraints is nowhere clearly negative"
+    nowhere = "A convex combination of the constraints is nowhere clearly negative"
+    claim, what = f"{nowhere}, so they are not all negative.", "lower bound of max g near the point"
     assumed = ("g is convex, h affine", f"points within {reach:.3g} of the one reached")
-    what = "lower bound of max g near the point"
-    proof = at_least(
-        f"{claim}, so they are not all negative.", what, bound, -100 * tol, SOURCE, assumptions=assumed
-    )
+    proof = at_least(claim, what, bound, -100 * tol, SOURCE, assumptions=assumed)
     return Slater(False, point, depth, bound, share, scaled, Certificates([proof]))
 
 
