@@ -124,10 +124,8 @@ class Model(BaseEstimator):
         if rows.is_external(X):
             data = rows.open_external(X, y, sample_weight, features=getattr(self, "feature_names_in_", None))
             if data.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input."
-                )
+                asked = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+                raise ValueError(f"X has {data.shape[1]} features, but {asked}.")
             return data
         X, y, sample_weight = rows.split_columns(X, y, sample_weight)
         named = hasattr(self, "feature_names_in_")

@@ -36,10 +36,8 @@ def generator(random_state: RandomState = None) -> np.random.Generator:
         return np.random.default_rng(random_state)
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
         return np.random.default_rng(int(random_state))
-    raise ValueError(
-        "The 'random_state' parameter must be None, a non-negative int, a numpy Generator, SeedSequence or "
-        f"RandomState. Got {random_state!r} instead."
-    )
+    kinds = "None, a non-negative int, a numpy Generator, SeedSequence or RandomState"
+    raise ValueError(f"The 'random_state' parameter must be {kinds}. Got {random_state!r} instead.")
 
 
 def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generator]:

@@ -187,8 +187,7 @@ def digits() -> Table:
         load_digits(),
         "digit",
         "Images of 1797 handwritten digits, 8 × 8 pixels row by row, each a count of inked points "
-        "from 0 to 16. "
-        "The target is the digit, 0 to 9.",
+        "from 0 to 16. The target is the digit, 0 to 9.",
         "E. Alpaydin, C. Kaynak, Optical recognition of handwritten digits, UCI (1998); scikit-learn.",
     )
 
@@ -208,8 +207,7 @@ def wine() -> Table:
         load_wine(),
         "cultivar",
         "Chemical analysis of 178 Italian wines: 13 measures, each in its own unit, which the source "
-        "does not state. "
-        "The target is the cultivar the wine was made from, one of three.",
+        "does not state. The target is the cultivar the wine was made from, one of three.",
         "M. Forina et al., Wine, UCI (1991); scikit-learn.",
     )
 

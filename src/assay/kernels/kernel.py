@@ -116,10 +116,8 @@ def _buffer(out: NDArray | None, shape: tuple[int, int], dtype: Any) -> NDArray:
     if out is None:
         return np.empty(shape, dtype=dtype)
     if out.shape != shape or out.dtype != dtype:
-        raise ValueError(
-            f"'out' must have shape {shape} and dtype {dtype}. "
-            f"Got shape {out.shape} and dtype {out.dtype} instead."
-        )
+        got = f"shape {out.shape} and dtype {out.dtype}"
+        raise ValueError(f"'out' must have shape {shape} and dtype {dtype}. Got {got} instead.")
     return out
 
 

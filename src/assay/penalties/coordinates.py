@@ -92,10 +92,8 @@ def coordinate_form(penalty: Any, n_features: int) -> CoordinateForm:
         slope, zeros = np.full(n_features, float(penalty.strength)), np.zeros(n_features)
         return ConcaveForm(slope, zeros, False, float(penalty.gamma), float(penalty._bend))
     if not isinstance(penalty, L1 | ElasticNet | PositiveElasticNet):
-        raise TypeError(
-            "Coordinate descent needs a penalty that is a sum over coefficients (L1, ElasticNet, MCP, SCAD). "
-            f"Got {penalty!r} instead."
-        )
+        known = "a sum over coefficients (L1, ElasticNet, MCP, SCAD)"
+        raise TypeError(f"Coordinate descent needs a penalty that is {known}. Got {penalty!r} instead.")
     ratio, positive = float(getattr(penalty, "l1_ratio", 1.0)), isinstance(penalty, PositiveElasticNet)
     return elastic_net_form(n_features, float(penalty.strength), ratio, penalty.weights, positive=positive)
 

@@ -131,15 +131,11 @@ def estimator_matrix(estimator: LinearEstimator, X: ArrayLike) -> Array:
             probe = generator(0).standard_normal((n, 2))
             given, expected = np.asarray(estimator(probe), dtype=float), matrix @ probe
             if np.abs(given - expected).max() > 1e-6 * np.abs(expected).max():
-                raise ValueError(
-                    "The 'estimator' must be linear in the targets for an exact answer; use "
-                    "simulated_bias_variance instead."
-                )
+                linear = "The 'estimator' must be linear in the targets for an exact answer"
+                raise ValueError(f"{linear}; use simulated_bias_variance instead.")
     if matrix.shape != (d, n):
-        raise ValueError(
-            f"The 'estimator' must be a matrix of shape {(d, n)} or give one from the {n} unit vectors. "
-            f"Got shape {matrix.shape} instead."
-        )
+        words = f"a matrix of shape {(d, n)} or give one from the {n} unit vectors"
+        raise ValueError(f"The 'estimator' must be {words}. Got shape {matrix.shape} instead.")
     return matrix
 
 
@@ -307,10 +303,8 @@ def gauss_markov(estimator: LinearEstimator, X: ArrayLike, noise_std: float = 1.
     matrix = estimator_matrix(estimator, table)
     defect = float(np.abs(matrix @ table - np.eye(table.shape[1])).max())
     if defect > 1e-8 * max(1.0, float(np.abs(matrix).max() * np.abs(table).max())):
-        raise ValueError(
-            f"The 'estimator' of gauss_markov must be unbiased, AX = I. Got a defect of {defect:.2g}; "
-            "bias_variance serves biased ones."
-        )
+        unbiased = "The 'estimator' of gauss_markov must be unbiased, AX = I."
+        raise ValueError(f"{unbiased} Got a defect of {defect:.2g}; bias_variance serves biased ones.")
     difference = sigma**2 * (matrix @ matrix.T - best @ best.T)
     return GaussMarkov(difference, float(np.linalg.eigvalsh(difference)[0]), defect)
 

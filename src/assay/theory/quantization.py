@@ -144,10 +144,8 @@ def optimal_partition(X: ArrayLike, n_clusters: int) -> OptimalPartition:
     if rows.shape[1] == 1:
         return _optimal_intervals(rows[:, 0], n_clusters)
     if len(rows) > MAX_ROWS_OF_BRUTE_FORCE:
-        raise ValueError(
-            f"optimal_partition tries every partition: X must have at most {MAX_ROWS_OF_BRUTE_FORCE} rows, "
-            f"or one feature. Got {len(rows)} rows instead."
-        )
+        most = f"X must have at most {MAX_ROWS_OF_BRUTE_FORCE} rows, or one feature"
+        raise ValueError(f"optimal_partition tries every partition: {most}. Got {len(rows)} rows instead.")
     every = (labels.copy() for labels in _partitions(len(rows), n_clusters))
     best = min(every, key=partial(_inertia, rows))
     return OptimalPartition(best, _inertia(rows, best))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import DescentState, exact_step, follow, read_start
+from assay.optimize.descent.iteration import DescentState, States, exact_step, follow, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Bound, Trace
 from assay.parameters import one_of, real, refusal, require
@@ -129,9 +128,7 @@ class _Mixture:
         self.weights = self.weights[kept] / self.weights[kept].sum()
 
 
-def _conditional_steps(
-    objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str
-) -> Iterator[DescentState]:
+def _conditional_steps(objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str) -> States:
     point, size = mixture.point, np.nan
     for t in count(2):
         gradient = objective.gradient(point)

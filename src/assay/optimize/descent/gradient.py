@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.certificates import Certificates, at_least, at_most
 from assay.optimize.descent import iteration
-from assay.optimize.descent.iteration import DescentState, StepRule, follow, read_start, search, seen
+from assay.optimize.descent.iteration import DescentState, States, StepRule, follow, read_start, search, seen
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import real, refusal
@@ -146,7 +146,7 @@ def accelerated_gradient(
     first = read_start("accelerated_gradient", start, tol=tol, max_iter=max_iter)
     size_of = search("accelerated_gradient", objective, step)
 
-    def states() -> Iterator[DescentState]:
+    def states() -> States:
         point = ahead = first
         weight = 1.0
         value, _, norm = seen(objective, point)
@@ -189,7 +189,7 @@ def projected_gradient(
     size_of = search("projected_gradient", objective, step)
     total = np.zeros_like(first)
 
-    def states() -> Iterator[DescentState]:
+    def states() -> States:
         point, size = first, np.nan
         for t in count(1):
             value, gradient, norm = seen(objective, point)
@@ -208,9 +208,7 @@ def projected_gradient(
     return Projected(answer, value, run.point, mean, n_iter, run.trace, Certificates([feasible]))
 
 
-def _steps(
-    objective: Smooth, point: Array, size_of: iteration.Search, direction: Direction
-) -> Iterator[DescentState]:
+def _steps(objective: Smooth, point: Array, size_of: iteration.Search, direction: Direction) -> States:
     value, gradient, norm = seen(objective, point)
     yield DescentState(point, value, norm)
     for t in count(1):

@@ -32,6 +32,9 @@ class DescentState(NamedTuple):
     left: float | None = None
 
 
+States: TypeAlias = Iterator[DescentState]
+
+
 class DescentRun(NamedTuple):
     """Where a method arrived and what it saw."""
 
@@ -46,12 +49,7 @@ class DescentRun(NamedTuple):
 
 
 def follow(
-    states: Iterator[DescentState],
-    *,
-    tol: float,
-    max_iter: int,
-    keep_points: bool = False,
-    watched: bool = False,
+    states: States, *, tol: float, max_iter: int, keep_points: bool = False, watched: bool = False
 ) -> DescentRun:
     """Take states until what is left is at most `tol`, the steps are used up, or the method stops by itself.
 

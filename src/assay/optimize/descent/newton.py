@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, Details, at_most
-from assay.optimize.descent.iteration import DescentState, follow, read_start, seen, stationary
+from assay.optimize.descent.iteration import DescentState, States, follow, read_start, seen, stationary
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import refusal
@@ -67,7 +66,7 @@ def newton(
     return Newton(*run[:3], 2 * run.left, run.n_iter, run.converged, run.trace, Certificates([proof]))
 
 
-def _damped(objective: Smooth, point: Array) -> Iterator[DescentState]:
+def _damped(objective: Smooth, point: Array) -> States:
     """Newton's points; what is left is half of the decrement."""
     assert objective.hessian is not None
     size = np.nan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.certificates import Certificates, at_most
 from assay.loops import compiled
-from assay.optimize.descent.iteration import DescentRun, DescentState, follow, never_rises, read_start
+from assay.optimize.descent.iteration import DescentRun, DescentState, States, follow, never_rises, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import boolean, one_of, real, refusal, require
@@ -142,7 +141,7 @@ class _Momentum(NamedTuple):
 
 def _forward_backward_steps(
     objective: Smooth, simple: Simple, point: Array, size: float, searched: bool, momentum: _Momentum
-) -> Iterator[DescentState]:
+) -> States:
     state = simple.state(objective, point, 1 / size, np.nan)
     ahead, weight = point, 1.0
     while True:
@@ -185,7 +184,7 @@ def proximal_newton(
     return _result(objective, simple, run, size, tol, falls=True)
 
 
-def _model_steps(objective: Smooth, simple: Simple, point: Array) -> Iterator[DescentState]:
+def _model_steps(objective: Smooth, simple: Simple, point: Array) -> States:
     """Steps to the minimiser of the model, halved until they give a quarter of what its slope promises."""
     assert objective.hessian is not None
     size = np.nan

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import DescentState, follow
+from assay.optimize.descent.iteration import DescentState, States, follow
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.programs.program import ConvexProgram
@@ -159,7 +158,7 @@ def solve_dual(program: ConvexProgram, *, tol: float = 1e-7, max_iter: int = 100
         raise refusal("solve_dual", "program", words, program)
     x = first.minimiser
 
-    def states() -> Iterator[DescentState]:
+    def states() -> States:
         nonlocal point, x
         value, step = first.value, 1.0
         while True:
