@@ -11,30 +11,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "__version__",
-    "certificates",
-    "cluster",
-    "datasets",
-    "display",
-    "kernel_machines",
-    "kernels",
-    "linear",
-    "load",
-    "losses",
-    "penalties",
-    "rows",
-    "save",
-    "theory",
-]
+__all__ = ["__version__", "certificates", "cluster", "datasets", "display", "kernel_machines", "kernels"]
+__all__ += ["linear", "load", "losses", "penalties", "rows", "save", "theory"]
 
 logging.getLogger("assay").addHandler(logging.NullHandler())
 
-_PERSISTENCE = {"save", "load"}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _PERSISTENCE:
+    if name in ("save", "load"):
         return getattr(importlib.import_module("assay.persistence"), name)
     if not name.startswith("_"):
         try:

@@ -35,11 +35,7 @@ def _all_finite(X: NDArray) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         if X.size <= LARGE:
             return bool(np.isfinite(X.sum(dtype=np.float64)))
-        return bool(np.isfinite(MemoryRows(X).reduce(_block_sum)))
-
-
-def _block_sum(block: rows.Block) -> float:
-    return float(block.X.sum(dtype=np.float64))
+        return bool(np.isfinite(MemoryRows(X).reduce(lambda block: float(block.X.sum(dtype=np.float64)))))
 
 
 def _is_plain(X: Any, *, finite: Callable[[NDArray], bool] = _all_finite) -> bool:
@@ -47,24 +43,13 @@ def _is_plain(X: Any, *, finite: Callable[[NDArray], bool] = _all_finite) -> boo
 
     Anything else goes through scikit-learn's `validate_data`, which costs more than a small fit.
     """
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
-        and X.shape[0] > 1
-        and X.shape[1] > 0
-        and finite(X)
-    )
+    floating = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS
+    return floating and X.shape[0] > 1 and X.shape[1] > 0 and finite(X)
 
 
 def _is_plain_target(y: Any, X: NDArray) -> bool:
-    return (
-        type(y) is np.ndarray
-        and y.ndim == 1
-        and y.dtype in (np.float64, np.float32)
-        and y.shape[0] == X.shape[0]
-        and bool(np.isfinite(y.sum(dtype=np.float64)))
-    )
+    floating = type(y) is np.ndarray and y.ndim == 1 and y.dtype in FLOATS
+    return floating and len(y) == len(X) and bool(np.isfinite(y.sum(dtype=np.float64)))
 
 
 def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
@@ -139,17 +124,14 @@ class Model(BaseEstimator):
         if rows.is_external(X):
             data = rows.open_external(X, y, sample_weight, features=getattr(self, "feature_names_in_", None))
             if data.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    f"X has {data.shape[1]} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input."
-                )
+                asked = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+                raise ValueError(f"X has {data.shape[1]} features, but {asked}.")
             return data
         X, y, sample_weight = rows.split_columns(X, y, sample_weight)
         named = hasattr(self, "feature_names_in_")
         if named or not _is_plain(X, finite=_all_finite) or X.shape[1] != self.n_features_in_:
-            X = _validated(
-                self, X, reset=False, accept_sparse="csr" if self._accepts_sparse else False, dtype=FLOATS
-            )
+            sparse = "csr" if self._accepts_sparse else False
+            X = _validated(self, X, reset=False, accept_sparse=sparse, dtype=FLOATS)
         target = None if y is None else np.asarray(y, dtype=X.dtype)
         if target is not None and target.shape[:1] != X.shape[:1]:
             raise ValueError(f"X has {X.shape[0]} rows but y has {target.shape[0]}; they must be as many.")
@@ -276,11 +258,8 @@ class Watch:
             return False
         task = self._run.subcontext(task_name="iteration")
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=self._estimator, **self._data, reconstruction_attributes=attributes
-            )
-        )
+        data: dict[str, Any] = {"estimator": self._estimator, **self._data}
+        return bool(task.call_on_fit_task_end(**data, reconstruction_attributes=attributes))
 
     def finish(self) -> None:
         """Report the end of the fit."""

@@ -11,14 +11,15 @@ import html
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypeAlias, TypedDict, Unpack, overload
 
 if TYPE_CHECKING:
     import pandas
 
 Relation = Literal["<=", ">=", "=="]
+Number: TypeAlias = SupportsFloat
 
 SYMBOLS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "==": "="}
 
@@ -124,12 +125,7 @@ class Details(TypedDict, total=False):
 
 
 def at_most(
-    claim: str,
-    quantity: str,
-    value: SupportsFloat,
-    bound: SupportsFloat,
-    source: str = "",
-    **details: Unpack[Details],
+    claim: str, quantity: str, value: Number, bound: Number, source: str = "", **details: Unpack[Details]
 ) -> Certificate:
     """The certificate that a value is at most a bound.
 
@@ -143,24 +139,14 @@ def at_most(
 
 
 def at_least(
-    claim: str,
-    quantity: str,
-    value: SupportsFloat,
-    bound: SupportsFloat,
-    source: str = "",
-    **details: Unpack[Details],
+    claim: str, quantity: str, value: Number, bound: Number, source: str = "", **details: Unpack[Details]
 ) -> Certificate:
     """The certificate that a value is at least a bound; see `at_most`."""
     return Certificate(claim, quantity, float(value), ">=", float(bound), source=source, **details)
 
 
 def equal(
-    claim: str,
-    quantity: str,
-    value: SupportsFloat,
-    bound: SupportsFloat,
-    source: str = "",
-    **details: Unpack[Details],
+    claim: str, quantity: str, value: Number, bound: Number, source: str = "", **details: Unpack[Details]
 ) -> Certificate:
     """The certificate that a value is a bound, up to an absolute tolerance; see `at_most`."""
     return Certificate(claim, quantity, float(value), "==", float(bound), source=source, **details)
@@ -193,9 +179,7 @@ class Certificates(Sequence[Certificate]):
     @overload
     def __getitem__(self, index: slice) -> Certificates: ...
     def __getitem__(self, index: int | slice) -> Certificate | Certificates:
-        if isinstance(index, slice):
-            return Certificates(self._items[index])
-        return self._items[index]
+        return Certificates(self._items[index]) if isinstance(index, slice) else self._items[index]
 
     def __len__(self) -> int:
         return len(self._items)
@@ -255,20 +239,14 @@ class Certificates(Sequence[Certificate]):
     @classmethod
     def from_json(cls, text: str) -> Certificates:
         """Read back what `to_json` wrote."""
-        return cls(
-            Certificate(
-                item["claim"],
-                item["quantity"],
-                float(item["value"]),
-                item["relation"],
-                float(item["bound"]),
-                tuple(item["assumptions"]),
-                item["source"],
-                None if item["trivial"] is None else float(item["trivial"]),
-                float(item["tolerance"]),
-            )
-            for item in json.loads(text)
-        )
+        kinds: dict[str, Any] = dict.fromkeys(("value", "bound", "trivial", "tolerance"), float)
+        kinds["assumptions"] = tuple
+
+        def read(name: str, value: Any) -> Any:
+            return value if value is None or name not in kinds else kinds[name](value)
+
+        names = [field.name for field in fields(Certificate)]
+        return cls(Certificate(*(read(name, item[name]) for name in names)) for item in json.loads(text))
 
     def to_frame(self) -> pandas.DataFrame:
         """The certificates as a pandas frame, one row each."""
@@ -280,14 +258,8 @@ class Certificates(Sequence[Certificate]):
         header = ("verdict", "quantity", "value", "", "bound", "claim")
         rows = [(item.verdict, item.quantity, *item.compared, item.claim) for item in self._items]
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        right = (False, False, True, False, True, False)
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if is_right else cell.ljust(width)
-                for cell, width, is_right in zip(row, widths, right, strict=True)
-            ).rstrip()
-            for row in [header, *rows]
-        )
+        line = "  ".join(f"{{:{side}{width}}}" for side, width in zip("<<><><", widths, strict=True))
+        return "\n".join(line.format(*row).rstrip() for row in [header, *rows])
 
     def __repr__(self) -> str:
         return f"Certificates({len(self)} claims, holds={self.holds})\n{self}" if self else "Certificates([])"
@@ -312,11 +284,9 @@ class Certificates(Sequence[Certificate]):
         >>> "largest rise" in proof.to_html()
         True
         """
-        body = "".join(_html_row(item) for item in self._items)
-        head = "".join(
-            f'<th style="{CELL};font-weight:600">{name}</th>'
-            for name in ("verdict", "quantity", "measured", "claim", "assumptions", "source")
-        )
+        body = "".join(f"<tr>{_html_cells(item)}</tr>" for item in self._items)
+        names = ("verdict", "quantity", "measured", "claim", "assumptions", "source")
+        head = "".join(f'<th style="{CELL};font-weight:600">{name}</th>' for name in names)
         table = (
             '<table class="certificates" style="border-collapse:collapse;color:inherit;background:none">'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -344,9 +314,7 @@ class Certificates(Sequence[Certificate]):
 COLORS: Mapping[str, str] = {"holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#8a5d00"}
 """Backgrounds of the verdicts: white letters are readable on each, on a light and on a dark page."""
 
-CELL = (
-    "text-align:left;vertical-align:top;padding:0.25em 0.7em;border-bottom:1px solid rgba(128,128,128,0.35)"
-)
+CELL = "text-align:left;vertical-align:top;padding:0.25em 0.7em;border-bottom:1px solid rgba(128,128,128,.35)"
 
 
 def _badge(verdict: str, words: str) -> str:
@@ -354,12 +322,11 @@ def _badge(verdict: str, words: str) -> str:
     return f'<span class="{verdict}" style="background:{COLORS[verdict]};{style}">{html.escape(words)}</span>'
 
 
-def _html_row(item: Certificate) -> str:
+def _html_cells(item: Certificate) -> str:
     measured = f'<span style="white-space:nowrap">{" ".join(item.compared)}</span>'
-    words = (item.claim, "; ".join(item.assumptions), item.source)
-    badge = _badge(item.verdict, item.verdict)
-    cells = (badge, html.escape(item.quantity), measured, *map(html.escape, words))
-    return "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>"
+    words = map(html.escape, (item.claim, "; ".join(item.assumptions), item.source))
+    cells = (_badge(item.verdict, item.verdict), html.escape(item.quantity), measured, *words)
+    return "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells)
 
 
 def _json_value(value: Any) -> Any:

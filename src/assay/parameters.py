@@ -33,12 +33,10 @@ class Domain:
     options: tuple[str, ...] = ()
 
     def __or__(self, other: Domain) -> Domain:
-        first, second = self.contains, other.contains
-        return Domain(
-            f"{self.words} or {other.words}",
-            lambda value: first(value) or second(value),
-            self.options + other.options,
-        )
+        def either(value: Any) -> bool:
+            return self.contains(value) or other.contains(value)
+
+        return Domain(f"{self.words} or {other.words}", either, self.options + other.options)
 
 
 def integer(*, at_least: int) -> Domain:
@@ -51,32 +49,20 @@ def integer(*, at_least: int) -> Domain:
 
 def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> Domain:
     """Finite numbers in an interval."""
-    limits = [
-        f"at least {at_least:g}" if at_least > -math.inf else "",
-        f"above {above:g}" if above > -math.inf else "",
-        f"at most {at_most:g}" if at_most < math.inf else "",
-    ]
-    words = " and ".join(limit for limit in limits if limit)
-    return Domain(
-        f"a finite number {words}".strip(),
-        lambda value: (
-            isinstance(value, Real)
-            and not isinstance(value, bool)
-            and math.isfinite(value)
-            and at_least <= float(value) <= at_most
-            and float(value) > above
-        ),
-    )
+    limits = {"at least": at_least, "above": above, "at most": at_most}
+    words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
+
+    def contains(value: Any) -> bool:
+        number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        return number and at_least <= float(value) <= at_most and float(value) > above
+
+    return Domain(f"a finite number {words}".strip(), contains)
 
 
 def one_of(*options: str) -> Domain:
     """A string of a list."""
-    words = ", ".join(repr(option) for option in options)
-    return Domain(
-        f"one of {words}" if len(options) > 1 else words,
-        lambda value: isinstance(value, str) and value in options,
-        options,
-    )
+    words = f"{'one of ' if len(options) > 1 else ''}{', '.join(map(repr, options))}"
+    return Domain(words, lambda value: isinstance(value, str) and value in options, options)
 
 
 def array(words: str, check: Callable[[np.ndarray], bool] = lambda values: True) -> Domain:

@@ -53,10 +53,8 @@ class ModelFileError(ValueError):
 class Seed(np.random.SeedSequence):
     """A `SeedSequence` that can be written to a model file."""
 
-    def __init__(
-        self, entropy: Any = None, spawn_key: Any = (), pool_size: int = 4, n_spawned: int = 0
-    ) -> None:
-        super().__init__(entropy, spawn_key=spawn_key, pool_size=pool_size, n_children_spawned=n_spawned)
+    def __init__(self, entropy: Any = None, spawn_key: Any = (), pool: int = 4, n_spawned: int = 0) -> None:
+        super().__init__(entropy, spawn_key=spawn_key, pool_size=pool, n_children_spawned=n_spawned)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Seed, (self.entropy, tuple(self.spawn_key), self.pool_size, self.n_children_spawned)
@@ -97,7 +95,14 @@ def save(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, Any] |
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(f"Only estimators can be saved. Got a {type(model).__name__} instead.")
     target = Path(path)
-    _check_place(target)
+    try:
+        if not target.parent.is_dir():
+            missing = f"The folder {str(target.parent)!r} does not exist"
+            raise ModelFileError(f"{missing}; make it before saving there.")
+        if target.is_dir():
+            raise ModelFileError(f"{str(target)!r} is a folder; give the name of a file.")
+    except OSError as error:  # links that lead in a circle, names too long
+        raise ModelFileError(f"{str(target)!r} cannot be written to: {_sentence(error)}") from error
     try:
         payload = skops_io.dumps(_portable(model))
     except Exception as error:
@@ -185,21 +190,9 @@ def _skops() -> Any:
     try:
         import skops.io
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Saving and loading models needs skops: pip install 'assay[cli]'.", name="skops"
-        ) from None
+        words = "Saving and loading models needs skops: pip install 'assay[cli]'."
+        raise ModuleNotFoundError(words, name="skops") from None
     return skops.io
-
-
-def _check_place(target: Path) -> None:
-    folder, name = repr(str(target.parent)), repr(str(target))
-    try:
-        if not target.parent.is_dir():
-            raise ModelFileError(f"The folder {folder} does not exist; make it before saving there.")
-        if target.is_dir():
-            raise ModelFileError(f"{name} is a folder; give the name of a file.")
-    except OSError as error:  # links that lead in a circle, names too long
-        raise ModelFileError(f"{name} cannot be written to: {_sentence(error)}") from error
 
 
 def write_archive(target: Path, entries: Mapping[str, bytes]) -> None:

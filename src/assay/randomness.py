@@ -36,10 +36,8 @@ def generator(random_state: RandomState = None) -> np.random.Generator:
         return np.random.default_rng(random_state)
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and int(random_state) >= 0:
         return np.random.default_rng(int(random_state))
-    raise ValueError(
-        "The 'random_state' parameter must be None, a non-negative int, a numpy Generator, SeedSequence or "
-        f"RandomState. Got {random_state!r} instead."
-    )
+    kinds = "None, a non-negative int, a numpy Generator, SeedSequence or RandomState"
+    raise ValueError(f"The 'random_state' parameter must be {kinds}. Got {random_state!r} instead.")
 
 
 def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generator]:
@@ -48,7 +46,6 @@ def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generato
     An int or a `SeedSequence` always gives the same children: a sequence handed in is not advanced.
     """
     if isinstance(random_state, np.random.SeedSequence):
-        random_state = np.random.SeedSequence(
-            random_state.entropy, spawn_key=random_state.spawn_key, pool_size=random_state.pool_size
-        )
+        entropy, key = random_state.entropy, random_state.spawn_key
+        random_state = np.random.SeedSequence(entropy, spawn_key=key, pool_size=random_state.pool_size)
     return generator(random_state).spawn(n_children)

@@ -15,14 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sklearn.base import (
-    BaseEstimator,
-    BiclusterMixin,
-    DensityMixin,
-    is_classifier,
-    is_clusterer,
-    is_regressor,
-)
+from sklearn import base
+from sklearn.base import BaseEstimator
 
 import assay
 
@@ -140,15 +134,14 @@ def title_of(room: str) -> str:
 
 def task_of(model: Any) -> str:
     """What an estimator is for."""
-    if is_classifier(model):
-        return "classification"
-    if is_clusterer(model):
-        return "clustering"
-    if isinstance(model, BiclusterMixin):
-        return "biclustering"
-    if isinstance(model, DensityMixin):
-        return "density"
-    return "regression" if is_regressor(model) else "transformation"
+    kinds = {
+        "classification": base.is_classifier(model),
+        "clustering": base.is_clusterer(model),
+        "biclustering": isinstance(model, base.BiclusterMixin),
+        "density": isinstance(model, base.DensityMixin),
+        "regression": base.is_regressor(model),
+    }
+    return next((task for task, holds in kinds.items() if holds), "transformation")
 
 
 def documentation(kind: type) -> tuple[str, dict[str, str]]:
@@ -179,13 +172,6 @@ def _estimators_of(room: str) -> list[Entry]:
 
 def _read(name: str, kind: type, room: str) -> Entry:
     opening, sections = documentation(kind)
-    return Entry(
-        name=name,
-        kind=kind,
-        room=room,
-        family=title_of(room),
-        task=task_of(kind()),
-        suits=vars(kind).get("_suits"),  # what a class inherits it has not declared of itself
-        summary=opening.partition("\n")[0],
-        courses=courses_among(sections.get("References", "")),
-    )
+    suits = vars(kind).get("_suits")  # what a class inherits it has not declared of itself
+    summary, courses = opening.partition("\n")[0], courses_among(sections.get("References", ""))
+    return Entry(name, kind, room, title_of(room), task_of(kind()), suits, summary, courses)

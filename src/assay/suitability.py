@@ -60,9 +60,8 @@ class Suitability:
 
     def admits(self, n_rows: int, n_features: int) -> bool:
         """Whether a table is small enough."""
-        return (self.max_rows is None or n_rows <= self.max_rows) and (
-            self.max_features is None or n_features <= self.max_features
-        )
+        sizes = ((n_rows, self.max_rows), (n_features, self.max_features))
+        return all(most is None or size <= most for size, most in sizes)
 
     def serves(self, target: Any) -> bool:
         """Whether a target is what the estimator is for."""

@@ -18,31 +18,9 @@ from assay.datasets.tables import (
 )
 from assay.homes import publish
 
-__all__ = [
-    "HOUSE_FEATURES",
-    "Blobs",
-    "ClassificationLaw",
-    "ElectricityLoad",
-    "Estimate",
-    "GaussianClasses",
-    "Law",
-    "LinearGaussian",
-    "RegressionLaw",
-    "Rings",
-    "Sample",
-    "SparseLinear",
-    "Table",
-    "TwoMoons",
-    "available",
-    "breast_cancer",
-    "diabetes",
-    "digits",
-    "house_prices_law",
-    "iris",
-    "load",
-    "two_gaussians_law",
-    "us_arrests",
-    "wine",
-]
+__all__ = ["HOUSE_FEATURES", "Blobs", "ClassificationLaw", "ElectricityLoad", "Estimate", "GaussianClasses"]
+__all__ += ["Law", "LinearGaussian", "RegressionLaw", "Rings", "Sample", "SparseLinear", "Table", "TwoMoons"]
+__all__ += ["available", "breast_cancer", "diabetes", "digits", "house_prices_law", "iris", "load"]
+__all__ += ["two_gaussians_law", "us_arrests", "wine"]
 
 publish(globals())

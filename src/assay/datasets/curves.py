@@ -29,8 +29,7 @@ class Arc(NamedTuple):
     def points(self, angles: Array) -> Array:
         """Give the points of the curve at these angles."""
         circle = self.radius * np.column_stack([np.cos(angles), np.sin(angles)])
-        points: Array = np.asarray(self.center) + circle
-        return points
+        return np.asarray(self.center) + circle
 
 
 def arc_log_density(X: Array, arc: Arc, noise_std: float) -> Array:
@@ -53,20 +52,6 @@ def arc_log_density(X: Array, arc: Arc, noise_std: float) -> Array:
         mass = np.exp(exponents, out=exponents) @ weights
         density[first : first + _BLOCK] = largest + np.log(mass) - log_normaliser
     return density
-
-
-def ring_log_density(X: Array, radius: float, noise_std: float) -> Array:
-    """Log-density of rU + σZ, with U uniform on the unit circle and Z ~ N(0, I₂).
-
-    The integral along the whole circle is a Bessel function:
-    p(x) = (2πσ²)⁻¹ exp(−(‖x‖² + r²)/(2σ²)) I₀(‖x‖ r/σ²).
-    """
-    distance = np.hypot(X[:, 0], X[:, 1])
-    bessel = np.log(i0e(distance * radius / noise_std**2))
-    log_density: Array = (
-        bessel - 0.5 * ((distance - radius) / noise_std) ** 2 - np.log(2.0 * np.pi * noise_std**2)
-    )
-    return log_density
 
 
 def _panels(arc: Arc, noise_std: float) -> tuple[Array, Array]:
@@ -119,12 +104,9 @@ class TwoMoons(ClassificationLaw):
     noise_std: float
 
     def __init__(self, noise_std: float = 0.2, priors: ArrayLike | None = None) -> None:
-        self._set(
-            n_features=2,
-            noise_std=number_at_least(self._name, "noise_std", noise_std, 0, strictly=True),
-            priors=probabilities(self._name, "priors", priors, 2),
-            classes=default_classes(2),
-        )
+        deviation = number_at_least(self._name, "noise_std", noise_std, 0, strictly=True)
+        shares = probabilities(self._name, "priors", priors, 2)
+        self._set(n_features=2, noise_std=deviation, priors=shares, classes=default_classes(2))
 
     def log_joint(self, X: ArrayLike) -> Array:
         """Give log π_k + log p_k(x), one row per point and one column per class."""
@@ -196,26 +178,23 @@ class Rings(ClassificationLaw):
         circles = finite_array(name, "radii", radii, 1)
         if circles.size < 2 or np.any(circles <= 0.0):
             refuse(name, "radii", "at least two numbers greater than 0", circles)
-        self._set(
-            n_features=2,
-            radii=circles,
-            noise_std=number_at_least(name, "noise_std", noise_std, 0, strictly=True),
-            priors=probabilities(name, "priors", priors, circles.size),
-            classes=default_classes(circles.size),
-        )
+        deviation = number_at_least(name, "noise_std", noise_std, 0, strictly=True)
+        shares, classes = probabilities(name, "priors", priors, circles.size), default_classes(circles.size)
+        self._set(n_features=2, radii=circles, noise_std=deviation, priors=shares, classes=classes)
 
     def log_joint(self, X: ArrayLike) -> Array:
         """Give log π_k + log p_k(x), one row per point and one column per class."""
         X = self._rows(X)
-        densities = [ring_log_density(X, radius, self.noise_std) for radius in self.radii]
-        return np.column_stack(densities) + np.log(self.priors)
+        distance, variance = np.hypot(X[:, 0], X[:, 1])[:, np.newaxis], self.noise_std**2
+        bump = 0.5 * (distance - self.radii) ** 2 / variance
+        bessel = np.log(i0e(distance * self.radii / variance))
+        return np.asarray(bessel - bump - np.log(2.0 * np.pi * variance) + np.log(self.priors))
 
     def _draw(self, components: Labels, rng: np.random.Generator) -> Array:
         angles = rng.uniform(0.0, 2.0 * np.pi, len(components))
         circle = np.column_stack([np.cos(angles), np.sin(angles)])
         noise = self.noise_std * rng.standard_normal((len(components), 2))
-        X: Array = self.radii[components, np.newaxis] * circle + noise
-        return X
+        return np.asarray(self.radii[components, np.newaxis] * circle + noise)
 
     def _quadrature(self, coarser: int) -> Iterator[tuple[Array, Array]]:
         """Along one ray, each node with its circle of length 2πr: the law is invariant by rotation."""

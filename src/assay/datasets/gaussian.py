@@ -10,19 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
+from assay.datasets import requirements as checked
 from assay.datasets.laws import LINE_NODES, PLANE_NODES, ClassificationLaw, default_classes
-from assay.datasets.requirements import (
-    Array,
-    Labels,
-    covariance_stack,
-    finite_array,
-    integer_between,
-    number_at_least,
-    of_shape,
-    probabilities,
-    read_only,
-    refuse,
-)
+from assay.datasets.requirements import Array, Labels, of_shape, refuse
 from assay.randomness import RandomState, generator
 
 # The Gaussian mass farther than this many standard deviations is below 1e-15.
@@ -131,29 +121,19 @@ default=None
         classes: ArrayLike | None = None,
     ) -> None:
         name = self._name
-        centers = finite_array(name, "means", means, 2)
+        centers = checked.finite_array(name, "means", means, 2)
         n_classes, n_features = centers.shape
         if n_classes < 2:
             refuse(name, "means", "at least two rows, one per class", f"{n_classes} row")
-        stack = covariance_stack(
-            name,
-            "covariances",
-            np.eye(n_features) if covariances is None else covariances,
-            n_classes,
-            n_features,
-        )
+        covariances = np.eye(n_features) if covariances is None else covariances
+        stack = checked.covariance_stack(name, "covariances", covariances, n_classes, n_features)
         labels = default_classes(n_classes) if classes is None else np.array(classes)
         if labels.shape != (n_classes,) or len(np.unique(labels)) != n_classes:
             refuse(name, "classes", f"{n_classes} different labels", labels)
         labels.flags.writeable = False
-        self._set(
-            n_features=n_features,
-            means=centers,
-            covariances=stack,
-            priors=probabilities(name, "priors", priors, n_classes),
-            classes=labels,
-            _factors=np.linalg.cholesky(stack),
-        )
+        shares = checked.probabilities(name, "priors", priors, n_classes)
+        self._set(n_features=n_features, means=centers, priors=shares, classes=labels)
+        self._set(covariances=stack, _factors=np.linalg.cholesky(stack))
 
 
 def two_gaussians_law(n_features: int = 2, omega: float = 2.0) -> GaussianClasses:
@@ -182,8 +162,8 @@ def two_gaussians_law(n_features: int = 2, omega: float = 2.0) -> GaussianClasse
     ----------
     Peyré, two-class logistic classification.
     """
-    n_features = integer_between("two_gaussians_law", "n_features", n_features, 1)
-    omega = number_at_least("two_gaussians_law", "omega", omega, 0, strictly=True)
+    n_features = checked.integer_between("two_gaussians_law", "n_features", n_features, 1)
+    omega = checked.number_at_least("two_gaussians_law", "omega", omega, 0, strictly=True)
     half = np.full(n_features, omega / (2 * np.sqrt(n_features)))
     return GaussianClasses([-half, half])
 
@@ -247,16 +227,15 @@ default=None
     ) -> None:
         name = self._name
         if centers is None:
-            shape = (
-                integer_between(name, "n_clusters", 3 if n_clusters is None else n_clusters, 1),
-                integer_between(name, "n_features", 2 if n_features is None else n_features, 1),
-            )
+            asked = (("n_clusters", n_clusters, 3), ("n_features", n_features, 2))
+            sizes = ((key, usual if size is None else size) for key, size, usual in asked)
+            shape = [checked.integer_between(name, *size, 1) for size in sizes]
             low, high = of_shape(name, "center_box", center_box, (2,))
             if low >= high:
                 refuse(name, "center_box", "two increasing numbers", center_box)
-            points = read_only(generator(random_state).uniform(low, high, shape))
+            points = checked.read_only(generator(random_state).uniform(low, high, shape))
         else:
-            points = finite_array(name, "centers", centers, 2)
+            points = checked.finite_array(name, "centers", centers, 2)
             for axis, (label, count) in enumerate([("n_clusters", n_clusters), ("n_features", n_features)]):
                 if count not in (None, points.shape[axis]):
                     refuse(name, label, f"that of 'centers' ({points.shape[axis]})", count)
@@ -264,18 +243,10 @@ default=None
             refuse(name, "cluster_std", "None when 'covariances' is given", cluster_std)
         if covariances is None:
             covariances = _round_covariances(name, 1.0 if cluster_std is None else cluster_std, *points.shape)
-        stack = covariance_stack(name, "covariances", covariances, *points.shape)
-        shares = probabilities(name, "weights", weights, len(points))
-        self._set(
-            n_features=points.shape[1],
-            means=points,
-            centers=points,
-            covariances=stack,
-            priors=shares,
-            weights=shares,
-            classes=np.arange(len(points)),
-            _factors=np.linalg.cholesky(stack),
-        )
+        stack = checked.covariance_stack(name, "covariances", covariances, *points.shape)
+        shares = checked.probabilities(name, "weights", weights, len(points))
+        self._set(n_features=points.shape[1], means=points, centers=points, classes=np.arange(len(points)))
+        self._set(priors=shares, weights=shares, covariances=stack, _factors=np.linalg.cholesky(stack))
 
     @property
     def n_clusters(self) -> int:
@@ -290,7 +261,7 @@ default=None
 
 def _round_covariances(owner: str, cluster_std: ArrayLike, n_clusters: int, n_features: int) -> Array:
     if np.ndim(cluster_std) == 0:
-        number_at_least(owner, "cluster_std", cluster_std, 0, strictly=True)
+        checked.number_at_least(owner, "cluster_std", cluster_std, 0, strictly=True)
         cluster_std = np.full(n_clusters, cluster_std)
     deviations = of_shape(owner, "cluster_std", cluster_std, (n_clusters,))
     if np.any(deviations <= 0.0):

@@ -93,7 +93,8 @@ class Law(ABC):
         """
         n_samples = integer_between(self._name, "n_samples", n_samples, 2)
         X = self._draw_features(n_samples, generator(random_state))
-        return monte_carlo(self._losses(answers(rule, X), X))
+        losses = self._losses(answers(rule, X), X)
+        return Estimate(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(n_samples)), False)
 
     @abstractmethod
     def _draw_rows(self, n_samples: int, rng: np.random.Generator) -> Sample:
@@ -124,15 +125,9 @@ def answers(rule: Rule, X: Array) -> Labels:
     """Give the answers of a fitted model or of a plain function, one per row."""
     given = np.asarray(rule.predict(X) if isinstance(rule, Predictor) else rule(X))
     if given.shape != (len(X),):
-        raise ValueError(
-            f"A rule must answer one value per row, shape ({len(X)},). Got shape {given.shape} instead."
-        )
+        asked = f"A rule must answer one value per row, shape ({len(X)},)."
+        raise ValueError(f"{asked} Got shape {given.shape} instead.")
     return given
-
-
-def monte_carlo(losses: Array) -> Estimate:
-    """Mean of independent losses with its standard error."""
-    return Estimate(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses))), False)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -210,13 +205,11 @@ class ClassificationLaw(Law):
 
     def posterior(self, X: ArrayLike) -> Array:
         """Give P(Y = k | X = x), one row per point and one column per class, in the order of `classes`."""
-        probabilities: Array = softmax(self.log_joint(X), axis=1)
-        return probabilities
+        return np.asarray(softmax(self.log_joint(X), axis=1))
 
     def log_density(self, X: ArrayLike) -> Array:
         """Give log p(x) = log Σ_k π_k p_k(x), one value per row."""
-        density: Array = logsumexp(self.log_joint(X), axis=1)
-        return density
+        return np.asarray(logsumexp(self.log_joint(X), axis=1))
 
     def bayes_rule(self, X: ArrayLike) -> Labels:
         """Give the class of largest posterior, one per row; ties go to the lowest index (−1 when binary)."""

@@ -10,18 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
+from assay.datasets import requirements as checked
 from assay.datasets.laws import Estimate, RegressionLaw, Rule, Sample, answers
-from assay.datasets.requirements import (
-    Array,
-    Labels,
-    finite_array,
-    finite_number,
-    integer_between,
-    number_at_least,
-    of_shape,
-    read_only,
-    refuse,
-)
+from assay.datasets.requirements import Array, Labels, of_shape, refuse
 from assay.randomness import RandomState, generator
 
 
@@ -49,8 +40,7 @@ class LinearLaw(RegressionLaw):
 
     def regression_function(self, X: ArrayLike) -> Array:
         """Give f*(x) = xᵀθ* + b*, one value per row."""
-        values: Array = self._rows(X) @ self.coef + self.intercept
-        return values
+        return np.asarray(self._rows(X) @ self.coef + self.intercept)
 
     def excess_risk(self, coef: ArrayLike, intercept: float = 0.0) -> float:
         """Risk of x ↦ xᵀθ + b minus the risk of the truth, exactly.
@@ -141,28 +131,21 @@ class LinearGaussian(LinearLaw):
         covariance: ArrayLike | None = None,
     ) -> None:
         name = self._name
-        theta = finite_array(name, "coef", coef, 1)
-        self._set(
-            n_features=theta.size,
-            coef=theta,
-            intercept=finite_number(name, "intercept", intercept),
-            noise_std=number_at_least(name, "noise_std", noise_std, 0),
-            design=None,
-            mean=None,
-            covariance=None,
-        )
+        theta = checked.finite_array(name, "coef", coef, 1)
+        intercept = checked.number_at_least(name, "intercept", intercept, -np.inf)
+        noise_std = checked.number_at_least(name, "noise_std", noise_std, 0)
+        self._set(n_features=theta.size, coef=theta, intercept=intercept, noise_std=noise_std)
+        self._set(design=None, mean=None, covariance=None)
         if design is not None:
             if mean is not None or covariance is not None:
                 refuse(name, "design", "None when 'mean' or 'covariance' is given", "both")
-            rows = finite_array(name, "design", design, 2)
+            rows = checked.finite_array(name, "design", design, 2)
             self._set(design=of_shape(name, "design", rows, (len(rows), theta.size)))
         else:
             mean = np.zeros(theta.size) if mean is None else mean
             covariance = np.eye(theta.size) if covariance is None else covariance
-            self._set(
-                mean=of_shape(name, "mean", mean, (theta.size,)),
-                covariance=_semi_definite(name, covariance, theta.size),
-            )
+            self._set(mean=of_shape(name, "mean", mean, (theta.size,)))
+            self._set(covariance=_semi_definite(name, covariance, theta.size))
 
     @property
     def feature_mean(self) -> Array:
@@ -176,11 +159,9 @@ class LinearGaussian(LinearLaw):
     def second_moment(self) -> Array:
         """Second moment Σ of the design: XᵀX/n when it is fixed, C + μμᵀ when it is random."""
         if self.design is not None:
-            fixed: Array = self.design.T @ self.design / len(self.design)
-            return fixed
+            return np.asarray(self.design.T @ self.design / len(self.design))
         assert self.covariance is not None
-        random: Array = self.covariance + np.outer(self.feature_mean, self.feature_mean)
-        return random
+        return self.covariance + np.outer(self.feature_mean, self.feature_mean)
 
     def sample(self, n_samples: int | None = None, random_state: RandomState = None) -> Sample:
         """Draw independent rows; a fixed design gives all its rows, with a new Y.
@@ -212,8 +193,7 @@ class LinearGaussian(LinearLaw):
         assert self.covariance is not None
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        rows: Array = self.feature_mean + rng.standard_normal((n_samples, self.n_features)) @ root.T
-        return rows
+        return np.asarray(self.feature_mean + rng.standard_normal((n_samples, self.n_features)) @ root.T)
 
     def _variance_along(self, direction: Array) -> float:
         if self.design is not None:
@@ -228,7 +208,7 @@ def _semi_definite(owner: str, value: ArrayLike, n_features: int) -> Array:
     tolerance = 1e-10 * max(abs(eigenvalues[-1]), abs(eigenvalues[0]))
     if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0) or eigenvalues[0] < -tolerance:
         refuse(owner, "covariance", "symmetric and positive semi-definite", matrix)
-    return read_only((matrix + matrix.T) / 2.0)
+    return checked.read_only((matrix + matrix.T) / 2.0)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -280,23 +260,28 @@ class SparseLinear(LinearLaw):
     ) -> None:
         name = self._name
         if coef is None:
-            size = integer_between(name, "n_features", 100 if n_features is None else n_features, 1)
+            size = checked.integer_between(name, "n_features", 100 if n_features is None else n_features, 1)
             asked = min(5, size) if n_nonzero is None else n_nonzero
-            theta = _draw_coef(size, integer_between(name, "n_nonzero", asked, 1, size), random_state)
+            n_active = checked.integer_between(name, "n_nonzero", asked, 1, size)
+            rng = generator(random_state)
+            theta = np.zeros(size)
+            theta[rng.choice(size, n_active, replace=False)] = rng.choice([-1.0, 1.0], n_active)
+            checked.read_only(theta)
         else:
-            theta = finite_array(name, "coef", coef, 1)
-            _check_counts(name, theta, n_features, n_nonzero)
-        correlation = number_at_least(name, "rho", rho, -1, strictly=True)
+            theta = checked.finite_array(name, "coef", coef, 1)
+            n_active = int(np.count_nonzero(theta))
+            if n_active == 0:
+                refuse(name, "coef", "non-zero somewhere", theta)
+            if n_features not in (None, theta.size):
+                refuse(name, "n_features", f"the size of 'coef' ({theta.size})", n_features)
+            if n_nonzero not in (None, n_active):
+                refuse(name, "n_nonzero", f"the number of non-zero entries of 'coef' ({n_active})", n_nonzero)
+        correlation = checked.number_at_least(name, "rho", rho, -1, strictly=True)
         if correlation >= 1.0:
             refuse(name, "rho", "less than 1", rho)
-        self._set(
-            n_features=theta.size,
-            n_nonzero=int(np.count_nonzero(theta)),
-            coef=theta,
-            intercept=0.0,
-            rho=correlation,
-            signal_to_noise=number_at_least(name, "signal_to_noise", signal_to_noise, 0, strictly=True),
-        )
+        ratio = checked.number_at_least(name, "signal_to_noise", signal_to_noise, 0, strictly=True)
+        self._set(n_features=theta.size, n_nonzero=n_active, coef=theta, intercept=0.0)
+        self._set(rho=correlation, signal_to_noise=ratio)
         self._set(noise_std=float(np.sqrt(self.signal_variance / self.signal_to_noise)))
 
     @property
@@ -307,8 +292,7 @@ class SparseLinear(LinearLaw):
     @property
     def covariance(self) -> Array:
         """The Toeplitz matrix T of the design."""
-        matrix: Array = toeplitz(self.rho ** np.arange(self.n_features))
-        return matrix
+        return np.asarray(toeplitz(self.rho ** np.arange(self.n_features)))
 
     @property
     def signal_variance(self) -> float:
@@ -324,8 +308,7 @@ class SparseLinear(LinearLaw):
         # X_1 = Z_1 and X_j = ρ X_{j−1} + √(1 − ρ²) Z_j, a filter that never forms T.
         innovations = rng.standard_normal((n_samples, self.n_features))
         innovations[:, 1:] *= np.sqrt(1.0 - self.rho**2)
-        rows: Array = np.asarray(lfilter([1.0], [1.0, -self.rho], innovations, axis=1), dtype=np.float64)
-        return rows
+        return np.asarray(lfilter([1.0], [1.0, -self.rho], innovations, axis=1), dtype=np.float64)
 
     def _variance_along(self, direction: Array) -> float:
         # δᵀTδ is a sum of squares: T = AAᵀ with A the filter that makes X from innovations.
@@ -333,20 +316,3 @@ class SparseLinear(LinearLaw):
         scales = np.full(self.n_features, 1.0 - self.rho**2)
         scales[0] = 1.0
         return float(np.sum(scales * backwards**2))
-
-
-def _draw_coef(n_features: int, n_nonzero: int, random_state: RandomState) -> Array:
-    rng = generator(random_state)
-    coef = np.zeros(n_features)
-    coef[rng.choice(n_features, n_nonzero, replace=False)] = rng.choice([-1.0, 1.0], n_nonzero)
-    return read_only(coef)
-
-
-def _check_counts(owner: str, coef: Array, n_features: int | None, n_nonzero: int | None) -> None:
-    n_active = int(np.count_nonzero(coef))
-    if n_active == 0:
-        refuse(owner, "coef", "non-zero somewhere", coef)
-    if n_features not in (None, coef.size):
-        refuse(owner, "n_features", f"the size of 'coef' ({coef.size})", n_features)
-    if n_nonzero not in (None, n_active):
-        refuse(owner, "n_nonzero", f"the number of non-zero entries of 'coef' ({n_active})", n_nonzero)

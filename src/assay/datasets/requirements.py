@@ -21,19 +21,13 @@ def refuse(owner: str, name: str, must_be: str, got: object) -> NoReturn:
     raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
 
 
-def finite_number(owner: str, name: str, value: object) -> float:
-    """Give a finite real number."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(float(value)):
-        refuse(owner, name, "a finite number", repr(value))
-    return float(value)
-
-
 def number_at_least(owner: str, name: str, value: object, bound: float, *, strictly: bool = False) -> float:
     """Give a finite real number that is at least (or strictly above) `bound`."""
-    number = finite_number(owner, name, value)
-    if number < bound or (strictly and number == bound):
+    if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(float(value)):
+        refuse(owner, name, "a finite number", repr(value))
+    if float(value) < bound or (strictly and value == bound):
         refuse(owner, name, f"greater than {bound:g}" if strictly else f"at least {bound:g}", value)
-    return number
+    return float(value)
 
 
 def integer_between(owner: str, name: str, value: object, low: int, high: int | None = None) -> int:

@@ -13,41 +13,16 @@ from assay.datasets.linear import LinearGaussian
 from assay.datasets.requirements import Array, integer_between, number_at_least
 from assay.randomness import RandomState, generator
 
-HOUSE_FEATURES = (
-    "crime",
-    "large_lots",
-    "industry",
-    "river",
-    "nitric_oxides",
-    "rooms",
-    "old_houses",
-    "distance_to_work",
-    "highways",
-    "tax",
-    "pupils_per_teacher",
-    "noise",
-    "poverty",
-)
+HOUSE_FEATURES: tuple[str, ...] = ("crime", "large_lots", "industry", "river", "nitric_oxides", "rooms")
+HOUSE_FEATURES += ("old_houses", "distance_to_work", "highways", "tax", "pupils_per_teacher", "noise")
+HOUSE_FEATURES += ("poverty",)
 """Names of the columns of `house_prices_law`."""
 
 # How much each feature follows "centre of the city", "wealth" and "traffic".
-_LOADINGS = np.array(
-    [
-        [0.5, -0.4, 0.5],
-        [-0.7, 0.2, -0.1],
-        [0.7, -0.3, 0.3],
-        [0.1, 0.1, 0.0],
-        [0.8, -0.2, 0.3],
-        [-0.1, 0.8, 0.0],
-        [0.8, -0.2, 0.1],
-        [-0.9, 0.1, -0.1],
-        [0.4, -0.2, 0.8],
-        [0.4, -0.3, 0.8],
-        [0.1, -0.4, 0.3],
-        [0.4, -0.1, 0.5],
-        [0.3, -0.8, 0.2],
-    ]
-)
+_CENTRE = [0.5, -0.7, 0.7, 0.1, 0.8, -0.1, 0.8, -0.9, 0.4, 0.4, 0.1, 0.4, 0.3]
+_WEALTH = [-0.4, 0.2, -0.3, 0.1, -0.2, 0.8, -0.2, 0.1, -0.2, -0.3, -0.4, -0.1, -0.8]
+_TRAFFIC = [0.5, -0.1, 0.3, 0.0, 0.3, 0.0, 0.1, -0.1, 0.8, 0.8, 0.3, 0.5, 0.2]
+_LOADINGS = np.column_stack([_CENTRE, _WEALTH, _TRAFFIC])
 _COEF = np.array([-0.9, 1.1, 0.1, 0.7, -2.0, 2.7, 0.0, -3.1, 2.6, -2.1, -2.0, -0.8, -3.7])
 
 
@@ -123,7 +98,8 @@ class ElectricityLoad(RegressionLaw):
         daily = -4 * np.cos(turn - 0.4) - 3 * np.cos(2 * turn - 1.6) + np.sin(3 * turn)
         week = 2 * np.pi * weekday / 7
         weekly = 2.5 * np.cos(week - 2 * np.pi * 2 / 7) - 1.2 * np.cos(2 * week - 4 * np.pi * 5.5 / 7)
-        thermal = 2.3 * _softplus(15 - temperature) + 0.8 * _softplus(temperature - 24)
+        # log(1 + eˣ) is a ramp with a smooth bend.
+        thermal = 2.3 * np.logaddexp(0.0, 15 - temperature) + 0.8 * np.logaddexp(0.0, temperature - 24)
         return np.column_stack([daily, weekly, thermal, 2.0 * cloud])
 
     def regression_function(self, X: ArrayLike) -> Array:
@@ -133,14 +109,9 @@ class ElectricityLoad(RegressionLaw):
     def _draw_features(self, n_samples: int, rng: np.random.Generator) -> Array:
         hour = rng.integers(0, 24, n_samples).astype(float)
         season = rng.uniform(0, 2 * np.pi, n_samples)
-        return np.column_stack(
-            [
-                hour,
-                rng.integers(0, 7, n_samples).astype(float),
-                _temperature(season, hour) + 3 * rng.standard_normal(n_samples),
-                rng.beta(0.8, 0.8, n_samples),
-            ]
-        )
+        weekday = rng.integers(0, 7, n_samples).astype(float)
+        temperature = _temperature(season, hour) + 3 * rng.standard_normal(n_samples)
+        return np.column_stack([hour, weekday, temperature, rng.beta(0.8, 0.8, n_samples)])
 
     def series(self, n_hours: int, random_state: RandomState = None) -> Sample:
         """Draw consecutive hours from the first of January on, with weather that changes slowly.
@@ -161,22 +132,11 @@ class ElectricityLoad(RegressionLaw):
         for step in index:  # two autoregressions of unit variance that forget within two days
             state = 0.98 * state + np.sqrt(1 - 0.98**2) * rng.standard_normal(2)
             weather[:, step] = state
-        X = np.column_stack(
-            [
-                hour,
-                (index // 24 % 7).astype(float),
-                _temperature(2 * np.pi * index / (24 * 365), hour) + 3 * weather[0],
-                1 / (1 + np.exp(-2 * weather[1])),
-            ]
-        )
+        temperature = _temperature(2 * np.pi * index / (24 * 365), hour) + 3 * weather[0]
+        X = np.column_stack([hour, index // 24 % 7, temperature, 1 / (1 + np.exp(-2 * weather[1]))])
         return Sample(X, self.regression_function(X) + self.noise_std * rng.standard_normal(n_hours))
 
 
 def _temperature(season: Array, hour: Array) -> Array:
     """Mean temperature in °C at an angle of the year, 0 being the first of January, and an hour."""
     return 12.5 - 8 * np.cos(season - 0.35) - 3 * np.cos(2 * np.pi * (hour - 3) / 24)
-
-
-def _softplus(x: Array) -> Array:
-    """log(1 + eˣ), a ramp with a smooth bend."""
-    return np.logaddexp(0.0, x)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
+from assay.parameters import refusal
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -62,7 +64,11 @@ class Table:
     @property
     def frame(self) -> pd.DataFrame:
         """Features and target (last column, when there is one) as a pandas DataFrame."""
-        pandas = _import_pandas()
+        try:
+            import pandas
+        except ImportError as error:
+            words = "A table as a frame needs pandas: install it with pip install 'assay[frames]'."
+            raise ImportError(words) from error
         index = None if self.row_names is None else list(self.row_names)
         frame = pandas.DataFrame(np.asarray(self.X), columns=list(self.feature_names), index=index)
         if self.target_name is not None:
@@ -123,16 +129,6 @@ Table or tuple
 """
 
 
-def _import_pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "A table as a frame needs pandas: install it with pip install 'assay[frames]'."
-        ) from error
-    return pandas
-
-
 @loader
 def iris() -> Table:
     """Three species of iris, 150 flowers, four measures in cm.
@@ -191,8 +187,7 @@ def digits() -> Table:
         load_digits(),
         "digit",
         "Images of 1797 handwritten digits, 8 × 8 pixels row by row, each a count of inked points "
-        "from 0 to 16. "
-        "The target is the digit, 0 to 9.",
+        "from 0 to 16. The target is the digit, 0 to 9.",
         "E. Alpaydin, C. Kaynak, Optical recognition of handwritten digits, UCI (1998); scikit-learn.",
     )
 
@@ -212,8 +207,7 @@ def wine() -> Table:
         load_wine(),
         "cultivar",
         "Chemical analysis of 178 Italian wines: 13 measures, each in its own unit, which the source "
-        "does not state. "
-        "The target is the cultivar the wine was made from, one of three.",
+        "does not state. The target is the cultivar the wine was made from, one of three.",
         "M. Forina et al., Wine, UCI (1991); scikit-learn.",
     )
 
@@ -253,19 +247,14 @@ def us_arrests() -> Table:
     """
     text = files("assay.datasets").joinpath("data", "us_arrests.csv").read_text(encoding="utf-8")
     header, *lines = csv.reader(text.splitlines())
-    return Table(
-        name="us_arrests",
-        X=np.array([line[1:] for line in lines], dtype=np.float64),
-        y=None,
-        feature_names=tuple(header[1:]),
-        target_name=None,
-        target_names=None,
-        row_names=tuple(line[0] for line in lines),
-        description="Arrests for murder, assault and rape per 100 000 inhabitants in each of the 50 states "
-        "of the USA in 1973, and percentage of the population in urban areas. There is no target.",
-        source="World Almanac and Book of Facts 1975; Statistical Abstracts of the United States 1975; "
-        "R datasets, USArrests.",
+    X, states = np.array([line[1:] for line in lines], dtype=np.float64), tuple(line[0] for line in lines)
+    description = (
+        "Arrests for murder, assault and rape per 100 000 inhabitants in each of the 50 states "
+        "of the USA in 1973, and percentage of the population in urban areas. There is no target."
     )
+    books = "World Almanac and Book of Facts 1975; Statistical Abstracts of the United States 1975"
+    source = f"{books}; R datasets, USArrests."
+    return Table("us_arrests", X, None, tuple(header[1:]), None, None, states, description, source)
 
 
 _LOADERS = {table.__name__: table for table in (iris, diabetes, digits, wine, breast_cancer, us_arrests)}
@@ -298,22 +287,12 @@ def load(name: str) -> Table:
     Table(name='iris', n_samples=150, n_features=4, target='species')
     """
     if name not in _LOADERS:
-        raise ValueError(
-            f"The 'name' parameter of load must be one of {', '.join(_LOADERS)}. Got {name!r} instead."
-        )
+        raise refusal("load", "name", f"one of {', '.join(_LOADERS)}", name)
     return _LOADERS[name]()
 
 
 def _from_sklearn(name: str, bunch: Any, target_name: str, description: str, source: str) -> Table:
-    target_names = getattr(bunch, "target_names", None)
-    return Table(
-        name=name,
-        X=np.asarray(bunch["data"], dtype=np.float64),
-        y=np.asarray(bunch["target"]),
-        feature_names=tuple(str(feature) for feature in bunch["feature_names"]),
-        target_name=target_name,
-        target_names=None if target_names is None else tuple(str(label) for label in target_names),
-        row_names=None,
-        description=description,
-        source=source,
-    )
+    X, y = np.asarray(bunch["data"], dtype=np.float64), np.asarray(bunch["target"])
+    features, labels = tuple(map(str, bunch["feature_names"])), bunch.get("target_names")
+    classes = None if labels is None else tuple(map(str, labels))
+    return Table(name, X, y, features, target_name, classes, None, description, source)

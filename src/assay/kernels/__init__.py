@@ -7,24 +7,8 @@ from assay.kernels.kernel import Definiteness, Kernel, check_psd, is_psd
 from assay.kernels.stationary import Gaussian, Laplacian
 from assay.kernels.tiles import asymmetry, mirror_upper
 
-__all__ = [
-    "KERNEL_NAMES",
-    "Bilinear",
-    "Custom",
-    "Definiteness",
-    "Exponential",
-    "Gaussian",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "Precomputed",
-    "Sigmoid",
-    "asymmetry",
-    "check_psd",
-    "is_psd",
-    "kernel",
-    "mirror_upper",
-]
+__all__ = ["KERNEL_NAMES", "Bilinear", "Custom", "Definiteness", "Exponential", "Gaussian", "Kernel"]
+__all__ += ["Laplacian", "Linear", "Polynomial", "Precomputed", "Sigmoid", "asymmetry", "check_psd", "is_psd"]
+__all__ += ["kernel", "mirror_upper"]
 
 publish(globals())

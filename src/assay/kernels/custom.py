@@ -95,10 +95,8 @@ class Precomputed(Kernel):
         """See `Kernel.gram`; the lower triangle of a square table is read."""
         X = as_matrix(X)
         if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"A precomputed kernel must be a square matrix, one row and one column per sample. Got shape "
-                f"{X.shape} instead."
-            )
+            square = "A precomputed kernel must be a square matrix, one row and one column per sample."
+            raise ValueError(f"{square} Got shape {X.shape} instead.")
         return super().gram(X, out=out)
 
     def apply(self, X: Any, Z: Any, coef: NDArray) -> NDArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
@@ -110,11 +110,8 @@ class Polynomial(DotProduct, ScaledKernel):
         """
         X = as_matrix(X)
         gamma = self._scale(X)
-        coefficients = [
-            math.comb(self.degree, k) * self.coef0 ** (self.degree - k) * gamma**k
-            for k in range(self.degree + 1)
-        ]
-        return series_features(X, coefficients)
+        n, constant = self.degree, self.coef0
+        return series_features(X, [math.comb(n, k) * constant ** (n - k) * gamma**k for k in range(n + 1)])
 
 
 @dataclass(frozen=True)
@@ -221,9 +218,8 @@ class Bilinear(Kernel):
     def __post_init__(self) -> None:
         A = np.array(self.matrix, dtype=np.float64)
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
-            raise ValueError(
-                f"The 'matrix' parameter of Bilinear must be square. Got shape {A.shape} instead."
-            )
+            square = "The 'matrix' parameter of Bilinear must be square."
+            raise ValueError(f"{square} Got shape {A.shape} instead.")
         verdict = is_psd(A)
         if not verdict:
             raise ValueError(
@@ -261,9 +257,8 @@ class Bilinear(Kernel):
 
     def _matrix_for(self, X: Matrix) -> NDArray:
         if X.shape[1] != self.matrix.shape[0]:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the 'matrix' of Bilinear has shape {self.matrix.shape}."
-            )
+            shape = self.matrix.shape
+            raise ValueError(f"X has {X.shape[1]} features, but the 'matrix' of Bilinear has shape {shape}.")
         return self.matrix.astype(X.dtype)
 
 
@@ -279,7 +274,9 @@ def series_features(X: Any, coefficients: list[float]) -> NDArray:
     for degree, coefficient in enumerate(coefficients):
         if coefficient == 0.0:
             continue
-        for exponents in _multi_indices(X.shape[1], degree):
+        # Multi-indices as {feature: exponent}, those with the largest single exponent first.
+        chosen = combinations_with_replacement(range(X.shape[1]), degree)
+        for exponents in sorted(map(Counter, chosen), key=lambda index: -max(index.values(), default=0)):
             weight = coefficient * math.factorial(degree)
             for exponent in exponents.values():
                 weight /= math.factorial(exponent)
@@ -294,12 +291,3 @@ def exponential_features(X: Any, scale: float, order: int) -> NDArray:
     """Features of Σ_{k ≤ order} (scale ⟨x, z⟩)^k / k!, the Taylor series of exp(scale ⟨x, z⟩)."""
     require("the Taylor expansion", integer(at_least=0), order=order)
     return series_features(X, [scale**k / math.factorial(k) for k in range(order + 1)])
-
-
-def _multi_indices(n_features: int, degree: int) -> Iterator[dict[int, int]]:
-    """Multi-indices of one degree as {feature: exponent}, those with the largest single exponent first."""
-    indices = [
-        {feature: chosen.count(feature) for feature in sorted(set(chosen))}
-        for chosen in combinations_with_replacement(range(n_features), degree)
-    ]
-    yield from sorted(indices, key=lambda exponents: -max(exponents.values(), default=0))

@@ -106,9 +106,8 @@ class ScaledKernel(Kernel):
 def _alike(X: Any, Z: Any) -> tuple[Matrix, Matrix]:
     X, Z = as_matrix(X), as_matrix(Z)
     if X.shape[1] != Z.shape[1]:
-        raise ValueError(
-            f"X has {X.shape[1]} features but Z has {Z.shape[1]}; a kernel compares rows of one kind."
-        )
+        sizes = f"X has {X.shape[1]} features but Z has {Z.shape[1]}"
+        raise ValueError(f"{sizes}; a kernel compares rows of one kind.")
     dtype = np.result_type(X.dtype, Z.dtype)
     return X.astype(dtype, copy=False), Z.astype(dtype, copy=False)
 
@@ -117,10 +116,8 @@ def _buffer(out: NDArray | None, shape: tuple[int, int], dtype: Any) -> NDArray:
     if out is None:
         return np.empty(shape, dtype=dtype)
     if out.shape != shape or out.dtype != dtype:
-        raise ValueError(
-            f"'out' must have shape {shape} and dtype {dtype}. "
-            f"Got shape {out.shape} and dtype {out.dtype} instead."
-        )
+        got = f"shape {out.shape} and dtype {out.dtype}"
+        raise ValueError(f"'out' must have shape {shape} and dtype {dtype}. Got {got} instead.")
     return out
 
 
@@ -169,14 +166,8 @@ def is_psd(K: Any, *, tolerance: float | None = None) -> Definiteness:
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     allowed = relative * float(np.abs(values).max())
     skew = asymmetry(K)
-    return Definiteness(
-        psd=bool(values[0] >= -allowed and skew <= allowed),
-        min_eigenvalue=float(values[0]),
-        max_eigenvalue=float(values[-1]),
-        asymmetry=skew,
-        tolerance=allowed,
-        direction=vectors[:, 0],
-    )
+    definite = bool(values[0] >= -allowed and skew <= allowed)
+    return Definiteness(definite, float(values[0]), float(values[-1]), skew, allowed, vectors[:, 0])
 
 
 def check_psd(kernel: Kernel, X: Any, *, tolerance: float | None = None) -> Definiteness:

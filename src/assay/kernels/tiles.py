@@ -118,9 +118,8 @@ def as_matrix(X: Any) -> Matrix:
     else:
         matrix = np.asarray(X)
         if matrix.ndim != 2:
-            raise ValueError(
-                f"A kernel compares the rows of a two-dimensional table. Got {matrix.ndim} dimension(s)."
-            )
+            asked = "A kernel compares the rows of a two-dimensional table."
+            raise ValueError(f"{asked} Got {matrix.ndim} dimension(s).")
     return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
 
 
@@ -195,13 +194,7 @@ def distance_tiles(X: Matrix, Z: Matrix) -> Fill:
     def fill(rows: slice, columns: slice, tile: NDArray) -> None:
         left, right = X[rows], Z[columns]
         inner(left, right, tile)
-        squared_distances(
-            tile,
-            row_norms[rows],
-            column_norms[columns],
-            left if dense else nothing,
-            right if dense else nothing,
-            cancellation,
-        )
+        x, z = (left, right) if dense else (nothing, nothing)
+        squared_distances(tile, row_norms[rows], column_norms[columns], x, z, cancellation)
 
     return fill

@@ -7,8 +7,10 @@ certificate of a programme. The estimators of the library run on `assay.solvers`
 from __future__ import annotations
 
 from assay.homes import publish
-from assay.optimize.convexity.atom_list import (
+from assay.optimize.convexity.atoms import (
+    Expression,
     absolute_power,
+    composition,
     exponential,
     largest_entry,
     linear_form,
@@ -17,10 +19,11 @@ from assay.optimize.convexity.atom_list import (
     negative_log,
     negative_power,
     norm_atom,
+    partial_infimum,
+    pointwise_maximum,
     quadratic_form,
     square,
 )
-from assay.optimize.convexity.atoms import Expression, composition, partial_infimum, pointwise_maximum
 from assay.optimize.convexity.checks import (
     Check,
     check_chord,
@@ -70,6 +73,7 @@ from assay.optimize.descent.gradient import (
     inexact_descent,
     projected_gradient,
 )
+from assay.optimize.descent.iteration import averaging_step, constant_step, inverse_step, root_step
 from assay.optimize.descent.newton import Eigenpair, Newton, newton, power_iteration, rayleigh_quotient
 from assay.optimize.descent.objective import (
     Smooth,
@@ -105,7 +109,6 @@ from assay.optimize.descent.rates import (
 )
 from assay.optimize.descent.risk import PenalisedRisk, Solver, penalised_risk
 from assay.optimize.descent.splitting import Splitting, admm, admm_certificates
-from assay.optimize.descent.steps import averaging_step, constant_step, inverse_step, root_step
 from assay.optimize.descent.stochastic import (
     NoisyMean,
     Stochastic,
@@ -146,142 +149,32 @@ from assay.optimize.programs.interior import equality_quadratic
 from assay.optimize.programs.linear_program import LinearProgram, linear_program
 from assay.optimize.programs.program import ConvexProgram, Supremum, kkt_report
 
-__all__ = [
-    "AdaDeltaState",
-    "AdamState",
-    "Adaptive",
-    "Bound",
-    "Check",
-    "Composite",
-    "ConvexProgram",
-    "CoordinateDescent",
-    "Descent",
-    "DualSolution",
-    "DualValue",
-    "Eigenpair",
-    "Expression",
-    "FrankWolfe",
-    "HullMembership",
-    "InfimumStatus",
-    "LinearMinimum",
-    "LinearProgram",
-    "Method",
-    "Newton",
-    "NoisyMean",
-    "OnlineProblem",
-    "PenalisedRisk",
-    "Plan",
-    "ProgramSolution",
-    "Projected",
-    "Separation",
-    "Slater",
-    "Smooth",
-    "Solver",
-    "Splitting",
-    "SquaresState",
-    "Stochastic",
-    "Supremum",
-    "Trace",
-    "absolute_power",
-    "accelerated_gradient",
-    "accelerated_rate",
-    "adadelta",
-    "adagrad",
-    "adam",
-    "adam_counterexample",
-    "adaptive_descent",
-    "admm",
-    "admm_certificates",
-    "averaged_stochastic_plan",
-    "averaged_stochastic_rate",
-    "averaging_step",
-    "caratheodory",
-    "check_chord",
-    "check_cocoercivity",
-    "check_convexity",
-    "check_hessian",
-    "check_lipschitz_gradient",
-    "check_minimiser",
-    "check_monotone_gradient",
-    "check_projection",
-    "check_slopes",
-    "check_smoothness",
-    "check_strong_convexity",
-    "check_tangent",
-    "composition",
-    "constant_step",
-    "constant_step_floor",
-    "convex_rate",
-    "coordinate_descent",
-    "descent_lemma",
-    "distance_never_grows",
-    "dual_value",
-    "duality_counterexample",
-    "duality_gap",
-    "equality_quadratic",
-    "estimate_smoothness",
-    "estimate_strong_convexity",
-    "exponential",
-    "frank_wolfe",
-    "frank_wolfe_certificates",
-    "frank_wolfe_rate",
-    "gap_bound",
-    "gradient_descent",
-    "gradient_noise",
-    "hull_membership",
-    "in_expectation",
-    "inexact_descent",
-    "inexact_rate",
-    "infimum_status",
-    "inverse_step",
-    "jensen_gap",
-    "kernel_ridge_objective",
-    "kkt_report",
-    "largest_entry",
-    "least_squares_objective",
-    "least_squares_rows",
-    "linear_form",
-    "linear_minimum",
-    "linear_program",
-    "linear_rate",
-    "log_sum_exp",
-    "logistic_atom",
-    "logistic_infimum",
-    "logistic_objective",
-    "logistic_rows",
-    "negative_log",
-    "negative_power",
-    "newton",
-    "norm_atom",
-    "optimal_step_rate",
-    "partial_infimum",
-    "penalised_risk",
-    "plain",
-    "pointwise_maximum",
-    "power_iteration",
-    "program_certificates",
-    "projected_gradient",
-    "projected_plan",
-    "projected_rate",
-    "proximal_gradient",
-    "proximal_newton",
-    "quadratic",
-    "quadratic_form",
-    "rayleigh_quotient",
-    "rmsprop",
-    "root_step",
-    "separating_hyperplane",
-    "slater_point",
-    "smooth_rate",
-    "solve_dual",
-    "solve_program",
-    "square",
-    "stochastic_descent",
-    "stochastic_gradient",
-    "stochastic_plan",
-    "stochastic_rate",
-    "strongly_convex_rate",
-    "unbiased_step",
-]
+__all__ = ["AdaDeltaState", "AdamState", "Adaptive", "Bound", "Check", "Composite", "ConvexProgram"]
+__all__ += ["CoordinateDescent", "Descent", "DualSolution", "DualValue", "Eigenpair", "Expression"]
+__all__ += ["FrankWolfe", "HullMembership", "InfimumStatus", "LinearMinimum", "LinearProgram", "Method"]
+__all__ += ["Newton", "NoisyMean", "OnlineProblem", "PenalisedRisk", "Plan", "ProgramSolution", "Projected"]
+__all__ += ["Separation", "Slater", "Smooth", "Solver", "Splitting", "SquaresState", "Stochastic", "Supremum"]
+__all__ += ["Trace", "absolute_power", "accelerated_gradient", "accelerated_rate", "adadelta", "adagrad"]
+__all__ += ["adam", "adam_counterexample", "adaptive_descent", "admm", "admm_certificates"]
+__all__ += ["averaged_stochastic_plan", "averaged_stochastic_rate", "averaging_step", "caratheodory"]
+__all__ += ["check_chord", "check_cocoercivity", "check_convexity", "check_hessian"]
+__all__ += ["check_lipschitz_gradient", "check_minimiser", "check_monotone_gradient", "check_projection"]
+__all__ += ["check_slopes", "check_smoothness", "check_strong_convexity", "check_tangent", "composition"]
+__all__ += ["constant_step", "constant_step_floor", "convex_rate", "coordinate_descent", "descent_lemma"]
+__all__ += ["distance_never_grows", "dual_value", "duality_counterexample", "duality_gap"]
+__all__ += ["equality_quadratic", "estimate_smoothness", "estimate_strong_convexity", "exponential"]
+__all__ += ["frank_wolfe", "frank_wolfe_certificates", "frank_wolfe_rate", "gap_bound", "gradient_descent"]
+__all__ += ["gradient_noise", "hull_membership", "in_expectation", "inexact_descent", "inexact_rate"]
+__all__ += ["infimum_status", "inverse_step", "jensen_gap", "kernel_ridge_objective", "kkt_report"]
+__all__ += ["largest_entry", "least_squares_objective", "least_squares_rows", "linear_form", "linear_minimum"]
+__all__ += ["linear_program", "linear_rate", "log_sum_exp", "logistic_atom", "logistic_infimum"]
+__all__ += ["logistic_objective", "logistic_rows", "negative_log", "negative_power", "newton", "norm_atom"]
+__all__ += ["optimal_step_rate", "partial_infimum", "penalised_risk", "plain", "pointwise_maximum"]
+__all__ += ["power_iteration", "program_certificates", "projected_gradient", "projected_plan"]
+__all__ += ["projected_rate", "proximal_gradient", "proximal_newton", "quadratic", "quadratic_form"]
+__all__ += ["rayleigh_quotient", "rmsprop", "root_step", "separating_hyperplane", "slater_point"]
+__all__ += ["smooth_rate", "solve_dual", "solve_program", "square", "stochastic_descent"]
+__all__ += ["stochastic_gradient", "stochastic_plan", "stochastic_rate", "strongly_convex_rate"]
+__all__ += ["unbiased_step"]
 
 publish(globals())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from assay.homes import publish
 from assay.penalties.affine import AffineSubspace, ColumnSpace, HalfSpace, Hyperplane
 from assay.penalties.balls import Ball, Box, L1Ball, Simplex
-from assay.penalties.concave import MCP, SCAD
 from assay.penalties.groups import GroupL2, RowSparse, SparseGroup
 from assay.penalties.kkt import KKTResiduals, Quadratic, kkt_residuals
 from assay.penalties.norms import (
@@ -24,47 +23,14 @@ from assay.penalties.norms import (
 )
 from assay.penalties.penalty import Penalty
 from assay.penalties.polytopes import ConvexHull, NonNegative, Polytope, PositiveSemidefinite, SecondOrderCone
-from assay.penalties.separable import L1, ElasticNet, SquaredNorm, soft_threshold
+from assay.penalties.separable import L1, MCP, SCAD, ElasticNet, SquaredNorm, soft_threshold
 from assay.penalties.sets import ConvexSet, Homothetic, Intersection
 
-__all__ = [
-    "L1",
-    "MCP",
-    "NORMS",
-    "SCAD",
-    "AffineSubspace",
-    "Ball",
-    "Box",
-    "ColumnSpace",
-    "ConvexHull",
-    "ConvexSet",
-    "ElasticNet",
-    "GroupL2",
-    "HalfSpace",
-    "Homothetic",
-    "Hyperplane",
-    "Intersection",
-    "KKTResiduals",
-    "L1Ball",
-    "NonNegative",
-    "Norm",
-    "Nuclear",
-    "Penalty",
-    "Polytope",
-    "PositiveSemidefinite",
-    "Quadratic",
-    "RowSparse",
-    "SecondOrderCone",
-    "Simplex",
-    "SparseGroup",
-    "SquaredNorm",
-    "dual_norm",
-    "kkt_residuals",
-    "n_nonzero_diagonal",
-    "n_nonzero_rows",
-    "norm",
-    "norm_inequalities",
-    "soft_threshold",
-]
+__all__ = ["L1", "MCP", "NORMS", "SCAD", "AffineSubspace", "Ball", "Box", "ColumnSpace", "ConvexHull"]
+__all__ += ["ConvexSet", "ElasticNet", "GroupL2", "HalfSpace", "Homothetic", "Hyperplane", "Intersection"]
+__all__ += ["KKTResiduals", "L1Ball", "NonNegative", "Norm", "Nuclear", "Penalty", "Polytope"]
+__all__ += ["PositiveSemidefinite", "Quadratic", "RowSparse", "SecondOrderCone", "Simplex", "SparseGroup"]
+__all__ += ["SquaredNorm", "dual_norm", "kkt_residuals", "n_nonzero_diagonal", "n_nonzero_rows", "norm"]
+__all__ += ["norm_inequalities", "soft_threshold"]
 
 publish(globals())

@@ -177,9 +177,8 @@ class AffineSubspace(UnboundedSet):
         scale = max(float(np.linalg.norm(offset)), np.finfo(np.float64).tiny)
         if np.linalg.norm(matrix @ foot - offset) > 1e-9 * scale:
             raise refusal("AffineSubspace", "offset", "such that Ax = b has a solution", self.offset)
-        for name, value in zip(
-            ("matrix", "offset", "_directions", "_foot"), (matrix, offset, right[:rank], foot), strict=True
-        ):
+        fields = {"matrix": matrix, "offset": offset, "_directions": right[:rank], "_foot": foot}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     @property

@@ -29,25 +29,17 @@ class ElasticNetForm(NamedTuple):
     positive: bool = False
 
 
-class MCPForm(NamedTuple):
-    """MCP with slope a_j at 0⁺, flat from γ a_j on; the curvature is 0."""
+class ConcaveForm(NamedTuple):
+    """MCP and SCAD: slope a_j at 0⁺, which falls at the rate 1/bend to 0 at γ a_j; the curvature is 0."""
 
     slope: Array
     curvature: Array
     positive: bool
     gamma: float
+    bend: float
 
 
-class SCADForm(NamedTuple):
-    """SCAD with slope a_j at 0⁺, flat from γ a_j on; the curvature is 0."""
-
-    slope: Array
-    curvature: Array
-    positive: bool
-    gamma: float
-
-
-CoordinateForm = ElasticNetForm | MCPForm | SCADForm
+CoordinateForm = ElasticNetForm | ConcaveForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +90,10 @@ def coordinate_form(penalty: Any, n_features: int) -> CoordinateForm:
     """
     if isinstance(penalty, MCP | SCAD):
         slope, zeros = np.full(n_features, float(penalty.strength)), np.zeros(n_features)
-        kind = MCPForm if isinstance(penalty, MCP) else SCADForm
-        return kind(slope, zeros, False, float(penalty.gamma))
+        return ConcaveForm(slope, zeros, False, float(penalty.gamma), float(penalty._bend))
     if not isinstance(penalty, L1 | ElasticNet | PositiveElasticNet):
-        raise TypeError(
-            "Coordinate descent needs a penalty that is a sum over coefficients (L1, ElasticNet, MCP, SCAD). "
-            f"Got {penalty!r} instead."
-        )
+        known = "a sum over coefficients (L1, ElasticNet, MCP, SCAD)"
+        raise TypeError(f"Coordinate descent needs a penalty that is {known}. Got {penalty!r} instead.")
     ratio, positive = float(getattr(penalty, "l1_ratio", 1.0)), isinstance(penalty, PositiveElasticNet)
     return elastic_net_form(n_features, float(penalty.strength), ratio, penalty.weights, positive=positive)
 
@@ -138,12 +127,6 @@ def restricted(form: CoordinateForm, which: NDArray) -> CoordinateForm:
 # ½ square w² − value w + Ω_j(w).
 
 
-class _Terms(NamedTuple):
-    value: Any
-    slope: Any
-    minimiser: Any
-
-
 def _elastic_net_value(form, j, size):  # type: ignore[no-untyped-def]
     return form.slope[j] * size + 0.5 * form.curvature[j] * size * size
 
@@ -161,71 +144,40 @@ def _elastic_net_minimiser(form, j, value, square):  # type: ignore[no-untyped-d
     return 0.0 * value
 
 
-def _mcp_value(form, j, size):  # type: ignore[no-untyped-def]
-    slope, x = form.slope[j], min(size, form.gamma * form.slope[j])
-    return slope * x - x * x / (2.0 * form.gamma)
+def _concave_value(form, j, size):  # type: ignore[no-untyped-def]
+    slope, flat = form.slope[j], form.gamma * form.slope[j]
+    x = min(size, flat)
+    past = max(x - (flat - form.bend * slope), 0.0)
+    return slope * x - past * past / (2.0 * form.bend)
 
 
-def _mcp_slope(form, j, size):  # type: ignore[no-untyped-def]
-    return max(form.slope[j] - size / form.gamma, 0.0)
+def _concave_slope(form, j, size):  # type: ignore[no-untyped-def]
+    return min(max(form.gamma * form.slope[j] - size, 0.0) / form.bend, form.slope[j])
 
 
-def _mcp_minimiser(form, j, value, square):  # type: ignore[no-untyped-def]
+def _concave_minimiser(form, j, value, square):  # type: ignore[no-untyped-def]
     if value < 0 and form.positive:
         return 0.0 * value
     slope, size = form.slope[j], abs(value)
-    flat, bend = form.gamma * slope, square - 1.0 / form.gamma
+    flat, curved = form.gamma * slope, square - 1.0 / form.bend
+    # The minimum is at zero, where the penalty is flat, where it is the l1 norm, or where it bends down.
     best, least = 0.0, 0.0
-    x = max(size / square, flat)  # where the penalty is flat
-    risk = 0.5 * square * x * x - size * x + entry_value(form, j, x)
-    if risk < least:
-        best, least = x, risk
-    if bend > 0:  # where it bends down
-        x = min(max((size - slope) / bend, 0.0), flat)
+    for piece in range(3 if curved > 0 else 2):
+        if piece == 0:
+            x = max(size / square, flat)
+        elif piece == 1:
+            x = min(max((size - slope) / square, 0.0), flat - form.bend * slope)
+        else:
+            x = min(max((size - flat / form.bend) / curved, 0.0), flat)
         risk = 0.5 * square * x * x - size * x + entry_value(form, j, x)
         if risk < least:
             best, least = x, risk
     return best if value > 0 else -best
 
 
-def _scad_value(form, j, size):  # type: ignore[no-untyped-def]
-    slope, x = form.slope[j], min(size, form.gamma * form.slope[j])
-    if x <= slope:
-        return slope * x
-    return (2.0 * form.gamma * slope * x - x * x - slope * slope) / (2.0 * (form.gamma - 1.0))
-
-
-def _scad_slope(form, j, size):  # type: ignore[no-untyped-def]
-    return min(max(form.gamma * form.slope[j] - size, 0.0) / (form.gamma - 1.0), form.slope[j])
-
-
-def _scad_minimiser(form, j, value, square):  # type: ignore[no-untyped-def]
-    if value < 0 and form.positive:
-        return 0.0 * value
-    slope, size, beyond = form.slope[j], abs(value), form.gamma - 1.0
-    flat, bend = form.gamma * slope, square - 1.0 / beyond
-    best, least = 0.0, 0.0
-    x = max(size / square, flat)  # where the penalty is flat
-    risk = 0.5 * square * x * x - size * x + entry_value(form, j, x)
-    if risk < least:
-        best, least = x, risk
-    if bend > 0:  # where it bends down
-        x = min(max((size - flat / beyond) / bend, 0.0), flat)
-        risk = 0.5 * square * x * x - size * x + entry_value(form, j, x)
-        if risk < least:
-            best, least = x, risk
-    x = min(max((size - slope) / square, 0.0), slope)  # where it is the l1 norm
-    risk = 0.5 * square * x * x - size * x + entry_value(form, j, x)
-    if risk < least:
-        best, least = x, risk
-    return best if value > 0 else -best
-
-
-_TERMS: dict[type, _Terms] = {
-    ElasticNetForm: _Terms(_elastic_net_value, _elastic_net_slope, _elastic_net_minimiser),
-    MCPForm: _Terms(_mcp_value, _mcp_slope, _mcp_minimiser),
-    SCADForm: _Terms(_scad_value, _scad_slope, _scad_minimiser),
-}
+_VALUES: dict[type, Any] = {ElasticNetForm: _elastic_net_value, ConcaveForm: _concave_value}
+_SLOPES: dict[type, Any] = {ElasticNetForm: _elastic_net_slope, ConcaveForm: _concave_slope}
+_MINIMISERS: dict[type, Any] = {ElasticNetForm: _elastic_net_minimiser, ConcaveForm: _concave_minimiser}
 _OPTIONS: Any = {"forceinline": True, "nogil": True, "fastmath": set(REORDER), "error_model": "numpy"}
 
 
@@ -246,14 +198,14 @@ def entry_minimiser(form: Any, j: int, value: float, square: float) -> float:
 
 @overload(entry_value, jit_options=_OPTIONS)
 def _chosen_value(form, j, size):  # type: ignore[no-untyped-def]
-    return _TERMS[form.instance_class].value
+    return _VALUES[form.instance_class]
 
 
 @overload(entry_slope, jit_options=_OPTIONS)
 def _chosen_slope(form, j, size):  # type: ignore[no-untyped-def]
-    return _TERMS[form.instance_class].slope
+    return _SLOPES[form.instance_class]
 
 
 @overload(entry_minimiser, jit_options=_OPTIONS)
 def _chosen_minimiser(form, j, value, square):  # type: ignore[no-untyped-def]
-    return _TERMS[form.instance_class].minimiser
+    return _MINIMISERS[form.instance_class]

@@ -9,17 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.parameters import refusal
-from assay.penalties.penalty import (
-    BlockNorms,
-    bounds,
-    euclidean,
-    floating,
-    non_negative,
-    product,
-    ratio,
-    rounding,
-    shrinkage,
-)
+from assay.penalties import penalty as shared
+from assay.penalties.penalty import BlockNorms, euclidean, floating, product
 from assay.penalties.separable import l1_residual, soft_threshold
 
 
@@ -74,7 +65,7 @@ def group_weights(owner: str, weights: Any, groups: Partition) -> NDArray:
     """One weight per group, √size unless given."""
     if weights is None:
         return np.sqrt(groups.sizes)
-    given = non_negative(owner, "weights", weights, ndim=(1,), infinite=True)
+    given = shared.non_negative(owner, "weights", weights, ndim=(1,), infinite=True)
     if len(given) != len(groups.sizes):
         raise refusal(owner, "weights", f"of length {len(groups.sizes)}, one per group", weights)
     return given
@@ -133,7 +124,7 @@ class GroupL2(BlockNorms):
 
 def _read_groups(penalty: GroupL2 | SparseGroup) -> None:
     owner = type(penalty).__name__
-    non_negative(owner, "strength", penalty.strength, ndim=(0,))
+    shared.non_negative(owner, "strength", penalty.strength, ndim=(0,))
     groups = partition(owner, penalty.groups)
     object.__setattr__(penalty, "_partition", groups)
     object.__setattr__(penalty, "weights", group_weights(owner, penalty.weights, groups))
@@ -179,7 +170,7 @@ class SparseGroup:
 
     def __post_init__(self) -> None:
         _read_groups(self)
-        object.__setattr__(self, "l1_ratio", ratio("SparseGroup", "l1_ratio", self.l1_ratio))
+        object.__setattr__(self, "l1_ratio", shared.ratio("SparseGroup", self.l1_ratio))
 
     def value(self, coef: NDArray) -> NDArray:
         """Penalty of each column."""
@@ -192,7 +183,7 @@ class SparseGroup:
         """Soft thresholding of the entries, then of the groups."""
         shrunk = soft_threshold(self._checked(coef), step * self.strength * self.l1_ratio)
         norms = self._partition.norms(shrunk)
-        return shrunk * shrinkage(norms, step * self._radius(norms))[self._partition.labels]
+        return shrunk * shared.shrinkage(norms, step * self._radius(norms))[self._partition.labels]
 
     def conjugate(self, dual: NDArray) -> NDArray:
         """0 where every ‖S(u_g, αρ)‖ ≤ α(1 − ρ) ω_g, S the soft threshold (within rounding); ∞ elsewhere."""
@@ -201,7 +192,7 @@ class SparseGroup:
         norms = self._partition.norms(soft_threshold(dual, threshold))
         # Where ρ is 1 nothing is left of the group part, and rounding is that of the threshold.
         radius = self._radius(norms)
-        slack = rounding(dual) * (threshold * np.sqrt(self._partition.sizes).max() + radius)
+        slack = shared.rounding(dual) * (threshold * np.sqrt(self._partition.sizes).max() + radius)
         return np.where(np.all(norms <= radius + slack, axis=0), 0.0, np.inf)
 
     def fenchel_young_gap(self, coef: NDArray, dual: NDArray) -> NDArray:
@@ -251,7 +242,7 @@ class SparseGroup:
     def _radius(self, norms: NDArray) -> NDArray:
         weights = self.weights.reshape((-1,) + (1,) * (norms.ndim - 1)).astype(norms.dtype)
         finite = np.where(np.isinf(weights), 0, weights) * (1 - self.l1_ratio)
-        return bounds(self.strength, np.where(np.isinf(weights), weights, finite))
+        return shared.bounds(self.strength, np.where(np.isinf(weights), weights, finite))
 
 
 def group_root(magnitudes: NDArray, l1_ratio: float, weight: float, unpenalised: float) -> float:

@@ -121,16 +121,15 @@ def kkt_residuals(
     ----------
     Sangnier, exam 2021, exercise 1.
     """
-    for name, values, constraints in (
+    for name, values, functions in (
         ("multipliers", multipliers, inequalities),
         ("equality_multipliers", equality_multipliers, equalities),
     ):
-        if len(values) != len(constraints):
-            raise refusal("kkt_residuals", name, f"of length {len(constraints)}, one per constraint", values)
+        if len(values) != len(functions):
+            raise refusal("kkt_residuals", name, f"of length {len(functions)}, one per constraint", values)
     gradient = np.array(objective.gradient(point), dtype=np.float64)
-    for weight, constraint in zip(
-        [*multipliers, *equality_multipliers], [*inequalities, *equalities], strict=True
-    ):
+    weights, constraints = (*multipliers, *equality_multipliers), (*inequalities, *equalities)
+    for weight, constraint in zip(weights, constraints, strict=True):
         gradient += weight * constraint.gradient(point)
     slack = [float(constraint.value(point)) for constraint in inequalities]
     violations = [max(value, 0.0) for value in slack] + [abs(float(h.value(point))) for h in equalities]

@@ -65,21 +65,19 @@ def numbers(owner: str, name: str, values: Any, *, ndim: tuple[int, ...], infini
     return array
 
 
-def non_negative(
-    owner: str, name: str, values: Any, *, ndim: tuple[int, ...], infinite: bool = False
-) -> NDArray:
-    """The values as float64, none negative."""
-    array = numbers(owner, name, values, ndim=ndim, infinite=infinite)
+def non_negative(owner: str, name: str, values: Any, **allowed: Any) -> NDArray:
+    """The values as float64, as `numbers` allows them, none negative."""
+    array = numbers(owner, name, values, **allowed)
     if np.any(array < 0):
         raise refusal(owner, name, "at least 0", values)
     return array
 
 
-def ratio(owner: str, name: str, value: Any) -> float:
-    """A number between 0 and 1."""
-    number = float(numbers(owner, name, value, ndim=(0,)))
+def ratio(owner: str, value: Any) -> float:
+    """The share of the l1 norm, between 0 and 1."""
+    number = float(numbers(owner, "l1_ratio", value, ndim=(0,)))
     if not 0 <= number <= 1:
-        raise refusal(owner, name, "between 0 and 1", value)
+        raise refusal(owner, "l1_ratio", "between 0 and 1", value)
     return number
 
 
@@ -94,9 +92,8 @@ def columns_of(owner: str, strength: Any, coef: NDArray) -> NDArray:
     """One strength, or one per column of the coefficients, in their type."""
     array = np.asarray(strength, dtype=coef.dtype)
     if array.ndim and array.shape != coef.shape[1:]:
-        raise refusal(
-            owner, "strength", f"a number, or one per column of coefficients {coef.shape}", strength
-        )
+        words = f"a number, or one per column of coefficients {coef.shape}"
+        raise refusal(owner, "strength", words, strength)
     return array
 
 
@@ -144,6 +141,8 @@ class Weighted:
     def __post_init__(self) -> None:
         owner = self._owner
         non_negative(owner, "strength", self.strength, ndim=(0, 1) if self.per_column else (0,))
+        if hasattr(self, "l1_ratio"):
+            object.__setattr__(self, "l1_ratio", ratio(owner, self.l1_ratio))
         if self.weights is not None:
             weights = non_negative(owner, "weights", self.weights, ndim=(1,), infinite=True)
             object.__setattr__(self, "weights", weights)

@@ -74,9 +74,8 @@ class Polytope(ConvexSet):
         multipliers, _ = optimize.nnls(system, target)
         residual = system @ multipliers - target
         if -residual[-1] <= 1e-12:
-            raise refusal(
-                "Polytope", "offset", "such that some point satisfies every inequality", self.offset
-            )
+            words = "such that some point satisfies every inequality"
+            raise refusal("Polytope", "offset", words, self.offset)
         return (x - scale * residual[:-1] / residual[-1]).astype(x.dtype)
 
     def linear_minimiser(self, a: NDArray) -> NDArray:
@@ -224,15 +223,13 @@ class PositiveSemidefinite(Cone):
 
     def contains(self, x: NDArray, tolerance: float = 1e-9) -> bool:
         """Whether the matrix is symmetric and its eigenvalues are ≥ 0, up to the tolerance times ‖x‖."""
-        x = _square(x)
-        room = tolerance * np.linalg.norm(x)
-        symmetric = np.linalg.norm(x - x.T) <= room
-        return bool(symmetric and np.linalg.eigvalsh((x + x.T) / 2)[0] >= -room)
+        room, half = tolerance * np.linalg.norm(x), _symmetric(x)
+        symmetric = 2 * np.linalg.norm(half - x) <= room
+        return bool(symmetric and np.linalg.eigvalsh(half)[0] >= -room)
 
     def project(self, x: NDArray) -> NDArray:
         """The symmetric part without its negative eigenvalues."""
-        x = _square(x)
-        values, vectors = np.linalg.eigh((x + x.T) / 2)
+        values, vectors = np.linalg.eigh(_symmetric(x))
         kept = vectors * np.maximum(values, 0) @ vectors.T
         return (kept + kept.T) / 2
 
@@ -241,13 +238,9 @@ class PositiveSemidefinite(Cone):
         return super(PositiveSemidefinite, self).support(_symmetric(a))
 
 
-def _square(x: NDArray) -> NDArray:
+def _symmetric(x: NDArray) -> NDArray:
+    """The symmetric part of a square matrix."""
     x = floating(x)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise refusal("PositiveSemidefinite", "x", "a square matrix", x)
-    return x
-
-
-def _symmetric(x: NDArray) -> NDArray:
-    x = _square(x)
     return (x + x.T) / 2

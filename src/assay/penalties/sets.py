@@ -167,9 +167,8 @@ class Intersection(ConvexSet):
             scale = max(1.0, float(np.max(np.abs(x))))
             if np.sqrt(change) <= max(self.tol, 8 * float(np.finfo(x.dtype).eps)) * scale:
                 return point
-        raise refusal(
-            "Intersection", "max_iter", "large enough for sets that have a common point", self.max_iter
-        )
+        words = "large enough for sets that have a common point"
+        raise refusal("Intersection", "max_iter", words, self.max_iter)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

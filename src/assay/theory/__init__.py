@@ -75,66 +75,18 @@ from assay.theory.smoothing import (
     linear_smoother_risk,
 )
 
-__all__ = [
-    "BiasVariance",
-    "ClassificationLossCheck",
-    "CoefficientMoments",
-    "Coverage",
-    "Crossover",
-    "DimensionFree",
-    "ExpectedCriterion",
-    "GaussMarkov",
-    "KernelRidgeRisk",
-    "LeastSquaresRisk",
-    "LinearSmootherRisk",
-    "LloydTrap",
-    "NumericalMinimum",
-    "OptimalPartition",
-    "Overfitting",
-    "PlusPlusRatio",
-    "PopulationMinimisers",
-    "RidgeError",
-    "RidgeOracle",
-    "RidgeRisk",
-    "RiskRate",
-    "Sensitivity",
-    "Stability",
-    "SurrogateBound",
-    "bias_variance",
-    "check_classification_loss",
-    "conditional_risk",
-    "corrected_criterion",
-    "coverage",
-    "crossover_samples",
-    "dimension_free_experiment",
-    "excess_risk",
-    "expected_criterion",
-    "gauss_markov",
-    "kernel_ridge_risk",
-    "least_squares_moments",
-    "least_squares_rate",
-    "least_squares_risk",
-    "linear_smoother_risk",
-    "minimise_conditional_risk",
-    "optimal_partition",
-    "outlier_sensitivity",
-    "pairwise_criterion",
-    "plus_plus_factor",
-    "plus_plus_ratio",
-    "polynomial_overfitting",
-    "population_minimisers",
-    "primal_dual_crossover",
-    "ridge_error",
-    "ridge_moments",
-    "ridge_oracle",
-    "ridge_oracle_lambda",
-    "ridge_risk",
-    "simulated_bias_variance",
-    "squaring_experiment",
-    "stuck_rectangle",
-    "surrogate_bound",
-    "tie_trap",
-    "unlucky_rows",
-]
+__all__ = ["BiasVariance", "ClassificationLossCheck", "CoefficientMoments", "Coverage", "Crossover"]
+__all__ += ["DimensionFree", "ExpectedCriterion", "GaussMarkov", "KernelRidgeRisk", "LeastSquaresRisk"]
+__all__ += ["LinearSmootherRisk", "LloydTrap", "NumericalMinimum", "OptimalPartition", "Overfitting"]
+__all__ += ["PlusPlusRatio", "PopulationMinimisers", "RidgeError", "RidgeOracle", "RidgeRisk", "RiskRate"]
+__all__ += ["Sensitivity", "Stability", "SurrogateBound", "bias_variance", "check_classification_loss"]
+__all__ += ["conditional_risk", "corrected_criterion", "coverage", "crossover_samples"]
+__all__ += ["dimension_free_experiment", "excess_risk", "expected_criterion", "gauss_markov"]
+__all__ += ["kernel_ridge_risk", "least_squares_moments", "least_squares_rate", "least_squares_risk"]
+__all__ += ["linear_smoother_risk", "minimise_conditional_risk", "optimal_partition", "outlier_sensitivity"]
+__all__ += ["pairwise_criterion", "plus_plus_factor", "plus_plus_ratio", "polynomial_overfitting"]
+__all__ += ["population_minimisers", "primal_dual_crossover", "ridge_error", "ridge_moments", "ridge_oracle"]
+__all__ += ["ridge_oracle_lambda", "ridge_risk", "simulated_bias_variance", "squaring_experiment"]
+__all__ += ["stuck_rectangle", "surrogate_bound", "tie_trap", "unlucky_rows"]
 
 publish(globals())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.certificates import Certificate, at_most
+from assay.certificates import Certificate, Details, at_most
 from assay.losses import Exponential, Hinge, Logistic, MarginLoss, ZeroOne
 from assay.parameters import refusal
 from assay.theory.least_squares import Array
@@ -140,13 +140,9 @@ def population_minimisers(
     for loss in losses:
         if not isinstance(loss, MarginLoss):
             raise refusal("population_minimisers", "losses", "a list of MarginLoss objects", loss)
-    return PopulationMinimisers(
-        tuple(losses),
-        share,
-        np.stack([loss.minimiser(share) for loss in losses]),
-        np.stack([loss.minimal_risk(share) for loss in losses]),
-        np.minimum(share, 1 - share),
-    )
+    lowest = np.stack([loss.minimiser(share) for loss in losses])
+    risks = np.stack([loss.minimal_risk(share) for loss in losses])
+    return PopulationMinimisers(tuple(losses), share, lowest, risks, np.minimum(share, 1 - share))
 
 
 class ClassificationLossCheck(NamedTuple):
@@ -241,25 +237,20 @@ def check_classification_loss(
     step = 1e-6
     before, centre, after = phi(np.array([-step, 0.0, step]))
     minimum = minimise_conditional_risk(phi, share)
-    positive = share > 0.5
-    wrong = np.where(
-        positive,
-        minimise_conditional_risk(phi, share, high=0.0).minimal_risks,
-        minimise_conditional_risk(phi, share, low=0.0).minimal_risks,
-    )
+    below, above = (minimise_conditional_risk(phi, share, **side) for side in ({"high": 0.0}, {"low": 0.0}))
+    wrong = np.where(share > 0.5, below.minimal_risks, above.minimal_risks)
     return ClassificationLossCheck(
-        bool(np.all(bends >= -rounding[1:-1])),
-        bool(np.all(bends > rounding[1:-1])),
-        not _has_a_kink(phi, radius),
-        bool(np.all(np.diff(values) <= rounding[1:])),
-        bool(np.all(values >= 0)),
-        float((centre - before) / step),
-        float((after - centre) / step),
-        bool(np.all(values >= (grid <= 0))),
-        share,
-        minimum.minimisers,
-        minimum.minimal_risks,
-        wrong - minimum.minimal_risks,
+        convex=bool(np.all(bends >= -rounding[1:-1])),
+        strictly_convex=bool(np.all(bends > rounding[1:-1])),
+        differentiable=not _has_a_kink(phi, radius),
+        non_increasing=bool(np.all(np.diff(values) <= rounding[1:])),
+        non_negative=bool(np.all(values >= 0)),
+        slope_before=float((centre - before) / step),
+        slope_after=float((after - centre) / step),
+        majorises_zero_one=bool(np.all(values >= (grid <= 0))),
+        eta=share,
+        wrong_sign_excess=wrong - minimum.minimal_risks,
+        **minimum._asdict(),
     )
 
 
@@ -306,16 +297,10 @@ class SurrogateBound(NamedTuple):
     @property
     def certificate(self) -> Certificate:
         """The inequality as a certificate; vacuous when the bound is 1 or more."""
-        return at_most(
-            "The error rate is at most the surrogate risk.",
-            "error rate",
-            self.zero_one_risk,
-            self.bound,
-            source="Sangnier §1.2.1; Rudi & Şimşekli §2.1.2",
-            assumptions=("the scaled loss majorises 1{u ≤ 0}",),
-            trivial=1.0,
-            tolerance=1e-12,
-        )
+        claim = "The error rate is at most the surrogate risk."
+        source, assumed = "Sangnier §1.2.1; Rudi & Şimşekli §2.1.2", ("the scaled loss majorises 1{u ≤ 0}",)
+        details = Details(assumptions=assumed, trivial=1.0, tolerance=1e-12)
+        return at_most(claim, "error rate", self.zero_one_risk, self.bound, source, **details)
 
 
 def surrogate_bound(
@@ -359,8 +344,7 @@ def surrogate_bound(
         raise refusal("surrogate_bound", "y", "made of -1 and +1", y)
     margin = label * np.asarray(prediction, dtype=float)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    return SurrogateBound(
-        float(np.average(ZeroOne().margin_value(margin), weights=weight)),
-        float(np.average(loss.margin_value(margin), weights=weight)),
-        float(loss.margin_value(np.zeros(1))[0]) if scale is None else float(scale),
-    )
+    values = (each.margin_value(margin) for each in (ZeroOne(), loss))
+    risks = [float(np.average(value, weights=weight)) for value in values]
+    at_zero = loss.margin_value(np.zeros(1))[0]
+    return SurrogateBound(risks[0], risks[1], float(at_zero if scale is None else scale))

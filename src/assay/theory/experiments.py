@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from assay.optimize import logistic_objective, newton
-from assay.parameters import integer, real, refusal
+from assay.parameters import integer, real, refusal, require
 from assay.randomness import RandomState, generator
 from assay.rows import rows
 from assay.solvers import by_cholesky, by_dual, minimum_norm, moments
@@ -97,7 +97,7 @@ def polynomial_overfitting(
     grid = np.atleast_1d(np.asarray(degrees))
     if grid.ndim != 1 or grid.dtype.kind not in "iu" or not 0 <= grid.min() <= grid.max() < N_NODES:
         raise refusal(owner, "degrees", f"a list of ints from 0 to {N_NODES - 1}", degrees)
-    _checked(owner, n_samples=n_samples, n_draws=n_draws)
+    require(owner, integer(at_least=1), n_samples=n_samples, n_draws=n_draws)
     noise_std = noise_deviation(owner, noise_std)
     rng = generator(random_state)
     nodes, weights = legendre.leggauss(N_NODES)
@@ -113,9 +113,8 @@ def polynomial_overfitting(
             train[draw, index] = np.mean((y - table @ coef[-1]) ** 2)
             gap = truth - legendre.legval(nodes, coef[-1])
             true[draw, index] = weights @ gap**2 / 2 + noise_std**2
-    return Overfitting(
-        grid.astype(np.int64), train.mean(axis=0), np.median(true, axis=0), x, y, coef, noise_std**2
-    )
+    risks = train.mean(axis=0), np.median(true, axis=0)
+    return Overfitting(grid.astype(np.int64), *risks, x, y, coef, noise_std**2)
 
 
 class Sensitivity(NamedTuple):
@@ -184,7 +183,9 @@ def outlier_sensitivity(
         more, classes = np.vstack([table, point]), np.append(labels, label)
         for which, fit in enumerate((_discriminant, _logistic)):
             rule = fit(more, classes)
-            result[which, index] = _angle(rule[:-1], plain[which][:-1])
+            first, second = rule[:-1], plain[which][:-1]
+            cosine = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
+            result[which, index] = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
             wrong = (table @ rule[:-1] + rule[-1] > 0) != (labels == 1)
             result[2 + which, index] = wrong.mean()
         chance = expit(point @ rule[:-1] + rule[-1])
@@ -205,11 +206,6 @@ def _logistic(X: Array, y: NDArray) -> Array:
     """Slope and intercept of logistic regression."""
     table = np.column_stack([X, np.ones(len(X))])
     return newton(logistic_objective(table, y), np.zeros(table.shape[1]), tol=1e-12).point
-
-
-def _angle(first: Array, second: Array) -> float:
-    cosine = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
-    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
 class Crossover(NamedTuple):
@@ -354,7 +350,8 @@ def dimension_free_experiment(
     grid = np.atleast_1d(np.asarray(n_features))
     if grid.ndim != 1 or grid.dtype.kind not in "iu" or grid.size == 0 or grid.min() < 1:
         raise refusal(owner, "n_features", "a list of ints at least 1", n_features)
-    _checked(owner, n_samples=n_samples, radius=radius, coef_norm=coef_norm, noise_std=noise_std)
+    require(owner, integer(at_least=1), n_samples=n_samples)
+    require(owner, real(above=0), radius=radius, coef_norm=coef_norm, noise_std=noise_std)
     rng = generator(random_state)
     risks = np.empty((2, grid.size))
     for index, d in enumerate(grid):
@@ -383,13 +380,6 @@ def crossover_samples(n_features: int, *, radius: float, coef_norm: float, noise
     ----------
     Rudi & Şimşekli §1.5.3.
     """
-    owner = "crossover_samples"
-    _checked(owner, n_features=n_features, radius=radius, coef_norm=coef_norm, noise_std=noise_std)
+    require("crossover_samples", integer(at_least=1), n_features=n_features)
+    require("crossover_samples", real(above=0), radius=radius, coef_norm=coef_norm, noise_std=noise_std)
     return float((2 * noise_std * n_features / (radius * coef_norm)) ** 2)
-
-
-def _checked(owner: str, **values: float) -> None:
-    for name, value in values.items():
-        domain = integer(at_least=1) if name.startswith("n_") else real(above=0)
-        if not domain.contains(value):
-            raise refusal(owner, name, domain.words, value)

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
-from assay.parameters import real, refusal
+from assay.parameters import real, refusal, require
 from assay.randomness import RandomState, generator
 
 Array = NDArray[np.float64]
 
+Design: TypeAlias = tuple[Array, Array, float]
 LinearEstimator: TypeAlias = "ArrayLike | Callable[[Array], Array]"
 """The matrix A of θ̂ = AY, or a function from targets (n, k) to coefficients (d, k)."""
 
@@ -114,9 +115,8 @@ def simulated_bias_variance(
     bias = table @ (mean - truth)
     spread = np.sum((table @ (coefs - mean[:, None])) ** 2, axis=0) / n
     risks = np.sum((table @ (coefs - truth[:, None])) ** 2, axis=0) / n
-    return BiasVariance(
-        float(bias @ bias / n), float(spread.mean()), mean, float(risks.std(ddof=1) / np.sqrt(n_draws))
-    )
+    error = float(risks.std(ddof=1) / np.sqrt(n_draws))
+    return BiasVariance(float(bias @ bias / n), float(spread.mean()), mean, error)
 
 
 def estimator_matrix(estimator: LinearEstimator, X: ArrayLike) -> Array:
@@ -131,15 +131,11 @@ def estimator_matrix(estimator: LinearEstimator, X: ArrayLike) -> Array:
             probe = generator(0).standard_normal((n, 2))
             given, expected = np.asarray(estimator(probe), dtype=float), matrix @ probe
             if np.abs(given - expected).max() > 1e-6 * np.abs(expected).max():
-                raise ValueError(
-                    "The 'estimator' must be linear in the targets for an exact answer; use "
-                    "simulated_bias_variance instead."
-                )
+                linear = "The 'estimator' must be linear in the targets for an exact answer"
+                raise ValueError(f"{linear}; use simulated_bias_variance instead.")
     if matrix.shape != (d, n):
-        raise ValueError(
-            f"The 'estimator' must be a matrix of shape {(d, n)} or give one from the {n} unit vectors. "
-            f"Got shape {matrix.shape} instead."
-        )
+        words = f"a matrix of shape {(d, n)} or give one from the {n} unit vectors"
+        raise ValueError(f"The 'estimator' must be {words}. Got shape {matrix.shape} instead.")
     return matrix
 
 
@@ -307,10 +303,8 @@ def gauss_markov(estimator: LinearEstimator, X: ArrayLike, noise_std: float = 1.
     matrix = estimator_matrix(estimator, table)
     defect = float(np.abs(matrix @ table - np.eye(table.shape[1])).max())
     if defect > 1e-8 * max(1.0, float(np.abs(matrix).max() * np.abs(table).max())):
-        raise ValueError(
-            f"The 'estimator' of gauss_markov must be unbiased, AX = I. Got a defect of {defect:.2g}; "
-            "bias_variance serves biased ones."
-        )
+        unbiased = "The 'estimator' of gauss_markov must be unbiased, AX = I."
+        raise ValueError(f"{unbiased} Got a defect of {defect:.2g}; bias_variance serves biased ones.")
     difference = sigma**2 * (matrix @ matrix.T - best @ best.T)
     return GaussMarkov(difference, float(np.linalg.eigvalsh(difference)[0]), defect)
 
@@ -346,9 +340,8 @@ def coverage(inside: Any) -> Coverage:
     """
     draws = np.asarray(inside)
     if draws.dtype != bool or draws.ndim != 1 or not draws.size:
-        raise ValueError(
-            f"coverage needs one True or False per draw. Got {draws.dtype} of shape {draws.shape}."
-        )
+        given = f"{draws.dtype} of shape {draws.shape}"
+        raise ValueError(f"coverage needs one True or False per draw. Got {given}.")
     share = float(draws.mean())
     return Coverage(share, float(np.sqrt(share * (1 - share) / draws.size)), draws.size)
 
@@ -360,9 +353,7 @@ def _pseudo_inverse(owner: str, table: Array) -> Array:
     return np.asarray(np.linalg.pinv(table), dtype=np.float64)
 
 
-def fixed_design(
-    owner: str, X: ArrayLike, true_coef: ArrayLike, noise_std: float
-) -> tuple[Array, Array, float]:
+def fixed_design(owner: str, X: ArrayLike, true_coef: ArrayLike, noise_std: float) -> Design:
     """The design, the true coefficients and σ, checked."""
     table, truth = np.asarray(X, dtype=float), np.asarray(true_coef, dtype=float)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
@@ -374,8 +365,7 @@ def fixed_design(
 
 def noise_deviation(owner: str, noise_std: float) -> float:
     """σ, checked."""
-    if not real(at_least=0).contains(noise_std):
-        raise refusal(owner, "noise_std", "a finite number at least 0", noise_std)
+    require(owner, real(at_least=0), noise_std=noise_std)
     return float(noise_std)
 
 
@@ -391,7 +381,6 @@ def refined_minimum(parts: Callable[[Array], tuple[Array, ...]], log_grid: Array
 
     best = int(np.argmin(risk(log_grid)))
     low, high = float(log_grid[max(best - 1, 0)]), float(log_grid[min(best + 1, len(log_grid) - 1)])
-    refined = optimize.minimize_scalar(
-        lambda t: float(risk(t)[0]), bounds=(low, high), method="bounded", options={"xatol": 1e-12}
-    )
+    options: Any = {"bounds": (low, high), "method": "bounded", "options": {"xatol": 1e-12}}
+    refined = optimize.minimize_scalar(lambda t: float(risk(t)[0]), **options)
     return best, float(np.exp(refined.x))

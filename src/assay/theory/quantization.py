@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -143,16 +144,11 @@ def optimal_partition(X: ArrayLike, n_clusters: int) -> OptimalPartition:
     if rows.shape[1] == 1:
         return _optimal_intervals(rows[:, 0], n_clusters)
     if len(rows) > MAX_ROWS_OF_BRUTE_FORCE:
-        raise ValueError(
-            f"optimal_partition tries every partition: X must have at most {MAX_ROWS_OF_BRUTE_FORCE} rows, "
-            f"or one feature. Got {len(rows)} rows instead."
-        )
-    best = OptimalPartition(np.zeros(len(rows), dtype=int), math.inf)
-    for labels in _partitions(len(rows), n_clusters):
-        inertia = _inertia(rows, labels)
-        if inertia < best.inertia:
-            best = OptimalPartition(labels.copy(), inertia)
-    return best
+        most = f"X must have at most {MAX_ROWS_OF_BRUTE_FORCE} rows, or one feature"
+        raise ValueError(f"optimal_partition tries every partition: {most}. Got {len(rows)} rows instead.")
+    every = (labels.copy() for labels in _partitions(len(rows), n_clusters))
+    best = min(every, key=partial(_inertia, rows))
+    return OptimalPartition(best, _inertia(rows, best))
 
 
 def plus_plus_factor(n_clusters: int) -> float:
@@ -249,9 +245,8 @@ def unlucky_rows(separation: float = 100.0) -> LloydTrap:
 def _matrix(X: ArrayLike) -> NDArray:
     rows = np.asarray(X, dtype=float)
     if rows.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional, rows × features. It has {rows.ndim} dimensions instead."
-        )
+        asked = "X must be two-dimensional, rows × features."
+        raise ValueError(f"{asked} It has {rows.ndim} dimensions instead.")
     return rows
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.certificates import Certificate, at_most
+from assay.certificates import Certificate, Details, at_most
 from assay.parameters import refusal
 from assay.theory.least_squares import Array, CoefficientMoments, fixed_design, refined_minimum
 
@@ -125,9 +125,8 @@ def ridge_moments(X: ArrayLike, true_coef: ArrayLike, noise_std: float, alpha: f
         raise refusal("ridge_moments", "alpha", "at least 0", alpha)
     values, vectors = _spectrum("ridge_moments", table, alpha)
     bias = -alpha * vectors @ ((vectors.T @ truth) / (values + alpha))
-    return CoefficientMoments(
-        truth + bias, sigma**2 * (vectors * (values / (values + alpha) ** 2)) @ vectors.T
-    )
+    covariance = sigma**2 * (vectors * (values / (values + alpha) ** 2)) @ vectors.T
+    return CoefficientMoments(truth + bias, covariance)
 
 
 class RidgeError(NamedTuple):
@@ -305,29 +304,16 @@ def ridge_oracle(X: ArrayLike, true_coef: ArrayLike, noise_std: float) -> RidgeO
     risk = ridge_risk(table, truth, noise_std, [strength])
     best = risk.best_penalty_strength
     # As λ → ∞ the fit is zero and all of the signal is bias.
-    least = float(np.sum((table @ truth) ** 2)) / n
-    if np.isfinite(best):
-        least = float(ridge_risk(table, truth, noise_std, [best]).risk[0])
-    bound = noise_std * np.sqrt(trace / n) * size / 2
+    signal = float(np.sum((table @ truth) ** 2)) / n
+    least = float(ridge_risk(table, truth, noise_std, [best]).risk[0]) if np.isfinite(best) else signal
+    bound = float(noise_std * np.sqrt(trace / n) * size / 2)
     exact = float(risk.risk[0])
-    return RidgeOracle(
-        strength,
-        exact,
-        float(bound),
-        float(noise_std * np.sqrt(2 * trace * size / n)),
-        best,
-        min(least, exact),
-        at_most(
-            "The excess risk of ridge at λ* is at most σ √(tr Σ) ‖θ*‖/(2√n).",
-            "expected excess risk",
-            exact,
-            bound,
-            source="Rudi & Şimşekli §1.5.2",
-            assumptions=("Y = Xθ* + ε with X fixed", "the errors are independent, centred, of variance σ²"),
-            trivial=float(np.sum((table @ truth) ** 2)) / n,
-            tolerance=1e-12 * float(bound),
-        ),
-    )
+    printed = float(noise_std * np.sqrt(2 * trace * size / n))
+    claim = "The excess risk of ridge at λ* is at most σ √(tr Σ) ‖θ*‖/(2√n)."
+    assumed = ("Y = Xθ* + ε with X fixed", "the errors are independent, centred, of variance σ²")
+    details = Details(assumptions=assumed, trivial=signal, tolerance=1e-12 * bound)
+    proof = at_most(claim, "expected excess risk", exact, bound, "Rudi & Şimşekli §1.5.2", **details)
+    return RidgeOracle(strength, exact, bound, printed, best, min(least, exact), proof)
 
 
 def _spectrum(owner: str, table: Array, alpha: float) -> tuple[Array, Array]:
@@ -338,7 +324,6 @@ def _spectrum(owner: str, table: Array, alpha: float) -> tuple[Array, Array]:
     rounding = singular[:1].sum() * max(table.shape) * np.finfo(float).eps
     values[: len(singular)] = np.where(singular > rounding, singular**2, 0.0)
     if alpha == 0 and not values.all():
-        raise ValueError(
-            f"The 'X' parameter of {owner} must have linearly independent columns for alpha = 0."
-        )
+        needed = "must have linearly independent columns for alpha = 0"
+        raise ValueError(f"The 'X' parameter of {owner} {needed}.")
     return values, vt.T

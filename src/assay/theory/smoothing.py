@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,9 +50,8 @@ def linear_smoother_risk(smoother: Any, f_star: Any, noise_std: float) -> Linear
     bias = S @ f - f
     variances = noise_std**2 * np.square(S).sum(axis=1)
     squared_bias, variance = float(np.mean(bias**2)), float(np.mean(variances))
-    return LinearSmootherRisk(
-        squared_bias, variance, squared_bias + variance, float(np.trace(S)), bias, variances
-    )
+    risk, df = squared_bias + variance, float(np.trace(S))
+    return LinearSmootherRisk(squared_bias, variance, risk, df, bias, variances)
 
 
 @dataclass(frozen=True)
@@ -153,23 +151,19 @@ def kernel_ridge_risk(
     values, vectors = np.linalg.eigh(K)
     values = values.clip(min=0.0)
     signal = np.asarray(f_star, dtype=float) if beta_star is None else K @ np.asarray(beta_star, dtype=float)
-    curves = partial(_curves, values, np.square(vectors.T @ signal), noise_std)
+    power, n_samples = np.square(vectors.T @ signal), len(values)
+
+    def curves(alpha: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        total = values + alpha[:, None]
+        gain, left = values / total, alpha[:, None] / total
+        variance = noise_std**2 * np.square(gain).sum(axis=1) / n_samples
+        return np.square(left) @ power / n_samples, variance, gain.sum(axis=1)
+
     squared_bias, variance, df = curves(grid)
     risk = squared_bias + variance
     _, refined = refined_minimum(curves, np.log(np.sort(grid)))
     at_refined = float(np.sum(curves(np.array([refined]))[:2]))
     oracle = refined if at_refined < risk.min() else float(grid[np.argmin(risk)])
     least = min(at_refined, float(risk.min()))
-    return KernelRidgeRisk(
-        grid, squared_bias, variance, risk, df, oracle, least, values, vectors, float(noise_std)
-    )
-
-
-def _curves(
-    values: NDArray, power: NDArray, noise_std: float, alpha: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Squared bias and variance, means over the rows, and degrees of freedom at every penalty."""
-    total, n_samples = values + alpha[:, None], len(values)
-    gain, left = values / total, alpha[:, None] / total
-    variance = noise_std**2 * np.square(gain).sum(axis=1) / n_samples
-    return np.square(left) @ power / n_samples, variance, gain.sum(axis=1)
+    spectrum = values, vectors, float(noise_std)
+    return KernelRidgeRisk(grid, squared_bias, variance, risk, df, oracle, least, *spectrum)

@@ -7,6 +7,7 @@ pair; when it holds there, it has only failed to refute.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,10 +56,8 @@ class _Sampled(NamedTuple):
     @property
     def scale(self) -> float:
         """Size of the numbers compared, for the rounding."""
-        size = np.abs(self.values).max() + np.linalg.norm(self.gradients, axis=1).max() * (
-            1 + np.linalg.norm(self.points, axis=1).max()
-        )
-        return float(size)
+        steepest, farthest = (np.linalg.norm(x, axis=1).max() for x in (self.gradients, self.points))
+        return float(np.abs(self.values).max() + steepest * (1 + farthest))
 
 
 def check_chord(value: Value | Smooth, points: Any, weights: Sequence[float] = (0.25, 0.5, 0.75)) -> Check:
@@ -66,15 +65,13 @@ def check_chord(value: Value | Smooth, points: Any, weights: Sequence[float] = (
     f = value.value if isinstance(value, Smooth) else value
     x = _points("check_chord", points)
     heights = np.array([f(point) for point in x])
-    worst, pair = -np.inf, (0, 0)
-    for i in range(len(x)):
-        for j in range(i):
-            for a in weights:
-                excess = f(a * x[i] + (1 - a) * x[j]) - a * heights[i] - (1 - a) * heights[j]
-                if excess > worst:
-                    worst, pair = excess, (i, j)
-    claim = "The function is below its chords."
-    return _verdict(claim, "largest f − chord", worst, pair, x, float(np.abs(heights).max()), "Rudi 2.2.1")
+    worst, pair = -np.inf, (x[0], x[0])
+    for i, j, a in product(range(len(x)), range(len(x)), weights):
+        excess = f(a * x[i] + (1 - a) * x[j]) - a * heights[i] - (1 - a) * heights[j] if j < i else -np.inf
+        if excess > worst:
+            worst, pair = excess, (x[i], x[j])
+    claim, scale = "The function is below its chords.", float(np.abs(heights).max())
+    return _verdict(claim, "largest f − chord", worst, pair, scale, "Rudi 2.2.1")
 
 
 def check_tangent(objective: Smooth, points: Any) -> Check:
@@ -129,12 +126,9 @@ def check_slopes(value: Callable[[float], float], grid: Any) -> Check:
 
 def check_convexity(objective: Smooth, points: Any) -> tuple[Check, ...]:
     """All tests of convexity that the objective allows: chords, tangents, gradient, Hessian."""
-    checks = [
-        check_chord(objective, points),
-        check_tangent(objective, points),
-        check_monotone_gradient(objective, points),
-    ]
-    return (*checks, check_hessian(objective, points)) if objective.hessian is not None else tuple(checks)
+    tests: list[Callable[..., Check]] = [check_chord, check_tangent, check_monotone_gradient]
+    tests += [check_hessian] if objective.hessian is not None else []
+    return tuple(test(objective, points) for test in tests)
 
 
 def check_smoothness(
@@ -154,9 +148,8 @@ def check_lipschitz_gradient(objective: Smooth, points: Any, smoothness: float |
     L = _constant("check_lipschitz_gradient", "smoothness", smoothness, objective.smoothness)
     seen = _sample("check_lipschitz_gradient", objective, points)
     excess = np.linalg.norm(seen.turn, axis=2) - L * np.linalg.norm(seen.difference, axis=2)
-    return _worst(
-        f"The gradient is Lipschitz with constant {L:g}.", "largest ‖Δ∇f‖ − L‖Δx‖", excess, seen, "Rudi 3.2.2"
-    )
+    claim = f"The gradient is Lipschitz with constant {L:g}."
+    return _worst(claim, "largest ‖Δ∇f‖ − L‖Δx‖", excess, seen, "Rudi 3.2.2")
 
 
 def check_cocoercivity(objective: Smooth, points: Any, smoothness: float | None = None) -> Check:
@@ -166,13 +159,8 @@ def check_cocoercivity(objective: Smooth, points: Any, smoothness: float | None 
     squared = np.sum(seen.turn**2, axis=2)
     pairing = squared / L - np.einsum("ijd,ijd->ij", seen.turn, seen.difference)
     below = seen.tangent - seen.values[None, :] + squared / (2 * L)
-    return _worst(
-        f"The gradient is co-coercive with constant 1/{L:g}.",
-        "largest ‖Δ∇f‖²/L − ⟨Δ∇f, Δx⟩",
-        np.maximum(pairing, below),
-        seen,
-        "Douc 5.2",
-    )
+    claim, worst = f"The gradient is co-coercive with constant 1/{L:g}.", np.maximum(pairing, below)
+    return _worst(claim, "largest ‖Δ∇f‖²/L − ⟨Δ∇f, Δx⟩", worst, seen, "Douc 5.2")
 
 
 def check_strong_convexity(objective: Smooth, points: Any, alpha: float | None = None) -> Check:
@@ -180,13 +168,8 @@ def check_strong_convexity(objective: Smooth, points: Any, alpha: float | None =
     modulus = _constant("check_strong_convexity", "alpha", alpha, objective.strong_convexity)
     seen = _sample("check_strong_convexity", objective, points)
     excess = seen.tangent + modulus / 2 * np.sum(seen.difference**2, axis=2) - seen.values[None, :]
-    return _worst(
-        f"The function is above its tangent plus a parabola of curvature {modulus:g}.",
-        "largest parabola − f",
-        excess,
-        seen,
-        "Douc 5.3",
-    )
+    claim = f"The function is above its tangent plus a parabola of curvature {modulus:g}."
+    return _worst(claim, "largest parabola − f", excess, seen, "Douc 5.3")
 
 
 def estimate_smoothness(objective: Smooth, points: Any, *, cocoercive: bool = False) -> float:
@@ -257,14 +240,13 @@ def check_projection(project: Callable[[Array], Array], points: Any, members: An
 
 def _worst(claim: str, quantity: str, excess: Array, seen: _Sampled, source: str) -> Check:
     i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
-    return _verdict(claim, quantity, float(excess[i, j]), (int(i), int(j)), seen.points, seen.scale, source)
+    pair = seen.points[i], seen.points[j]
+    return _verdict(claim, quantity, float(excess[i, j]), pair, seen.scale, source)
 
 
-def _verdict(
-    claim: str, quantity: str, worst: float, pair: tuple[int, int], points: Array, scale: float, source: str
-) -> Check:
+def _verdict(claim: str, quantity: str, worst: float, pair: Any, scale: float, source: str) -> Check:
     proof = at_most(claim, quantity, worst, 0.0, source=source, tolerance=1e-10 * scale)
-    return Check(proof, None if proof.holds else (points[pair[0]], points[pair[1]]))
+    return Check(proof, None if proof.holds else pair)
 
 
 def _points(owner: str, points: Any) -> Array:

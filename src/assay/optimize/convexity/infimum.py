@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificate, Certificates, at_most
+from assay.certificates import Certificates, at_least, at_most
 from assay.losses import Logistic
 from assay.optimize.descent.gradient import gradient_descent
 from assay.optimize.descent.newton import newton
@@ -63,7 +63,11 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
             rule = "1/L" if objective.smoothness else "backtracking"
             point = gradient_descent(objective, start, step=rule, tol=0.1 * tol, max_iter=max_iter).point
         begin = np.asarray(start, dtype=float)
-        direction = _way(objective, begin, point)
+        # The way the descent ran; that of the steepest descent when it hardly moved.
+        way = point - begin
+        if np.linalg.norm(way) <= 1e-12 * max(1.0, float(np.linalg.norm(point))):
+            way = -np.asarray(objective.gradient(point), dtype=float)
+        direction = way / max(float(np.linalg.norm(way)), 1e-300)
         # A direction of descent at infinity is one from every point: the start has the digits to see it.
         base = begin if _runs(begin, point) else point
         falls = _falls(objective, base, direction)
@@ -74,19 +78,16 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
     settled = falls is not None and falls.max() <= 1e-9 * far and not _runs(begin, point)
     if falls is None or (slope <= room and settled):
         # A function that rises in the only way out is taken to be attained; the gradient decides.
-        return _attained(objective, point, slope, room)
+        claim = "The gradient is zero at the point, so the infimum is attained there."
+        proof = at_most(claim, "gradient norm", slope, room, SOURCE, assumptions=("f is convex",))
+        return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))
     dying = bool(falls[-1] <= 1e-9 * far or falls[-1] <= 0.75**10 * falls[-11])
-    proof = Certificate(
-        "The function falls along the direction without end."
-        if not dying
-        else "The fall along the direction dies out, yet never stops.",
-        "last fall over one doubling, over the one ten doublings before",
-        float(falls[-1] / max(falls[-11], 1e-300)),
-        "<=" if dying else ">=",
-        0.75**10,
-        ("f is convex",),
-        SOURCE,
-    )
+    claim = "The function falls along the direction without end."
+    if dying:
+        claim = "The fall along the direction dies out, yet never stops."
+    what = "last fall over one doubling, over the one ten doublings before"
+    share, compare = falls[-1] / max(falls[-11], 1e-300), at_most if dying else at_least
+    proof = compare(claim, what, share, 0.75**10, SOURCE, assumptions=("f is convex",))
     limit = float(objective.value(base + 2.0**FARTHEST * direction)) if dying else -np.inf
     status: Status = "finite, not attained" if dying else "minus infinity"
     return InfimumStatus(status, limit, None, direction, Certificates([proof]))
@@ -130,16 +131,6 @@ def logistic_infimum(
     return InfimumStatus("finite, not attained", value, None, direction, verdict.certificates)
 
 
-def _way(objective: Smooth, begin: Array, point: Array) -> Array:
-    """The way a descent ran; that of the steepest descent when it hardly moved."""
-    way = point - begin
-    length = float(np.linalg.norm(way))
-    if length <= 1e-12 * max(1.0, float(np.linalg.norm(point))):
-        way = -np.asarray(objective.gradient(point), dtype=float)
-        length = float(np.linalg.norm(way))
-    return way / length if length > 0 else np.zeros_like(point)
-
-
 def _falls(objective: Smooth, point: Array, direction: Array) -> Array | None:
     """f(x + td) − f(x + 2td) for t = 1, 2, 4, …, or None where f rises somewhere."""
     heights = np.array([float(objective.value(point + 2.0**k * direction)) for k in range(FARTHEST + 1)])
@@ -153,9 +144,3 @@ def _falls(objective: Smooth, point: Array, direction: Array) -> Array | None:
 def _runs(begin: Array, point: Array) -> bool:
     """Whether the descent went so far that a small gradient means a fading slope."""
     return float(np.linalg.norm(point - begin)) > 15 * (1 + float(np.linalg.norm(begin)))
-
-
-def _attained(objective: Smooth, point: Array, slope: float, bound: float) -> InfimumStatus:
-    claim = "The gradient is zero at the point, so the infimum is attained there."
-    proof = at_most(claim, "gradient norm", slope, bound, SOURCE, assumptions=("f is convex",))
-    return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.optimize.descent.iteration import averaged_steps, read_start
+from assay.optimize.descent.iteration import StepRule, averaged_steps, read_start, step_rule
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import StepRule, step_rule
 from assay.parameters import real, refusal, require
 from assay.solvers.least_squares.direct import Array
 
@@ -183,14 +182,11 @@ def adam_counterexample(large: float = 3.0) -> OnlineProblem:
     def falling(t: int) -> float:
         return 0.5 / t**0.5
 
-    return OnlineProblem(
-        lambda point, t: np.array([large if t % 3 == 1 else -1.0]),
-        lambda point: np.clip(point, -1.0, 1.0),
-        np.array([0.0]),
-        np.array([-1.0]),
-        adam(falling, beta1=0.0, beta2=1 / (1 + large**2)),
-        (adagrad(0.5), plain(falling)),
-    )
+    def slope(point: Array, t: int) -> Array:
+        return np.array([large if t % 3 == 1 else -1.0])
+
+    fails, rivals = adam(falling, beta1=0.0, beta2=1 / (1 + large**2)), (adagrad(0.5), plain(falling))
+    return OnlineProblem(slope, lambda x: np.clip(x, -1.0, 1.0), np.zeros(1), -np.ones(1), fails, rivals)
 
 
 def _check(owner: str, *, eps: float, **shares: float) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import DescentState, follow, read_start
+from assay.optimize.descent.iteration import DescentState, States, exact_step, follow, read_start
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import exact_step
 from assay.optimize.descent.trace import Bound, Trace
 from assay.parameters import one_of, real, refusal, require
 from assay.penalties import ConvexSet
@@ -130,9 +128,7 @@ class _Mixture:
         self.weights = self.weights[kept] / self.weights[kept].sum()
 
 
-def _conditional_steps(
-    objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str
-) -> Iterator[DescentState]:
+def _conditional_steps(objective: Smooth, domain: ConvexSet, mixture: _Mixture, rule: str) -> States:
     point, size = mixture.point, np.nan
     for t in count(2):
         gradient = objective.gradient(point)
@@ -160,24 +156,18 @@ def frank_wolfe_certificates(objective: Smooth, domain: ConvexSet, point: Any, t
     near, inside = "The objective is within the gap of its minimum over the set.", "The point is in the set."
     assumed = (CONVEX, "the point is in the set")
     room = 1e-8 * max(1.0, float(np.linalg.norm(x)))
-    return Certificates(
-        [
-            at_most(near, "Frank-Wolfe gap", gap, tol, source=SOURCE, assumptions=assumed),
-            at_most(inside, "distance from the set", domain.distance(x), room, source=SOURCE),
-        ]
-    )
+    close = at_most(near, "Frank-Wolfe gap", gap, tol, SOURCE, assumptions=assumed)
+    return Certificates([close, at_most(inside, "distance from the set", domain.distance(x), room, SOURCE)])
 
 
 def frank_wolfe_rate(smoothness: float, diameter: float) -> Bound:
     """f(xₜ) − f* ≤ 2LD²/(t + 2) for t ≥ 1, over a set of diameter D."""
     require("frank_wolfe_rate", real(above=0), smoothness=smoothness, diameter=diameter)
     height = 2 * smoothness * diameter**2
-    return Bound(
-        "The gap falls like 1/t without a projection.",
-        "gap",
-        lambda t: height / (t + 2),
-        (CONVEX, f"∇f is Lipschitz with constant {smoothness:g}", f"the set has diameter {diameter:g}"),
-        "Jaggi (2013), theorem 1",
-        first=1,
-        budget=lambda epsilon: max(1, int(np.ceil(height / epsilon - 2))),
-    )
+    assumed = (CONVEX, f"∇f is Lipschitz with constant {smoothness:g}", f"the set has diameter {diameter:g}")
+    claim, source = "The gap falls like 1/t without a projection.", "Jaggi (2013), theorem 1"
+
+    def budget(epsilon: float) -> int:
+        return max(1, int(np.ceil(height / epsilon - 2)))
+
+    return Bound(claim, "gap", lambda t: height / (t + 2), assumed, source, 1, budget)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_least, at_most
-from assay.optimize.descent.iteration import (
-    DescentRun,
-    DescentState,
-    follow,
-    never_rises,
-    read_start,
-    seen,
-    stationary,
-)
+from assay.optimize.descent import iteration
+from assay.optimize.descent.iteration import DescentState, States, StepRule, follow, read_start, search, seen
 from assay.optimize.descent.objective import Smooth
-from assay.optimize.descent.steps import Search, StepRule, search
 from assay.optimize.descent.trace import Trace
 from assay.parameters import real, refusal
 from assay.solvers.least_squares.direct import Array
@@ -130,14 +122,9 @@ def inexact_descent(
     states = _steps(objective, point, search("inexact_descent", objective, step), measured)
     run = follow(states, tol=tol, max_iter=max_iter, keep_points=keep_points, watched=True)
     result = _result(objective, run, tol, monotone=True)
-    promise = at_least(
-        "Every direction is as close to the gradient as promised.",
-        "smallest 1 − ‖∇f − P(∇f)‖²/‖∇f‖²",
-        worst[0],
-        0.0 if quality is None else quality,
-        source="Sangnier, exercise 1.8",
-        tolerance=1e-12,
-    )
+    claim = "Every direction is as close to the gradient as promised."
+    what = "smallest 1 − ‖∇f − P(∇f)‖²/‖∇f‖²"
+    promise = at_least(claim, what, worst[0], quality or 0.0, "Sangnier, exercise 1.8", tolerance=1e-12)
     return result._replace(certificates=Certificates([*result.certificates, promise]))
 
 
@@ -159,7 +146,7 @@ def accelerated_gradient(
     first = read_start("accelerated_gradient", start, tol=tol, max_iter=max_iter)
     size_of = search("accelerated_gradient", objective, step)
 
-    def states() -> Iterator[DescentState]:
+    def states() -> States:
         point = ahead = first
         weight = 1.0
         value, _, norm = seen(objective, point)
@@ -202,7 +189,7 @@ def projected_gradient(
     size_of = search("projected_gradient", objective, step)
     total = np.zeros_like(first)
 
-    def states() -> Iterator[DescentState]:
+    def states() -> States:
         point, size = first, np.nan
         for t in count(1):
             value, gradient, norm = seen(objective, point)
@@ -214,18 +201,14 @@ def projected_gradient(
     run = follow(states(), tol=-np.inf, max_iter=n_iter - 1, keep_points=keep_points)
     mean = total / n_iter
     answer = mean if average else run.point
-    feasible = at_most(
-        "The start and the answer lie in the set.",
-        "distance from the set",
-        max(_distance(project, first), _distance(project, answer)),
-        1e-9 * max(1.0, float(np.linalg.norm(answer))),
-        source="Douc 5.3",
-    )
+    away = max(float(np.linalg.norm(x - np.asarray(project(x), dtype=float))) for x in (first, answer))
+    claim, room = "The start and the answer lie in the set.", 1e-9 * max(1.0, float(np.linalg.norm(answer)))
+    feasible = at_most(claim, "distance from the set", away, room, "Douc 5.3")
     value = float(objective.value(answer))
     return Projected(answer, value, run.point, mean, n_iter, run.trace, Certificates([feasible]))
 
 
-def _steps(objective: Smooth, point: Array, size_of: Search, direction: Direction) -> Iterator[DescentState]:
+def _steps(objective: Smooth, point: Array, size_of: iteration.Search, direction: Direction) -> States:
     value, gradient, norm = seen(objective, point)
     yield DescentState(point, value, norm)
     for t in count(1):
@@ -238,13 +221,9 @@ def _steps(objective: Smooth, point: Array, size_of: Search, direction: Directio
             return
 
 
-def _result(objective: Smooth, run: DescentRun, tol: float, *, monotone: bool) -> Descent:
+def _result(objective: Smooth, run: iteration.DescentRun, tol: float, *, monotone: bool) -> Descent:
     with np.errstate(invalid="ignore", over="ignore"):
-        proofs = [stationary(objective, run.point, tol)]
+        proofs = [iteration.stationary(objective, run.point, tol)]
         if monotone:
-            proofs.append(never_rises(run.trace))
+            proofs.append(iteration.never_rises(run.trace))
     return Descent(*run[:7], Certificates(proofs))
-
-
-def _distance(project: Project, point: Array) -> float:
-    return float(np.linalg.norm(point - np.asarray(project(point), dtype=float)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import DescentState, follow, read_start, seen, stationary
+from assay.certificates import Certificates, Details, at_most
+from assay.optimize.descent.iteration import DescentState, States, follow, read_start, seen, stationary
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import refusal
@@ -67,13 +66,17 @@ def newton(
     return Newton(*run[:3], 2 * run.left, run.n_iter, run.converged, run.trace, Certificates([proof]))
 
 
-def _damped(objective: Smooth, point: Array) -> Iterator[DescentState]:
+def _damped(objective: Smooth, point: Array) -> States:
     """Newton's points; what is left is half of the decrement."""
     assert objective.hessian is not None
     size = np.nan
     while True:
         value, gradient, norm = seen(objective, point)
-        direction, promised = newton_direction(_curved(objective.hessian(point)), gradient)
+        hessian = objective.hessian(point)
+        # A trace of curvature where the diagonal has none: along a slope the step is then a long one.
+        least = 1e-12 * max(float(np.abs(hessian).max()), 1e-30)
+        curved = hessian + np.diag(np.where(np.diagonal(hessian) < least, least, 0.0))
+        direction, promised = newton_direction(curved, gradient)
         yield DescentState(point, value, norm, size, promised)
         size, room = 1.0, 4 * float(np.finfo(float).eps) * abs(value)
         while objective.value(point + size * direction) > value - size * promised / 2 + room:
@@ -81,12 +84,6 @@ def _damped(objective: Smooth, point: Array) -> Iterator[DescentState]:
             if size < 1e-20:
                 return
         point = point + size * direction
-
-
-def _curved(hessian: Array) -> Array:
-    """H with a trace of curvature where its diagonal has none: along a slope the step is then a long one."""
-    least = 1e-12 * max(float(np.abs(hessian).max()), 1e-30)
-    return hessian + np.diag(np.where(np.diagonal(hessian) < least, least, 0.0))
 
 
 def rayleigh_quotient(A: Any, x: Any) -> float:
@@ -136,13 +133,8 @@ def power_iteration(
         moved = image + shift * x
         x = moved / np.linalg.norm(moved)
         iteration += 1
-    proof = at_most(
-        "An eigenvalue lies within the residual of the Rayleigh quotient.",
-        "‖Ax − ρx‖",
-        np.linalg.norm(matrix @ x - rayleigh_quotient(matrix, x) * x),
-        tol * scale,
-        source="Wei 1.2.4",
-        assumptions=("A is symmetric",),
-        tolerance=8 * float(np.finfo(float).eps) * scale,
-    )
+    claim = "An eigenvalue lies within the residual of the Rayleigh quotient."
+    off = np.linalg.norm(matrix @ x - rayleigh_quotient(matrix, x) * x)
+    details = Details(assumptions=("A is symmetric",), tolerance=8 * float(np.finfo(float).eps) * scale)
+    proof = at_most(claim, "‖Ax − ρx‖", off, tol * scale, "Wei 1.2.4", **details)
     return Eigenpair(value, x, residual, iteration, residual <= tol * scale, Certificates([proof]))

@@ -82,15 +82,8 @@ def quadratic(A: Any, b: Any, c: float = 0.0) -> Smooth:
         solution = np.linalg.lstsq(curved, linear, rcond=None)[0]
         if np.linalg.norm(curved @ solution - linear) <= 1e-9 * max(float(np.linalg.norm(linear)), 1e-300):
             minimiser, minimum = solution, value(solution)
-    return Smooth(
-        value,
-        lambda x: curved @ x - linear,
-        lambda x: curved,
-        float(max(abs(eigenvalues[0]), abs(eigenvalues[-1]))),
-        lowest if convex else None,
-        minimum,
-        minimiser,
-    )
+    constants = (float(np.abs(eigenvalues).max()), lowest if convex else None, minimum, minimiser)
+    return Smooth(value, lambda x: curved @ x - linear, lambda x: curved, *constants)
 
 
 def weighted_sum(terms: Sequence[tuple[float, Smooth]]) -> Smooth:
@@ -152,12 +145,9 @@ def least_squares_objective(X: Any, y: Any, alpha: float = 0.0, *, mean: bool = 
     objective = _ridge(Squared(halved=False), rows, target, scale, alpha)
     base = quadratic(2 * (scale * rows.T @ rows + alpha * np.eye(d)), 2 * scale * rows.T @ target)
     solution = base.minimiser
-    return replace(
-        objective,
-        strong_convexity=base.strong_convexity,
-        minimum=None if solution is None else objective.value(solution),
-        minimiser=solution,
-    )
+    minimum = None if solution is None else objective.value(solution)
+    modulus = base.strong_convexity
+    return replace(objective, strong_convexity=modulus, minimum=minimum, minimiser=solution)
 
 
 def logistic_objective(X: Any, y: Any, alpha: float = 0.0, *, mean: bool = True) -> Smooth:
@@ -167,9 +157,8 @@ def logistic_objective(X: Any, y: Any, alpha: float = 0.0, *, mean: bool = True)
     larger of the two labels is s = +1.
     """
     rows, target = _table("logistic_objective", X, y, alpha, labels=True)
-    return _ridge(
-        Logistic(), rows, signs("logistic_objective", target), 1 / len(target) if mean else 1.0, alpha
-    )
+    labels, scale = signs("logistic_objective", target), 1 / len(target) if mean else 1.0
+    return _ridge(Logistic(), rows, labels, scale, alpha)
 
 
 def kernel_ridge_objective(K: Any, y: Any, alpha: float) -> Smooth:

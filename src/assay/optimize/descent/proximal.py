@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.certificates import Certificates, at_most
 from assay.loops import compiled
-from assay.optimize.descent.iteration import DescentRun, DescentState, follow, never_rises, read_start
+from assay.optimize.descent.iteration import DescentRun, DescentState, States, follow, never_rises, read_start
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.descent.trace import Trace
 from assay.parameters import boolean, one_of, real, refusal, require
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
-
-SOURCE = "Beck and Teboulle (2009)"
 
 
 class Composite(NamedTuple):
@@ -144,7 +141,7 @@ class _Momentum(NamedTuple):
 
 def _forward_backward_steps(
     objective: Smooth, simple: Simple, point: Array, size: float, searched: bool, momentum: _Momentum
-) -> Iterator[DescentState]:
+) -> States:
     state = simple.state(objective, point, 1 / size, np.nan)
     ahead, weight = point, 1.0
     while True:
@@ -183,12 +180,11 @@ def proximal_newton(
         raise refusal(owner, "objective", "one with a hessian", None)
     simple, point = Simple(owner, penalty), read_start(owner, start, tol=tol, max_iter=max_iter)
     run = follow(_model_steps(objective, simple, point), tol=tol, max_iter=max_iter, keep_points=keep_points)
-    return _result(
-        objective, simple, run, 1 / _largest_curvature(objective.hessian(run.point)), tol, falls=True
-    )
+    size = 1 / _largest_curvature(objective.hessian(run.point))
+    return _result(objective, simple, run, size, tol, falls=True)
 
 
-def _model_steps(objective: Smooth, simple: Simple, point: Array) -> Iterator[DescentState]:
+def _model_steps(objective: Smooth, simple: Simple, point: Array) -> States:
     """Steps to the minimiser of the model, halved until they give a quarter of what its slope promises."""
     assert objective.hessian is not None
     size = np.nan
@@ -246,14 +242,9 @@ def _result(
     objective: Smooth, simple: Simple, run: DescentRun, size: float, tol: float, *, falls: bool
 ) -> Composite:
     residual = simple.residual(run.point, objective.gradient(run.point), 1 / size)
-    zero = at_most(
-        "Zero is in ∇f + ∂Ω, so the point is a minimiser.",
-        "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping",
-        residual,
-        tol,
-        source=SOURCE,
-        assumptions=("f and Ω are convex",),
-    )
+    what = "distance of −∇f from ∂Ω" if not simple.is_set else "length of the gradient mapping"
+    claim, convex = "Zero is in ∇f + ∂Ω, so the point is a minimiser.", ("f and Ω are convex",)
+    zero = at_most(claim, what, residual, tol, "Beck and Teboulle (2009)", assumptions=convex)
     proofs = Certificates([zero, never_rises(run.trace, units=1e3)] if falls else [zero])
     modulus = objective.strong_convexity or 0.0
     bound = residual**2 / (2 * modulus) if modulus and not simple.is_set else np.inf

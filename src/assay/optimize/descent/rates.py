@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.optimize.descent.trace import Bound, Curve, Trace
-from assay.parameters import real, refusal
+from assay.optimize.descent.trace import Bound, Curve, Quantity, Trace
+from assay.parameters import real, refusal, require
 from assay.solvers.least_squares.direct import Array
+
+Texts: TypeAlias = tuple[str, ...]
 
 CONVEX = "f is convex"
 CONSTANT_NOISE = "the stochastic gradients are unbiased, with variance at most σ² at the visited points"
@@ -31,27 +34,17 @@ def descent_lemma(trace: Trace, smoothness: float, *, tight: bool = True) -> Bou
     L = _positive("descent_lemma", "smoothness", smoothness)
     step, norm = trace.step_sizes, trace.gradient_norms[: len(trace.step_sizes)]
     promised = trace.values[: len(step)] - step * (1 - L * step / (2 if tight else 1)) * norm**2
-    return Bound(
-        "Each step lowers the objective by what the descent lemma promises.",
-        "value",
-        _shifted(trace, promised),
-        (f"∇f is Lipschitz with constant {L:g}", "each point is xₜ₊₁ = xₜ − γₜ∇f(xₜ)"),
-        "Rudi 3.2.2; Douc 5.1",
-        first=trace.first + 1,
-    )
+    claim = "Each step lowers the objective by what the descent lemma promises."
+    assumed = (_lipschitz(L), "each point is xₜ₊₁ = xₜ − γₜ∇f(xₜ)")
+    return Bound(claim, "value", _shifted(trace, promised), assumed, "Rudi 3.2.2; Douc 5.1", trace.first + 1)
 
 
 def distance_never_grows(trace: Trace, minimiser: Array) -> Bound:
     """‖xₜ₊₁ − x*‖ ≤ ‖xₜ − x*‖: steps at most 2/L on a convex objective never move away from a minimiser."""
     squared = trace.measured("squared distance", minimiser=minimiser)
-    return Bound(
-        "No step moves away from the minimiser.",
-        "squared distance",
-        _shifted(trace, squared[:-1]),
-        (CONVEX, "∇f is Lipschitz with constant L", "steps at most 2/L"),
-        "Douc 5.2",
-        first=trace.first + 1,
-    )
+    assumed = (CONVEX, "∇f is Lipschitz with constant L", "steps at most 2/L")
+    curve, claim = _shifted(trace, squared[:-1]), "No step moves away from the minimiser."
+    return Bound(claim, "squared distance", curve, assumed, "Douc 5.2", trace.first + 1)
 
 
 def linear_rate(step: float, smoothness: float, strong_convexity: float, squared_distance: float) -> Bound:
@@ -59,43 +52,32 @@ def linear_rate(step: float, smoothness: float, strong_convexity: float, squared
     owner = "linear_rate"
     mu = _modulus(owner, strong_convexity, smoothness)
     gamma, R2 = _step(owner, step, smoothness), _radius(owner, squared_distance)
-    return Bound(
-        "The distance to the minimiser shrinks by 1 − γμ at every step.",
-        "squared distance",
-        lambda n: R2 * (1 - gamma * mu) ** n,
-        _strong(mu, smoothness, f"constant step γ = {gamma:g}"),
-        "Rudi 3.2.2",
-        budget=lambda epsilon: _ceil(math.log(max(R2 / epsilon, 1.0)) / (gamma * mu)),
-    )
+    claim = "The distance to the minimiser shrinks by 1 − γμ at every step."
+    assumed = _strong(mu, smoothness, f"constant step γ = {gamma:g}")
+    return _geometric(claim, "squared distance", R2, 1 - gamma * mu, gamma * mu, assumed, "Rudi 3.2.2")
 
 
 def convex_rate(step: float, smoothness: float, squared_distance: float) -> Bound:
     """f(xₙ) − f* ≤ ‖x₀ − x*‖²/(2γn) for a constant step γ ≤ 1/L, without strong convexity."""
-    owner = "convex_rate"
-    gamma, R2 = _step(owner, step, smoothness), _radius(owner, squared_distance)
-    return Bound(
-        "The gap falls like 1/n.",
-        "gap",
-        lambda n: R2 / (2 * gamma * np.maximum(n, 1)),
-        (CONVEX, f"∇f is Lipschitz with constant {smoothness:g}", f"constant step γ = {gamma:g}"),
-        "companion of Rudi 3.2.2",
-        first=1,
-        budget=lambda epsilon: _ceil(R2 / (2 * gamma * epsilon)),
-    )
+    gamma, R2 = _step("convex_rate", step, smoothness), _radius("convex_rate", squared_distance)
+    assumed = (CONVEX, _lipschitz(smoothness), f"constant step γ = {gamma:g}")
+    claim, source = "The gap falls like 1/n.", "companion of Rudi 3.2.2"
+    return _hyperbolic("convex_rate", claim, R2 / (2 * gamma), 0.0, assumed, source)
 
 
 def smooth_rate(smoothness: float, squared_distance: float, *, scalar: bool = False) -> Bound:
     """f(xₙ) − f* ≤ 2L‖x₀ − x*‖²/(n + 4) with the step 1/L; `scalar=True`: 2L|x₀ − x*|²/n, on the line."""
     owner, shift = "smooth_rate", 0 if scalar else 4
     L, R2 = _positive(owner, "smoothness", smoothness), _radius(owner, squared_distance)
+    height, source = 2 * L * R2, "Douc 5.1" if scalar else "Douc 5.2"
     return Bound(
         "The gap falls like 1/n with the step 1/L.",
         "gap",
-        lambda n: 2 * L * R2 / np.maximum(n + shift, 1),
-        (CONVEX, f"∇f is Lipschitz with constant {L:g}", "step 1/L"),
-        "Douc 5.1" if scalar else "Douc 5.2",
-        first=1 if scalar else 0,
-        budget=lambda epsilon: max(0, _ceil(2 * L * R2 / epsilon - shift)),
+        lambda n: height / np.maximum(n + shift, 1),
+        (CONVEX, _lipschitz(L), "step 1/L"),
+        source,
+        1 if scalar else 0,
+        lambda epsilon: max(0, _ceil(height / epsilon - shift)),
     )
 
 
@@ -107,7 +89,7 @@ def accelerated_rate(smoothness: float, squared_distance: float) -> Bound:
         "The gap falls like 1/n² with Nesterov's momentum.",
         "gap",
         lambda n: 2 * L * R2 / (n + 1) ** 2,
-        (CONVEX, f"∇f is Lipschitz with constant {L:g}", "step 1/L, no restart"),
+        (CONVEX, _lipschitz(L), "step 1/L, no restart"),
         "Beck and Teboulle (2009), theorem 4.4",
         first=1,
         budget=lambda epsilon: max(0, _ceil(math.sqrt(2 * L * R2 / epsilon) - 1)),
@@ -118,29 +100,19 @@ def strongly_convex_rate(smoothness: float, strong_convexity: float, squared_dis
     """‖xₙ − x*‖² ≤ e^{−αn/L}‖x₀ − x*‖² with the step 1/L."""
     owner = "strongly_convex_rate"
     alpha, R2 = _modulus(owner, strong_convexity, smoothness), _radius(owner, squared_distance)
-    return Bound(
-        "The distance to the minimiser shrinks by e^{−α/L} at every step.",
-        "squared distance",
-        lambda n: R2 * np.exp(-alpha * n / smoothness),
-        _strong(alpha, smoothness, "step 1/L"),
-        "Douc 5.3",
-        budget=lambda epsilon: _ceil(smoothness / alpha * math.log(max(R2 / epsilon, 1.0))),
-    )
+    claim = "The distance to the minimiser shrinks by e^{−α/L} at every step."
+    assumed, rate = _strong(alpha, smoothness, "step 1/L"), alpha / smoothness
+    return _geometric(claim, "squared distance", R2, math.exp(-rate), rate, assumed, "Douc 5.3")
 
 
 def optimal_step_rate(smoothness: float, strong_convexity: float, squared_distance: float) -> Bound:
     """f(xₙ) − f* ≤ (L/2) e^{−4n/(L/α + 1)}‖x₀ − x*‖² with the step 2/(α + L)."""
     owner = "optimal_step_rate"
     alpha, R2 = _modulus(owner, strong_convexity, smoothness), _radius(owner, squared_distance)
-    kappa, first = smoothness / alpha, smoothness * R2 / 2
-    return Bound(
-        "The gap shrinks by e^{−4/(κ + 1)} at every step.",
-        "gap",
-        lambda n: first * np.exp(-4 * n / (kappa + 1)),
-        _strong(alpha, smoothness, "step 2/(α + L)"),
-        "Douc 5.3",
-        budget=lambda epsilon: _ceil((kappa + 1) / 4 * math.log(max(first / epsilon, 1.0))),
-    )
+    rate, first = 4 / (smoothness / alpha + 1), smoothness * R2 / 2
+    claim = "The gap shrinks by e^{−4/(κ + 1)} at every step."
+    assumed = _strong(alpha, smoothness, "step 2/(α + L)")
+    return _geometric(claim, "gap", first, math.exp(-rate), rate, assumed, "Douc 5.3")
 
 
 def inexact_rate(
@@ -150,19 +122,11 @@ def inexact_rate(
     owner = "inexact_rate"
     mu, gamma = _modulus(owner, strong_convexity, smoothness), _step(owner, step, smoothness)
     start = _radius(owner, gap, "gap")
-    if not real(above=0, at_most=1).contains(quality):
-        raise refusal(owner, "quality", "a finite number above 0 and at most 1", quality)
-    return Bound(
-        "The gap shrinks by 1 − gγμ at every step along an inexact direction.",
-        "gap",
-        lambda n: start * (1 - quality * gamma * mu) ** n,
-        (
-            *_strong(mu, smoothness, f"constant step γ = {gamma:g}"),
-            f"‖y − P(y)‖² ≤ (1 − {quality:g})‖y‖² at every gradient y",
-        ),
-        "Sangnier, exercise 1.8",
-        budget=lambda epsilon: _ceil(math.log(max(start / epsilon, 1.0)) / (quality * gamma * mu)),
-    )
+    require(owner, real(above=0, at_most=1), quality=quality)
+    claim, rate = "The gap shrinks by 1 − gγμ at every step along an inexact direction.", quality * gamma * mu
+    close = f"‖y − P(y)‖² ≤ (1 − {quality:g})‖y‖² at every gradient y"
+    assumed = (*_strong(mu, smoothness, f"constant step γ = {gamma:g}"), close)
+    return _geometric(claim, "gap", start, 1 - rate, rate, assumed, "Sangnier, exercise 1.8")
 
 
 def projected_rate(step: float, gradient_bound: float, squared_distance: float) -> Bound:
@@ -171,15 +135,9 @@ def projected_rate(step: float, gradient_bound: float, squared_distance: float) 
     eta, G = _positive(owner, "step", step), _positive(owner, "gradient_bound", gradient_bound)
     R2 = _radius(owner, squared_distance)
     floor = eta * G**2 / 2
-    return Bound(
-        "The average of the points is as good as projected descent promises.",
-        "gap",
-        lambda n: floor + R2 / (2 * eta * np.maximum(n, 1)),
-        (CONVEX, f"‖∇f‖ ≤ {G:g} on the convex set C", "the start x₁ is in C", f"constant step {eta:g}"),
-        "Douc 5.3",
-        first=1,
-        budget=lambda epsilon: _ceil(R2 / (2 * eta * (epsilon - _above(owner, epsilon, floor)))),
-    )
+    claim = "The average of the points is as good as projected descent promises."
+    assumed = (CONVEX, f"‖∇f‖ ≤ {G:g} on the convex set C", "the start x₁ is in C", f"constant step {eta:g}")
+    return _hyperbolic(owner, claim, R2 / (2 * eta), floor, assumed, "Douc 5.3")
 
 
 def projected_plan(
@@ -208,15 +166,13 @@ def stochastic_rate(
     mu, R2 = _modulus(owner, strong_convexity, smoothness), _radius(owner, squared_distance)
     gamma = _step(owner, step, 2 * smoothness, "1/(2L)")
     floor = gamma * _radius(owner, variance, "variance") / mu
-    return Bound(
-        "In expectation the distance shrinks to the noise floor γσ²/μ.",
-        "squared distance",
-        lambda n: R2 * (1 - mu * gamma) ** n + floor,
-        (*_strong(mu, smoothness, f"constant step γ = {gamma:g}"), CONSTANT_NOISE),
-        "Rudi 3.2.3",
-        budget=lambda epsilon: _ceil(
-            math.log(max(R2 / (epsilon - _above(owner, epsilon, floor)), 1.0)) / (mu * gamma)
-        ),
+    claim, rate = "In expectation the distance shrinks to the noise floor γσ²/μ.", mu * gamma
+    assumed = (*_strong(mu, smoothness, f"constant step γ = {gamma:g}"), CONSTANT_NOISE)
+    bound = _geometric(claim, "squared distance", R2, 1 - rate, rate, assumed, "Rudi 3.2.3")
+    return replace(
+        bound,
+        curve=lambda n: bound.curve(n) + floor,
+        budget=lambda epsilon: bound.iterations(epsilon - _above(owner, epsilon, floor)),
     )
 
 
@@ -240,15 +196,9 @@ def averaged_stochastic_rate(
     owner = "averaged_stochastic_rate"
     eta, R2 = _step(owner, step, smoothness), _radius(owner, squared_distance)
     floor = eta * _radius(owner, variance, "variance")
-    return Bound(
-        "In expectation the average of the points is as good as averaging promises.",
-        "gap",
-        lambda n: R2 / (2 * eta * np.maximum(n, 1)) + floor,
-        (CONVEX, f"∇f is Lipschitz with constant {smoothness:g}", CONSTANT_NOISE, f"constant step {eta:g}"),
-        "Douc 5.4",
-        first=1,
-        budget=lambda epsilon: _ceil(R2 / (2 * eta * (epsilon - _above(owner, epsilon, floor)))),
-    )
+    claim = "In expectation the average of the points is as good as averaging promises."
+    assumed = (CONVEX, _lipschitz(smoothness), CONSTANT_NOISE, f"constant step {eta:g}")
+    return _hyperbolic(owner, claim, R2 / (2 * eta), floor, assumed, "Douc 5.4")
 
 
 def averaged_stochastic_plan(
@@ -271,20 +221,38 @@ def _shifted(trace: Trace, promised: Array) -> Curve:
     return lambda n: promised[np.clip(n.astype(int) - trace.first - 1, 0, len(promised) - 1)]
 
 
+def _geometric(
+    claim: str, what: Quantity, first: float, factor: float, rate: float, assumed: Texts, source: str
+) -> Bound:
+    """A quantity that starts at `first` and shrinks by `factor` ≤ e^{−rate} at every step."""
+
+    def budget(epsilon: float) -> int:
+        return _ceil(math.log(max(first / epsilon, 1.0)) / rate)
+
+    return Bound(claim, what, lambda n: first * factor**n, assumed, source, 0, budget)
+
+
+def _hyperbolic(owner: str, claim: str, height: float, floor: float, assumed: Texts, source: str) -> Bound:
+    """A gap of at most height/n + floor after n steps."""
+
+    def budget(epsilon: float) -> int:
+        return _ceil(height / (epsilon - _above(owner, epsilon, floor)))
+
+    return Bound(claim, "gap", lambda n: height / np.maximum(n, 1) + floor, assumed, source, 1, budget)
+
+
 def _ceil(x: float) -> int:
     # The last digits are rounding of the formula, not a further iteration.
     return math.ceil(x * (1 - 1e-12)) if x > 0 else 0
 
 
 def _positive(owner: str, name: str, value: float) -> float:
-    if not real(above=0).contains(value):
-        raise refusal(owner, name, "a finite number above 0", value)
+    require(owner, real(above=0), **{name: value})
     return float(value)
 
 
 def _radius(owner: str, value: float, name: str = "squared_distance") -> float:
-    if not real(at_least=0).contains(value):
-        raise refusal(owner, name, "a finite number at least 0", value)
+    require(owner, real(at_least=0), **{name: value})
     return float(value)
 
 
@@ -308,9 +276,9 @@ def _above(owner: str, epsilon: float, floor: float) -> float:
     return floor
 
 
-def _strong(mu: float, smoothness: float, step: str) -> tuple[str, ...]:
-    return (
-        f"f is strongly convex with modulus {mu:g}",
-        f"∇f is Lipschitz with constant {smoothness:g}",
-        step,
-    )
+def _lipschitz(smoothness: float) -> str:
+    return f"∇f is Lipschitz with constant {smoothness:g}"
+
+
+def _strong(mu: float, smoothness: float, step: str) -> Texts:
+    return f"f is strongly convex with modulus {mu:g}", _lipschitz(smoothness), step

@@ -15,7 +15,7 @@ from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth, squared_norm, sum_of_losses, weighted_sum
 from assay.optimize.descent.proximal import Simple, proximal_gradient, proximal_newton
 from assay.optimize.descent.splitting import admm
-from assay.parameters import array, boolean, matrix, real, refusal, require, vector
+from assay.parameters import boolean, matrix, real, refusal, require, vector
 from assay.penalties import L1, ConvexSet, SquaredNorm
 from assay.solvers.least_squares.direct import Array
 
@@ -67,6 +67,10 @@ def _subgradient(risk: Any, start: Array, *, n_iter: int = 2000, step: Any = Non
     return projected_gradient(whole, project, start, step=rule, n_iter=n_iter)
 
 
+def _conditional_gradient(risk: Any, start: Array, **options: Any) -> Any:
+    return frank_wolfe(risk.fit, risk.penalty, risk.fit.gradient(start), **options)
+
+
 def _whole(risk: Any) -> tuple[Any, ...]:
     return (risk.smooth(),)
 
@@ -102,12 +106,7 @@ SOLVERS: Mapping[str, Solver] = {
     "proximal_gradient": _solver(proximal_gradient, _split, ONCE_SMOOTH, PROXIMAL, max_iter=10_000),
     "proximal_newton": _solver(proximal_newton, _split, TWICE_SMOOTH, PROXIMAL, CONVEXITY),
     "admm": _solver(admm, _split, TWICE_SMOOTH, PROXIMAL, CONVEXITY),
-    "frank_wolfe": Solver(
-        lambda risk, start, **options: frank_wolfe(
-            risk.fit, risk.penalty, risk.fit.gradient(start), **options
-        ),
-        (ONCE_SMOOTH, ORACLE, CONVEXITY),
-    ),
+    "frank_wolfe": Solver(_conditional_gradient, (ONCE_SMOOTH, ORACLE, CONVEXITY)),
     "subgradient": Solver(_subgradient, (CONVEXITY, SUBGRADIENT)),
 }
 
@@ -201,9 +200,8 @@ class PenalisedRisk:
             what = f"{type(self.loss).__name__} with {type(self.penalty).__name__}"
             able = [name for name, known in SOLVERS.items() if self._fits(known.requires)]
             served = f"; {' or '.join(map(repr, able))} can serve" if able else ""
-            raise refusal(
-                "PenalisedRisk", "solver", f"one that needs no {missing[0]}{served}", f"{owner}: {what}"
-            )
+            words = f"one that needs no {missing[0]}{served}"
+            raise refusal("PenalisedRisk", "solver", words, f"{owner}: {what}")
 
     def _vector(self, w: Any) -> Array:
         require("PenalisedRisk", vector(self.size), w=w)
@@ -277,11 +275,8 @@ def _table(owner: str, features: Any, y: Any, sample_weight: Any) -> tuple[Array
     n = len(design)
     require(owner, vector(n), y=y)
     weight = np.ones(n) if sample_weight is None else sample_weight
-    usable = array(
-        f"{n} finite numbers at least 0, of positive sum",
-        lambda values: values.shape == (n,) and bool(np.all(values >= 0)) and bool(values.sum() > 0),
-    )
-    require(owner, usable, sample_weight=weight)
+    if not vector(n).contains(weight) or np.min(weight) < 0 or np.sum(weight) <= 0:
+        raise refusal(owner, "sample_weight", f"{n} finite numbers at least 0, of positive sum", weight)
     share = np.asarray(weight, dtype=float)
     return design, np.asarray(y, dtype=float), share / share.sum()
 

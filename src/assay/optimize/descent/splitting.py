@@ -124,18 +124,11 @@ def admm_certificates(
     for name, function, point, linear in (("x", first, x, left), ("z", second, z, right)):
         slope = linear.T @ multipliers
         distance = _stationarity(function, point, slope)
-        if distance is None:
-            continue
-        proofs.append(
-            at_most(
-                f"No change of {name} lowers the Lagrangian.",
-                f"stationarity in {name}",
-                distance,
-                room * (1 + _norm(slope)),
-                source=SOURCE,
-                assumptions=("f and g are convex",),
-            )
-        )
+        if distance is not None:
+            claim, limit = f"No change of {name} lowers the Lagrangian.", room * (1 + _norm(slope))
+            convex = ("f and g are convex",)
+            what = f"stationarity in {name}"
+            proofs.append(at_most(claim, what, distance, limit, SOURCE, assumptions=convex))
     return Certificates(proofs)
 
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_most
 from assay.losses import Logistic, Loss, Squared
-from assay.optimize.descent.iteration import averaged_steps, read_start
+from assay.optimize.descent.iteration import StepRule, averaged_steps, read_start, step_rule
 from assay.optimize.descent.objective import Smooth, quadratic, signs
-from assay.optimize.descent.steps import StepRule, step_rule
 from assay.parameters import integer, real, require
 from assay.penalties import SquaredNorm
 from assay.randomness import RandomState, generator
@@ -102,15 +101,8 @@ def stochastic_gradient(
     def draw(point: Array, rng: np.random.Generator) -> Array:
         return np.asarray(gradient_of_rows(point, rng.integers(n_rows, size=batch_size)).mean(axis=0))
 
-    return stochastic_descent(
-        draw,
-        start,
-        step=step,
-        n_iter=n_iter,
-        average=average,
-        keep_points=keep_points,
-        random_state=random_state,
-    )
+    options: Any = {"average": average, "keep_points": keep_points, "random_state": random_state}
+    return stochastic_descent(draw, start, step=step, n_iter=n_iter, **options)
 
 
 def least_squares_rows(X: Any, y: Any, alpha: float = 0.0) -> RowGradients:
@@ -152,14 +144,11 @@ def unbiased_step(
     x = np.asarray(point, dtype=float)
     steps = x - step * gradient_of_rows(x, np.arange(n_rows))
     exact = x - step * objective.gradient(x)
-    return at_most(
-        "The stochastic step is unbiased: its mean over the rows is the step of gradient descent.",
-        "distance of the mean step from the gradient step",
-        np.linalg.norm(steps.mean(axis=0) - exact),
-        1e-10 * max(1e-300, float(np.linalg.norm(step * gradient_of_rows(x, np.arange(n_rows))))),
-        source="Rudi 3.2.3",
-        assumptions=("rows are drawn uniformly",),
-    )
+    away = np.linalg.norm(steps.mean(axis=0) - exact)
+    room = 1e-10 * max(1e-300, float(np.linalg.norm(x - steps)))
+    claim = "The stochastic step is unbiased: its mean over the rows is the step of gradient descent."
+    what, assumed = "distance of the mean step from the gradient step", ("rows are drawn uniformly",)
+    return at_most(claim, what, away, room, "Rudi 3.2.3", assumptions=assumed)
 
 
 class NoisyMean(NamedTuple):
@@ -182,11 +171,9 @@ def constant_step_floor(spread: float = 1.0, start: float = 5.0) -> NoisyMean:
     """
     require("constant_step_floor", real(above=0), spread=spread)
     ends = np.array([-spread, spread])
-    return NoisyMean(
-        quadratic([[1.0]], [0.0]),
-        lambda point, rows: point - ends[rows][:, None],
-        2,
-        np.array([float(start)]),
-        spread**2,
-        lambda step: step * spread**2 / (2 - step),
-    )
+
+    def gradients(point: Array, rows: NDArray[Any]) -> Array:
+        return point - ends[rows][:, None]
+
+    objective, begin, variance = quadratic([[1.0]], [0.0]), np.array([float(start)]), spread**2
+    return NoisyMean(objective, gradients, 2, begin, variance, lambda step: step * variance / (2 - step))

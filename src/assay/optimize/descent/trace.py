@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from assay.certificates import Certificate, at_most
+from assay.certificates import Certificate, Details, at_most
 from assay.optimize.descent.objective import Smooth
 from assay.parameters import one_of, refusal
 from assay.solvers.least_squares.direct import Array
@@ -110,11 +110,9 @@ class Trace(NamedTuple):
         chosen: Quantity = quantity or (theorem.quantity if theorem is not None else "gap")
         seen = self.measured(chosen, minimum=minimum, minimiser=minimiser)
         numbers = self.first + np.arange(len(seen), dtype=np.float64)
-        promised: Array
+        promised: Array = np.asarray(bound(numbers) if callable(bound) else bound, dtype=np.float64)
         if callable(bound):
-            promised = np.broadcast_to(np.asarray(bound(numbers), dtype=np.float64), seen.shape)
-        else:
-            promised = np.asarray(bound, dtype=np.float64)
+            promised = np.broadcast_to(promised, seen.shape)
         if promised.shape != seen.shape:
             raise refusal("Trace.against", "bound", f"one number for each of {len(seen)} entries", bound)
         kept = numbers >= (theorem.first if theorem is not None else self.first)
@@ -132,15 +130,10 @@ class Trace(NamedTuple):
             limit, name = 0.0, f"largest {chosen} − bound"
         else:
             raise refusal("Trace.against", "measure", one_of("excess", "ratio").words, measure)
-        return at_most(
-            claim if theorem is None else theorem.claim,
-            name,
-            worst,
-            limit,
-            source="" if theorem is None else theorem.source,
-            assumptions=() if theorem is None else theorem.assumptions,
-            tolerance=room,
-        )
+        if theorem is None:
+            return at_most(claim, name, worst, limit, tolerance=room)
+        details = Details(assumptions=theorem.assumptions, tolerance=room)
+        return at_most(theorem.claim, name, worst, limit, theorem.source, **details)
 
     def averaged(self, objective: Smooth) -> Trace:
         """The trace of the running means of the points; entry n − 1 is the mean of the first n."""
@@ -187,12 +180,7 @@ def in_expectation(
     runs = np.asarray(samples, dtype=float)
     if runs.ndim != 1 or len(runs) < 2:
         raise refusal("in_expectation", "samples", "a vector of at least two runs", samples)
-    return at_most(
-        bound.claim,
-        f"mean {bound.quantity} over {len(runs)} runs",
-        runs.mean(),
-        bound(iteration),
-        source=bound.source,
-        assumptions=bound.assumptions,
-        tolerance=standard_errors * float(runs.std(ddof=1)) / len(runs) ** 0.5,
-    )
+    room = standard_errors * float(runs.std(ddof=1)) / len(runs) ** 0.5
+    name = f"mean {bound.quantity} over {len(runs)} runs"
+    details = Details(assumptions=bound.assumptions, tolerance=room)
+    return at_most(bound.claim, name, runs.mean(), bound(iteration), bound.source, **details)

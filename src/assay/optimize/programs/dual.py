@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.certificates import Certificates, at_most
-from assay.optimize.descent.iteration import DescentState, follow
+from assay.optimize.descent.iteration import DescentState, States, follow
 from assay.optimize.descent.newton import newton
 from assay.optimize.descent.objective import Smooth
 from assay.optimize.programs.program import ConvexProgram
@@ -55,9 +54,8 @@ def dual_value(
         value = float(program.dual(mu, nu))
         return DualValue(value, value, None, _below(program, value))
     if not program.convex:
-        raise refusal(
-            "dual_value", "program", "convex, or one with a closed form of its dual", program.convex
-        )
+        words = "convex, or one with a closed form of its dual"
+        raise refusal("dual_value", "program", words, program.convex)
     inner = program.at_multipliers(mu, nu)
     point = program.start if start is None else np.asarray(start, dtype=float)
     if inner.hessian is None:
@@ -67,7 +65,9 @@ def dual_value(
         value = float(inner.value(point)) if flat else -np.inf
         return DualValue(value, value, point if flat else None, _below(program, value))
     lowest = newton(inner, point, tol=1e-14, max_iter=200)
-    if not lowest.converged or _keeps_falling(inner, lowest.point):
+    # Far away a decrement may be small only because the slope fades: going on then lowers the value.
+    fading = float(np.linalg.norm(lowest.point)) > 1e6 and inner.value(lowest.point * 1001) < lowest.value
+    if not lowest.converged or fading:
         return DualValue(-np.inf, -np.inf, None, _below(program, -np.inf))
     slack = lowest.gradient_norm**2 / (2 * inner.strong_convexity) if inner.strong_convexity else np.inf
     if radius is not None:
@@ -111,13 +111,6 @@ def _below(program: ConvexProgram, bound: float) -> Certificates:
     room = 1e-9 * max(1.0, abs(value)) if np.isfinite(value) else 0.0
     claim = "The value of the dual is below the objective at a feasible point."
     return Certificates([at_most(claim, "value of the dual", bound, value, source=SOURCE, tolerance=room)])
-
-
-def _keeps_falling(inner: Smooth, point: Array) -> bool:
-    """Whether the decrement is only small because the slope fades far away: going on lowers the value."""
-    length = float(np.linalg.norm(point))
-    far = point * (1 + 1e3) if length > 1e6 else point
-    return bool(length > 1e6 and inner.value(far) < inner.value(point))
 
 
 class DualSolution(NamedTuple):
@@ -165,7 +158,7 @@ def solve_dual(program: ConvexProgram, *, tol: float = 1e-7, max_iter: int = 100
         raise refusal("solve_dual", "program", words, program)
     x = first.minimiser
 
-    def states() -> Iterator[DescentState]:
+    def states() -> States:
         nonlocal point, x
         value, step = first.value, 1.0
         while True:
@@ -185,14 +178,11 @@ def solve_dual(program: ConvexProgram, *, tol: float = 1e-7, max_iter: int = 100
             x = x if tried.minimiser is None else tried.minimiser
 
     run = follow(states(), tol=tol, max_iter=max_iter)
-    proof = at_most(
-        "No projected step of ascent is left, so the multipliers maximise the dual.",
-        "length of the projected gradient of the dual",
-        np.linalg.norm(_project(point + np.concatenate(program.constraint_values(x)), m) - point),
-        tol,
-        source=SOURCE,
-        assumptions=("f and g are convex, h affine", "the Lagrangian has one minimiser"),
-    )
+    left = np.linalg.norm(_project(point + np.concatenate(program.constraint_values(x)), m) - point)
+    claim = "No projected step of ascent is left, so the multipliers maximise the dual."
+    assumed = ("f and g are convex, h affine", "the Lagrangian has one minimiser")
+    what = "length of the projected gradient of the dual"
+    proof = at_most(claim, what, left, tol, SOURCE, assumptions=assumed)
     values, proofs = run.trace.values, Certificates([proof])
     return DualSolution(point[:m], point[m:], run.value, x, run.n_iter, run.converged, values, proofs)
 
@@ -223,9 +213,8 @@ def duality_counterexample() -> ConvexProgram:
         lambda z: np.array([-np.exp(-z[0]), 0.0]),
         lambda z: np.diag([np.exp(-z[0]), 0.0]),
     )
-    return ConvexProgram(
-        falling, [Smooth(ratio, slope, curvature, minimum=0.0)], start=[1.0, 1.0], dual=lambda mu, nu: 0.0
-    )
+    constraint = Smooth(ratio, slope, curvature, minimum=0.0)
+    return ConvexProgram(falling, [constraint], start=[1.0, 1.0], dual=lambda mu, nu: 0.0)
 
 
 def _project(point: Array, m: int) -> Array:

@@ -69,25 +69,17 @@ def slater_point(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 1
     if not program.inequalities:
         proofs = Certificates([_inside(-np.inf)])
         return Slater(True, start, -np.inf, -np.inf, np.empty(0), np.zeros(len(target)), proofs)
-    lifted = [_lift(g) for g in program.inequalities]
-    height = Smooth(
-        lambda x: float(x[-1]),
-        lambda x: np.append(np.zeros(len(x) - 1), 1.0),
-        lambda x: np.zeros((len(x), len(x))),
-    )
+    lifted, last = [_lift(g) for g in program.inequalities], np.eye(len(start) + 1)[-1]
+    height = Smooth(lambda x: float(x[-1]), lambda x: last, lambda x: np.zeros((len(x), len(x))))
     top = float(np.max(program.constraint_values(start)[0]))
     begin = np.append(start, top + max(1.0, abs(top)))
     wide = np.column_stack([matrix, np.zeros(len(target))])
-    deepest = interior_point(
-        height, lifted, wide, begin, tol=tol, max_iter=max_iter, enough=lambda x: bool(x[-1] < -0.1)
-    )
-    mu, nu = deepest.multipliers, deepest.equality_multipliers
-    point = deepest.point[:-1]
-    point = point + np.linalg.lstsq(matrix, target - matrix @ point, rcond=None)[0]
+    options: Any = {"tol": tol, "max_iter": max_iter, "enough": lambda x: bool(x[-1] < -0.1)}
+    deepest, mu, nu, *_ = interior_point(height, lifted, wide, begin, **options)
+    point = deepest[:-1] + np.linalg.lstsq(matrix, target - matrix @ deepest[:-1], rcond=None)[0]
     depth = float(np.max(program.constraint_values(point)[0]))
     if depth < -tol:
-        proofs = Certificates([_inside(depth)])
-        return Slater(True, point, depth, -np.inf, mu, nu, proofs)
+        return Slater(True, point, depth, -np.inf, mu, nu, Certificates([_inside(depth)]))
     return _no_strict_point(program, point, depth, mu, nu, tol)
 
 
@@ -120,14 +112,11 @@ def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 
         empty = slater.lower_bound > tol
         status: Any = "infeasible" if empty else "not strictly feasible"
         value = np.inf if empty else float(program.objective.value(slater.point))
-        residuals = program.kkt_residuals(slater.point, *none)
-        return ProgramSolution(
-            status, slater.point, *none, value, -np.inf, np.inf, residuals, 0, slater.certificates
-        )
-    matrix, _ = program.equality_system()
-    x, mu, nu, n_iter, converged = interior_point(
-        program.objective, program.inequalities, matrix, slater.point, tol=tol, max_iter=max_iter
-    )
+        residuals, proofs = program.kkt_residuals(slater.point, *none), slater.certificates
+        return ProgramSolution(status, slater.point, *none, value, -np.inf, np.inf, residuals, 0, proofs)
+    functions, matrix = (program.objective, program.inequalities), program.equality_system()[0]
+    path = interior_point(*functions, matrix, slater.point, tol=tol, max_iter=max_iter)
+    x, mu, nu, n_iter, converged = path
     value, bound = float(program.objective.value(x)), proved_bound(program, mu, nu, x)
     residuals = program.kkt_residuals(x, mu, nu)
     proofs = program_certificates(program, x, mu, nu, tol)
@@ -136,12 +125,8 @@ def solve_program(program: ConvexProgram, *, tol: float = 1e-8, max_iter: int = 
         status, bound = "unbounded", -np.inf
         room = 1e-6 * max(1.0, float(np.abs(x).max()))
         feasible, bottomless = "Every constraint is satisfied.", "The objective has fallen below any scale."
-        proofs = Certificates(
-            [
-                at_most(feasible, "primal residual", program.violation(x), room, source=SOURCE),
-                at_most(bottomless, "objective", value, -1e8, source=SOURCE),
-            ]
-        )
+        inside = at_most(feasible, "primal residual", program.violation(x), room, SOURCE)
+        proofs = Certificates([inside, at_most(bottomless, "objective", value, -1e8, SOURCE)])
     return ProgramSolution(status, x, mu, nu, value, bound, value - bound, residuals, n_iter, proofs)
 
 
@@ -170,16 +155,9 @@ def program_certificates(
     ]
     bound = proved_bound(program, np.maximum(mu, 0.0), nu, point)
     if np.isfinite(bound):
-        proofs.append(
-            at_most(
-                "The objective is within the gap of its minimum.",
-                "duality gap",
-                value - bound,
-                room * max(1.0, abs(value)),
-                source=SOURCE,
-                assumptions=(*convex, "the point is feasible"),
-            )
-        )
+        claim, assumed = "The objective is within the gap of its minimum.", (*convex, "the point is feasible")
+        room *= max(1.0, abs(value))
+        proofs.append(at_most(claim, "duality gap", value - bound, room, SOURCE, assumptions=assumed))
     return Certificates(proofs)
 
 
@@ -199,26 +177,17 @@ def _no_strict_point(
     least = [g.minimum for g in program.inequalities]
     if not scaled.any() and all(value is not None for value in least):
         bound = max(bound, sum(w * float(value or 0.0) for w, value in zip(share, least, strict=True)))
-    proof = at_least(
-        "A convex combination of the constraints is nowhere clearly negative, so they are not all negative.",
-        "lower bound of max g near the point",
-        bound,
-        -100 * tol,
-        source=SOURCE,
-        assumptions=("g is convex, h affine", f"points within {reach:.3g} of the one reached"),
-    )
+    nowhere = "A convex combination of the constraints is nowhere clearly negative"
+    claim, what = f"{nowhere}, so they are not all negative.", "lower bound of max g near the point"
+    assumed = ("g is convex, h affine", f"points within {reach:.3g} of the one reached")
+    proof = at_least(claim, what, bound, -100 * tol, SOURCE, assumptions=assumed)
     return Slater(False, point, depth, bound, share, scaled, Certificates([proof]))
 
 
 def _inside(depth: float) -> Certificate:
-    return at_most(
-        "A point satisfies every inequality strictly, so strong duality holds.",
-        "largest constraint at the point",
-        depth,
-        -1e-12,
-        source="Rudi & Şimşekli 3.1.3; Sangnier 1.4.5, theorem 38",
-        assumptions=("f and g are convex, h affine",),
-    )
+    claim = "A point satisfies every inequality strictly, so strong duality holds."
+    source, assumed = "Rudi & Şimşekli 3.1.3; Sangnier 1.4.5, theorem 38", ("f and g are convex, h affine",)
+    return at_most(claim, "largest constraint at the point", depth, -1e-12, source, assumptions=assumed)
 
 
 def _lift(g: Smooth) -> Smooth:

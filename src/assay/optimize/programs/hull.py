@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.parameters import array, matrix, refusal, require, vector
+from assay.parameters import matrix, refusal, require, vector
 from assay.penalties import ConvexSet
 from assay.solvers.least_squares.direct import Array
+
+Pair: TypeAlias = tuple[int, int]
+Oracle: TypeAlias = "Callable[[Array], Pair]"
 
 
 def caratheodory(weights: Any, points: Any) -> Array:
@@ -25,13 +28,10 @@ def caratheodory(weights: Any, points: Any) -> Array:
     >>> int(np.count_nonzero(fewer)), fewer @ corners
     (3, array([0.5, 0.5]))
     """
-    cloud = cloud_of("caratheodory", "points", points)
+    cloud = _cloud("caratheodory", points=points)
     m = len(cloud)
-    convex = array(
-        f"{m} numbers at least 0, not all of them zero",
-        lambda values: values.shape == (m,) and bool(np.all(values >= 0)) and bool(values.sum() > 0),
-    )
-    require("caratheodory", convex, weights=weights)
+    if not vector(m).contains(weights) or np.min(weights) < 0 or np.sum(weights) <= 0:
+        raise refusal("caratheodory", "weights", f"{m} numbers at least 0, not all of them zero", weights)
     share = np.array(weights, dtype=float)
     share /= share.sum()
     size = float(np.abs(cloud).max()) or 1.0
@@ -53,9 +53,7 @@ def caratheodory(weights: Any, points: Any) -> Array:
         share /= share.sum()
 
 
-def least_norm(
-    oracle: Callable[[Array], tuple[int, int]], vector: Callable[[int, int], Array], size: float
-) -> tuple[list[tuple[int, int]], Array]:
+def least_norm(oracle: Oracle, vector: Callable[..., Array], size: float) -> tuple[list[Pair], Array]:
     """Wolfe's algorithm: the convex combination of least norm of the vectors that an oracle chooses from."""
     start = oracle(np.zeros_like(vector(0, 0)))
     kept, rows, weights = [start], vector(*start)[None, :] / size, np.ones(1)
@@ -69,7 +67,9 @@ def least_norm(
         kept, rows = [*kept, chosen], np.vstack([rows, candidate])
         weights = np.append(weights, 0.0)
         while True:
-            free = _affine_minimiser(rows)
+            # Weights of sum one, of any sign, whose combination of the rows has the least norm.
+            rest = np.linalg.lstsq((rows[1:] - rows[0]).T, -rows[0], rcond=None)[0]
+            free = np.append(1 - rest.sum(), rest)
             if np.all(free > 1e-14):
                 weights = free
                 break
@@ -84,24 +84,15 @@ def least_norm(
     return kept, weights
 
 
-def _affine_minimiser(rows: Array) -> Array:
-    """Weights of sum one, of any sign, whose combination of the rows has the least norm."""
-    base, edges = rows[0], rows[1:] - rows[0]
-    rest = np.linalg.lstsq(edges.T, -base, rcond=None)[0]
-    return np.concatenate([[1 - rest.sum()], rest])
-
-
-def gather(shares: Array, indices: list[int], length: int) -> Array:
+def _gathered(shares: Array, indices: Sequence[int], length: int) -> Array:
     """Shares added up by index."""
-    weights = np.zeros(length)
-    np.add.at(weights, indices, shares)
-    return weights
+    return np.asarray(np.bincount(indices, shares, length), dtype=float)
 
 
-def cloud_of(owner: str, name: str, points: Any) -> Array:
+def _cloud(owner: str, **points: Any) -> Array:
     """Points as a matrix, one per row."""
-    require(owner, matrix, **{name: points})
-    return np.asarray(points, dtype=float)
+    require(owner, matrix, **points)
+    return np.asarray(next(iter(points.values())), dtype=float)
 
 
 SOURCE = "Rudi & Şimşekli 2.2.2"
@@ -179,20 +170,19 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     ----------
     Rudi & Şimşekli §2.2.2; Wolfe (1976).
     """
-    cloud = cloud_of("hull_membership", "points", points)
+    cloud = _cloud("hull_membership", points=points)
     require("hull_membership", vector(cloud.shape[1]), point=point)
     x = np.asarray(point, dtype=float)
     shifted = cloud - x
     size = float(np.abs(shifted).max()) or 1.0
     pairs, shares = least_norm(lambda a: (int(np.argmin(shifted @ a)), 0), lambda i, j: shifted[i], size)
-    weights = gather(shares, [i for i, _ in pairs], len(cloud))
+    weights = _gathered(shares, [i for i, _ in pairs], len(cloud))
     gap = weights @ shifted
     distance = float(np.linalg.norm(gap))
     size = float(np.abs(cloud).max(initial=0.0)) + float(np.abs(x).max()) or 1.0
     if distance <= TOUCHING * size:
-        return HullMembership(
-            True, weights, x + gap, 0.0, None, None, Certificates(_combination(weights, cloud, x, size))
-        )
+        proofs = Certificates(_combination(weights, cloud, x, size))
+        return HullMembership(True, weights, x + gap, 0.0, None, None, proofs)
     normal = -gap / distance
     reach = float(np.max(cloud @ normal))
     beyond = float(x @ normal) - reach
@@ -231,20 +221,20 @@ def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) ->
         raise refusal("separating_hyperplane", "second", "a set of the same kind as the first", second)
     if isinstance(first, ConvexSet):
         return _between_sets(first, second, max_iter)
-    a = cloud_of("separating_hyperplane", "first", first)
-    b = cloud_of("separating_hyperplane", "second", second)
+    a, b = _cloud("separating_hyperplane", first=first), _cloud("separating_hyperplane", second=second)
     if a.shape[1] != b.shape[1]:
         raise refusal("separating_hyperplane", "second", f"points of {a.shape[1]} coordinates", b.shape)
     # A hyperplane does not change when all points are moved: near the origin less is lost to rounding.
     origin = (a.mean(axis=0) + b.mean(axis=0)) / 2
     near_a, near_b = a - origin, b - origin
     size = float(max(np.abs(near_a).max(), np.abs(near_b).max())) or 1.0
-    pairs, shares = least_norm(
-        lambda u: (int(np.argmin(near_a @ u)), int(np.argmax(near_b @ u))),
-        lambda i, j: near_a[i] - near_b[j],
-        size,
-    )
-    weights = (gather(shares, [i for i, _ in pairs], len(a)), gather(shares, [j for _, j in pairs], len(b)))
+
+    def oracle(u: Array) -> tuple[int, int]:
+        return int(np.argmin(near_a @ u)), int(np.argmax(near_b @ u))
+
+    pairs, shares = least_norm(oracle, lambda i, j: near_a[i] - near_b[j], size)
+    left, right = zip(*pairs, strict=True)
+    weights = _gathered(shares, left, len(a)), _gathered(shares, right, len(b))
     gap = weights[0] @ near_a - weights[1] @ near_b
     points = weights[0] @ a, weights[1] @ b
     distance = float(np.linalg.norm(gap))
@@ -273,7 +263,7 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
     ----------
     Rudi & Şimşekli §3.1.
     """
-    cloud = cloud_of("linear_minimum", "points", points)
+    cloud = _cloud("linear_minimum", points=points)
     require("linear_minimum", vector(cloud.shape[1]), direction=direction)
     heights = cloud @ np.asarray(direction, dtype=float)
     index = int(np.argmin(heights))
@@ -287,7 +277,13 @@ def linear_minimum(points: Any, direction: Any) -> LinearMinimum:
 
 def _between_sets(first: ConvexSet, second: ConvexSet, max_iter: int) -> Separation:
     # Any start will do; the shape of a point is that of a projection of the number zero.
-    x = np.atleast_1d(np.asarray(first.project(_origin(first, second)), dtype=float))
+    names = ("normal", "points", "matrix", "lower", "center")
+    known = [getattr(one, name, None) for one in (first, second) for name in names]
+    sizes = [np.shape(value)[-1] for value in known if value is not None and np.ndim(value) > 0]
+    if not sizes:
+        words = "one whose dimension can be read from its normal, points, matrix, bounds or centre"
+        raise refusal("separating_hyperplane", "first", words, first)
+    x = np.atleast_1d(np.asarray(first.project(np.zeros(sizes[0])), dtype=float))
     y = np.asarray(second.project(x), dtype=float)
     for _ in range(max_iter):
         moved = np.asarray(first.project(y), dtype=float)
@@ -308,16 +304,6 @@ def _between_sets(first: ConvexSet, second: ConvexSet, max_iter: int) -> Separat
     low, high = -first.support(-normal), second.support(normal)
     proof = _strict((low - high) / distance)
     return Separation(True, normal, (low + high) / 2, distance, x, y, None, None, Certificates([proof]))
-
-
-def _origin(first: ConvexSet, second: ConvexSet) -> Array:
-    for one in (first, second):
-        for name in ("normal", "points", "matrix", "lower", "center"):
-            known = getattr(one, name, None)
-            if known is not None and np.ndim(known) > 0:
-                return np.zeros(np.shape(known)[-1])
-    words = "one whose dimension can be read from its normal, points, matrix, bounds or centre"
-    raise refusal("separating_hyperplane", "first", words, first)
 
 
 def _strict(share: float) -> Certificate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -12,6 +12,8 @@ from assay.optimize.descent.objective import Smooth
 from assay.parameters import refusal
 from assay.penalties import Quadratic
 from assay.solvers.least_squares.direct import Array
+
+Enough: TypeAlias = "Callable[[Array], bool]"
 
 GROWTH = 20.0
 """Factor between two barrier weights."""
@@ -38,7 +40,7 @@ def interior_point(
     *,
     tol: float,
     max_iter: int,
-    enough: Callable[[Array], bool] = lambda x: False,
+    enough: Enough = lambda x: False,
 ) -> InteriorSolution:
     """Minimise t f − Σ log(−gᵢ) on Ax = b by Newton's method for rising t; the multipliers are −1/(t gᵢ).
 
@@ -57,7 +59,7 @@ def interior_point(
         barrier = _Barrier(objective, inequalities, weight)
         x, steps, centred = _centre(barrier, free, x, max_iter, enough)
         n_iter += steps
-        mu, nu = _multipliers(objective, inequalities, matrix, x, -1 / (weight * barrier.constraints(x)))
+        mu, nu = _multipliers(barrier, matrix, x)
         finished = m <= weight * tol * max(1.0, abs(float(objective.value(x))))
         if enough(x) or finished or not centred:
             return InteriorSolution(x, mu, nu, n_iter, bool(enough(x)) or centred)
@@ -113,16 +115,18 @@ class _Barrier(NamedTuple):
         return gradient, curvature
 
 
-def _centre(
-    barrier: _Barrier, free: Array, x: Array, max_iter: int, enough: Callable[[Array], bool]
-) -> tuple[Array, int, bool]:
+def _centre(barrier: _Barrier, free: Array, x: Array, most: int, enough: Enough) -> tuple[Array, int, bool]:
     """The minimiser of the barrier, the Newton steps taken, and whether it was reached."""
     if free.shape[1] == 0:
         return x, 0, True
     height = barrier.value(x)
-    for iteration in range(max_iter):
+    for iteration in range(most):
         gradient, curvature = barrier.derivatives(x)
-        direction = _newton_step(curvature, free, gradient)
+        reduced = free.T @ curvature @ free
+        # A direction in which neither the objective nor a barrier bends is given a little curvature.
+        little = 1e-13 * max(float(np.abs(np.diagonal(reduced)).max()), 1e-300)
+        reduced = reduced + little * np.eye(len(reduced))
+        direction = -free @ np.linalg.lstsq(reduced, free.T @ gradient, rcond=None)[0]
         # A problem without a minimum sends the step to infinity, where every digit is lost.
         longest = 10 * (1 + float(np.linalg.norm(x)))
         direction = direction * min(1.0, longest / max(float(np.linalg.norm(direction)), 1e-300))
@@ -140,27 +144,16 @@ def _centre(
         height = barrier.value(x)
         if float(np.abs(x).max()) > FARTHEST:
             return x, iteration, False
-    return x, max_iter, False
+    return x, most, False
 
 
-def _newton_step(curvature: Array, free: Array, gradient: Array) -> Array:
-    """Minimiser of the quadratic model in the free directions."""
-    reduced = free.T @ curvature @ free
-    # A direction in which neither the objective nor a barrier bends is given a little curvature.
-    size = float(np.abs(np.diagonal(reduced)).max())
-    reduced = reduced + 1e-13 * max(size, 1e-300) * np.eye(len(reduced))
-    return -free @ np.linalg.lstsq(reduced, free.T @ gradient, rcond=None)[0]
-
-
-def _multipliers(
-    objective: Smooth, inequalities: Sequence[Smooth], matrix: Array, x: Array, mu: Array
-) -> tuple[Array, Array]:
+def _multipliers(barrier: _Barrier, matrix: Array, x: Array) -> tuple[Array, Array]:
     """The μ of the tight inequalities and the ν that bring the gradient of the Lagrangian nearest to zero.
 
     A g of 1e-10 has lost most of its digits, and −1/(t g) with it; the gradients have not.
     """
-    slope = np.array(objective.gradient(x), dtype=float)
-    jacobian = np.array([f.gradient(x) for f in inequalities]).reshape(len(mu), len(x))
+    mu, slope = -1 / (barrier.weight * barrier.constraints(x)), barrier.objective.gradient(x)
+    jacobian = np.array([f.gradient(x) for f in barrier.inequalities]).reshape(len(mu), len(x))
     tight = mu > 1e-6 * np.max(mu, initial=0.0)
     for free in (tight, np.zeros(len(mu), dtype=bool)):
         system = np.vstack([jacobian[free], matrix]).T

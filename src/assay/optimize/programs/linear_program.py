@@ -42,7 +42,10 @@ class LinearProgram(NamedTuple):
             proofs = _recession(cost, matrix, _given(self.ray))
         else:
             proofs = _optimal(cost, matrix, target, point, _given(self.multipliers))
-        return Certificates([_feasible(matrix, target, point), *proofs])
+        missing = _relative(matrix, point, target)
+        worst = max(missing, max(0.0, -float(np.min(point))) / float(_size(point)))
+        claim = "The point satisfies Ax = b and x ≥ 0."
+        return Certificates([at_most(claim, "relative primal violation", worst, TOLERANCE, SOURCE), *proofs])
 
 
 def linear_program(c: Any, A: Any, b: Any) -> LinearProgram:
@@ -114,27 +117,23 @@ class _Scaled(NamedTuple):
 def _without_optimum(scaled: _Scaled) -> LinearProgram:
     m, n = scaled.matrix.shape
     # Both programmes below have a feasible zero and a box, so HiGHS always finishes them.
-    farkas: Any = optimize.linprog(
-        -scaled.target, A_ub=scaled.matrix.T, b_ub=np.zeros(n), bounds=[(-1, 1)] * m
-    )
+    linprog: Any = optimize.linprog
+    farkas = linprog(-scaled.target, A_ub=scaled.matrix.T, b_ub=np.zeros(n), bounds=[(-1, 1)] * m)
     if -farkas.fun > TOLERANCE:
         ray = farkas.x * scaled.rows
         return LinearProgram("infeasible", None, None, np.inf, np.inf, ray, Certificates())
-    down: Any = optimize.linprog(scaled.cost, A_eq=scaled.matrix, b_eq=np.zeros(m), bounds=[(0, 1)] * n)
-    inside: Any = optimize.linprog(np.zeros(n), A_eq=scaled.matrix, b_eq=scaled.target)
+    down = linprog(scaled.cost, A_eq=scaled.matrix, b_eq=np.zeros(m), bounds=[(0, 1)] * n)
+    inside = linprog(np.zeros(n), A_eq=scaled.matrix, b_eq=scaled.target)
     if down.fun > -TOLERANCE or inside.status != 0:
         raise refusal("linear_program", "A", "conditioned well enough to be decided", scaled.matrix)
     point = np.maximum(inside.x, 0.0) * scaled.length
     return LinearProgram("unbounded", point, None, -np.inf, -np.inf, np.maximum(down.x, 0.0), Certificates())
 
 
-def _feasible(matrix: Array, target: Array, point: Array) -> Certificate:
+def _relative(matrix: Array, point: Array, target: Array | float) -> float:
+    """The largest |Ax − b|, relative to the numbers compared."""
     size = np.abs(matrix) @ np.abs(point) + np.abs(target)
-    missing = np.abs(matrix @ point - target) / np.where(size > 0, size, 1.0)
-    negative = max(0.0, -float(np.min(point))) / float(_size(point))
-    worst = max(float(np.max(missing, initial=0.0)), negative)
-    claim = "The point satisfies Ax = b and x ≥ 0."
-    return at_most(claim, "relative primal violation", worst, TOLERANCE, source=SOURCE)
+    return float(np.max(np.abs(matrix @ point - target) / np.where(size > 0, size, 1.0), initial=0.0))
 
 
 def _optimal(cost: Array, matrix: Array, target: Array, x: Array, multipliers: Array) -> list[Certificate]:
@@ -142,10 +141,8 @@ def _optimal(cost: Array, matrix: Array, target: Array, x: Array, multipliers: A
     size = float(_size(np.abs(cost) + np.abs(matrix.T) @ np.abs(multipliers)))
     gap = abs(float(cost @ x) - float(target @ multipliers))
     worth = float(np.abs(cost) @ np.abs(x) + np.abs(target) @ np.abs(multipliers)) or 1.0
-    equal, both = (
-        "The primal and the dual value are equal, so both are optimal.",
-        ("both points are feasible",),
-    )
+    equal = "The primal and the dual value are equal, so both are optimal."
+    both = ("both points are feasible",)
     violation, tight = max(0.0, -float(np.min(slack))) / size, float(np.max(np.abs(x * slack))) / worth
     dual, tied = "The multipliers satisfy Aᵀλ ≤ c.", "A positive coordinate has a tight dual constraint."
     return [
@@ -167,14 +164,10 @@ def _farkas(matrix: Array, target: Array, ray: Array) -> list[Certificate]:
 
 
 def _recession(cost: Array, matrix: Array, ray: Array) -> list[Certificate]:
-    size = np.abs(matrix) @ np.abs(ray)
-    drift = np.abs(matrix @ ray) / np.where(size > 0, size, 1.0)
-    away = max(float(np.max(drift, initial=0.0)), max(0.0, -float(np.min(ray))) / float(_size(ray)))
+    away = max(_relative(matrix, ray, 0.0), max(0.0, -float(np.min(ray))) / float(_size(ray)))
     fall = float(cost @ ray) / (float(np.abs(cost) @ np.abs(ray)) or 1.0)
-    stays, falls = (
-        "Moving along the direction stays feasible.",
-        "The cost falls along the direction, without end.",
-    )
+    stays = "Moving along the direction stays feasible."
+    falls = "The cost falls along the direction, without end."
     return [
         at_most(stays, "relative violation of Ad = 0, d ≥ 0", away, TOLERANCE, SOURCE),
         at_most(falls, "relative cᵀd", fall, -10 * TOLERANCE, SOURCE),

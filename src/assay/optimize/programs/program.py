@@ -135,14 +135,9 @@ class ConvexProgram:
         a μᵢ; complementarity, the largest |μᵢ gᵢ(x)|.
         """
         mu, nu = self.read_multipliers(multipliers, equality_multipliers, signed=True)
-        return kkt_residuals(
-            self.objective,
-            _vector(self, x),
-            inequalities=self.inequalities,
-            multipliers=mu.tolist(),
-            equalities=self.equalities,
-            equality_multipliers=nu.tolist(),
-        )
+        bounded = {"inequalities": self.inequalities, "multipliers": mu.tolist()}
+        tied = {"equalities": self.equalities, "equality_multipliers": nu.tolist()}
+        return kkt_residuals(self.objective, _vector(self, x), **bounded, **tied)
 
     def equality_system(self) -> tuple[Array, Array]:
         """A and b with hⱼ(x) = (Ax − b)ⱼ; an equality that is not affine is refused."""
@@ -189,9 +184,8 @@ def _smooth(name: str, given: Any, d: int) -> Smooth:
         raise refusal("ConvexProgram", name, "a Smooth or a Quadratic function", given)
     if len(given.linear) != d:
         raise refusal("ConvexProgram", name, f"a function of {d} variables, as the start asks", given)
-    return quadratic(
-        np.zeros((d, d)) if given.matrix is None else given.matrix, -given.linear, given.constant
-    )
+    curved = np.zeros((d, d)) if given.matrix is None else given.matrix
+    return quadratic(curved, -given.linear, given.constant)
 
 
 def _values(functions: Sequence[Smooth], x: Array) -> Array:
