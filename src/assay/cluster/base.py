@@ -8,11 +8,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay import parameters
 from assay.base import IterativeModel, Watch
 from assay.cluster.kmeans.centers import count_distinct
 from assay.models import convergence
 from assay.models.clusterer import Clusterer
-from assay.parameters import ParameterError
+from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import Block, Rows
 
@@ -27,17 +28,39 @@ class Run(Protocol):
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 
+CENTERS = parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
+ROW_INDICES = parameters.array("an array of n_clusters indices of rows")
+RESTARTS: dict[str, Domain] = {
+    "n_clusters": parameters.integer(at_least=1),
+    "n_init": parameters.integer(at_least=1),
+    "max_iter": parameters.integer(at_least=1),
+    "random_state": parameters.random_state,
+}
+"""Domains of the parameters that all clusterers of this kind share; that of `init` is their own."""
+
+
 class CentralClusterer(Clusterer, IterativeModel):
     """Base of clusterings of least cost Σ_i w_i d(x_i, centre of its cluster); a subclass fits in `_find`."""
 
-    n_clusters: int
-    max_iter: int
-    init: Any
-    n_init: Any
-    random_state: RandomState
+    cluster_centers_: NDArray
     inertia_: float
     inertia_trace_: NDArray
     restart_inertias_: NDArray
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = 1,
+        max_iter: int = 300,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X, sample_weight)
@@ -53,6 +76,26 @@ class CentralClusterer(Clusterer, IterativeModel):
 
     def _find(self, data: Any, watch: Watch, n_runs: int) -> None:
         raise NotImplementedError
+
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        """The function that labels a block of rows, and what it is handed besides."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Any:
+        """Cluster of each row: that of the nearest centre, the lowest in case of ties, or as the class says.
+
+        Returns
+        -------
+        labels : array of int32 of shape (n_samples,)
+            Lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        return data.map(*self._rule(data), dtype=np.int32)
+
+    def _quantized(self, data: Rows) -> Any:
+        """The centre of each row."""
+        centers = self.cluster_centers_
+        return data.map(_centers_of, centers, *self._rule(data), dtype=centers.dtype, width=centers.shape[1])
 
     def _best_run(self, runs: Iterable[AnyRun]) -> AnyRun:
         """The best of the restarts; what each of them reached is kept."""
@@ -123,11 +166,6 @@ def best_of(runs: Iterable[AnyRun]) -> tuple[AnyRun, NDArray]:
     return best, np.array(costs)
 
 
-def restart_attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
-    """What a model stopped at these centres has."""
-    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}
-
-
 def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Generator]:
     """One generator for each restart."""
     first = generator(random_state)
@@ -136,3 +174,7 @@ def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Gen
 
 def _count_present(block: Block) -> int:
     return int(np.count_nonzero(block.weights))
+
+
+def _centers_of(block: Block, centers: NDArray, label: Callable[..., NDArray], *state: Any) -> NDArray:
+    return centers[np.maximum(label(block, *state), 0)]

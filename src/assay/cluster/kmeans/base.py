@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ from assay.rows import Block, Rows
 class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CentralClusterer):
     """Base of clusterers that give a row to a centre; a subclass sets `cluster_centers_`."""
 
-    cluster_centers_: NDArray
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -31,17 +29,6 @@ class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Central
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def predict(self, X: Any) -> Any:
-        """Index of the nearest centre of each row, the lowest in case of ties.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        return data.map(labels_of, self._placed(data), dtype=np.int32)
-
     def quantize(self, X: Any) -> Any:
         """The centre that stands for each row: q(x) = c_k, k = predict(x).
 
@@ -50,17 +37,7 @@ class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Central
         quantized : array of shape (n_samples, n_features)
             In the dtype of the centres; lazy for Dask input.
         """
-        labels, centers = self.predict(X), self.cluster_centers_
-        if isinstance(labels, np.ndarray):
-            return centers[labels]
-        return labels.map_blocks(
-            _centers_of,
-            centers,
-            dtype=centers.dtype,
-            new_axis=1,
-            chunks=(labels.chunks[0], (centers.shape[1],)),
-            meta=np.empty((0, 0), dtype=centers.dtype),
-        )
+        return self._quantized(self._open_new_rows(X))
 
     def transform(self, X: Any) -> Any:
         """Distances of each row to the centres.
@@ -85,18 +62,37 @@ class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Central
         shift = np.zeros_like(mean) if data.is_sparse else mean
         return place(self.cluster_centers_, shift, longest_row(data))
 
-    def _drawn_starts(
-        self, init: Any, pool: _init.Pool, n_clusters: int, randoms: list[np.random.Generator]
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        return labels_of, self._placed(data)
+
+    @property
+    def _is_given(self) -> bool:
+        return not isinstance(self.init, str) and not callable(self.init)
+
+    def _number_of_runs(self, auto: int) -> int:
+        """Restarts; `auto` is the number for initial centres that vary much, where none is given."""
+        if self._is_given:
+            return 1
+        varies = self.init == "random" or callable(self.init)
+        return (auto if varies else 1) if self.n_init == "auto" else int(self.n_init)
+
+    def _starts(
+        self, pool: _init.Pool, n_clusters: int, randoms: Iterable[np.random.Generator]
     ) -> Iterator[NDArray]:
-        """Initial centres from the rows of a pool, one for each generator; `init` is a name or callable."""
-        shape = (n_clusters, pool.data.shape[1])
+        """Initial centres, given or from the rows of a pool, one for each generator."""
         for random in randoms:
-            if callable(init):
+            if isinstance(self.init, str):
+                yield _init.INITS[self.init](pool, n_clusters, random)
+                continue
+            given = self.init
+            if callable(given):
                 state = np.random.RandomState(random.bit_generator)
-                given = init(pool.data.X, n_clusters, random_state=state)
-                yield self._given_centers(given, shape, pool.data.dtype)
-            else:
-                yield _init.INITS[init](pool, n_clusters, random)
+                given = given(pool.data.X, n_clusters, random_state=state)
+            yield self._given_centers(given, (n_clusters, pool.data.shape[1]), pool.data.dtype)
+
+    def _local_labels(self, data: Rows) -> NDArray | None:
+        """Room for the labels of local rows; None on a cluster."""
+        return np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
 
 
 def labels_of(block: Block, centers: Centers) -> NDArray:
@@ -104,10 +100,6 @@ def labels_of(block: Block, centers: Centers) -> NDArray:
     labels = np.full(block.X.shape[0], -1, dtype=np.int32)
     inspect_block(block, centers, labels)
     return labels
-
-
-def _centers_of(labels: NDArray, centers: NDArray) -> NDArray:
-    return centers[labels]
 
 
 def _distances_of(block: Block, centers: NDArray) -> NDArray:

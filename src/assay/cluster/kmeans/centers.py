@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
 from assay.cluster.kmeans.loops import CenterLayout, NearestCenters, RowTable
-from assay.rows import Block, Rows
+from assay.rows import Block, Rows, add
 
 FEW_CENTERS = 64
 """Up to here a loop over pairs of centres is faster than a product of matrices."""
@@ -37,7 +37,8 @@ class Centers(NamedTuple):
     @property
     def layout(self) -> CenterLayout:
         """The part that loops take."""
-        return CenterLayout(*self[2:])
+        rows = self.shift, self.centers, self.norms
+        return *rows, self.negated, self.transposed, self.half, self.rounding
 
     def moved(self, given: NDArray) -> Centers:
         """Other centres, relative to the same shift."""
@@ -53,6 +54,11 @@ class Centers(NamedTuple):
         np.fill_diagonal(squares, np.inf)
         error = 4.0 * (self.points.shape[1] + 4) * np.finfo(np.float64).eps * self.norms
         return np.sqrt(np.maximum(squares - error - error[:, np.newaxis], 0.0).min(axis=1)) * (1.0 - 1e-12)
+
+
+def restart_attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
+    """What a model stopped at these centres has."""
+    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}
 
 
 def longest_row(data: Rows) -> int:
@@ -91,8 +97,8 @@ def table(block: Block) -> RowTable:
     X = block.X
     weight = read_only(no_values(X.dtype) if block.weight is None else block.weight)
     if isinstance(X, np.ndarray):
-        return RowTable(read_only(np.ascontiguousarray(X)), None, None, None, weight)
-    return RowTable(None, read_only(X.data), read_only(X.indices), read_only(X.indptr), weight)
+        return read_only(np.ascontiguousarray(X)), None, None, None, weight
+    return None, read_only(X.data), read_only(X.indices), read_only(X.indptr), weight
 
 
 def read_only(values: NDArray) -> NDArray:
@@ -133,28 +139,20 @@ def inspect_block(
     """One block of `inspect`; fills labels of −1, and the squared distances to the own centre, if given."""
     n_rows, features, layout = block.X.shape[0], table(block), centers.layout
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
-    inertia, scatter, excess = loops.measure(
-        features,
-        layout,
-        find_nearest(features, layout, np.arange(n_rows)),
-        np.full(n_rows, -1, dtype=np.int32) if labels is None else labels,
-        np.empty(n_rows) if distances is None else distances,
-        sums,
-        counts,
-    )
-    return Inspection(sums, counts, inertia, scatter, excess)
+    labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
+    distances = np.empty(n_rows) if distances is None else distances
+    result = find_nearest(features, layout, np.arange(n_rows))
+    return Inspection(sums, counts, *loops.measure(features, layout, result, labels, distances, sums, counts))
 
 
 def find_nearest(features: RowTable, layout: CenterLayout, visited: NDArray) -> NearestCenters:
     """Nearest centres of some rows of a block."""
-    n_features, n_visited = len(layout.shift), len(visited)
+    n_features, n_visited, n_padded = len(layout[0]), len(visited), len(layout[5])
     n_tile = max(8, min(loops.TILE_ROWS, loops.TILE_ITEMS // n_features, n_visited))
-    result = NearestCenters(
-        np.empty(n_visited, dtype=np.int32), np.empty(n_visited), np.empty(n_visited), np.empty(n_visited)
-    )
-    n_rows = 1 if features.dense is None else n_tile
-    shapes = (n_rows, n_features), len(layout.half) * n_tile, n_tile, n_tile
-    tile = loops.Tile(*(np.empty(shape, dtype=np.float32) for shape in shapes))
+    nearest = np.empty(n_visited, dtype=np.int32)
+    result = nearest, np.empty(n_visited), np.empty(n_visited), np.empty(n_visited)
+    shapes = (1 if features[0] is None else n_tile, n_features), n_padded * n_tile, n_tile, n_tile
+    tile = tuple([np.empty(shape, dtype=np.float32) for shape in shapes])
     loops.nearest_centers(features, layout, visited, result, tile)
     return result
 
@@ -167,13 +165,13 @@ def mean_variance(scatter: float, sums: NDArray, counts: NDArray) -> float:
 
 
 def _join(left: Inspection, right: Inspection) -> Inspection:
-    return Inspection(
-        left.sums + right.sums,
-        left.counts + right.counts,
-        left.inertia + right.inertia,
-        left.scatter + right.scatter,
-        max(left.excess, right.excess),
-    )
+    return add(left, right)._replace(excess=max(left.excess, right.excess))
+
+
+def means_of(sums: NDArray, counts: NDArray, otherwise: NDArray) -> NDArray:
+    """Means of the clusters; `otherwise` where there are no rows."""
+    filled = (counts > 0.0)[:, np.newaxis]
+    return np.divide(sums, counts[:, np.newaxis], out=otherwise.copy(), where=filled)
 
 
 class Far(NamedTuple):
@@ -197,13 +195,7 @@ class Update(NamedTuple):
 
 
 def update_means(
-    data: Rows,
-    centers: Centers,
-    sums: NDArray,
-    counts: NDArray,
-    labels: NDArray | None,
-    *,
-    policy: str,
+    data: Rows, centers: Centers, sums: NDArray, counts: NDArray, labels: NDArray | None, *, policy: str
 ) -> Update:
     """Means of the clusters; an empty one is reseeded, keeps its centre, or is an error.
 
@@ -224,10 +216,7 @@ def update_means(
     if policy != "keep":
         sums, counts = sums.copy(), counts.copy()
         relocated = _reseed(data, centers, sums, counts, empty, labels)
-    filled = counts > 0.0
-    means = centers.points.copy()
-    np.divide(sums, counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
-    return Update(means, sums, counts, relocated)
+    return Update(means_of(sums, counts, centers.points), sums, counts, relocated)
 
 
 def _reseed(
@@ -260,16 +249,13 @@ def _reseed(
 
 
 def _far_block(block: Block, centers: Centers, n_wanted: int, labels: NDArray | None = None) -> Far:
-    n_rows = block.X.shape[0]
-    own = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
-    distances = np.empty(n_rows)
+    own = np.full(block.X.shape[0], -1, dtype=np.int32) if labels is None else labels
+    distances = np.empty(len(own))
     inspect_block(block, centers, own, distances)
     weight = block.weights
     distances[weight == 0.0] = 0.0
     order = np.argsort(-distances, kind="stable")[:n_wanted]
-    taken = block.X[order]
-    dense = taken if isinstance(taken, np.ndarray) else taken.toarray()
-    rows = dense.astype(np.float64) - centers.shift
+    rows = block._replace(X=block.X[order]).dense.astype(np.float64) - centers.shift
     return Far(distances[order], order + block.start, rows, own[order], weight[order])
 
 

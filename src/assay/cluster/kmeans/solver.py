@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +17,10 @@ from assay.cluster.kmeans.centers import (
     longest_row,
     mean_variance,
     place,
+    restart_attributes,
     table,
     update_means,
 )
-from assay.cluster.kmeans.loops import Bounds
 from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, TILE, iterate
 from assay.rows import Block, MemoryRows, Rows
 
@@ -63,11 +62,10 @@ def lloyd(
     data: Rows,
     start: NDArray,
     *,
+    watch: Watch,
     tol: float,
     max_iter: int,
-    empty_clusters: str,
-    watch: Watch,
-    report: Callable[[NDArray, int, float], dict[str, Any]],
+    empty_clusters: str = "reseed",
     bounded: bool = True,
     keep_steps: bool = False,
 ) -> Lloyd:
@@ -111,7 +109,7 @@ def lloyd(
         trace.append(_inertia(scatter, state.sums, state.counts, moved))
         state.widen(centers, moved, relocated)
         centers, n_iter = moved, n_iter + 1
-        stopped = watch.iteration(lambda: report(centers.given, n_iter, trace[-1]))  # noqa: B023
+        stopped = watch.iteration(lambda: restart_attributes(centers.given, n_iter, trace[-1]))  # noqa: B023
     settled = converged and unchanged
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
     return Lloyd(centers.given, state.labels, trace, n_iter, converged, settled, steps)
@@ -190,50 +188,43 @@ def _lloyd_of_small(data: Any, start: NDArray, *, tol: float, max_iter: int) -> 
     return Lloyd(centers, labels, trace[:n_trace].tolist(), n_iter, ending != SPENT, settled, [])
 
 
+class Bounds(NamedTuple):
+    """Rowwise memory of the bounded assignment, and how far the centres have moved since it was written."""
+
+    labels: NDArray
+    slack: NDArray
+    lower: NDArray
+    thresholds: NDArray
+    decay: NDArray
+
+
 def new_bounds(data: Rows, n_clusters: int) -> Bounds:
     """Bounds that know nothing: every row is visited."""
-    n_samples = data.shape[0]
-    return Bounds(
-        np.full(n_samples, -1, dtype=np.int32),
-        np.full(n_samples, -np.inf, dtype=np.float32),
-        np.full(n_samples, -np.inf, dtype=np.float32),
-        np.zeros(n_clusters),
-        np.zeros(n_clusters),
-    )
+    labels = np.full(data.shape[0], -1, dtype=np.int32)
+    slack, lower = np.full((2, len(labels)), -np.inf, dtype=np.float32)
+    return Bounds(labels, slack, lower, np.zeros(n_clusters), np.zeros(n_clusters))
 
 
 def _assign(data: Rows, centers: Centers, bounds: Bounds) -> Moves:
-    return data.reduce(
-        _assign_block,
-        centers,
-        bounds.thresholds,
-        bounds.decay,
-        centers.gaps(),
-        rowwise=(bounds.labels, bounds.slack, bounds.lower),
-    )
+    moving = bounds.thresholds, bounds.decay
+    return data.reduce(_assign_block, centers, moving, centers.gaps(), rowwise=bounds[:3])
 
 
 def _assign_block(
-    block: Block,
-    centers: Centers,
-    thresholds: NDArray,
-    decay: NDArray,
-    gaps: NDArray,
-    labels: NDArray,
-    slack: NDArray,
-    lower: NDArray,
+    block: Block, centers: Centers, moving: tuple[NDArray, NDArray], gaps: NDArray, *rowwise: NDArray
 ) -> Moves:
-    features, layout, bounds = table(block), centers.layout, Bounds(labels, slack, lower, thresholds, decay)
+    features, bounds = table(block), (*rowwise, *moving)
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
     visited = np.empty(block.X.shape[0], dtype=np.int64)
     room = np.empty(min(RUN_ROWS, len(visited)))
     rounding = 2.0 * (len(centers.shift) + 8) * float(np.finfo(block.X.dtype).eps)
-    n_visited = loops.doubtful_rows(features, centers.given, layout, bounds, gaps, visited, room, rounding)
+    own = centers.given, centers.centers, centers.norms
+    n_visited = loops.doubtful_rows(features, own, bounds, gaps, visited, room, rounding)
     if n_visited == 0:
         return Moves(sums, counts, 0.0, 0)
     visited = visited[:n_visited]
-    result = find_nearest(features, layout, visited)
-    n_changed, scatter = loops.settle(features, layout.shift, bounds, visited, result, sums, counts)
+    result = find_nearest(features, centers.layout, visited)
+    n_changed, scatter = loops.settle(features, centers.shift, bounds, visited, result, sums, counts)
     return Moves(sums, counts, scatter, n_changed)
 
 

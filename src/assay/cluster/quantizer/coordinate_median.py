@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_most
-from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Step, dense64, one_hot
-from assay.distances import distance_matrix
+from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Step, dense64, metric_distances, one_hot
 from assay.loops import compiled
 from assay.parameters import Domain
-from assay.randomness import RandomState
 from assay.rows import Block, Rows
 
 # Exact weighted medians of the features of every cluster, by counting digits: sums over rows.
@@ -42,19 +40,11 @@ def select_medians(
     affordable = min(MAX_COUNTERS / centers.size, float(data.shape[0]))
     digit_bits = int(np.clip(np.log2(affordable), 4, MAX_DIGIT_BITS))
     prefix = np.zeros(centers.shape, dtype=np.uint64)
-    below = np.zeros(centers.shape)
-    high = n_bits
+    below, high = np.zeros(centers.shape), n_bits
+    rowwise = () if labels is None else (labels,)
     while high > 0:
         low = max(high - digit_bits, 0)
-        counts = data.reduce(
-            _count_block,
-            label,
-            centers,
-            prefix,
-            high,
-            low,
-            rowwise=() if labels is None else (labels,),
-        )
+        counts = data.reduce(_count_block, label, centers, prefix, high, low, rowwise=rowwise)
         cumulative = below[:, :, np.newaxis] + np.cumsum(counts, axis=2)
         target = np.minimum(0.5 * weights[:, np.newaxis], cumulative[:, :, -1])
         digit = np.argmax(cumulative >= target[:, :, np.newaxis], axis=2)
@@ -124,11 +114,6 @@ class Sides(NamedTuple):
     weights: NDArray
     below: NDArray
     above: NDArray
-
-
-def city_block_distances(block: Block, centers: NDArray) -> NDArray:
-    """Sums of absolute differences."""
-    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric="cityblock")
 
 
 class KCoordinateMedian(CenterModel):
@@ -201,24 +186,9 @@ class KCoordinateMedian(CenterModel):
     """
 
     _accepts_sparse = False
-    _distance = staticmethod(city_block_distances)
+    _metric = "cityblock"
 
     _domains: ClassVar[Mapping[str, Domain]] = CENTER_DOMAINS
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
         labels = np.empty(data.shape[0], dtype=np.int32) if data.local else None
@@ -236,9 +206,8 @@ class KCoordinateMedian(CenterModel):
         return step
 
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
-        sides: Sides = data.reduce(
-            _sides_block, self.cluster_centers_, rowwise=() if labels is None else (labels,)
-        )
+        rowwise = () if labels is None else (labels,)
+        sides: Sides = data.reduce(_sides_block, self.cluster_centers_, rowwise=rowwise)
         return [
             at_most(
                 "At most half of a cluster lies on either side of its centre, in each coordinate.",
@@ -258,7 +227,7 @@ def _imbalance(sides: Sides) -> float:
 
 
 def _block_labels(block: Block, centers: NDArray) -> NDArray:
-    return city_block_distances(block, centers).argmin(axis=1).astype(np.int32)
+    return metric_distances(block, centers, "cityblock").argmin(axis=1).astype(np.int32)
 
 
 def _assign_block(block: Block, centers: NDArray, labels: NDArray | None = None) -> Sides:

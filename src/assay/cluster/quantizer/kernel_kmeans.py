@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate
-from assay.cluster.base import generators
+from assay.cluster.base import RESTARTS, ROW_INDICES, generators
 from assay.cluster.quantizer.base import Alternation, RepresenterModel, Step
 from assay.cluster.quantizer.kernel_kmeans_solver import (
     FeatureSpace,
@@ -22,7 +22,7 @@ from assay.cluster.quantizer.kernel_kmeans_solver import (
 from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
 from assay.parameters import Domain
 from assay.randomness import RandomState
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, Rows
 
 KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
@@ -120,16 +120,12 @@ class KernelKMeans(RepresenterModel):
 
     _instead = "fit KMeans on Nyström or random features"
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
+        **RESTARTS,
         "kernel": KERNEL,
         "gamma": parameters.nothing | parameters.real(above=0.0),
         "degree": parameters.integer(at_least=1),
         "coef0": parameters.real(),
-        "init": parameters.one_of("k-means++", "random")
-        | parameters.array("an array of n_clusters indices of rows"),
-        "n_init": parameters.integer(at_least=1),
-        "max_iter": parameters.integer(at_least=1),
-        "random_state": parameters.random_state,
+        "init": parameters.one_of("k-means++", "random") | ROW_INDICES,
     }
 
     def __init__(
@@ -145,15 +141,11 @@ class KernelKMeans(RepresenterModel):
         max_iter: int = 300,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -200,32 +192,12 @@ class KernelKMeans(RepresenterModel):
         self.inertia_ = float(space.cost(self.labels_, means))
 
     def _proof(self, data: MemoryRows, space: FeatureSpace, measured: Any) -> list[Certificate]:
-        return kernel_kmeans_certificates(
-            space,
-            self.labels_,
-            trace=self.inertia_trace_,
-            inertia=self.inertia_,
-            coef=self.dual_coef_,
-            norms=self.center_norms_,
-        )
+        claims: Any = {"trace": self.inertia_trace_, "inertia": self.inertia_}
+        means: Any = {"coef": self.dual_coef_, "norms": self.center_norms_}
+        return kernel_kmeans_certificates(space, self.labels_, **claims, **means)
 
-    def predict(self, X: Any) -> Any:
-        """Index of the nearest mean of each row in the feature space, the lowest in case of ties.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
-            New rows; the cross matrix with the rows of the fit when the kernel is precomputed.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        return data.map(
-            _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_, dtype=np.int32
-        )
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        return _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_
 
     def _bounds(self, data: MemoryRows, space: FeatureSpace) -> list[Certificate]:
         return gram_certificates(space, self.labels_, self.n_clusters)

@@ -5,36 +5,15 @@ Rows come in a `RowTable`, dense or as CSR, as in `assay.cluster.kmeans.loops`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.kmeans.loops import add_row, squared_distance
+from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, STILL, TILE
 from assay.loops import compiled
 
-TILE = 64
-"""Rows of a tile of `halve`, whose features are stored one after the other."""
-
-SETTLED, STILL, SPENT, EMPTY = range(4)
-"""How `halve` ended: no label changed, the centres stood still, max_iter iterations, a side without rows."""
-
-
-class Router(NamedTuple):
-    """A tree as the loops take it; `centers` are float64, `norms` their squares."""
-
-    children: NDArray
-    centers: NDArray
-    norms: NDArray
-    labels: NDArray
-
-
-class LeafSums(NamedTuple):
-    """Sums (about a shift), weights and inertias of the leaves."""
-
-    sums: NDArray
-    counts: NDArray
-    inertias: NDArray
+Router = tuple[NDArray, NDArray, NDArray, NDArray]
+"""A tree as the loops take it: `children`, `centers` in float64, `norms` of those, squared, and `labels`."""
 
 
 @compiled
@@ -68,20 +47,21 @@ def descend(table, tree, labels):  # type: ignore[no-untyped-def]
 
 @compiled
 def survey_rows(table, shift, centers, norms, labels, leaves):  # type: ignore[no-untyped-def]
-    """Add every row to the sums, counts and inertias of its cluster; return Σ w ‖x − shift‖².
+    """Add every row to the sums, counts and inertias of its leaf (`leaves`); return Σ w ‖x − shift‖².
 
     `norms` are ‖c‖² and only used for CSR rows, whose shift is 0.
     """
-    dense, values, columns, starts, _ = table
+    dense, values, columns, starts, weight = table
+    sums, counts, inertias = leaves
     scatter = 0.0
     for i in range(labels.shape[0]):
-        w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
+        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
         label = np.int64(labels[i])
         norm = row_norm(dense, values, starts, shift, i)
         own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
-        add_row(dense, values, columns, starts, shift, i, w, leaves.sums, label)
-        leaves.counts[label] += w
-        leaves.inertias[label] += w * own
+        add_row(dense, values, columns, starts, shift, i, w, sums, label)
+        counts[label] += w
+        inertias[label] += w * own
         scatter += w * norm
     return scatter
 

@@ -12,6 +12,7 @@ from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.bisecting import loops
 from assay.cluster.kmeans.bisecting.loops import Router
 from assay.cluster.kmeans.bisecting.tree import SplitTree, leaf_rows, route, router, survey
+from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, TILE
 from assay.cluster.kmeans.solver import Lloyd
 from assay.rows import Block, MemoryRows, Rows
 
@@ -68,26 +69,26 @@ def bisect(
     return Bisection(growing.tree(), n_iter, converged)
 
 
-def halve_rows(data: MemoryRows, start: NDArray, *, tol: float, max_iter: int) -> Lloyd | None:
+def halve_rows(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> Lloyd | None:
     """2-means of dense rows in one loop; None where there are too many, or one side loses its rows."""
-    if data.is_sparse or data.X.size > MAX_VALUES:
+    if not isinstance(data, MemoryRows) or data.is_sparse or data.X.size > MAX_VALUES:
         return None
     n_rows, n_features = data.shape
     shift = start.mean(axis=0, dtype=np.float64)
-    n_tiles = -(-n_rows // loops.TILE)
-    tiles, mass = np.empty((n_tiles, n_features, loops.TILE)), np.zeros(n_tiles * loops.TILE)
+    n_tiles = -(-n_rows // TILE)
+    tiles, mass = np.empty((n_tiles, n_features, TILE)), np.zeros(n_tiles * TILE)
     mass[:n_rows] = 1.0 if data.weight is None else data.weight
     radius = float(np.sqrt(loops.fill_tiles(np.ascontiguousarray(data.X), shift, tiles)))
     centers, sides = start - shift, np.full(len(mass), 2, dtype=np.int8)
     most = min(max_iter, MAX_ITERATIONS)
     trace = np.empty(most + 1)
     n_iter, n_trace, ending = loops.halve(tiles, mass, radius, centers, tol, most, sides, trace)
-    if ending == loops.EMPTY or (ending == loops.SPENT and most < max_iter):
+    if ending == EMPTY or (ending == SPENT and most < max_iter):
         return None
-    settled = ending == loops.SETTLED
+    settled = ending == SETTLED
     given = (centers + shift).astype(data.dtype)
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
-    return Lloyd(given, None, trace[:n_trace].tolist(), n_iter, ending != loops.SPENT, settled, [])
+    return Lloyd(given, None, trace[:n_trace].tolist(), n_iter, ending != SPENT, settled, [])
 
 
 class _Growing:
@@ -112,14 +113,9 @@ class _Growing:
         self._kept_bytes = 0  # of leaves brought into memory and waiting there
 
     def tree(self) -> SplitTree:
-        return SplitTree(
-            np.array(self.children, dtype=np.int32),
-            np.array(self.centers),
-            np.array(self.labels, dtype=np.int32),
-            np.array(self.inertias),
-            np.array(self.weights),
-            np.array(self.split_nodes, dtype=np.int32),
-        )
+        children, labels = np.array(self.children, dtype=np.int32), np.array(self.labels, dtype=np.int32)
+        measured = np.array(self.centers), labels, np.array(self.inertias), np.array(self.weights)
+        return SplitTree(children, *measured, np.array(self.split_nodes, dtype=np.int32))
 
     def leaf(self, node: int, strategy: str) -> Leaf:
         claim = self.inertias[node] if strategy == "biggest_inertia" else self.weights[node]
@@ -152,7 +148,7 @@ class _Growing:
         members = np.flatnonzero(np.asarray(data.map(route, way, dtype=np.int32)) == label)
         if members.size * row_bytes > LEAF_BYTES:
             return leaf_rows(data, way, label)
-        weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[members] if data.has_weight else None
+        weight = _init.weights_of(data)[members] if data.has_weight else None
         return MemoryRows(data.take(members), None, weight)
 
     def grow(self, leaf: Leaf, rows: Rows, pool: _init.Pool, centers: NDArray) -> bool:
@@ -199,7 +195,3 @@ def _sums_about(block: Block, shift: NDArray) -> tuple[NDArray, float]:
     weight = block.weights
     sums = weight @ block.X if block.is_sparse else weight @ (block.X - shift)
     return np.asarray(sums, dtype=np.float64), float(weight.sum())
-
-
-def _weights_of(block: Block) -> NDArray | None:
-    return block.weight

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Draws:
         if n_samples <= _init.SAMPLE_ROWS:
             self._order = np.argsort(_init.order_keys(data), kind="stable")
         if data.has_weight:
-            weight = np.asarray(data.map(_weights_of, dtype=np.float64))
+            weight = _init.weights_of(data).astype(np.float64)
             self._cumulative = np.cumsum(weight if self._order is None else weight[self._order])
 
     def batch(self, n_rows: int) -> Matrix:
@@ -71,15 +71,8 @@ class Draws:
         if self._cumulative is None:
             places = (uniforms * self._data.shape[0]).astype(np.int64)
         else:
-            total = self._cumulative[-1]
-            places = np.searchsorted(self._cumulative, uniforms * total, side="right")
-            # Rounding must not lead to a row without weight at the end.
-            places = np.minimum(places, np.searchsorted(self._cumulative, total, side="left"))
+            places = _init.positions(self._cumulative, uniforms)
         return places if self._order is None else self._order[places]
-
-
-def _weights_of(block: Block) -> Any:
-    return block.weight
 
 
 SMOOTHING_BATCHES = 200
@@ -127,7 +120,6 @@ def minibatch_steps(
     *,
     random: np.random.Generator,
     watch: Watch,
-    report: Callable[[NDArray, int], dict[str, Any]],
 ) -> Steps:
     """Assign one batch after the other and move the centres to the running means of their rows.
 
@@ -160,7 +152,8 @@ def minibatch_steps(
             if idle.size and _restart(points, counts, idle, rows, distances, shift, random):
                 n_waited = 0
             recent[:] = 0.0
-        stopped = watch.iteration(lambda: report(points + shift, n_steps))  # noqa: B023
+        now = {"cluster_centers_": points + shift, "n_steps_": n_steps}
+        stopped = watch.iteration(lambda: now)  # noqa: B023
         converged = n_steps > 1 and (
             smooth_movement <= rule.tol
             or (rule.max_no_improvement is not None and n_waited >= rule.max_no_improvement)
@@ -187,10 +180,8 @@ def _restart(
     cumulative = np.cumsum(distances)
     if not cumulative[-1] > 0.0:
         return False
-    places = np.searchsorted(cumulative, random.random(len(idle)) * cumulative[-1], side="right")
-    places = np.unique(np.minimum(places, np.searchsorted(cumulative, cumulative[-1], side="left")))
-    taken = rows[places]
-    taken = taken if isinstance(taken, np.ndarray) else taken.toarray()
+    places = np.unique(_init.positions(cumulative, random.random(len(idle))))
+    taken = Block(rows[places], None, None, 0).dense
     chosen = idle[: len(places)]
     points[chosen], counts[chosen] = taken.astype(np.float64) - shift, 0.0
     return True
