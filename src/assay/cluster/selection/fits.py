@@ -24,7 +24,6 @@ OWNER = "select_k"
 class Trial(NamedTuple):
     """An estimator fitted at one value: its labels, and the rows as its last step saw them."""
 
-    value: Any
     model: Any
     labels: NDArray
     X: Any
@@ -68,28 +67,28 @@ class Study:
         named = any(isinstance(value, str) and value == "precomputed" for value in given)
         return named or bool(get_tags(self.estimator).input_tags.pairwise)
 
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The values as numbers."""
+        return np.asarray(self.values, dtype=float)
+
     @cached_property
     def trials(self) -> list[Trial]:
         """One fit on all rows for each value."""
-        return [self.fit(value, self.X, self.draw_seed()) for value in self.values]
+        return [self.fit(value, self.X, int(self.random.integers(2**31 - 1))) for value in self.values]
 
     @cached_property
     def dispersions(self) -> list[Dispersion]:
         """Weights, means and inertias of the clusters of each trial; NaN where all is noise."""
         nothing = Dispersion(np.zeros(1), np.zeros((1, 1)), np.full(1, np.nan))
-        return [
-            measure_partition(OWNER, trial.X, trial.labels, self.sample_weight)[0]
-            if trial.n_clusters
-            else nothing
-            for trial in self.trials
-        ]
 
-    def draw_seed(self) -> int:
-        """A seed for the estimators that have a random state of None."""
-        return int(self.random.integers(2**31 - 1))
+        def measured(trial: Trial) -> Dispersion:
+            return measure_partition(OWNER, trial.X, trial.labels, self.sample_weight)[0]
+
+        return [measured(trial) if trial.n_clusters else nothing for trial in self.trials]
 
     def fit(self, value: Any, X: Any, seed: int) -> Trial:
-        """Fit a copy at one value of the parameter."""
+        """Fit a copy at one value of the parameter; the seed is for random states of None."""
         model = clone(self.estimator).set_params(**{self.parameter: value})
         unseeded = {
             name: seed
@@ -105,7 +104,7 @@ class Study:
             seen = model[:-1].transform(X) if len(model) > 1 else X
         labels = getattr(last, "labels_", None)
         labels = model.predict(X) if labels is None else labels
-        return Trial(value, model, np.asarray(labels), seen)
+        return Trial(model, np.asarray(labels), seen)
 
     def array(self, criterion: str) -> NDArray:
         """The rows as a dense array, for criteria that draw from them."""
