@@ -176,14 +176,8 @@ class KMedoids(MedoidModel):
     optimality_ : float
         0 at the end; else the share of the rows not tried since the last swap, or the relative decrease that
         the next alternation would bring.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every swap or alternation.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------

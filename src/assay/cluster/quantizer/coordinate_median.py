@@ -154,22 +154,14 @@ class KCoordinateMedian(CenterModel):
         Cluster of each row; lazy for Dask input.
     inertia_ : float
         J at the centres.
-    n_iter_ : int
-        Iterations of the best restart.
     converged_ : bool
         Whether the centres are the medians of their clusters; the iteration ends after finitely many steps.
     optimality_ : float
         Largest share of a cluster beyond one half that lies on one side of its centre: 0 for medians.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every iteration.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------

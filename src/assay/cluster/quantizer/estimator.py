@@ -71,20 +71,12 @@ class CentroidClustering(CenterModel):
         Cluster of each row.
     inertia_ : float
         The distortion D.
-    n_iter_ : int
-        Iterations of the best restart.
     converged_ : bool
         Whether no representer could be bettered any more.
     optimality_ : float
         Share by which the next representers would lower D.
-    restart_inertias_ : array of shape (n_init,)
-        Distortion that each restart reached.
-    inertia_trace_ : array
-        Distortion of the best restart after every assignment.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------

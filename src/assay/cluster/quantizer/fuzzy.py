@@ -73,22 +73,12 @@ class FuzzyCMeans(CenterModel):
         J at the centres, with the best memberships.
     inertia_ : float
         Σ_i w_i min_k ‖x_i − c_k‖², the k-means criterion of the same centres.
-    n_iter_ : int
-        Iterations of the best restart.
-    converged_ : bool
-        Whether the best restart met the stopping rule.
     optimality_ : float
         Share by which new centres would lower J: compares with `tol`.
-    restart_inertias_ : array of shape (n_init,)
-        J that each restart reached.
-    inertia_trace_ : array
-        J of the best restart after every iteration.
     cluster_weights_ : array of shape (n_clusters,)
         Number of rows, or weight, of each cluster of `labels_`.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, converged_, restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------

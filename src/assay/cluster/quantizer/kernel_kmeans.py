@@ -87,22 +87,14 @@ class KernelKMeans(RepresenterModel):
         The rows of the fit (the Gram matrix with "precomputed").
     kernel_ : Kernel
         The kernel with every parameter filled in.
-    n_iter_ : int
-        Iterations of the best restart.
     converged_ : bool
         Whether no row changed its cluster any more.
     optimality_ : float
         Share by which moving the means to those of the final labels would lower the cost; 0 at the end.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every assignment.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------

@@ -91,22 +91,12 @@ class SphericalKMeans(CenterModel):
         Σ w (1 − cos): the weight of the rows that are not zero less the sum of cosines.
     n_zero_rows_ : int
         Rows of zeros, of positive weight.
-    n_iter_ : int
-        Iterations of the best restart.
-    converged_ : bool
-        Whether the best restart met the stopping rule.
     optimality_ : float
         What new centres would add to the mean cosine: compares with `tol`.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every iteration.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, converged_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------

@@ -83,14 +83,8 @@ class BisectingKMeans(CenterClusterer):
     optimality_ : float
         Largest squared distance of the two centres of a split from the means, over the mean variance in its
         cluster: compares with `tol`.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    anova_ : Anova
-        Within, between and total sums of squares.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    cluster_weights_, anova_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Examples
     --------

@@ -85,14 +85,8 @@ or callable, default="greedy-k-means++"
         Share of the inertia that an exact update of the centres would save.
     batch_inertias_ : array of shape (n_steps,)
         Mean squared distance of each batch to the centres it met.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    anova_ : Anova
-        Within, between and total sums of squares.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    cluster_weights_, anova_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Examples
     --------
