@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,6 @@ from assay.models.clusterer import Clusterer
 from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import Block, Rows
-
-
-class Run(Protocol):
-    """Result of one restart; `trace` is the cost after every change."""
-
-    @property
-    def trace(self) -> list[float]: ...  # noqa: D102
-
-
-AnyRun = TypeVar("AnyRun", bound=Run)
-
 
 CENTERS = parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
 ROW_INDICES = parameters.array("an array of n_clusters indices of rows")
@@ -97,7 +86,7 @@ class CentralClusterer(Clusterer, IterativeModel):
         centers = self.cluster_centers_
         return data.map(_centers_of, centers, *self._rule(data), dtype=centers.dtype, width=centers.shape[1])
 
-    def _best_run(self, runs: Iterable[AnyRun]) -> AnyRun:
+    def _best_run(self, runs: Iterable[Any]) -> Any:
         """The best of the restarts; what each of them reached is kept."""
         best, costs = best_of(runs)
         self.restart_inertias_, self.inertia_trace_ = costs, np.array(best.trace)
@@ -146,7 +135,7 @@ class CentralClusterer(Clusterer, IterativeModel):
             )
 
 
-def watched(run: Callable[[Any], AnyRun], starts: Iterable[Any], watch: Watch) -> Iterator[AnyRun]:
+def watched(run: Callable[[Any], Any], starts: Iterable[Any], watch: Watch) -> Iterator[Any]:
     """Run from every start, each told to the watch."""
     for start in starts:
         with watch.run():
@@ -154,15 +143,13 @@ def watched(run: Callable[[Any], AnyRun], starts: Iterable[Any], watch: Watch) -
         yield result
 
 
-def best_of(runs: Iterable[AnyRun]) -> tuple[AnyRun, NDArray]:
-    """The first of the runs that reach the least cost, but for rounding, and the cost of each."""
-    best: AnyRun | None = None
-    costs = []
+def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
+    """The first of the runs whose `trace` ends at the least cost, but for rounding, and the cost of each."""
+    best, costs = None, []
     for result in runs:
         costs.append(result.trace[-1])
         if best is None or costs[-1] < (1.0 - 1e-9) * best.trace[-1]:
             best = result
-    assert best is not None
     return best, np.array(costs)
 
 

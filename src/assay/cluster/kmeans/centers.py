@@ -184,29 +184,19 @@ class Far(NamedTuple):
     weights: NDArray
 
 
-class Update(NamedTuple):
-    """Means of the clusters after the empty ones were seen to, with the sums and weights behind them."""
-
-    means: NDArray
-    sums: NDArray
-    counts: NDArray
-    relocated: NDArray
-    """Indices of rows made a cluster of their own."""
-
-
 def update_means(
     data: Rows, centers: Centers, sums: NDArray, counts: NDArray, labels: NDArray | None, *, policy: str
-) -> Update:
-    """Means of the clusters; an empty one is reseeded, keeps its centre, or is an error.
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Means, sums and weights of the clusters; an empty one is reseeded, keeps its centre, or is an error.
 
-    Reseeding makes the row that is farthest from its centre a cluster of its own, which lowers the inertia.
-    Rows taken before (or copies of them), and rows that would leave another cluster empty, are passed over.
-    `labels` are changed accordingly. Clusters that no distinct row is left for stay empty under any policy;
-    with fewer distinct rows than clusters, "error" is "reseed".
+    Reseeding makes the row that is farthest from its centre a cluster of its own, which lowers the inertia;
+    such rows come last. Rows taken before (or copies of them), and rows that would leave another cluster
+    empty, are passed over. `labels` are changed accordingly. Clusters that no distinct row is left for stay
+    empty under any policy; with fewer distinct rows than clusters, "error" is "reseed".
     """
     relocated = np.empty(0, dtype=np.int64)
     if counts.min() > 0.0:
-        return Update(sums / counts[:, np.newaxis], sums, counts, relocated)
+        return sums / counts[:, np.newaxis], sums, counts, relocated
     empty = np.flatnonzero(counts <= 0.0)
     if policy == "error" and count_distinct(data, len(counts)) == len(counts):
         raise ValueError(
@@ -216,19 +206,16 @@ def update_means(
     if policy != "keep":
         sums, counts = sums.copy(), counts.copy()
         relocated = _reseed(data, centers, sums, counts, empty, labels)
-    return Update(means_of(sums, counts, centers.points), sums, counts, relocated)
+    return means_of(sums, counts, centers.points), sums, counts, relocated
 
 
 def _reseed(
     data: Rows, centers: Centers, sums: NDArray, counts: NDArray, empty: NDArray, labels: NDArray | None
 ) -> NDArray:
     """Give each empty cluster a far row, in place; return the indices of those rows."""
-    n_wanted = 4 * len(empty) + 4
-    far: Far = data.reduce(
-        _far_block, centers, n_wanted, combine=_farther, rowwise=() if labels is None else (labels,)
-    )
-    waiting, taken = list(empty), []
-    seen: set[bytes] = set()
+    n_wanted, rowwise = 4 * len(empty) + 4, () if labels is None else (labels,)
+    far: Far = data.reduce(_far_block, centers, n_wanted, combine=_farther, rowwise=rowwise)
+    waiting, taken, seen = list(empty), [], set[bytes]()
     for distance, index, row, old, weight in zip(*far, strict=True):
         if not waiting:
             break
@@ -274,8 +261,7 @@ def _distinct_block(block: Block, limit: int) -> tuple[NDArray, int]:
     chunk = max(4 * limit, 64)
     distinct: NDArray | None = None
     for start in range(0, block.X.shape[0], chunk):
-        rows = block.X[start : start + chunk]
-        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        rows = block._replace(X=block.X[start : start + chunk]).dense
         if block.weight is not None:
             rows = rows[block.weight[start : start + chunk] > 0.0]
         distinct = np.unique(rows if distinct is None else np.concatenate([distinct, rows]), axis=0)[:limit]

@@ -69,10 +69,10 @@ class KMeansMeasurement:
     anova: Anova
     movement: float
     """Σ_k ‖m_k − c_k‖² over the mean variance of the features: the unit of `tol`."""
+    movement_rounding: float
     excess: float
     scatter_ratio: float
     """Scatter about the shift over that about the mean: what rounding is relative to."""
-    movement_rounding: float
 
 
 def measure(partition: Inspection, centers: Centers) -> KMeansMeasurement:
@@ -90,16 +90,10 @@ def measure(partition: Inspection, centers: Centers) -> KMeansMeasurement:
     )
     epsilon = float(np.finfo(centers.given.dtype).eps)
     rounding = 4.0 * epsilon**2 * float((centers.centers**2).sum()) + 1e-20 * partition.scatter / weight
-    return KMeansMeasurement(
-        inertia=partition.inertia,
-        means=means + centers.shift,
-        weights=partition.counts,
-        anova=anova,
-        movement=_ratio(float(squared_moves.sum()), variance),
-        excess=partition.excess,
-        scatter_ratio=max(_ratio(partition.scatter, total), 1.0),
-        movement_rounding=_ratio(rounding, variance),
-    )
+    moves = _ratio(float(squared_moves.sum()), variance), _ratio(rounding, variance)
+    ratio = max(_ratio(partition.scatter, total), 1.0)
+    placed = means + centers.shift, partition.counts, anova
+    return KMeansMeasurement(partition.inertia, *placed, *moves, partition.excess, ratio)
 
 
 def kmeans_certificates(

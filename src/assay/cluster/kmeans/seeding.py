@@ -215,17 +215,10 @@ def _quarter_gaps(centers: NDArray, candidates: NDArray) -> NDArray:
 
 
 def _approach_block(
-    block: Block,
-    candidates: NDArray,
-    new: int,
-    quarter_gaps: NDArray,
-    n_masses: int,
-    bucket: NDArray,
-    closest: NDArray,
-    nearest: NDArray,
+    block: Block, candidates: NDArray, new: int, quarter_gaps: NDArray, n_masses: int, *rowwise: NDArray
 ) -> NDArray:
-    masses = np.zeros(n_masses)
-    norms = np.einsum("cd,cd->c", candidates, candidates)
+    masses, norms = np.zeros(n_masses), np.einsum("cd,cd->c", candidates, candidates)
+    bucket, closest, nearest = rowwise
     approach(table(block), candidates, norms, new, quarter_gaps, bucket, closest, nearest, masses)
     return masses
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from assay.loops import compiled
 
-# Compiled loops over the centres of k-means: a small fit spends its time here, not on its rows.
-
 
 @compiled
 def lay_out(centers, shift, rounding, points, norms, negated, transposed, half):  # type: ignore[no-untyped-def]
@@ -58,9 +56,6 @@ def widen(before, after, reach, thresholds, decay):  # type: ignore[no-untyped-d
         others = second if j == which else largest
         decay[j] += others
         thresholds[j] += others + drift[j]
-
-
-# Seeding on small tables: k-means++ and its greedy form in one call, where walks would cost more.
 
 
 @compiled

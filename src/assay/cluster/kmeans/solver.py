@@ -116,11 +116,7 @@ def lloyd(
 
 
 class _Assignment:
-    """Labels of the rows, where they are local, with the sums and weights of the clusters.
-
-    Where rows are local and many, bounds pass over those whose label cannot have changed, and the sums are
-    kept by differences; else every walk adds them up anew.
-    """
+    """Labels of local rows, sums and weights of the clusters: by differences where bounds pass over rows."""
 
     def __init__(self, data: Rows, shape: tuple[int, ...], *, bounded: bool) -> None:
         self.data = data
@@ -149,9 +145,9 @@ class _Assignment:
 
     def update(self, centers: Centers, *, policy: str) -> tuple[NDArray, NDArray]:
         """Rows made a cluster of their own, and the means of the clusters."""
-        update = update_means(self.data, centers, self.sums, self.counts, self.labels, policy=policy)
-        self.sums, self.counts = update.sums, update.counts
-        return update.relocated, update.means
+        state = self.sums, self.counts, self.labels
+        means, self.sums, self.counts, relocated = update_means(self.data, centers, *state, policy=policy)
+        return relocated, means
 
     def widen(self, centers: Centers, moved: Centers, relocated: NDArray) -> None:
         """Account for the movement of the centres: the own one, and the farthest-moving of the others."""

@@ -144,19 +144,18 @@ def _single_medoid(
 
 def single_costs(distances: NDArray, weight: NDArray) -> NDArray:
     """Cost of every row as the only medoid; infinite for rows of weight 0."""
-    result = np.empty(len(distances))
-    over_pieces(lambda start, stop: loops.costs(distances, weight, start, stop, result), len(distances))
+    return over_pieces(functools.partial(loops.costs, distances, weight), len(distances))
+
+
+def over_pieces(work: Callable[[int, int, NDArray], object], n_rows: int) -> NDArray:
+    """One number per row, written by `work` on ranges of rows, on threads where there are many."""
+    result = np.empty(n_rows)
+    if n_rows <= 4 * PIECE:
+        work(0, n_rows, result)
+        return result
+    starts = range(0, n_rows, PIECE)
+    list(ordered_map(lambda start: work(start, min(start + PIECE, n_rows), result), starts))
     return result
-
-
-def over_pieces(work: Callable[[int, int], None], n_rows: int) -> None:
-    """Do work on ranges of rows, on threads where there are many."""
-    pieces = [(start, min(start + PIECE, n_rows)) for start in range(0, n_rows, PIECE)]
-    if len(pieces) <= 4:
-        work(0, n_rows)
-        return
-    for _ in ordered_map(lambda piece: work(*piece), pieces):
-        pass
 
 
 def alternate_medoids(
@@ -218,14 +217,11 @@ def build(distances: NDArray, weight: NDArray, n_clusters: int, random: np.rando
     """
     medoids = np.empty(n_clusters, dtype=np.int64)
     medoids[0] = np.argmin(single_costs(distances, weight))
-    first = distances[medoids[0]].copy()
-    bounds = np.empty(len(distances))
-    fresh = np.zeros(len(distances), dtype=np.bool_)
+    if n_clusters == 1:
+        return medoids
+    first, fresh = distances[medoids[0]].copy(), np.zeros(len(distances), dtype=np.bool_)
+    bounds = over_pieces(functools.partial(loops.gains, distances, weight, first), len(distances))
     for k in range(1, n_clusters):
-        if k == 1:
-            over_pieces(
-                lambda start, stop: loops.gains(distances, weight, first, start, stop, bounds), len(distances)
-            )
         bounds[medoids[:k]] = -np.inf
         medoids[k] = loops.lazy_gain(distances, weight, first, bounds, fresh)
         np.minimum(first, distances[medoids[k]], out=first)

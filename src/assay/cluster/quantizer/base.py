@@ -30,9 +30,7 @@ ROUNDING = 1e-11
 
 
 class Step(NamedTuple):
-    """One assignment of the rows to `representers`: its cost, the best representers of the clusters it makes,
-    and how much they would gain (0 at a fixed point).
-    """  # noqa: D205
+    """One assignment to `representers`: its cost, the best next ones, and what they gain (0 at the end)."""
 
     cost: float
     representers: Any
@@ -61,9 +59,8 @@ def alternate(
 ) -> Alternation:
     """Alternate assignments and representers until the representers are optimal for their clusters.
 
-    If neither half-step raises the cost, the trace never rises: a row goes to a representer that is no
-    farther, a cluster gets a representer that is no worse (Sangnier Prop. 56). Stops at an
-    optimality of at most `tol`, up to rounding.
+    If neither half-step raises the cost, the trace never rises (Sangnier Prop. 56). Stops at an optimality
+    of at most `tol`, up to rounding.
     """
     tol = max(tol, LEAST_OPTIMALITY)
     last, n_iter, stopped = step(start), 0, False
@@ -150,11 +147,7 @@ class RepresenterModel(CentralClusterer):
 
 
 def draw_rows(masses: NDArray, uniforms: NDArray, order: NDArray) -> NDArray:
-    """Rows at which the cumulative mass, in a given order, passes uniform shares of its total.
-
-    Never a row without mass. In an order that depends on what rows are and not on where they are, the same
-    numbers draw the same rows whether a row comes three times or has weight 3.
-    """
+    """Rows at which the cumulative mass, in an order by what rows are, passes uniform shares of its total."""
     return np.asarray(order[_init.positions(np.cumsum(masses[order]), uniforms)])
 
 

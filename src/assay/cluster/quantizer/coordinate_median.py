@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def select_medians(
     rowwise = () if labels is None else (labels,)
     while high > 0:
         low = max(high - digit_bits, 0)
-        counts = data.reduce(_count_block, label, centers, prefix, high, low, rowwise=rowwise)
+        counts = data.reduce(_count_block, label, centers, (prefix, high, low), rowwise=rowwise)
         cumulative = below[:, :, np.newaxis] + np.cumsum(counts, axis=2)
         target = np.minimum(0.5 * weights[:, np.newaxis], cumulative[:, :, -1])
         digit = np.argmax(cumulative >= target[:, :, np.newaxis], axis=2)
@@ -56,16 +56,11 @@ def select_medians(
 
 
 def _count_block(
-    block: Block,
-    label: Labels,
-    centers: NDArray,
-    prefix: NDArray,
-    high: int,
-    low: int,
-    labels: NDArray | None = None,
+    block: Block, label: Labels, centers: NDArray, digit: tuple[NDArray, int, int], *rowwise: NDArray
 ) -> NDArray:
+    prefix, high, low = digit
     counts = np.zeros((*centers.shape, 2 ** (high - low)))
-    own = label(block, centers) if labels is None else labels
+    own = rowwise[0] if rowwise else label(block, centers)
     bits = np.ascontiguousarray(block.X)
     bits = bits.view(np.uint64 if bits.dtype == np.float64 else np.uint32)
     count_digits(bits, own, block.weights, prefix, 8 * bits.itemsize, high, low, counts)
@@ -107,13 +102,8 @@ def count_digits(bits, labels, weight, prefix, n_bits, high, low, counts):  # ty
 ROUNDING = 1e-12
 
 
-class Sides(NamedTuple):
-    """Cost, weights of the clusters, and weights strictly below and above the centre in each coordinate."""
-
-    cost: float
-    weights: NDArray
-    below: NDArray
-    above: NDArray
+Sides = tuple[float, NDArray, NDArray, NDArray]
+"""Cost, weights of the clusters, and weights strictly below and above the centre in each coordinate."""
 
 
 class KCoordinateMedian(CenterModel):
@@ -187,34 +177,33 @@ class KCoordinateMedian(CenterModel):
         rowwise = () if labels is None else (labels,)
 
         def step(centers: NDArray) -> Step:
-            sides: Sides = data.reduce(_assign_block, centers, rowwise=rowwise)
-            optimality = _imbalance(sides)
+            cost, *sides = data.reduce(_assign_block, centers, rowwise=rowwise)
+            optimality, weights = _imbalance(*sides), sides[0]
             if optimality <= self.tol:
-                return Step(sides.cost, centers, centers, optimality)
-            medians = select_medians(data, _block_labels, centers, sides.weights, labels)
-            filled = sides.weights > 0.0
-            return Step(sides.cost, centers, np.where(filled[:, np.newaxis], medians, centers), optimality)
+                return Step(cost, centers, centers, optimality)
+            medians = select_medians(data, _block_labels, centers, weights, labels)
+            filled = weights > 0.0
+            return Step(cost, centers, np.where(filled[:, np.newaxis], medians, centers), optimality)
 
         return step
 
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
         rowwise = () if labels is None else (labels,)
-        sides: Sides = data.reduce(_sides_block, self.cluster_centers_, rowwise=rowwise)
+        _, *sides = data.reduce(_sides_block, self.cluster_centers_, rowwise=rowwise)
         return [
             at_most(
                 "At most half of a cluster lies on either side of its centre, in each coordinate.",
                 "share beyond one half",
-                _imbalance(sides),
+                _imbalance(*sides),
                 ROUNDING,
                 source="Bradley, Mangasarian & Street (1996)",
             )
         ]
 
 
-def _imbalance(sides: Sides) -> float:
+def _imbalance(weights: NDArray, below: NDArray, above: NDArray) -> float:
     """Largest share beyond one half on one side; 0 for clusters without rows."""
-    weights = np.maximum(sides.weights, np.finfo(np.float64).tiny)[:, np.newaxis]
-    share = np.maximum(sides.below, sides.above) / weights - 0.5
+    share = np.maximum(below, above) / np.maximum(weights, np.finfo(np.float64).tiny)[:, np.newaxis] - 0.5
     return float(max(share.max(), 0.0))
 
 
@@ -234,10 +223,6 @@ def _sides_block(block: Block, centers: NDArray, labels: NDArray | None = None) 
     own = _block_labels(block, centers) if labels is None else labels
     weight = block.weights
     apart = dense64(block.X) - centers[own]
-    summed = one_hot(own, weight, len(centers))
-    return Sides(
-        float(weight @ np.abs(apart).sum(axis=1)),
-        np.bincount(own, weight, minlength=len(centers)),
-        summed @ (apart < 0.0).astype(np.float64),
-        summed @ (apart > 0.0).astype(np.float64),
-    )
+    cost, weights = float(weight @ np.abs(apart).sum(axis=1)), np.bincount(own, weight, len(centers))
+    below, above = (one_hot(own, weight, len(centers)) @ side for side in (apart < 0.0, apart > 0.0))
+    return cost, weights, below, above

@@ -11,17 +11,8 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificate, at_most
 from assay.cluster.kmeans.centers import means_of
-from assay.cluster.quantizer.base import (
-    CENTER_DOMAINS,
-    ROUNDING,
-    CenterModel,
-    PartitionCost,
-    Step,
-    dense64,
-    metric_distances,
-    monotone_certificate,
-)
-from assay.distances import distance_matrix
+from assay.cluster.quantizer import base
+from assay.cluster.quantizer.base import ROUNDING, CenterModel, PartitionCost, Step, metric_distances
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, Rows
@@ -100,7 +91,7 @@ class FuzzyCMeans(CenterModel):
     _metric = "sqeuclidean"
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        **CENTER_DOMAINS,
+        **base.CENTER_DOMAINS,
         "fuzzifier": parameters.real(above=1.0),
         "tol": parameters.real(at_least=0.0),
     }
@@ -150,7 +141,7 @@ class FuzzyCMeans(CenterModel):
         shift = float(np.finfo(data.dtype).eps) ** 2 * float((centers**2).sum(axis=1).max())
         shift *= float(weights.sum()) / objective if objective > 0.0 else 0.0
         return [
-            monotone_certificate(self.inertia_trace_, objective, rounding=rounding),
+            base.monotone_certificate(self.inertia_trace_, objective, rounding=rounding),
             *proof[1:],
             at_most(
                 "The objective is that of the centres with their best memberships, summed afresh.",
@@ -192,8 +183,7 @@ def _membership_block(block: Block, centers: NDArray, fuzzifier: float) -> NDArr
 
 
 def _moment_block(block: Block, centers: NDArray, fuzzifier: float) -> Moments:
-    rows = dense64(block.X)
-    squares = distance_matrix(rows, centers, metric="sqeuclidean")
+    rows, squares = base.dense64(block.X), metric_distances(block, centers, "sqeuclidean")
     powers = memberships(squares, fuzzifier) ** fuzzifier * block.weights[:, np.newaxis]
     weights = powers.sum(axis=0)
     # Relative to one of the centres: coordinates far from 0 would cost digits.

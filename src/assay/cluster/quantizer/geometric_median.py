@@ -63,8 +63,8 @@ def stationarity(at: Pulls) -> tuple[float, float]:
 class GeometricSteps:
     """The alternation of `KGeometricMedian`: called on centres, gives a `Step`.
 
-    A bold step (Newton's, or onto the nearest row) is taken back when the cost did not fall: the safe one
-    (Weiszfeld's, which never raises it) is remembered until the cost of the bold one is known.
+    A bold step (Newton's, or onto the nearest row) after which the cost did not fall is replaced by the safe
+    one (Weiszfeld's, which never raises it).
     """
 
     def __init__(self, data: Rows, distance: Distance) -> None:
@@ -87,8 +87,7 @@ def _propose(centers: NDArray, at: Pulls) -> tuple[NDArray, NDArray]:
     """Bold and safe next centres."""
     bold, safe = centers.copy(), centers.copy()
     for k in range(len(centers)):
-        force = float(np.sqrt(at.pull[k] @ at.pull[k]))
-        held = at.at_centre[k]
+        force, held = float(np.sqrt(at.pull[k] @ at.pull[k])), at.at_centre[k]
         if at.stiffness[k] == 0.0 or force <= held:
             continue
         weiszfeld = at.pull[k] / at.stiffness[k]
@@ -123,9 +122,8 @@ def _newton(at: Pulls, k: int, weiszfeld: NDArray) -> NDArray:
     except np.linalg.LinAlgError:
         return weiszfeld
     length = float(np.sqrt(step @ step))
-    if not np.isfinite(length) or step @ at.pull[k] <= 0.0:
-        return weiszfeld
-    return step * min(1.0, at.reach[k] / length)
+    falls = np.isfinite(length) and step @ at.pull[k] > 0.0
+    return step * min(1.0, at.reach[k] / length) if falls else weiszfeld
 
 
 def _pull_block(block: Block, centers: NDArray, distance: Distance, labels: NDArray | None = None) -> Pulls:

@@ -11,15 +11,11 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificate
 from assay.cluster.base import RESTARTS, ROW_INDICES, generators
+from assay.cluster.quantizer import kernel_kmeans_solver as solver
 from assay.cluster.quantizer.base import Alternation, RepresenterModel, Step
-from assay.cluster.quantizer.kernel_kmeans_solver import (
-    FeatureSpace,
-    gram_certificates,
-    gram_of,
-    kernel_kmeans_certificates,
-    seeds,
-)
-from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.cluster.quantizer.kernel_kmeans_solver import FeatureSpace
+from assay.kernels import KERNEL_NAMES, Kernel, kernel
+from assay.models.capabilities import PairwiseModel
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows, Rows
@@ -31,7 +27,7 @@ KERNEL = Domain(
 )
 
 
-class KernelKMeans(RepresenterModel):
+class KernelKMeans(PairwiseModel, RepresenterModel):
     """k-means in the feature space of a kernel.
 
     Minimises over labels z, with n_k the weight and μ_k the mean of cluster k in the feature space,
@@ -110,6 +106,7 @@ class KernelKMeans(RepresenterModel):
     Wei §10.2; Sangnier §2.2. Dhillon, Guan & Kulis (2004), weighted kernel k-means.
     """
 
+    _comparison = "kernel"
     _instead = "fit KMeans on Nyström or random features"
     _domains: ClassVar[Mapping[str, Domain]] = {
         **RESTARTS,
@@ -139,17 +136,6 @@ class KernelKMeans(RepresenterModel):
         self.degree = degree
         self.coef0 = coef0
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
-
     @staticmethod
     def _report(labels: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
         return {"labels_": labels, "n_iter_": n_iter, "inertia_": cost}
@@ -162,14 +148,14 @@ class KernelKMeans(RepresenterModel):
         if not hasattr(self, "kernel_"):
             chosen = kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             self.kernel_ = chosen.for_features(data.shape[1])
-        return FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
+        return FeatureSpace(solver.gram_of(self.kernel_, data.X), data.weight)
 
     def _starts(self, space: FeatureSpace, n_runs: int) -> Iterator[NDArray]:
         if not isinstance(self.init, str):
             yield space.nearest_rows(self._given_rows(len(space.gram)))
             return
         for random in generators(self.random_state, n_runs):
-            chosen = seeds(space, self.n_clusters, random, greedy=self.init == "k-means++")
+            chosen = solver.seeds(space, self.n_clusters, random, greedy=self.init == "k-means++")
             yield space.nearest_rows(chosen)
 
     def _step(self, space: FeatureSpace) -> Callable[[NDArray], Step]:
@@ -186,13 +172,13 @@ class KernelKMeans(RepresenterModel):
     def _proof(self, data: MemoryRows, space: FeatureSpace, measured: Any) -> list[Certificate]:
         claims: Any = {"trace": self.inertia_trace_, "inertia": self.inertia_}
         means: Any = {"coef": self.dual_coef_, "norms": self.center_norms_}
-        return kernel_kmeans_certificates(space, self.labels_, **claims, **means)
+        return solver.kernel_kmeans_certificates(space, self.labels_, **claims, **means)
 
     def _rule(self, data: Rows) -> tuple[Any, ...]:
         return _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_
 
     def _bounds(self, data: MemoryRows, space: FeatureSpace) -> list[Certificate]:
-        return gram_certificates(space, self.labels_, self.n_clusters)
+        return solver.gram_certificates(space, self.labels_, self.n_clusters)
 
 
 def _labels(block: Block, kernel: Kernel, X_fit: Any, coef: NDArray, norms: NDArray) -> NDArray:

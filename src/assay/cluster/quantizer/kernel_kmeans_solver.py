@@ -9,13 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_least, at_most
-from assay.cluster.quantizer.base import (
-    Step,
-    assignment_certificate,
-    cost_certificate,
-    monotone_certificate,
-    seed_rows,
-)
+from assay.cluster.quantizer import base
+from assay.cluster.quantizer.base import Step, seed_rows
 from assay.kernels import Kernel, Precomputed, asymmetry
 from assay.rows import ordered_map
 
@@ -183,9 +178,9 @@ def kernel_kmeans_certificates(
     largest = max(float(np.abs(space.diagonal).max()), 1e-300)
     length = np.abs(norms[filled] - means.norms[filled]).max() / largest
     return [
-        monotone_certificate(trace, cost, rounding=rounding, scale=scale),
-        cost_certificate(inertia, cost, rounding=rounding, scale=scale),
-        assignment_certificate(float(excess.max()) / largest, rounding=16.0 * eps),
+        base.monotone_certificate(trace, cost, rounding=rounding, scale=scale),
+        base.cost_certificate(inertia, cost, rounding=rounding, scale=scale),
+        base.assignment_certificate(float(excess.max()) / largest, rounding=16.0 * eps),
         at_most(
             "The means that predictions use are those of the labels.",
             "error of the means",

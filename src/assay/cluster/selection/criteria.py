@@ -12,15 +12,9 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.cluster.scores.internal import Dispersion, calinski_harabasz_of, davies_bouldin, measure_partition
 from assay.cluster.scores.silhouette import silhouette
+from assay.cluster.selection import rules
 from assay.cluster.selection.fits import OWNER, Study, Trial
-from assay.cluster.selection.rules import (
-    Choice,
-    extreme,
-    find_elbow,
-    first_gap,
-    first_small_decrease,
-    penalty_path,
-)
+from assay.cluster.selection.rules import Choice
 from assay.cluster.selection.tables import AGREEMENTS, REFERENCES, RESAMPLES, gap_statistic, stability
 from assay.distances import metric_domain
 from assay.graphs import LAPLACIANS, eigengap, nearest_neighbors_graph
@@ -90,7 +84,7 @@ def _inertias(study: Study, criterion: str) -> tuple[Array, dict[str, NDArray]]:
 def elbow(study: Study) -> Judged:
     """The inertia W(K) is farthest below its chord; in doubt without a clear bend."""
     within, columns = _inertias(study, "elbow")
-    bend = find_elbow(study.numbers, within)
+    bend = rules.find_elbow(study.numbers, within)
     columns |= {"below_chord": bend.below_chord, "second_difference": bend.second_difference}
     sharpest = study.values[int(np.nanargmax(bend.second_difference))]
     candidates = {"chord": study.values[bend.place], "second difference": sharpest}
@@ -104,7 +98,7 @@ def elbow_decrease(study: Study, threshold: float = 0.05) -> Judged:
     within, columns = _inertias(study, "elbow_decrease")
     decrease = np.append(within[:-1] - within[1:], np.nan)
     limit = threshold * float(within[0])
-    choice = first_small_decrease(study.values, decrease, limit)
+    choice = rules.first_small_decrease(study.values, decrease, limit)
     return Judged(decrease, choice, columns=columns, details=limit)
 
 
@@ -133,7 +127,7 @@ def gap(study: Study, n_references: int = 20, reference: str = "principal") -> J
     curve, error = gaps.gap, gaps.standard_error
     columns |= {"log_within": gaps.log_within, "expected_log_within": gaps.expected}
     candidates = {"largest gap": study.values[int(np.nanargmax(curve))]}
-    return Judged(curve, first_gap(study.values, curve, error), error, candidates, columns, gaps)
+    return Judged(curve, rules.first_gap(study.values, curve, error), error, candidates, columns, gaps)
 
 
 @criterion("silhouette", metric=metric_domain())
@@ -208,7 +202,7 @@ def penalised(study: Study, penalty: float | None = None) -> Judged:
     `details` holds the λ where the choice changes.
     """
     within, columns = _inertias(study, "penalised")
-    path = penalty_path(study.numbers, within)
+    path = rules.penalty_path(study.numbers, within)
     chosen = path.most_persistent if penalty is None else path.at(penalty)
     place = int(np.flatnonzero(path.values == chosen)[0])
     index = int(np.flatnonzero(study.numbers == chosen)[0])
@@ -305,4 +299,4 @@ def _extreme(
             f"No value gives a partition that criterion={criterion!r} can judge: it needs between 2 clusters "
             "and fewer than there are rows. Take other values, or 'gap', which judges one cluster too."
         )
-    return Judged(curve, extreme(study.values, curve, error, **rule), error, {}, columns or {}, details)
+    return Judged(curve, rules.extreme(study.values, curve, error, **rule), error, {}, columns or {}, details)

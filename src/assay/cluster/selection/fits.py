@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -30,7 +31,7 @@ class Trial(NamedTuple):
 
     @property
     def n_clusters(self) -> int:
-        """Clusters found, noise not counted."""
+        """Number of clusters, noise not counted."""
         return len(np.unique(self.labels[self.labels != -1]))
 
     @property
@@ -43,19 +44,13 @@ class Study:
     """The fits of one selection, made once and measured as often as a criterion likes."""
 
     def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        values: Sequence[Any],
-        parameter: str,
-        sample_weight: Any,
-        random: np.random.Generator,
+        self, estimator: Any, X: Any, values: Sequence[Any], parameter: str, weight: Any, random: Generator
     ) -> None:
         self.estimator = estimator
         self.X = X if hasattr(X, "shape") or is_external(X) else np.asarray(X)
         self.values, self.parameter = list(values), parameter
-        self.sample_weight, self.random = sample_weight, random
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+        self.sample_weight, self.random = weight, random
+        if weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             name = type(self.estimator).__name__
             raise ValueError(f"{name}.fit takes no sample_weight: select_k cannot weigh the rows for it.")
 
@@ -90,12 +85,8 @@ class Study:
     def fit(self, value: Any, X: Any, seed: int) -> Trial:
         """Fit a copy at one value of the parameter; the seed is for random states of None."""
         model = clone(self.estimator).set_params(**{self.parameter: value})
-        unseeded = {
-            name: seed
-            for name, given in model.get_params(deep=True).items()
-            if name.rpartition("__")[2] == "random_state" and given is None
-        }
-        model.set_params(**unseeded)
+        unseeded = (name for name, given in model.get_params(deep=True).items() if given is None)
+        model.set_params(**{name: seed for name in unseeded if name.rpartition("__")[2] == "random_state"})
         weight = self.sample_weight if X is self.X else None
         model.fit(X) if weight is None else model.fit(X, sample_weight=weight)
         last, seen = model, X

@@ -39,10 +39,9 @@ def select_k(
 ) -> Selection:
     """Choose the number of clusters, or another parameter of a clusterer, by one of many criteria.
 
-    Fits the estimator once for each value, measures the partitions, applies the rule of the criterion, and
-    says whether the curve leaves the choice in doubt. Rows of noise (label −1) are left out of the scores.
-    Elbow, silhouette, Calinski–Harabasz, Davies–Bouldin, BIC and AIC favour convex clusters; the eigengap
-    and the stability do not. Curves of a method with local optima are as good as its restarts (`n_init`).
+    Fits the estimator once for each value, applies the rule of the criterion to the partitions, and says
+    whether the curve leaves the choice in doubt. Noise (label −1) is left out of the scores. Eigengap and
+    stability do not favour convex clusters, the others do. Curves are as good as the restarts (`n_init`).
 
     Parameters
     ----------

@@ -16,8 +16,15 @@ from assay.cluster.base import RESTARTS, best_of, generators, watched
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.base import CenterClusterer
 from assay.cluster.kmeans.bisecting.loops import Router
-from assay.cluster.kmeans.bisecting.solver import Bisection, bisect, halve_rows
-from assay.cluster.kmeans.bisecting.tree import Survey, bisecting_certificates, route, router, survey
+from assay.cluster.kmeans.bisecting.solver import bisect, halve_rows
+from assay.cluster.kmeans.bisecting.tree import (
+    SplitTree,
+    Survey,
+    bisecting_certificates,
+    route,
+    router,
+    survey,
+)
 from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure
 from assay.cluster.kmeans.solver import Lloyd, lloyd
 from assay.models import convergence
@@ -132,8 +139,9 @@ class BisectingKMeans(CenterClusterer):
         # A cluster whose rows are all the same takes a turn without being split: hence twice as many.
         randoms = spawn(self.random_state, 2 * self.n_clusters + 1)
         split = partial(self._split, watch=watch)
-        result = bisect(data, self.n_clusters, split, strategy=self.bisecting_strategy, randoms=randoms)
-        self._conclude(data, result)
+        self._conclude(
+            data, *bisect(data, self.n_clusters, split, strategy=self.bisecting_strategy, randoms=randoms)
+        )
 
     def _rule(self, data: Rows) -> tuple[Any, ...]:
         return route, self._router()
@@ -181,8 +189,8 @@ class BisectingKMeans(CenterClusterer):
         starts = self._starts(pool, 2, generators(random, self.n_init))
         return best_of(watched(halves, starts, watch))[0]
 
-    def _conclude(self, data: Rows, result: Bisection) -> None:
-        tree = self.tree_ = result.tree
+    def _conclude(self, data: Rows, tree: SplitTree, n_iter: int, converged: bool) -> None:
+        self.tree_ = tree
         self.cluster_centers_ = tree.centers[tree.leaves]
         labels = self._local_labels(data)
         leaves, centers = self._survey(data, labels), self._placed(data)
@@ -192,7 +200,7 @@ class BisectingKMeans(CenterClusterer):
         parts = tree.inertias[tree.children[tree.split_nodes]].sum(axis=1)
         gains = tree.inertias[tree.split_nodes] - parts
         self.inertia_path_ = tree.inertias[0] - np.concatenate([[0.0], np.cumsum(gains)])
-        self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
+        self.n_iter_, self.converged_ = max(n_iter, 1), converged
         self.certificates_ = self._proof(leaves, data)
         self.optimality_ = self.certificates_.named("movement of the centres").value
         self._warn_of_empty_clusters(tree.n_leaves)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,36 +27,20 @@ STUMP_LABELS = np.array([0, 0, 1], dtype=np.int32)
 Split = Callable[[Rows, _init.Pool, np.random.Generator], Lloyd]
 
 
-class Bisection(NamedTuple):
-    """Result of `bisect`."""
-
-    tree: SplitTree
-    n_iter: int
-    converged: bool
-
-
-class Leaf(NamedTuple):
-    """A node that may be split: its number, how much calls for it, and its rows where they are in memory."""
-
-    node: int
-    claim: float
-    rows: _init.Pool | None
-
-
 def bisect(
     data: Rows, n_clusters: int, split: Split, *, strategy: str, randoms: list[np.random.Generator]
-) -> Bisection:
+) -> tuple[SplitTree, int, bool]:
     """Split the leaf of largest inertia or weight in two, until there are `n_clusters` or none can be split.
 
     `split` is 2-means of the rows of a leaf, with rows to draw its start from and a generator of its own;
-    `randoms` are one generator for the pool and one for each split.
+    `randoms` are one generator for the pool and one for each split. Returns the tree, the number of all
+    iterations, and whether every split converged.
     """
     growing = _Growing(data, randoms[0])
-    waiting = [growing.leaf(0, strategy)]
-    n_iter, converged = 0, True
-    draws = iter(randoms[1:])
+    claims = growing.inertias if strategy == "biggest_inertia" else growing.weights
+    waiting, n_iter, converged, draws = [0], 0, True, iter(randoms[1:])
     while len(growing.split_nodes) + 1 < n_clusters and waiting:
-        chosen = waiting.pop(int(np.argmax([leaf.claim for leaf in waiting])))
+        chosen = waiting.pop(int(np.argmax([claims[node] for node in waiting])))
         rows, pool = growing.open_leaf(chosen)
         if not _differ(pool.data):
             continue
@@ -65,8 +48,8 @@ def bisect(
         if not growing.grow(chosen, rows, pool, result.centers):
             continue
         n_iter, converged = n_iter + result.n_iter, converged and result.converged
-        waiting += [growing.leaf(int(node), strategy) for node in growing.children[chosen.node]]
-    return Bisection(growing.tree(), n_iter, converged)
+        waiting += growing.children[chosen]
+    return growing.tree(), n_iter, converged
 
 
 def halve_rows(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> Lloyd | None:
@@ -117,19 +100,16 @@ class _Growing:
         measured = np.array(self.centers), labels, np.array(self.inertias), np.array(self.weights)
         return SplitTree(children, *measured, np.array(self.split_nodes, dtype=np.int32))
 
-    def leaf(self, node: int, strategy: str) -> Leaf:
-        claim = self.inertias[node] if strategy == "biggest_inertia" else self.weights[node]
-        return Leaf(node, claim, self._rows.pop(node, None))
-
-    def open_leaf(self, leaf: Leaf) -> tuple[Rows, _init.Pool]:
+    def open_leaf(self, node: int) -> tuple[Rows, _init.Pool]:
         """The rows of a leaf, and those to draw a start from."""
-        if leaf.rows is not None:
-            self._kept_bytes -= _size(leaf.rows.data)
-            return leaf.rows.data, leaf.rows
-        rows = self._fetched(leaf)
+        kept = self._rows.pop(node, None)
+        if kept is not None:
+            self._kept_bytes -= _size(kept.data)
+            return kept.data, kept
+        rows = self._fetched(node)
         if isinstance(rows, MemoryRows):
             return rows, _init.open_pool(rows, np.random.default_rng(0))
-        inside = self._pool.data.map(route, self._router(), dtype=np.int32) == self.labels[leaf.node]
+        inside = self._pool.data.map(route, self._router(), dtype=np.int32) == self.labels[node]
         if not inside.any():  # no row of the sample lies there: the leaf cannot be told to have two parts
             inside[:1] = True
         return rows, _init.part_of_pool(self._pool, inside)
@@ -138,11 +118,11 @@ class _Growing:
         tree = self.tree()
         return router(tree.children, tree.centers, tree.labels)
 
-    def _fetched(self, leaf: Leaf) -> Rows:
+    def _fetched(self, node: int) -> Rows:
         """Rows outside memory: in memory if the leaf is small, else among all, the others with weight 0."""
-        data, way, label = self._data, self._router(), self.labels[leaf.node]
+        data, way, label = self._data, self._router(), self.labels[node]
         row_bytes = data.shape[1] * data.dtype.itemsize
-        share = 1.0 if data.shape[0] * row_bytes <= LEAF_BYTES else self.weights[leaf.node] / self.weights[0]
+        share = 1.0 if data.shape[0] * row_bytes <= LEAF_BYTES else self.weights[node] / self.weights[0]
         if share < 1.0 and share * data.shape[0] * row_bytes > LEAF_BYTES:
             return leaf_rows(data, way, label)
         members = np.flatnonzero(np.asarray(data.map(route, way, dtype=np.int32)) == label)
@@ -151,7 +131,7 @@ class _Growing:
         weight = _init.weights_of(data)[members] if data.has_weight else None
         return MemoryRows(data.take(members), None, weight)
 
-    def grow(self, leaf: Leaf, rows: Rows, pool: _init.Pool, centers: NDArray) -> bool:
+    def grow(self, node: int, rows: Rows, pool: _init.Pool, centers: NDArray) -> bool:
         """Hang two children below a leaf; false, and nothing is done, where one would have no rows."""
         stump = router(STUMP, np.vstack([centers[:1], centers]), STUMP_LABELS)
         shift = np.zeros(centers.shape[1]) if rows.is_sparse else centers.mean(axis=0, dtype=np.float64)
@@ -160,12 +140,12 @@ class _Growing:
         if not halves.counts.min() > 0.0:
             return False
         first = len(self.children)
-        self.children[leaf.node] = [first, first + 1]
-        self.split_nodes.append(leaf.node)
+        self.children[node] = [first, first + 1]
+        self.split_nodes.append(node)
         for side in range(2):
             self.children.append([-1, -1])
             self.centers.append(centers[side])
-            self.labels.append(len(self.split_nodes) if side else self.labels[leaf.node])
+            self.labels.append(len(self.split_nodes) if side else self.labels[node])
             self.inertias.append(float(halves.inertias[side]))
             self.weights.append(float(halves.counts[side]))
         if sides is not None and (self._in_memory or self._kept_bytes + _size(pool.data) <= LEAF_BYTES):

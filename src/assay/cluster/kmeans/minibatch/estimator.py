@@ -17,7 +17,6 @@ from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.base import CenterClusterer
 from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place
 from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
-from assay.cluster.kmeans.minibatch import solver
 from assay.cluster.kmeans.minibatch.solver import Draws, Steps, StoppingRule, averaged, minibatch_steps
 from assay.models import convergence
 from assay.parameters import Domain
@@ -140,13 +139,9 @@ or callable, default="greedy-k-means++"
         draws = Draws(data, drawing)
         start, shift, variance = self._best_start(self._pool(data, draws, starting), starting)
         _, max_steps = self._plan(data)
-        rule = StoppingRule(
-            max_steps=max_steps,
-            smoothing=min(1.0, max(2.0 * self.max_iter / max_steps, 1.0 / solver.SMOOTHING_BATCHES)),
-            tol=self.tol * variance,
-            max_no_improvement=self.max_no_improvement,
-            reassignment_ratio=self.reassignment_ratio,
-        )
+        smoothing = min(1.0, max(2.0 * self.max_iter / max_steps, 1.0 / 200.0))  # over 200 batches at most
+        options = self.max_no_improvement, self.reassignment_ratio
+        rule = StoppingRule(max_steps, smoothing, self.tol * variance, *options)
         first = place(start.astype(np.float64), shift, longest_row(data))
         with watch.run():
             batches = draws.batches(self.batch_size)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from assay.base import Watch
@@ -13,8 +14,6 @@ from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import Centers, inspect_block
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
-# Batches of rows drawn uniformly, from memory, disk or a cluster alike.
-#
 # A draw is one uniform number looked up in the cumulative weights of the rows, so that a row of weight 3 is
 # drawn as often as three rows. Up to 2¹⁸ rows are looked up in an order that depends on their content alone:
 # the same seed then draws the same rows however they are ordered, weighted or stored.
@@ -29,7 +28,7 @@ WINDOW_BATCHES = 64
 class Draws:
     """An endless source of rows drawn with replacement, with probability proportional to their weights."""
 
-    def __init__(self, data: Rows, random: np.random.Generator) -> None:
+    def __init__(self, data: Rows, random: Generator) -> None:
         self._data, self._random = data, random
         self._order: NDArray | None = None
         self._cumulative: NDArray | None = None
@@ -75,14 +74,8 @@ class Draws:
         return places if self._order is None else self._order[places]
 
 
-SMOOTHING_BATCHES = 200
-"""The inertia of batches is smoothed over at most about this many of them."""
-
-
 class Steps(NamedTuple):
-    """Result of `minibatch_steps`: `counts` are the rows averaged in each centre, `trace` the mean squared
-    distance of every batch to the centres it met.
-    """  # noqa: D205
+    """Centres, rows averaged in each, and the mean squared distance of every batch to the centres it met."""
 
     centers: NDArray
     counts: NDArray
@@ -99,11 +92,10 @@ def averaged(points: NDArray, counts: NDArray, sums: NDArray, weights: NDArray) 
 
 
 class StoppingRule(NamedTuple):
-    """When steps end, and when a centre starts afresh.
+    """When steps end; `smoothing` is the weight of the newest batch in smoothed values.
 
-    `smoothing` is the weight of the newest batch in smoothed values. A centre given fewer rows than
-    `reassignment_ratio` times those of the busiest, since the last look, starts afresh at a row drawn with
-    probability proportional to its squared distance.
+    A centre given fewer rows than `reassignment_ratio` times those of the busiest, since the last look,
+    starts afresh at a row drawn with probability proportional to its squared distance.
     """
 
     max_steps: int
@@ -114,12 +106,7 @@ class StoppingRule(NamedTuple):
 
 
 def minibatch_steps(
-    batches: Iterator[Matrix],
-    start: Centers,
-    rule: StoppingRule,
-    *,
-    random: np.random.Generator,
-    watch: Watch,
+    batches: Iterator[Matrix], start: Centers, rule: StoppingRule, *, random: Generator, watch: Watch
 ) -> Steps:
     """Assign one batch after the other and move the centres to the running means of their rows.
 
@@ -149,8 +136,11 @@ def minibatch_steps(
         recent += batch.counts
         if recent.sum() >= patience:
             idle = np.flatnonzero(recent < rule.reassignment_ratio * recent.max())[: n_rows // 2]
-            if idle.size and _restart(points, counts, idle, rows, distances, shift, random):
-                n_waited = 0
+            cumulative = np.cumsum(distances)
+            if idle.size and cumulative[-1] > 0.0:  # there is a row away from every centre
+                places = np.unique(_init.positions(cumulative, random.random(len(idle))))
+                taken, chosen = Block(rows[places], None, None, 0).dense, idle[: len(places)]
+                points[chosen], counts[chosen], n_waited = taken.astype(np.float64) - shift, 0.0, 0
             recent[:] = 0.0
         now = {"cluster_centers_": points + shift, "n_steps_": n_steps}
         stopped = watch.iteration(lambda: now)  # noqa: B023
@@ -165,23 +155,3 @@ def minibatch_steps(
 
 def _smoothed(before: float, new: float, smoothing: float) -> float:
     return new if np.isinf(before) else before + smoothing * (new - before)
-
-
-def _restart(
-    points: NDArray,
-    counts: NDArray,
-    idle: NDArray,
-    rows: Matrix,
-    distances: NDArray,
-    shift: NDArray,
-    random: np.random.Generator,
-) -> bool:
-    """Put idle centres at rows of the batch, in place; whether there was one away from every centre."""
-    cumulative = np.cumsum(distances)
-    if not cumulative[-1] > 0.0:
-        return False
-    places = np.unique(_init.positions(cumulative, random.random(len(idle))))
-    taken = Block(rows[places], None, None, 0).dense
-    chosen = idle[: len(places)]
-    points[chosen], counts[chosen] = taken.astype(np.float64) - shift, 0.0
-    return True
