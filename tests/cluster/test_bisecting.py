@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from assay.cluster import BisectingKMeans, KMeans, SplitTree
 from assay.cluster.kmeans.bisecting import solver as _bisecting_splits
-from assay.cluster.kmeans.bisecting.loops import descend, survey_rows
-from assay.cluster.kmeans.bisecting.tree import leaf_rows, route, router
+from assay.cluster.kmeans.bisecting.tree import descend, leaf_rows, route, router, survey_rows
 from assay.cluster.kmeans.centers import inspect, place, table
 from assay.datasets import Blobs
 from assay.rows import Block, rows

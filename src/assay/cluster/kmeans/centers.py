@@ -56,11 +56,6 @@ class Centers(NamedTuple):
         return np.sqrt(np.maximum(squares - error - error[:, np.newaxis], 0.0).min(axis=1)) * (1.0 - 1e-12)
 
 
-def restart_attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
-    """What a model stopped at these centres has."""
-    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}
-
-
 def longest_row(data: Rows) -> int:
     """Number of terms in the product of a row and a centre."""
     return int(data.reduce(_longest_row, combine=max)) if data.is_sparse else data.shape[1]
@@ -77,6 +72,12 @@ def place(given: NDArray, shift: NDArray, n_terms: int) -> Centers:
     return _laid_out(given, shift, (n_terms + 8) * 2.0**-24)
 
 
+def placed(data: Rows, given: NDArray) -> Centers:
+    """Centres for these rows: about their mean, or about 0 for sparse rows."""
+    shift = np.zeros(data.shape[1]) if data.is_sparse else given.mean(axis=0, dtype=np.float64)
+    return place(given, shift, longest_row(data))
+
+
 def _laid_out(given: NDArray, shift: NDArray, rounding: float) -> Centers:
     centers = np.ascontiguousarray(given, dtype=np.float64)
     n_clusters, n_features = centers.shape
@@ -90,10 +91,7 @@ def _laid_out(given: NDArray, shift: NDArray, rounding: float) -> Centers:
 
 
 def table(block: Block) -> RowTable:
-    """A block as the loops take it.
-
-    Everything is handed over read-only, so that memory maps need no loop of their own.
-    """
+    """A block as the loops take it: read-only, so that memory maps need no loop of their own."""
     X = block.X
     weight = read_only(no_values(X.dtype) if block.weight is None else block.weight)
     if isinstance(X, np.ndarray):

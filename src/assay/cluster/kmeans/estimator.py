@@ -13,16 +13,11 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates
-from assay.cluster.base import CENTERS, RESTARTS, generators, watched
+from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators, watched
+from assay.cluster.kmeans import certificates
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.base import CenterClusterer
 from assay.cluster.kmeans.centers import inspect
-from assay.cluster.kmeans.certificates import (
-    KMeansMeasurement,
-    eigenvalue_certificate,
-    kmeans_certificates,
-    measure,
-)
+from assay.cluster.kmeans.certificates import KMeansMeasurement, measure
 from assay.cluster.kmeans.solver import Lloyd, is_small, lloyd
 from assay.models import convergence
 from assay.parameters import Domain
@@ -178,12 +173,15 @@ or callable, default="greedy-k-means++"
     def _certify(self, data: Rows) -> list[Certificate]:
         centers = self._placed(data)
         measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
-        return [*self._proof(measured, self.inertia_), *eigenvalue_certificate(data, measured, centers)]
+        return [
+            *self._proof(measured, self.inertia_),
+            *certificates.eigenvalue_certificate(data, measured, centers),
+        ]
 
     def _proof(self, measured: KMeansMeasurement, inertia: float) -> Certificates:
         trace = self.inertia_trace_.tolist()
         options: Any = {"tol": self.tol, "n_features": self.n_features_in_}
-        return kmeans_certificates(measured, trace=trace, inertia=inertia, **options)
+        return certificates.kmeans_certificates(measured, trace=trace, inertia=inertia, **options)
 
     def _plan(self, data: Rows) -> tuple[int, int]:
         if self._is_given and self.n_init not in ("auto", 1):
@@ -230,12 +228,9 @@ or callable, default="greedy-k-means++"
         self.cluster_weights_, self.anova_ = measured.weights, measured.anova
         self.certificates_ = self._proof(measured, measured.inertia)
         if self.history:
-            steps_labels = [step[1] for step in result.steps if step[1] is not None]
-            self.history_ = KMeansHistory(
-                self.inertia_trace_,
-                np.array([step[0] for step in result.steps]),
-                np.array(steps_labels) if steps_labels else None,
-            )
+            places, steps = zip(*result.steps, strict=True)
+            each = None if labels is None else np.array(steps)
+            self.history_ = KMeansHistory(self.inertia_trace_, np.array(places), each)
         if self.empty_clusters != "keep":
             self._warn_of_empty_clusters(int(np.count_nonzero(self.cluster_weights_)))
         if not self.converged_ and self.n_iter_ == self.max_iter:

@@ -13,8 +13,6 @@ from assay import parameters
 from assay.loops import compiled
 from assay.rows import check_weights
 
-# Dynamic programming over cuts of sorted numbers.
-
 
 @compiled
 def interval_cost(values, masses, sums, squares, absolute, start, stop):  # type: ignore[no-untyped-def]

@@ -8,19 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.base import Watch
+from assay.cluster.kmeans import centers as layouts
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
-from assay.cluster.kmeans.centers import (
-    Centers,
-    find_nearest,
-    inspect,
-    longest_row,
-    mean_variance,
-    place,
-    restart_attributes,
-    table,
-    update_means,
-)
+from assay.cluster.kmeans.centers import Centers, find_nearest, inspect, placed, table, update_means
 from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, TILE, iterate
 from assay.rows import Block, MemoryRows, Rows
 
@@ -71,17 +62,15 @@ def lloyd(
 ) -> Lloyd:
     """Alternate assignments to the nearest centre and means of the clusters, from given centres.
 
-    Converged when an assignment changes no label, or when two updates in a row move the centres by a sum of
-    squares of at most `tol` times the mean variance of the features: the second makes sure that the centres
-    returned, and not only their predecessors, move no further. `bounded` passes over rows whose label cannot
-    have changed (local rows only), which changes no label.
+    Converged when an assignment changes no label, or when two updates in a row (so that the centres returned
+    move no further) move them by a sum of squares of at most `tol` times the mean variance of the features.
+    `bounded` passes over local rows whose label cannot have changed, which changes no label.
     """
     if bounded and not keep_steps and watch.is_idle and is_small(data, len(start)):
         result = _lloyd_of_small(data, start, tol=tol, max_iter=max_iter)
         if result is not None:
             return result
-    shift = np.zeros(data.shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
-    centers = place(start, shift, longest_row(data))
+    centers = placed(data, start)
     state = _Assignment(data, start.shape, bounded=bounded)
     trace: list[float] = []
     steps: list[tuple[NDArray, NDArray | None]] = []
@@ -92,13 +81,14 @@ def lloyd(
         n_changed, first_scatter = state.assign(centers)
         if not trace:
             scatter = first_scatter
-            variance = mean_variance(scatter, state.sums, state.counts)
+            variance = layouts.mean_variance(scatter, state.sums, state.counts)
         trace.append(_inertia(scatter, state.sums, state.counts, centers))
         if keep_steps:
             steps.append((centers.given, None if state.labels is None else state.labels.copy()))
-        relocated, means = state.update(centers, policy=empty_clusters)
+        now = state.sums, state.counts, state.labels
+        means, state.sums, state.counts, relocated = update_means(data, centers, *now, policy=empty_clusters)
         step = means - centers.points
-        moved = centers.moved((means + shift).astype(data.dtype, copy=False))
+        moved = centers.moved((means + centers.shift).astype(data.dtype, copy=False))
         previous, movement = movement, float(np.vdot(step, step))
         unchanged = not relocated.size and (
             n_changed == 0 or (n_changed < 0 and np.array_equal(moved.given, centers.given))
@@ -109,7 +99,8 @@ def lloyd(
         trace.append(_inertia(scatter, state.sums, state.counts, moved))
         state.widen(centers, moved, relocated)
         centers, n_iter = moved, n_iter + 1
-        stopped = watch.iteration(lambda: restart_attributes(centers.given, n_iter, trace[-1]))  # noqa: B023
+        report = {"cluster_centers_": centers.given, "n_iter_": n_iter, "inertia_": trace[-1]}
+        stopped = watch.iteration(lambda: report)  # noqa: B023
     settled = converged and unchanged
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
     return Lloyd(centers.given, state.labels, trace, n_iter, converged, settled, steps)
@@ -142,12 +133,6 @@ class _Assignment:
             walk = inspect(data, centers, self.labels)
             self.sums, self.counts = walk.sums, walk.counts
         return moves.n_changed, moves.scatter
-
-    def update(self, centers: Centers, *, policy: str) -> tuple[NDArray, NDArray]:
-        """Rows made a cluster of their own, and the means of the clusters."""
-        state = self.sums, self.counts, self.labels
-        means, self.sums, self.counts, relocated = update_means(self.data, centers, *state, policy=policy)
-        return relocated, means
 
     def widen(self, centers: Centers, moved: Centers, relocated: NDArray) -> None:
         """Account for the movement of the centres: the own one, and the farthest-moving of the others."""

@@ -162,9 +162,8 @@ def compare_inits(
         raise parameters.refusal("compare_inits", "inits", f"some of {known}", inits)
     seeds = [child.integers(2**32) for child in spawn(random_state, int(n_seeds))]
     shape = len(inits), len(seeds)
-    models = [
-        KMeans(n_clusters, init=init, n_init=1, random_state=int(seed)) for init in inits for seed in seeds
-    ]
+    starts: list[Any] = [{"init": init, "random_state": int(seed)} for init in inits for seed in seeds]
+    models = (KMeans(n_clusters, n_init=1, **start) for start in starts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that needs all iterations counts
         fits = [(model.fit(X, sample_weight=sample_weight).inertia_, model.n_iter_) for model in models]

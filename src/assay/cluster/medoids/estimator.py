@@ -13,7 +13,7 @@ from assay.base import Watch
 from assay.certificates import Certificate, at_most
 from assay.cluster.base import RESTARTS, ROW_INDICES, generators
 from assay.cluster.medoids.certificates import medoid_certificates, optimality_certificates
-from assay.cluster.medoids.solver import INITS, alternate_medoids, nearness, swap_medoids
+from assay.cluster.medoids.solver import INITS, Pairs, alternate_medoids, nearness, swap_medoids
 from assay.cluster.quantizer.base import Alternation, RepresenterModel
 from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
 from assay.models.clusterer import PairwiseClusterer
@@ -23,10 +23,6 @@ from assay.rows import Block, MemoryRows, Rows
 from assay.suitability import Suitability
 
 NO_WEIGHT = np.empty(0)
-
-
-Pairs = tuple[NDArray, NDArray]
-"""Dissimilarities of all pairs, C-ordered, and weights (empty where all are 1)."""
 
 
 class MedoidModel(PairwiseClusterer, RepresenterModel):
@@ -66,8 +62,8 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
     def _run(self, pairs: Pairs, start: NDArray, watch: Watch) -> Alternation:
         options: Any = {"max_iter": self.max_iter, "watch": watch, "report": _attributes}
         if self.method == "alternate":
-            return alternate_medoids(*pairs, start, **options)
-        return swap_medoids(*pairs, start, eager=self.method == "fasterpam", **options)
+            return alternate_medoids(pairs, start, **options)
+        return swap_medoids(pairs, start, eager=self.method == "fasterpam", **options)
 
     def _represent(self, data: MemoryRows, pairs: Pairs, best: Alternation) -> None:
         self.medoid_indices_ = best.representers

@@ -15,9 +15,7 @@ from assay.cluster.medoids import loops
 from assay.cluster.quantizer.base import Alternation, Step, alternate, seed_rows
 from assay.rows import ordered_map
 
-PIECE = 128
-"""Candidates, or rows of the matrix, that a thread takes at a time; a constant, so that results do not depend
-on the number of threads."""
+PIECE = 128  # candidates, or rows of the matrix, that a thread takes at a time: a constant, for the same bits
 
 SERIAL = 256
 """Candidates scanned on one thread after a swap, before all threads are called: swaps come in runs."""
@@ -36,6 +34,8 @@ class Nearness(NamedTuple):
 
 
 Report = Callable[[Any, int, float], dict[str, Any]]
+Pairs = tuple[NDArray, NDArray]
+"""Dissimilarities of all pairs, C-ordered, and weights (empty where all are 1)."""
 
 
 def nearness(distances: NDArray, medoids: NDArray) -> Nearness:
@@ -47,14 +47,7 @@ def nearness(distances: NDArray, medoids: NDArray) -> Nearness:
 
 
 def swap_medoids(
-    distances: NDArray,
-    weight: NDArray,
-    start: NDArray,
-    *,
-    eager: bool,
-    max_iter: int,
-    watch: Watch,
-    report: Report,
+    pairs: Pairs, start: NDArray, *, eager: bool, max_iter: int, watch: Watch, report: Report
 ) -> Alternation:
     """Swap one medoid for another row as long as that lowers the cost.
 
@@ -63,7 +56,8 @@ def swap_medoids(
     one medoid lowers the cost. An empty `weight` stands for weights that are all 1; rows of weight 0 are
     never medoids. The optimality is the share of candidates not tried since the last swap.
     """
-    medoids, n_rows = start.copy(), len(distances)
+    (distances, weight), medoids = pairs, start.copy()
+    n_rows = len(distances)
     if len(medoids) == 1:
         return _single_medoid(distances, weight, medoids, watch, report)
     state = nearness(distances, medoids)
@@ -159,12 +153,13 @@ def over_pieces(work: Callable[[int, int, NDArray], object], n_rows: int) -> NDA
 
 
 def alternate_medoids(
-    distances: NDArray, weight: NDArray, start: NDArray, *, max_iter: int, watch: Watch, report: Report
+    pairs: Pairs, start: NDArray, *, max_iter: int, watch: Watch, report: Report
 ) -> Alternation:
     """Assign rows to the nearest medoid; take as medoid of a cluster the row, of all rows, that costs least.
 
     Every medoid is the best for its cluster at the end; a swap may still lower the cost.
     """
+    distances, weight = pairs
 
     def step(medoids: NDArray) -> Step:
         state = nearness(distances, medoids)

@@ -16,7 +16,6 @@ from assay.base import Watch
 from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.base import CENTERS, RESTARTS, CentralClusterer, generators, watched
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.centers import restart_attributes
 from assay.distances import Metric, distance_matrix
 from assay.models import convergence
 from assay.parameters import Domain
@@ -83,7 +82,10 @@ class RepresenterModel(CentralClusterer):
     """
 
     tol: float = 0.0
-    _report = staticmethod(restart_attributes)
+
+    @staticmethod
+    def _report(centers: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
+        return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": cost}
 
     def _prepare(self, data: Any) -> Any:
         return data

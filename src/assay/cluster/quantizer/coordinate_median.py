@@ -29,11 +29,8 @@ def select_medians(
     """The lower weighted median of each feature in each cluster, of shape (n_clusters, n_features).
 
     Numbers are read as integers of the same order. Each walk over the rows counts the values of the next few
-    bits among the rows that agree with the median in all bits before; 64 bits take six to eight walks, 32
-    bits three or four.
-
-    Where there are no `labels`, `label` finds the clusters of rows among `centers`. Medians of clusters of
-    weight 0 mean nothing.
+    bits among the rows that agree with the median in all bits before. Where there are no `labels`, `label`
+    finds the clusters of rows among `centers`. Medians of clusters of weight 0 mean nothing.
     """
     n_bits = 8 * data.dtype.itemsize
     # As many counters as rows are worth their memory, for each of the medians.

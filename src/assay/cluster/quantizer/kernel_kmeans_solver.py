@@ -14,9 +14,7 @@ from assay.cluster.quantizer.base import Step, seed_rows
 from assay.kernels import Kernel, Precomputed, asymmetry
 from assay.rows import ordered_map
 
-PIECE = 256
-"""Rows of the Gram matrix that a thread takes at a time; a constant, so that results do not depend on the
-number of threads."""
+PIECE = 256  # rows of the Gram matrix that a thread takes at a time: a constant, for the same bits
 
 
 class Means(NamedTuple):
@@ -51,13 +49,9 @@ class FeatureSpace:
         return Means(coef, weights, products, norms)
 
     def _times(self, coef: NDArray) -> NDArray:
-        factor = coef.astype(self.gram.dtype)
-
-        def one(start: int) -> NDArray:
-            return self.gram[start : start + PIECE] @ factor
-
-        starts = range(0, len(self.gram), PIECE)
-        parts = map(one, starts) if len(starts) <= 2 else ordered_map(one, starts)
+        factor, starts = coef.astype(self.gram.dtype), range(0, len(self.gram), PIECE)
+        walk: Any = map if len(starts) <= 2 else ordered_map
+        parts = walk(lambda start: self.gram[start : start + PIECE] @ factor, starts)
         return np.concatenate(list(parts)).astype(np.float64)
 
     def distances(self, means: Means) -> NDArray:

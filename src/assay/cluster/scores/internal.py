@@ -13,8 +13,6 @@ from assay.cluster.scores.labels import code_labels, require_clusters
 from assay.loops import compiled
 from assay.rows import Block, Rows, is_external, rows
 
-# Loops over labelled rows: sums and squares by cluster, and distances to the own centre.
-
 
 @compiled
 def add_rows(X, codes, weight, shifts, sums, squares, weights):  # type: ignore[no-untyped-def]

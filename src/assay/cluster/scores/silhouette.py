@@ -20,8 +20,6 @@ from assay.kernels.tiles import distance_tiles
 from assay.loops import compiled
 from assay.rows import check_weights, is_external, ordered_map
 
-# The hot loops of silhouettes: squared distances of few features, and distances summed by cluster.
-
 
 @compiled
 def fill_squares(rows, columns, tile):  # type: ignore[no-untyped-def]

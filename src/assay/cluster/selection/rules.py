@@ -194,10 +194,9 @@ class PenaltyHull(NamedTuple):
 
     @property
     def most_persistent(self) -> float:
-        """The value chosen over the widest range of λ on a logarithmic scale, the two ends left out.
+        """The value chosen over the widest range of λ on a logarithmic scale.
 
-        The ends of the range are chosen down to λ = 0 and up to infinity, whatever the data: they are taken
-        only where the hull has no other corner.
+        Not one of the two ends, which some λ chooses whatever the data, unless the hull has no other corner.
         """
         if len(self.values) < 3:
             return float(self.values[0])

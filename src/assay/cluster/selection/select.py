@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.cluster.selection.criteria import CRITERIA, Criterion, Judged
-from assay.cluster.selection.fits import OWNER, Study, Trial, open_estimator
+from assay.cluster.selection.fits import OWNER, Study, open_estimator
 from assay.cluster.selection.rules import Choice
 from assay.models.selection import Selection
 from assay.randomness import RandomState, generator
@@ -108,7 +108,11 @@ if select_k.__doc__:
 
 
 def _selection(study: Study, criterion: str, judged: Judged) -> Selection:
-    choice = _doubt_noise(judged.choice, study.trials[judged.choice.place])
+    choice = judged.choice
+    trial = study.trials[choice.place]
+    if trial.n_noise > MUCH_NOISE * len(trial.labels):
+        words = f"{trial.n_noise} of {len(trial.labels)} rows are noise there, which no score judges"
+        choice = Choice(choice.place, True, f"{choice.reason}; {words}")
     table: dict[str, NDArray] = {
         study.parameter: np.array(study.values),
         "clusters_found": np.array([trial.n_clusters for trial in study.trials]),
@@ -126,7 +130,7 @@ def _selection(study: Study, criterion: str, judged: Judged) -> Selection:
         index=choice.place,
         rule=criterion,
         best=study.values[choice.place],
-        model=study.trials[choice.place].model,
+        model=trial.model,
         ambiguous=choice.ambiguous,
         reason=choice.reason,
         candidates=judged.candidates,
@@ -134,14 +138,6 @@ def _selection(study: Study, criterion: str, judged: Judged) -> Selection:
         details=judged.details,
         models=[trial.model for trial in study.trials],
     )
-
-
-def _doubt_noise(choice: Choice, trial: Trial) -> Choice:
-    """Noise is not judged by any score: a choice that leaves many rows out is in doubt."""
-    if trial.n_noise <= MUCH_NOISE * len(trial.labels):
-        return choice
-    left_out = f"{trial.n_noise} of {len(trial.labels)} rows are noise there, which no score judges"
-    return Choice(choice.place, True, f"{choice.reason}; {left_out}")
 
 
 def _options(criterion: str, chosen: Criterion, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,9 +43,8 @@ class GapStatistic(NamedTuple):
     @property
     def standard_error(self) -> Array:
         """s'_K = s_K √(1 + 1/B), with s_K the standard deviation over the references (divisor B)."""
-        n_references = len(self.reference_log_within)
         with np.errstate(invalid="ignore"):
-            return self.reference_log_within.std(axis=0) * np.sqrt(1.0 + 1.0 / n_references)
+            return self.reference_log_within.std(axis=0) * np.sqrt(1.0 + 1.0 / len(self.reference_log_within))
 
 
 def uniform_box(X: NDArray) -> Law:
@@ -110,10 +109,9 @@ class ClusterStability(NamedTuple):
     @property
     def standard_error(self) -> Array:
         """Standard error of that mean."""
-        n_resamples = self.agreement.shape[1]
-        if n_resamples < 2:
-            return np.full(len(self.agreement), np.nan)
-        return self.agreement.std(axis=1, ddof=1) / np.sqrt(n_resamples)
+        n_values, n_resamples = self.agreement.shape
+        spread = self.agreement.std(axis=1, ddof=1) if n_resamples > 1 else np.full(n_values, np.nan)
+        return spread / np.sqrt(n_resamples)
 
 
 def half(n_rows: int, random: np.random.Generator) -> NDArray[np.int64]:

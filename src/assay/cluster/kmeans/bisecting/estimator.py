@@ -12,19 +12,11 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates
-from assay.cluster.base import RESTARTS, best_of, generators, watched
+from assay.cluster.base import RESTARTS, CenterClusterer, best_of, generators, watched
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.base import CenterClusterer
-from assay.cluster.kmeans.bisecting.loops import Router
+from assay.cluster.kmeans.bisecting import tree as trees
 from assay.cluster.kmeans.bisecting.solver import bisect, halve_rows
-from assay.cluster.kmeans.bisecting.tree import (
-    SplitTree,
-    Survey,
-    bisecting_certificates,
-    route,
-    router,
-    survey,
-)
+from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, Survey, route, survey
 from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure
 from assay.cluster.kmeans.solver import Lloyd, lloyd
 from assay.models import convergence
@@ -215,7 +207,7 @@ class BisectingKMeans(CenterClusterer):
         tree = self.tree_
         centers = tree.centers.copy()
         centers[tree.leaves] = self.cluster_centers_
-        return router(tree.children, centers, tree.labels)
+        return trees.router(tree.children, centers, tree.labels)
 
     def _survey(self, data: Rows, labels: NDArray | None) -> Survey:
         centers = self._placed(data)
@@ -223,4 +215,4 @@ class BisectingKMeans(CenterClusterer):
 
     def _proof(self, leaves: Survey, data: Rows) -> Certificates:
         claims: Any = {"inertia": self.inertia_, "path": self.inertia_path_, "tol": self.tol}
-        return bisecting_certificates(self.tree_, leaves, self._placed(data), **claims)
+        return trees.bisecting_certificates(self.tree_, leaves, self._placed(data), **claims)

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.bisecting import loops
-from assay.cluster.kmeans.bisecting.loops import Router
-from assay.cluster.kmeans.bisecting.tree import SplitTree, leaf_rows, route, router, survey
-from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, TILE
+from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, leaf_rows, route, router, survey
+from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, STILL, TILE
 from assay.cluster.kmeans.solver import Lloyd
+from assay.loops import compiled
 from assay.rows import Block, MemoryRows, Rows
 
 LEAF_BYTES = 2**27
@@ -61,17 +60,137 @@ def halve_rows(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> Lloy
     n_tiles = -(-n_rows // TILE)
     tiles, mass = np.empty((n_tiles, n_features, TILE)), np.zeros(n_tiles * TILE)
     mass[:n_rows] = 1.0 if data.weight is None else data.weight
-    radius = float(np.sqrt(loops.fill_tiles(np.ascontiguousarray(data.X), shift, tiles)))
+    radius = float(np.sqrt(fill_tiles(np.ascontiguousarray(data.X), shift, tiles)))
     centers, sides = start - shift, np.full(len(mass), 2, dtype=np.int8)
     most = min(max_iter, MAX_ITERATIONS)
     trace = np.empty(most + 1)
-    n_iter, n_trace, ending = loops.halve(tiles, mass, radius, centers, tol, most, sides, trace)
+    n_iter, n_trace, ending = halve(tiles, mass, radius, centers, tol, most, sides, trace)
     if ending == EMPTY or (ending == SPENT and most < max_iter):
         return None
     settled = ending == SETTLED
     given = (centers + shift).astype(data.dtype)
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
     return Lloyd(given, None, trace[:n_trace].tolist(), n_iter, ending != SPENT, settled, [])
+
+
+@compiled
+def fill_tiles(X, shift, tiles):  # type: ignore[no-untyped-def]
+    """Write rows about the shift into tiles, feature by feature; returns the largest squared norm."""
+    largest = 0.0
+    for t in range(tiles.shape[0]):
+        begin = t * TILE
+        for i in range(min(TILE, X.shape[0] - begin)):
+            norm = 0.0
+            for f in range(X.shape[1]):
+                value = np.float64(X[begin + i, f]) - shift[f]
+                tiles[t, f, i] = value
+                norm += value * value
+            largest = max(largest, norm)
+        for i in range(max(X.shape[0] - begin, 0), TILE):
+            for f in range(X.shape[1]):
+                tiles[t, f, i] = 0.0
+    return largest
+
+
+@compiled
+def cut_tiles(tiles, mass, normal, offset, doubt, centers, sides, sums):  # type: ignore[no-untyped-def]
+    """Put each row on its side of the plane x · normal = offset; returns weight and changes of the far side.
+
+    `sums` gets the sum of the far rows. Rows within `doubt` of the plane are decided by their distances to
+    both centres. Rows without mass stay where they are.
+    """
+    d = normal.shape[0]
+    scores, far = np.empty(TILE), np.empty(TILE)
+    sums[:] = 0.0
+    weight, n_changed = 0.0, 0
+    for t in range(tiles.shape[0]):
+        begin, n_doubtful = t * TILE, 0
+        for i in range(TILE):
+            scores[i] = -offset
+        for f in range(d):
+            factor = normal[f]
+            for i in range(TILE):
+                scores[i] += factor * tiles[t, f, i]
+        for i in range(TILE):
+            n_doubtful += abs(scores[i]) <= doubt
+        if n_doubtful > 0:
+            for i in range(TILE):
+                if abs(scores[i]) <= doubt:
+                    first, second = 0.0, 0.0
+                    for f in range(d):
+                        first += (tiles[t, f, i] - centers[0, f]) ** 2
+                        second += (tiles[t, f, i] - centers[1, f]) ** 2
+                    scores[i] = first - second
+        for i in range(TILE):
+            side = scores[i] > 0.0
+            w = mass[begin + i]
+            n_changed += (w > 0.0) & (side != sides[begin + i])
+            sides[begin + i] = side
+            far[i] = w if side else 0.0
+            weight += far[i]
+        for f in range(d):
+            total = 0.0
+            for i in range(TILE):
+                total += far[i] * tiles[t, f, i]
+            sums[f] += total
+    return weight, n_changed
+
+
+@compiled
+def halve(tiles, mass, radius, centers, tol, max_iter, sides, trace):  # type: ignore[no-untyped-def]
+    """Lloyd's iteration with two centres: one product x · (c_1 − c_0) decides where a row goes.
+
+    `centers` are about the shift of the tiles and end as those of the last assignment; `radius` is the
+    largest norm of a row, `tol` what two updates in a row may move the centres by, relative to the mean
+    variance. The sums of one side are those of all rows less those of the other. `trace` gets the inertia of
+    every assignment. Returns the number of updates, of values in `trace`, and how it ended.
+    """
+    d = centers.shape[1]
+    normal, sums, totals = np.empty(d), np.empty((2, d)), np.empty(d)
+    total, scatter = 0.0, 0.0
+    totals[:] = 0.0
+    for t in range(tiles.shape[0]):
+        for f in range(d):
+            for i in range(TILE):
+                value = mass[t * TILE + i] * tiles[t, f, i]
+                totals[f] += value
+                scatter += value * tiles[t, f, i]
+        for i in range(TILE):
+            total += mass[t * TILE + i]
+    spread = scatter / total
+    for f in range(d):
+        spread -= (totals[f] / total) ** 2
+    small_move = tol * max(spread, 0.0) / d
+    previous, n_iter, counts = np.inf, 0, np.empty(2)
+    while True:
+        offset, length = 0.0, 0.0
+        for f in range(d):
+            normal[f] = centers[1, f] - centers[0, f]
+            offset += 0.5 * (centers[1, f] ** 2 - centers[0, f] ** 2)
+            length += normal[f] ** 2
+        doubt = 4.0e-16 * (d + 8) * (radius * np.sqrt(length) + abs(offset))
+        counts[1], n_changed = cut_tiles(tiles, mass, normal, offset, doubt, centers, sides, sums[1])
+        counts[0] = total - counts[1]
+        if not min(counts[0], counts[1]) > 1e-12 * total:
+            return n_iter, n_iter, EMPTY
+        inertia, movement = scatter, 0.0
+        for f in range(d):
+            sums[0, f] = totals[f] - sums[1, f]
+            for c in range(2):
+                inertia += centers[c, f] * (counts[c] * centers[c, f] - 2.0 * sums[c, f])
+                movement += (sums[c, f] / counts[c] - centers[c, f]) ** 2
+        trace[n_iter] = inertia
+        if n_iter > 0 and n_changed == 0:
+            return n_iter, n_iter + 1, SETTLED
+        if n_iter > 0 and max(previous, movement) <= small_move:
+            return n_iter, n_iter + 1, STILL
+        if n_iter == max_iter:
+            return n_iter, n_iter + 1, SPENT
+        previous = movement
+        for c in range(2):
+            for f in range(d):
+                centers[c, f] = sums[c, f] / counts[c]
+        n_iter += 1
 
 
 class _Growing:

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
-from assay.cluster.kmeans.bisecting import loops
-from assay.cluster.kmeans.bisecting.loops import Router
 from assay.cluster.kmeans.centers import Centers, Inspection, means_of, read_only, table
 from assay.cluster.kmeans.certificates import huygens_certificate, measure
+from assay.cluster.kmeans.loops import add_row, squared_distance
+from assay.loops import compiled
 from assay.rows import Block, MappedRows, Rows
+
+Router = tuple[NDArray, NDArray, NDArray, NDArray]
+"""A tree as the loops take it: `children`, `centers` in float64, `norms` of those, squared, and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,56 @@ class Survey(NamedTuple):
         return Inspection(self.sums, self.counts, float(self.inertias.sum()), self.scatter, 0.0)
 
 
+@compiled
+def row_norm(dense, values, starts, shift, i):  # type: ignore[no-untyped-def]
+    """‖x − shift‖² of row i; CSR rows have the shift 0."""
+    norm = 0.0
+    if values is not None:
+        for position in range(starts[i], starts[i + 1]):
+            norm += np.float64(values[position]) ** 2
+    if dense is not None:
+        for f in range(shift.shape[0]):
+            norm += (np.float64(dense[i, f]) - shift[f]) ** 2
+    return norm
+
+
+@compiled
+def descend(table, tree, labels):  # type: ignore[no-untyped-def]
+    """Label of the leaf that each row reaches, at every node by the nearer child; ties go to the first."""
+    dense, values, columns, starts, _ = table
+    children, centers, norms, node_labels = tree
+    nothing = np.zeros(0)
+    for i in range(labels.shape[0]):
+        norm, node = row_norm(dense, values, starts, nothing, i), np.int64(0)
+        while children[node, 0] >= 0:
+            first, second = np.int64(children[node, 0]), np.int64(children[node, 1])
+            to_first = squared_distance(dense, values, columns, starts, i, norm, centers, norms, first)
+            to_second = squared_distance(dense, values, columns, starts, i, norm, centers, norms, second)
+            node = second if to_second < to_first else first
+        labels[i] = node_labels[node]
+
+
+@compiled
+def survey_rows(table, shift, centers, norms, labels, leaves):  # type: ignore[no-untyped-def]
+    """Add every row to the sums, counts and inertias of its leaf (`leaves`); return Σ w ‖x − shift‖².
+
+    `norms` are ‖c‖² and only used for CSR rows, whose shift is 0.
+    """
+    dense, values, columns, starts, weight = table
+    sums, counts, inertias = leaves
+    scatter = 0.0
+    for i in range(labels.shape[0]):
+        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
+        label = np.int64(labels[i])
+        norm = row_norm(dense, values, starts, shift, i)
+        own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
+        add_row(dense, values, columns, starts, shift, i, w, sums, label)
+        counts[label] += w
+        inertias[label] += w * own
+        scatter += w * norm
+    return scatter
+
+
 def router(children: NDArray, centers: NDArray, labels: NDArray) -> Router:
     """Lay out a tree for routing."""
     points = centers.astype(np.float64)
@@ -97,7 +150,7 @@ def router(children: NDArray, centers: NDArray, labels: NDArray) -> Router:
 def route(block: Block, way: Router) -> NDArray:
     """Labels of the leaves that the rows of a block reach."""
     labels = np.empty(block.X.shape[0], dtype=np.int32)
-    loops.descend(table(block), way, labels)
+    descend(table(block), way, labels)
     return labels
 
 
@@ -121,7 +174,7 @@ def _survey_block(
         routed = labels
     leaves = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(len(centers))
     norms = np.einsum("kd,kd->k", centers, centers)
-    scatter = loops.survey_rows(table(block), shift, centers, norms, read_only(routed), leaves)
+    scatter = survey_rows(table(block), shift, centers, norms, read_only(routed), leaves)
     return Survey(*leaves, scatter, n_misrouted)
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate
-from assay.cluster.base import CENTERS, RESTARTS, generators
+from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.base import CenterClusterer
-from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place
+from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place, placed
 from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
 from assay.cluster.kmeans.minibatch.solver import Draws, Steps, StoppingRule, averaged, minibatch_steps
 from assay.models import convergence
@@ -199,15 +198,15 @@ or callable, default="greedy-k-means++"
     def _best_start(self, pool: _init.Pool, random: np.random.Generator) -> tuple[NDArray, NDArray, float]:
         """The start of least inertia on the rows of the pool, their mean (0 for CSR), and mean variance."""
         data = pool.data
-        n_terms, shape = longest_row(data), (self.n_clusters, data.shape[1])
+        shape = self.n_clusters, data.shape[1]
         best, best_start, variance = np.inf, np.empty(shape), 0.0
         for start in self._starts(pool, self.n_clusters, generators(random, self._number_of_runs(auto=3))):
-            shift = np.zeros(shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
-            partition = inspect(data, place(start, shift, n_terms))
+            centers = placed(data, start)
+            partition = inspect(data, centers)
             if partition.inertia < best:
                 best, best_start = partition.inertia, start
                 variance = mean_variance(partition.scatter, partition.sums, partition.counts)
-        return best_start, shift, variance
+        return best_start, centers.shift, variance
 
     def _measure(self, data: Rows) -> None:
         """Set what one walk over the rows tells about the centres."""

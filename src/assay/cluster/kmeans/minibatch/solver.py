@@ -118,7 +118,7 @@ def minibatch_steps(
     # By then a centre with an equal share of the rows has met 1 / ratio of them.
     patience = n_clusters / rule.reassignment_ratio if rule.reassignment_ratio > 0.0 else np.inf
     trace: list[float] = []
-    smooth_inertia = smooth_movement = least = np.inf
+    smooth_inertia, smooth_movement, least = 0.0, 0.0, np.inf
     n_waited, n_steps, converged = 0, 0, False
     while n_steps < rule.max_steps:
         rows = next(batches)
@@ -129,8 +129,9 @@ def minibatch_steps(
         moved, counts = averaged(points, counts, batch.sums, batch.counts)
         movement, points, n_steps = float(((moved - points) ** 2).sum()), moved, n_steps + 1
         trace.append(batch.inertia / n_rows)
-        smooth_inertia = _smoothed(smooth_inertia, trace[-1], rule.smoothing)
-        smooth_movement = _smoothed(smooth_movement, movement, rule.smoothing)
+        share = rule.smoothing if n_steps > 1 else 1.0
+        smooth_inertia += share * (trace[-1] - smooth_inertia)
+        smooth_movement += share * (movement - smooth_movement)
         n_waited = 0 if smooth_inertia < least else n_waited + 1
         least = min(least, smooth_inertia)
         recent += batch.counts
@@ -151,7 +152,3 @@ def minibatch_steps(
         if converged or stopped:
             break
     return Steps(points + shift, counts, trace, n_steps, converged)
-
-
-def _smoothed(before: float, new: float, smoothing: float) -> float:
-    return new if np.isinf(before) else before + smoothing * (new - before)
