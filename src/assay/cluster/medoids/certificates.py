@@ -141,7 +141,7 @@ def optimality_certificates(
 
 def best_change(distances: NDArray, weight: NDArray, medoids: NDArray) -> float:
     """Change of the cost by the best of all swaps, negative where one lowers it."""
-    state, losses = nearness(distances, medoids), np.empty(len(medoids))
+    state, losses = tuple(nearness(distances, medoids)), np.empty(len(medoids))
     loops.removal_losses(weight, state, losses)
 
     def work(start: int, stop: int, least: NDArray) -> None:

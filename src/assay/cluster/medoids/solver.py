@@ -65,8 +65,8 @@ def swap_medoids(
     trace = [loops.weighted_cost(weight, state.first)]
     position, n_quiet, n_scanned, stopped = 0, 0, 0, False
     while n_quiet < n_rows and n_scanned < max_iter * n_rows and not stopped:
-        loops.removal_losses(weight, state, losses)
-        arguments = (distances, weight, state, losses, medoids)
+        loops.removal_losses(weight, tuple(state), losses)
+        arguments = (distances, weight, tuple(state), losses, medoids)
         candidate, place, n_seen = _scan(
             arguments, position, n_rows - n_quiet if eager else n_rows, -ROUNDING * trace[-1], eager=eager
         )
