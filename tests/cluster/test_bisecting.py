@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from assay.cluster import BisectingKMeans, KMeans, SplitTree
 from assay.cluster.kmeans.bisecting import solver as _bisecting_splits
-from assay.cluster.kmeans.bisecting.loops import LeafSums, descend, survey_rows
-from assay.cluster.kmeans.bisecting.tree import leaf_rows, route, router
+from assay.cluster.kmeans.bisecting.tree import descend, leaf_rows, route, router, survey_rows
 from assay.cluster.kmeans.centers import inspect, place, table
 from assay.datasets import Blobs
 from assay.rows import Block, rows
@@ -103,7 +102,7 @@ def test_loops_are_those_of_numpy(rng):
         labels = np.empty(200, dtype=np.int32)
         descend(features, way, labels)
         assert_array_equal(labels, plain_descent(tree, dense))
-        sums, counts, inertias = leaves = LeafSums(np.zeros((5, 4)), np.zeros(5), np.zeros(5))
+        sums, counts, inertias = leaves = np.zeros((5, 4)), np.zeros(5), np.zeros(5)
         scatter = survey_rows(features, np.zeros(4), centers, (centers**2).sum(axis=1), labels, leaves)
         assert_allclose(scatter, (dense**2).sum(), rtol=1e-6)
         assert_array_equal(counts, np.bincount(labels, minlength=5))

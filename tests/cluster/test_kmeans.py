@@ -57,7 +57,7 @@ def test_same_start_same_fit_as_scikit_learn(blobs, tol, max_iter):
 def test_bounds_change_no_label(noise, seed):
     start = noise[np.random.default_rng(seed).choice(len(noise), 30, replace=False)]
     data = rows(noise)
-    options = {"tol": 0.0, "max_iter": 40, "empty_clusters": "keep", "watch": Unwatched(), "report": None}
+    options = {"tol": 0.0, "max_iter": 40, "empty_clusters": "keep", "watch": Unwatched()}
     bounded = lloyd(data, start, **options, keep_steps=True)
     plain = lloyd(data, start, **options, bounded=False, keep_steps=True)
     assert bounded.n_iter == plain.n_iter

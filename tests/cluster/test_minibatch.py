@@ -45,7 +45,6 @@ def test_centres_are_running_means_of_the_rows_they_were_given(rng):
         StoppingRule(6, 1.0, 0.0, None, 0.0),
         random=rng,
         watch=Unwatched(),
-        report=None,
     )
     assert_allclose(found.centers, centers, atol=1e-12)
     assert_array_equal(found.counts, counts)
@@ -168,7 +167,6 @@ def test_partial_fit_is_one_step_a_call(rng):
         StoppingRule(3, 1.0, 0.0, None, 0.0),
         random=rng,
         watch=Unwatched(),
-        report=None,
     )
     assert_allclose(model.cluster_centers_, whole.centers, atol=1e-12)
     assert_array_equal(model.center_weights_, whole.counts)

@@ -9,9 +9,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from assay.cluster import find_elbow, penalty_path
-from assay.cluster.selection.gap import GapStatistic, principal_box, uniform_box
 from assay.cluster.selection.rules import extreme, first_gap, first_small_decrease
-from assay.cluster.selection.stability import ClusterStability, bootstrap, cluster_jaccard, half
+from assay.cluster.selection.tables import (
+    ClusterStability,
+    GapStatistic,
+    bootstrap,
+    cluster_jaccard,
+    half,
+    principal_box,
+    uniform_box,
+)
 
 IDEAL = [100.0, 62.0, 30.0, 8.0, 7.0, 6.2, 5.5, 5.0]
 

@@ -57,11 +57,9 @@ from assay.cluster.scores.partitions import (
     compare_partitions,
 )
 from assay.cluster.scores.silhouette import Silhouette, silhouette
-from assay.cluster.selection.gap import GapStatistic
-from assay.cluster.selection.penalty import PenaltyHull, penalty_path
-from assay.cluster.selection.rules import Elbow, find_elbow
+from assay.cluster.selection.rules import Elbow, PenaltyHull, find_elbow, penalty_path
 from assay.cluster.selection.select import select_k
-from assay.cluster.selection.stability import ClusterStability
+from assay.cluster.selection.tables import ClusterStability, GapStatistic
 from assay.cluster.spectral.estimator import SpectralClustering
 from assay.homes import publish
 

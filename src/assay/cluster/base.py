@@ -1,43 +1,59 @@
-"""What clusterers around centres of any kind share: the frame of a fit, restarts, warnings."""
+"""What clusterers around centres share: the frame of a fit, restarts, warnings, centres of new rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics.pairwise import euclidean_distances
 
+from assay import parameters
 from assay.base import IterativeModel, Watch
-from assay.cluster.kmeans.centers import count_distinct
+from assay.cluster.kmeans import seeding as _init
+from assay.cluster.kmeans.centers import Centers, count_distinct, inspect, inspect_block, placed
 from assay.models import convergence
 from assay.models.clusterer import Clusterer
-from assay.parameters import ParameterError
+from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import Block, Rows
 
-
-class Run(Protocol):
-    """Result of one restart; `trace` is the cost after every change."""
-
-    @property
-    def trace(self) -> list[float]: ...  # noqa: D102
-
-
-AnyRun = TypeVar("AnyRun", bound=Run)
+CENTERS = parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
+ROW_INDICES = parameters.array("an array of n_clusters indices of rows")
+RESTARTS: dict[str, Domain] = {
+    "n_clusters": parameters.integer(at_least=1),
+    "n_init": parameters.integer(at_least=1),
+    "max_iter": parameters.integer(at_least=1),
+    "random_state": parameters.random_state,
+}
+"""Domains of the parameters that all clusterers of this kind share; that of `init` is their own."""
 
 
 class CentralClusterer(Clusterer, IterativeModel):
     """Base of clusterings of least cost Σ_i w_i d(x_i, centre of its cluster); a subclass fits in `_find`."""
 
-    n_clusters: int
-    max_iter: int
-    init: Any
-    n_init: Any
-    random_state: RandomState
+    cluster_centers_: NDArray
     inertia_: float
     inertia_trace_: NDArray
     restart_inertias_: NDArray
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = 1,
+        max_iter: int = 300,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X, sample_weight)
@@ -54,7 +70,27 @@ class CentralClusterer(Clusterer, IterativeModel):
     def _find(self, data: Any, watch: Watch, n_runs: int) -> None:
         raise NotImplementedError
 
-    def _best_run(self, runs: Iterable[AnyRun]) -> AnyRun:
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        """The function that labels a block of rows, and what it is handed besides."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Any:
+        """Cluster of each row: that of the nearest centre, the lowest in case of ties, or as the class says.
+
+        Returns
+        -------
+        labels : array of int32 of shape (n_samples,)
+            Lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        return data.map(*self._rule(data), dtype=np.int32)
+
+    def _quantized(self, data: Rows) -> Any:
+        """The centre of each row."""
+        centers = self.cluster_centers_
+        return data.map(_centers_of, centers, *self._rule(data), dtype=centers.dtype, width=centers.shape[1])
+
+    def _best_run(self, runs: Iterable[Any]) -> Any:
         """The best of the restarts; what each of them reached is kept."""
         best, costs = best_of(runs)
         self.restart_inertias_, self.inertia_trace_ = costs, np.array(best.trace)
@@ -103,7 +139,83 @@ class CentralClusterer(Clusterer, IterativeModel):
             )
 
 
-def watched(run: Callable[[Any], AnyRun], starts: Iterable[Any], watch: Watch) -> Iterator[AnyRun]:
+class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CentralClusterer):
+    """Base of clusterers that give a row to a centre; a subclass sets `cluster_centers_`."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def quantize(self, X: Any) -> Any:
+        """The centre that stands for each row: q(x) = c_k, k = predict(x).
+
+        Returns
+        -------
+        quantized : array of shape (n_samples, n_features)
+            In the dtype of the centres; lazy for Dask input.
+        """
+        return self._quantized(self._open_new_rows(X))
+
+    def transform(self, X: Any) -> Any:
+        """Distances of each row to the centres.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_clusters)
+            In the dtype of the rows; lazy for Dask input.
+        """
+        data = self._open_new_rows(X)
+        centers = self.cluster_centers_
+        return data.map(_distances_of, centers, dtype=data.dtype, width=len(centers))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the inertia of rows about their centres."""
+        data = self._open_new_rows(X, None, sample_weight)
+        return -inspect(data, self._placed(data)).inertia
+
+    def _placed(self, data: Rows) -> Centers:
+        """The fitted centres about their mean, or about 0 for sparse rows."""
+        return placed(data, self.cluster_centers_)
+
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        return labels_of, self._placed(data)
+
+    @property
+    def _is_given(self) -> bool:
+        return not isinstance(self.init, str) and not callable(self.init)
+
+    def _number_of_runs(self, auto: int) -> int:
+        """Restarts; `auto` is the number for initial centres that vary much, where none is given."""
+        if self._is_given:
+            return 1
+        varies = self.init == "random" or callable(self.init)
+        return (auto if varies else 1) if self.n_init == "auto" else int(self.n_init)
+
+    def _starts(
+        self, pool: _init.Pool, n_clusters: int, randoms: Iterable[np.random.Generator]
+    ) -> Iterator[NDArray]:
+        """Initial centres, given or from the rows of a pool, one for each generator."""
+        for random in randoms:
+            if isinstance(self.init, str):
+                yield _init.INITS[self.init](pool, n_clusters, random)
+                continue
+            given = self.init
+            if callable(given):
+                state = np.random.RandomState(random.bit_generator)
+                given = given(pool.data.X, n_clusters, random_state=state)
+            yield self._given_centers(given, (n_clusters, pool.data.shape[1]), pool.data.dtype)
+
+    def _local_labels(self, data: Rows) -> NDArray | None:
+        """Room for the labels of local rows; None on a cluster."""
+        return np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
+
+
+def watched(run: Callable[[Any], Any], starts: Iterable[Any], watch: Watch) -> Iterator[Any]:
     """Run from every start, each told to the watch."""
     for start in starts:
         with watch.run():
@@ -111,21 +223,14 @@ def watched(run: Callable[[Any], AnyRun], starts: Iterable[Any], watch: Watch) -
         yield result
 
 
-def best_of(runs: Iterable[AnyRun]) -> tuple[AnyRun, NDArray]:
-    """The first of the runs that reach the least cost, but for rounding, and the cost of each."""
-    best: AnyRun | None = None
-    costs = []
+def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
+    """The first of the runs whose `trace` ends at the least cost, but for rounding, and the cost of each."""
+    best, costs = None, []
     for result in runs:
         costs.append(result.trace[-1])
         if best is None or costs[-1] < (1.0 - 1e-9) * best.trace[-1]:
             best = result
-    assert best is not None
     return best, np.array(costs)
-
-
-def restart_attributes(centers: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
-    """What a model stopped at these centres has."""
-    return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": inertia}
 
 
 def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Generator]:
@@ -136,3 +241,20 @@ def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Gen
 
 def _count_present(block: Block) -> int:
     return int(np.count_nonzero(block.weights))
+
+
+def _centers_of(block: Block, centers: NDArray, label: Callable[..., NDArray], *state: Any) -> NDArray:
+    return centers[np.maximum(label(block, *state), 0)]
+
+
+def labels_of(block: Block, centers: Centers) -> NDArray:
+    """Nearest centres of the rows of a block."""
+    labels = np.full(block.X.shape[0], -1, dtype=np.int32)
+    inspect_block(block, centers, labels)
+    return labels
+
+
+def _distances_of(block: Block, centers: NDArray) -> NDArray:
+    if isinstance(block.X, np.ndarray):
+        return cdist(block.X, centers)
+    return euclidean_distances(block.X, centers)

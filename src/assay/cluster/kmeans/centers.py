@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
 from assay.cluster.kmeans.loops import CenterLayout, NearestCenters, RowTable
-from assay.rows import Block, Rows
+from assay.rows import Block, Rows, add
 
 FEW_CENTERS = 64
 """Up to here a loop over pairs of centres is faster than a product of matrices."""
@@ -37,7 +37,8 @@ class Centers(NamedTuple):
     @property
     def layout(self) -> CenterLayout:
         """The part that loops take."""
-        return CenterLayout(*self[2:])
+        rows = self.shift, self.centers, self.norms
+        return *rows, self.negated, self.transposed, self.half, self.rounding
 
     def moved(self, given: NDArray) -> Centers:
         """Other centres, relative to the same shift."""
@@ -71,6 +72,12 @@ def place(given: NDArray, shift: NDArray, n_terms: int) -> Centers:
     return _laid_out(given, shift, (n_terms + 8) * 2.0**-24)
 
 
+def placed(data: Rows, given: NDArray) -> Centers:
+    """Centres for these rows: about their mean, or about 0 for sparse rows."""
+    shift = np.zeros(data.shape[1]) if data.is_sparse else given.mean(axis=0, dtype=np.float64)
+    return place(given, shift, longest_row(data))
+
+
 def _laid_out(given: NDArray, shift: NDArray, rounding: float) -> Centers:
     centers = np.ascontiguousarray(given, dtype=np.float64)
     n_clusters, n_features = centers.shape
@@ -84,15 +91,12 @@ def _laid_out(given: NDArray, shift: NDArray, rounding: float) -> Centers:
 
 
 def table(block: Block) -> RowTable:
-    """A block as the loops take it.
-
-    Everything is handed over read-only, so that memory maps need no loop of their own.
-    """
+    """A block as the loops take it: read-only, so that memory maps need no loop of their own."""
     X = block.X
     weight = read_only(no_values(X.dtype) if block.weight is None else block.weight)
     if isinstance(X, np.ndarray):
-        return RowTable(read_only(np.ascontiguousarray(X)), None, None, None, weight)
-    return RowTable(None, read_only(X.data), read_only(X.indices), read_only(X.indptr), weight)
+        return read_only(np.ascontiguousarray(X)), None, None, None, weight
+    return None, read_only(X.data), read_only(X.indices), read_only(X.indptr), weight
 
 
 def read_only(values: NDArray) -> NDArray:
@@ -133,28 +137,20 @@ def inspect_block(
     """One block of `inspect`; fills labels of −1, and the squared distances to the own centre, if given."""
     n_rows, features, layout = block.X.shape[0], table(block), centers.layout
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
-    inertia, scatter, excess = loops.measure(
-        features,
-        layout,
-        find_nearest(features, layout, np.arange(n_rows)),
-        np.full(n_rows, -1, dtype=np.int32) if labels is None else labels,
-        np.empty(n_rows) if distances is None else distances,
-        sums,
-        counts,
-    )
-    return Inspection(sums, counts, inertia, scatter, excess)
+    labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
+    distances = np.empty(n_rows) if distances is None else distances
+    result = find_nearest(features, layout, np.arange(n_rows))
+    return Inspection(sums, counts, *loops.measure(features, layout, result, labels, distances, sums, counts))
 
 
 def find_nearest(features: RowTable, layout: CenterLayout, visited: NDArray) -> NearestCenters:
     """Nearest centres of some rows of a block."""
-    n_features, n_visited = len(layout.shift), len(visited)
+    n_features, n_visited, n_padded = len(layout[0]), len(visited), len(layout[5])
     n_tile = max(8, min(loops.TILE_ROWS, loops.TILE_ITEMS // n_features, n_visited))
-    result = NearestCenters(
-        np.empty(n_visited, dtype=np.int32), np.empty(n_visited), np.empty(n_visited), np.empty(n_visited)
-    )
-    n_rows = 1 if features.dense is None else n_tile
-    shapes = (n_rows, n_features), len(layout.half) * n_tile, n_tile, n_tile
-    tile = loops.Tile(*(np.empty(shape, dtype=np.float32) for shape in shapes))
+    nearest = np.empty(n_visited, dtype=np.int32)
+    result = nearest, np.empty(n_visited), np.empty(n_visited), np.empty(n_visited)
+    shapes = (1 if features[0] is None else n_tile, n_features), n_padded * n_tile, n_tile, n_tile
+    tile = tuple([np.empty(shape, dtype=np.float32) for shape in shapes])
     loops.nearest_centers(features, layout, visited, result, tile)
     return result
 
@@ -167,13 +163,13 @@ def mean_variance(scatter: float, sums: NDArray, counts: NDArray) -> float:
 
 
 def _join(left: Inspection, right: Inspection) -> Inspection:
-    return Inspection(
-        left.sums + right.sums,
-        left.counts + right.counts,
-        left.inertia + right.inertia,
-        left.scatter + right.scatter,
-        max(left.excess, right.excess),
-    )
+    return add(left, right)._replace(excess=max(left.excess, right.excess))
+
+
+def means_of(sums: NDArray, counts: NDArray, otherwise: NDArray) -> NDArray:
+    """Means of the clusters; `otherwise` where there are no rows."""
+    filled = (counts > 0.0)[:, np.newaxis]
+    return np.divide(sums, counts[:, np.newaxis], out=otherwise.copy(), where=filled)
 
 
 class Far(NamedTuple):
@@ -186,35 +182,19 @@ class Far(NamedTuple):
     weights: NDArray
 
 
-class Update(NamedTuple):
-    """Means of the clusters after the empty ones were seen to, with the sums and weights behind them."""
-
-    means: NDArray
-    sums: NDArray
-    counts: NDArray
-    relocated: NDArray
-    """Indices of rows made a cluster of their own."""
-
-
 def update_means(
-    data: Rows,
-    centers: Centers,
-    sums: NDArray,
-    counts: NDArray,
-    labels: NDArray | None,
-    *,
-    policy: str,
-) -> Update:
-    """Means of the clusters; an empty one is reseeded, keeps its centre, or is an error.
+    data: Rows, centers: Centers, sums: NDArray, counts: NDArray, labels: NDArray | None, *, policy: str
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Means, sums and weights of the clusters; an empty one is reseeded, keeps its centre, or is an error.
 
-    Reseeding makes the row that is farthest from its centre a cluster of its own, which lowers the inertia.
-    Rows taken before (or copies of them), and rows that would leave another cluster empty, are passed over.
-    `labels` are changed accordingly. Clusters that no distinct row is left for stay empty under any policy;
-    with fewer distinct rows than clusters, "error" is "reseed".
+    Reseeding makes the row that is farthest from its centre a cluster of its own, which lowers the inertia;
+    such rows come last. Rows taken before (or copies of them), and rows that would leave another cluster
+    empty, are passed over. `labels` are changed accordingly. Clusters that no distinct row is left for stay
+    empty under any policy; with fewer distinct rows than clusters, "error" is "reseed".
     """
     relocated = np.empty(0, dtype=np.int64)
     if counts.min() > 0.0:
-        return Update(sums / counts[:, np.newaxis], sums, counts, relocated)
+        return sums / counts[:, np.newaxis], sums, counts, relocated
     empty = np.flatnonzero(counts <= 0.0)
     if policy == "error" and count_distinct(data, len(counts)) == len(counts):
         raise ValueError(
@@ -224,22 +204,16 @@ def update_means(
     if policy != "keep":
         sums, counts = sums.copy(), counts.copy()
         relocated = _reseed(data, centers, sums, counts, empty, labels)
-    filled = counts > 0.0
-    means = centers.points.copy()
-    np.divide(sums, counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
-    return Update(means, sums, counts, relocated)
+    return means_of(sums, counts, centers.points), sums, counts, relocated
 
 
 def _reseed(
     data: Rows, centers: Centers, sums: NDArray, counts: NDArray, empty: NDArray, labels: NDArray | None
 ) -> NDArray:
     """Give each empty cluster a far row, in place; return the indices of those rows."""
-    n_wanted = 4 * len(empty) + 4
-    far: Far = data.reduce(
-        _far_block, centers, n_wanted, combine=_farther, rowwise=() if labels is None else (labels,)
-    )
-    waiting, taken = list(empty), []
-    seen: set[bytes] = set()
+    n_wanted, rowwise = 4 * len(empty) + 4, () if labels is None else (labels,)
+    far: Far = data.reduce(_far_block, centers, n_wanted, combine=_farther, rowwise=rowwise)
+    waiting, taken, seen = list(empty), [], set[bytes]()
     for distance, index, row, old, weight in zip(*far, strict=True):
         if not waiting:
             break
@@ -260,16 +234,13 @@ def _reseed(
 
 
 def _far_block(block: Block, centers: Centers, n_wanted: int, labels: NDArray | None = None) -> Far:
-    n_rows = block.X.shape[0]
-    own = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
-    distances = np.empty(n_rows)
+    own = np.full(block.X.shape[0], -1, dtype=np.int32) if labels is None else labels
+    distances = np.empty(len(own))
     inspect_block(block, centers, own, distances)
     weight = block.weights
     distances[weight == 0.0] = 0.0
     order = np.argsort(-distances, kind="stable")[:n_wanted]
-    taken = block.X[order]
-    dense = taken if isinstance(taken, np.ndarray) else taken.toarray()
-    rows = dense.astype(np.float64) - centers.shift
+    rows = block._replace(X=block.X[order]).dense.astype(np.float64) - centers.shift
     return Far(distances[order], order + block.start, rows, own[order], weight[order])
 
 
@@ -288,8 +259,7 @@ def _distinct_block(block: Block, limit: int) -> tuple[NDArray, int]:
     chunk = max(4 * limit, 64)
     distinct: NDArray | None = None
     for start in range(0, block.X.shape[0], chunk):
-        rows = block.X[start : start + chunk]
-        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        rows = block._replace(X=block.X[start : start + chunk]).dense
         if block.weight is not None:
             rows = rows[block.weight[start : start + chunk] > 0.0]
         distinct = np.unique(rows if distinct is None else np.concatenate([distinct, rows]), axis=0)[:limit]

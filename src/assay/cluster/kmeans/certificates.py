@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, at_least, at_most
-from assay.cluster.kmeans.centers import Centers, Inspection, mean_variance
+from assay.cluster.kmeans.centers import Centers, Inspection, mean_variance, means_of
 from assay.rows import Block, Rows
 
 MAX_FEATURES_OF_EIGENVALUE_BOUND = 4096
@@ -69,18 +69,16 @@ class KMeansMeasurement:
     anova: Anova
     movement: float
     """Σ_k ‖m_k − c_k‖² over the mean variance of the features: the unit of `tol`."""
+    movement_rounding: float
     excess: float
     scatter_ratio: float
     """Scatter about the shift over that about the mean: what rounding is relative to."""
-    movement_rounding: float
 
 
 def measure(partition: Inspection, centers: Centers) -> KMeansMeasurement:
     """Derive from one walk all that the certificates compare."""
     weight = partition.counts.sum()
-    filled = partition.counts > 0.0
-    means = centers.points.copy()
-    np.divide(partition.sums, partition.counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
+    means = means_of(partition.sums, partition.counts, centers.points)
     mean = partition.sums.sum(axis=0) / weight
     squared_moves = ((means - centers.points) ** 2).sum(axis=1)
     total = max(partition.scatter - weight * float(mean @ mean), 0.0)
@@ -92,16 +90,10 @@ def measure(partition: Inspection, centers: Centers) -> KMeansMeasurement:
     )
     epsilon = float(np.finfo(centers.given.dtype).eps)
     rounding = 4.0 * epsilon**2 * float((centers.centers**2).sum()) + 1e-20 * partition.scatter / weight
-    return KMeansMeasurement(
-        inertia=partition.inertia,
-        means=means + centers.shift,
-        weights=partition.counts,
-        anova=anova,
-        movement=_ratio(float(squared_moves.sum()), variance),
-        excess=partition.excess,
-        scatter_ratio=max(_ratio(partition.scatter, total), 1.0),
-        movement_rounding=_ratio(rounding, variance),
-    )
+    moves = _ratio(float(squared_moves.sum()), variance), _ratio(rounding, variance)
+    ratio = max(_ratio(partition.scatter, total), 1.0)
+    placed = means + centers.shift, partition.counts, anova
+    return KMeansMeasurement(partition.inertia, *placed, *moves, partition.excess, ratio)
 
 
 def kmeans_certificates(
@@ -134,11 +126,9 @@ def kmeans_certificates(
 
 def minibatch_certificates(measured: KMeansMeasurement, centers: Centers, *, inertia: float) -> Certificates:
     """Certificates of centres that are running means of draws, which claim this inertia."""
-    points = centers.centers
+    points, epsilon = centers.centers, float(np.finfo(centers.given.dtype).eps)
     scale = max(measured.inertia, 1e-9 * measured.anova.total)
-    rounding = (
-        measured.weights.sum() * float((points**2).sum()) * float(np.finfo(centers.given.dtype).eps) ** 2
-    )
+    rounding = measured.weights.sum() * float((points**2).sum()) * epsilon**2
     saving = max(measured.inertia - measured.anova.within - 16.0 * rounding, 0.0)
     return Certificates(
         [
@@ -193,11 +183,9 @@ def eigenvalue_certificate(data: Rows, measured: KMeansMeasurement, centers: Cen
     mean = moments[1] / weight
     eigenvalues = np.linalg.eigvalsh(moments[0] - weight * np.outer(mean, mean))[::-1]
     smallest = float(np.maximum(eigenvalues[n_clusters - 1 :], 0.0).sum())
-    within = (
-        f"; this one is within a factor {measured.inertia / smallest:.3g} of the best"
-        if smallest > 1e-12 * measured.anova.total
-        else ""
-    )
+    within = ""
+    if smallest > 1e-12 * measured.anova.total:
+        within = f"; this one is within a factor {measured.inertia / smallest:.3g} of the best"
     smallest = smallest if within else 0.0
     return [
         at_least(
@@ -213,8 +201,7 @@ def eigenvalue_certificate(data: Rows, measured: KMeansMeasurement, centers: Cen
 
 
 def _moments(block: Block, shift: NDArray) -> tuple[NDArray, NDArray]:
-    X = block.X if isinstance(block.X, np.ndarray) else block.X.toarray()
-    rows = X.astype(np.float64) - shift
+    rows = block.dense.astype(np.float64) - shift
     weighted = rows if block.weight is None else rows * block.weight[:, np.newaxis]
     return rows.T @ weighted, weighted.sum(axis=0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,20 +13,15 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates
-from assay.cluster.base import restart_attributes, watched
+from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators, watched
+from assay.cluster.kmeans import certificates
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.base import CenterClusterer, labels_of
 from assay.cluster.kmeans.centers import inspect
-from assay.cluster.kmeans.certificates import (
-    KMeansMeasurement,
-    eigenvalue_certificate,
-    kmeans_certificates,
-    measure,
-)
+from assay.cluster.kmeans.certificates import KMeansMeasurement, measure
 from assay.cluster.kmeans.solver import Lloyd, is_small, lloyd
 from assay.models import convergence
 from assay.parameters import Domain
-from assay.randomness import RandomState, generator, spawn
+from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, Rows, n_threads, ordered_map
 from assay.suitability import Suitability
 
@@ -143,15 +139,11 @@ or callable, default="greedy-k-means++"
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
-        "init": parameters.one_of(*_init.INITS)
-        | parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
-        | parameters.function,
+        **RESTARTS,
+        "init": parameters.one_of(*_init.INITS) | CENTERS | parameters.function,
         "n_init": parameters.one_of("auto") | parameters.integer(at_least=1),
-        "max_iter": parameters.integer(at_least=1),
         "tol": parameters.real(at_least=0.0),
         "empty_clusters": parameters.one_of("reseed", "keep", "error"),
-        "random_state": parameters.random_state,
         "history": parameters.boolean,
     }
     _suits: ClassVar[Suitability | None] = Suitability(complexity=1, settings={"n_init": 10})
@@ -168,13 +160,9 @@ or callable, default="greedy-k-means++"
         random_state: RandomState = None,
         history: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.tol = tol
         self.empty_clusters = empty_clusters
-        self.random_state = random_state
         self.history = history
 
     def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
@@ -185,62 +173,43 @@ or callable, default="greedy-k-means++"
     def _certify(self, data: Rows) -> list[Certificate]:
         centers = self._placed(data)
         measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
-        proof = self._proof(measured, self.inertia_)
-        return [*proof, *eigenvalue_certificate(data, measured, centers)]
+        return [
+            *self._proof(measured, self.inertia_),
+            *certificates.eigenvalue_certificate(data, measured, centers),
+        ]
 
     def _proof(self, measured: KMeansMeasurement, inertia: float) -> Certificates:
         trace = self.inertia_trace_.tolist()
         options: Any = {"tol": self.tol, "n_features": self.n_features_in_}
-        return kmeans_certificates(measured, trace=trace, inertia=inertia, **options)
+        return certificates.kmeans_certificates(measured, trace=trace, inertia=inertia, **options)
 
     def _plan(self, data: Rows) -> tuple[int, int]:
-        return self._number_of_runs(), self.max_iter
-
-    def _number_of_runs(self) -> int:
-        given = not isinstance(self.init, str) and not callable(self.init)
-        if given and self.n_init not in ("auto", 1):
+        if self._is_given and self.n_init not in ("auto", 1):
             message = f"KMeans has one run from given centres: n_init={self.n_init} is not used."
             convergence.warn(message, RuntimeWarning)
-        if given:
-            return 1
-        if self.n_init == "auto":
-            return 10 if self.init == "random" or callable(self.init) else 1
-        return int(self.n_init)
+        return self._number_of_runs(auto=10), self.max_iter
 
     def _runs(self, data: Rows, n_init: int, watch: Watch) -> Iterator[Lloyd]:
         """The restarts in turn, or side by side where each is long enough and nobody watches.
 
         A restart that has a thread to itself waits for no other at the end of every walk.
         """
-        if not isinstance(self.init, str) and not callable(self.init):
-            starts = iter([self._given_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)])
+        options: Any = {"tol": self.tol, "max_iter": self.max_iter, "keep_steps": self.history}
+        run: Any = partial(lloyd, data, watch=watch, empty_clusters=self.empty_clusters, **options)
+        if self._is_given:
+            start = self._given_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)
+            yield from watched(run, [start], watch)
+            return
+        first = generator(self.random_state)
+        pool, randoms = _init.open_pool(data, first), generators(first, n_init)
+        aside = isinstance(data, MemoryRows) and not is_small(data, self.n_clusters) and watch.is_idle
+        if n_init > 1 and aside and not callable(self.init):
+            draw = _init.INITS[self.init]
+            yield from ordered_map(
+                lambda random: run(draw(pool, self.n_clusters, random)), randoms, window=n_threads()
+            )
         else:
-            first = generator(self.random_state)
-            pool = _init.open_pool(data, first)
-            randoms = [first] if n_init == 1 else spawn(first, n_init)
-            aside = isinstance(data, MemoryRows) and not is_small(data, self.n_clusters) and watch.is_idle
-            if n_init > 1 and aside and not callable(self.init):
-                draw = _init.INITS[self.init]
-
-                def restart(random: np.random.Generator) -> Lloyd:
-                    return self._run(data, draw(pool, self.n_clusters, random), watch)
-
-                yield from ordered_map(restart, randoms, window=n_threads())
-                return
-            starts = self._drawn_starts(self.init, pool, self.n_clusters, randoms)
-        yield from watched(lambda start: self._run(data, start, watch), starts, watch)
-
-    def _run(self, data: Rows, start: NDArray, watch: Watch) -> Lloyd:
-        return lloyd(
-            data,
-            start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            empty_clusters=self.empty_clusters,
-            watch=watch,
-            report=restart_attributes,
-            keep_steps=self.history,
-        )
+            yield from watched(run, self._starts(pool, self.n_clusters, randoms), watch)
 
     def _conclude(self, data: Rows, result: Lloyd) -> None:
         """Set the fitted attributes from a measurement of the best restart."""
@@ -252,22 +221,16 @@ or callable, default="greedy-k-means++"
             # The sums of the iteration were kept by differences; these were added up afresh.
             self.cluster_centers_ = measured.means.astype(data.dtype)
             self.inertia_ = measured.anova.within
-        self.labels_ = (
-            data.map(labels_of, self._placed(data), dtype=np.int32)
-            if result.labels is None
-            else result.labels
-        )
+        labels = result.labels
+        self.labels_ = data.map(*self._rule(data), dtype=np.int32) if labels is None else labels
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         self.optimality_ = measured.movement
         self.cluster_weights_, self.anova_ = measured.weights, measured.anova
         self.certificates_ = self._proof(measured, measured.inertia)
         if self.history:
-            steps_labels = [step[1] for step in result.steps if step[1] is not None]
-            self.history_ = KMeansHistory(
-                self.inertia_trace_,
-                np.array([step[0] for step in result.steps]),
-                np.array(steps_labels) if steps_labels else None,
-            )
+            places, steps = zip(*result.steps, strict=True)
+            each = None if labels is None else np.array(steps)
+            self.history_ = KMeansHistory(self.inertia_trace_, np.array(places), each)
         if self.empty_clusters != "keep":
             self._warn_of_empty_clusters(int(np.count_nonzero(self.cluster_weights_)))
         if not self.converged_ and self.n_iter_ == self.max_iter:
@@ -280,14 +243,6 @@ or callable, default="greedy-k-means++"
 def assign_until_settled(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> NDArray:
     """Labels that the iteration of `KMeans` reaches from given centres, without anything else of a fit."""
     watch = Watch(None, None, None, n_runs=1, max_iter=max_iter)
-    result = lloyd(
-        data,
-        start,
-        tol=tol,
-        max_iter=max_iter,
-        empty_clusters="reseed",
-        watch=watch,
-        report=restart_attributes,
-    )
-    assert result.labels is not None
-    return result.labels
+    labels = lloyd(data, start, watch=watch, tol=tol, max_iter=max_iter).labels
+    assert labels is not None
+    return labels

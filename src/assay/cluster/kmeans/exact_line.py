@@ -13,8 +13,6 @@ from assay import parameters
 from assay.loops import compiled
 from assay.rows import check_weights
 
-# Dynamic programming over cuts of sorted numbers.
-
 
 @compiled
 def interval_cost(values, masses, sums, squares, absolute, start, stop):  # type: ignore[no-untyped-def]
@@ -94,11 +92,7 @@ class OptimalMedoids(NamedTuple):
 
 
 def optimal_clustering_1d(
-    x: ArrayLike,
-    n_clusters: int,
-    sample_weight: ArrayLike | None = None,
-    *,
-    criterion: str = "squared",
+    x: ArrayLike, n_clusters: int, sample_weight: ArrayLike | None = None, *, criterion: str = "squared"
 ) -> LineClustering:
     """Clusters of numbers of least Σ_i w_i (x_i − c)² or Σ_i w_i |x_i − c|, over all partitions.
 
@@ -136,22 +130,17 @@ def optimal_clustering_1d(
             f"The 'x' parameter of {owner} must be a list of finite numbers, without NaN or infinity. Got an "
             f"array of shape {np.shape(x)} instead."
         )
-    if not parameters.integer(at_least=1).contains(n_clusters):
-        raise parameters.refusal(owner, "n_clusters", "an int at least 1", n_clusters)
-    if criterion not in ("squared", "absolute"):
-        raise parameters.refusal(owner, "criterion", "one of 'squared', 'absolute'", criterion)
+    domains = {"n_clusters": parameters.integer(at_least=1)}
+    domains["criterion"] = parameters.one_of("squared", "absolute")
+    parameters.check(owner, {"n_clusters": n_clusters, "criterion": criterion}, domains)
     given = check_weights(sample_weight, len(values), np.float64)
     weight = np.ones(len(values)) if given is None else given
     present = weight > 0.0
     distinct, place = np.unique(values[present], return_inverse=True)
     masses = np.bincount(place, weight[present])
     starts = _cuts(distinct, masses, min(n_clusters, len(distinct)), criterion)
-    centers = np.array(
-        [
-            _center(distinct[a:b], masses[a:b], criterion)
-            for a, b in zip(starts, [*starts[1:], len(distinct)], strict=True)
-        ]
-    )
+    intervals = zip(starts, [*starts[1:], len(distinct)], strict=True)
+    centers = np.array([_center(distinct[a:b], masses[a:b], criterion) for a, b in intervals])
     # Numbers of weight 0 go to the interval whose first number they do not precede.
     labels = np.maximum(np.searchsorted(distinct[starts], values, side="right") - 1, 0)
     apart = np.abs(values - centers[labels])
@@ -214,10 +203,9 @@ def _cuts(values: NDArray, masses: NDArray, n_clusters: int, criterion: str) -> 
     n_values = len(values)
     # Prefix sums about the middle of the numbers: far from 0 their differences would lose digits.
     centred = values - np.average(values, weights=masses)
-    prefix = [np.concatenate([[0.0], np.cumsum(part)]) for part in (masses, masses * centred)]
-    squares = np.concatenate([[0.0], np.cumsum(masses * centred**2)])
+    prefix = [np.append(0.0, np.cumsum(masses * centred**power)) for power in range(3)]
     cuts = np.zeros((n_clusters, n_values + 1), dtype=np.int64)
-    best_cuts(centred, prefix[0], prefix[1], squares, criterion == "absolute", cuts)
+    best_cuts(centred, *prefix, criterion == "absolute", cuts)  # type: ignore[call-arg]
     starts, stop = [], n_values
     for k in range(n_clusters - 1, -1, -1):
         stop = int(cuts[k, stop])

@@ -2,7 +2,8 @@
 
 Rows come dense (`dense`, the other three None) or as CSR (`dense` None, then `values`, `columns`, `starts`),
 together in a `RowTable`; the tests `is not None` are decided when a loop is compiled, which needs them to be
-arguments. An empty `weight` means that every row counts once.
+arguments. An empty `weight` means that every row counts once. Arrays that belong together come in plain
+tuples: a loop takes microseconds to recognise a NamedTuple, which a small fit would feel.
 
 Every nearest centre is exact in double precision, yet most of the work is done in single precision: rows are
 gathered in tiles, relative to a `shift` amid the data (0 for CSR), and multiplied in float32:
@@ -18,7 +19,7 @@ nearest; `transposed` is the same transposed, for CSR.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,54 +33,14 @@ TINY = 1e-32  # what squares below the least normal float32 can come to, times a
 EXACT = 1e-12  # relative room for the rounding of a float64 distance
 
 
-class RowTable(NamedTuple):
-    """The rows of a block, dense or as CSR, with their weights."""
+RowTable = tuple[Any, Any, Any, Any, NDArray]
+"""The rows of a block: `dense`, `values`, `columns`, `starts`, `weight`."""
 
-    dense: Any
-    values: Any
-    columns: Any
-    starts: Any
-    weight: NDArray
+CenterLayout = tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, float]
+"""Centres: `shift`, `centers`, `norms`, `negated`, `transposed`, `half`, `rounding`."""
 
-
-class CenterLayout(NamedTuple):
-    """Centres as the loops take them; see above."""
-
-    shift: NDArray
-    centers: NDArray
-    norms: NDArray
-    negated: NDArray
-    transposed: NDArray
-    half: NDArray
-    rounding: float
-
-
-class NearestCenters(NamedTuple):
-    """Nearest centres of rows, bounds on the distances to them and to all others, and ‖x − shift‖²."""
-
-    nearest: NDArray
-    uppers: NDArray
-    lowers: NDArray
-    row_norms: NDArray
-
-
-class Tile(NamedTuple):
-    """Room for one tile of rows: the rows, their products with all centres, the two best scores."""
-
-    rows: NDArray
-    products: NDArray
-    first: NDArray
-    second: NDArray
-
-
-class Bounds(NamedTuple):
-    """Rowwise memory of the bounded assignment, and how far the centres have moved since it was written."""
-
-    labels: NDArray
-    slack: NDArray
-    lower: NDArray
-    thresholds: NDArray
-    decay: NDArray
+NearestCenters = tuple[NDArray, NDArray, NDArray, NDArray]
+"""`nearest` centres, `uppers` of the distances to them, `lowers` of those to all others, `row_norms`."""
 
 
 @compiled
@@ -204,25 +165,26 @@ def nearest_centers(table, layout, visited, result, tile):  # type: ignore[no-un
     """Nearest centre of the visited rows, with bounds on the distances to it and to the next.
 
     Fills `result`: `uppers` are at least the distance to the nearest, `lowers` at most that to any other, in
-    the order of `visited`.
+    the order of `visited`. `tile` is room for rows, their products with all centres, and the two best scores.
     """
     dense, values, columns, starts, _ = table
     shift, centers, norms, negated, transposed, half, rounding = layout
     nearest, uppers, lowers, row_norms = result
-    n_tile, spare = tile.first.shape[0], 4.0 * rounding * norms
+    tile_rows, products, firsts, seconds = tile
+    n_tile, spare = firsts.shape[0], 4.0 * rounding * norms
     sparse_room = EXACT if values is not None else 0.0
     for start in range(0, visited.shape[0], n_tile):
         stop = min(start + n_tile, visited.shape[0])
-        scores = tile.products[: half.shape[0] * (stop - start)].reshape((half.shape[0], stop - start))
+        scores = products[: half.shape[0] * (stop - start)].reshape((half.shape[0], stop - start))
         rows = visited[start:stop]
-        load_rows(dense, values, starts, shift, rows, tile.rows, row_norms[start:stop])
-        multiply(dense, values, columns, starts, rows, tile.rows, negated, transposed, scores)
-        two_smallest(scores, half, nearest[start:stop], tile.first, tile.second)
+        load_rows(dense, values, starts, shift, rows, tile_rows, row_norms[start:stop])
+        multiply(dense, values, columns, starts, rows, tile_rows, negated, transposed, scores)
+        two_smallest(scores, half, nearest[start:stop], firsts, seconds)
         # Three loops, so that the first and the last, which all rows take, become vector code.
         for t in range(start, stop):
             norm = row_norms[t]
-            uppers[t] = norm * (1.0 + 2.0 * rounding) + 2.0 * tile.first[t - start] + spare[nearest[t]]
-            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * tile.second[t - start]
+            uppers[t] = norm * (1.0 + 2.0 * rounding) + 2.0 * firsts[t - start] + spare[nearest[t]]
+            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * seconds[t - start]
         for t in range(start, stop):
             if uppers[t] >= lowers[t]:
                 norm, winner, limit = row_norms[t], nearest[t], uppers[t]
@@ -247,21 +209,24 @@ def nearest_centers(table, layout, visited, result, tile):  # type: ignore[no-un
 
 
 @compiled
-def doubtful_rows(table, given, layout, bounds, gaps, visited, uppers, rounding):  # type: ignore[no-untyped-def]
+def doubtful_rows(table, centers, bounds, gaps, visited, uppers, rounding):  # type: ignore[no-untyped-def]
     """List in `visited` the rows whose label may have to change; return how many there are.
 
-    Of row i with label a, `slack` and `lower` remember from its last visit how much nearer its own centre was
-    than any other, and how far the others were at least. Since then the own centre has moved by at most
-    `thresholds[a] − decay[a]` and any other by at most `decay[a]` (both grow from iteration to iteration and
-    are added when bounds are stored, so that a row which is passed over is only read). `gaps[a]` is at most
-    the distance from centre a to the nearest other. A label of −1 marks a row never visited.
+    `centers` are those in the dtype of dense rows, and in float64 with their norms; `bounds` are the labels,
+    `slack`, `lower`, `thresholds` and `decay`. Of row i with label a, `slack` and `lower` remember from its
+    last visit how much nearer its own centre was than any other, and how far the others were at least. Since
+    then the own centre has moved by at most `thresholds[a] − decay[a]` and any other by at most `decay[a]`
+    (both grow from iteration to iteration and are added when bounds are stored, so that a row which is passed
+    over is only read). `gaps[a]` is at most the distance from centre a to the nearest other. A label of −1
+    marks a row never visited.
 
-    The distance to the own centre is computed in the dtype of dense rows, of which the centres `given` are
-    too, and widened by `rounding`, a bound on its relative error.
+    The distance to the own centre is computed in the dtype of dense rows, and widened by `rounding`, a bound
+    on its relative error.
 
     Rows are taken in runs as long as `uppers`, which is room to work in. A run is three loops without
     branches that depend on the data: those would often be mispredicted.
     """
+    dense, values, columns, starts, _ = table
     labels, slack, lower, thresholds, decay = bounds
     n_visited = 0
     for start in range(0, labels.shape[0], uppers.shape[0]):
@@ -270,10 +235,7 @@ def doubtful_rows(table, given, layout, bounds, gaps, visited, uppers, rounding)
             visited[n_listed] = i
             n_listed += 0 if slack[i] > thresholds[max(labels[i], 0)] else 1
         listed = visited[n_visited:n_listed]
-        own_bounds(
-            table.dense, table.values, table.columns, table.starts, given, layout, labels, listed, rounding,
-            uppers,
-        )  # fmt: skip
+        own_bounds(dense, values, columns, starts, centers, labels, listed, rounding, uppers)
         for t in range(listed.shape[0]):
             i, upper = listed[t], np.sqrt(uppers[t])
             label = np.int64(max(labels[i], 0))
@@ -287,8 +249,9 @@ def doubtful_rows(table, given, layout, bounds, gaps, visited, uppers, rounding)
 
 
 @compiled
-def own_bounds(dense, values, columns, starts, given, layout, labels, listed, rounding, uppers):  # type: ignore[no-untyped-def]
+def own_bounds(dense, values, columns, starts, centers, labels, listed, rounding, uppers):  # type: ignore[no-untyped-def]
     """At least the squared distances of listed rows to their own centres; infinite without a label."""
+    given, exact, norms = centers
     for t in range(listed.shape[0]):
         i, norm, uppers[t] = listed[t], 0.0, np.inf
         label = np.int64(labels[i])
@@ -296,10 +259,8 @@ def own_bounds(dense, values, columns, starts, given, layout, labels, listed, ro
             if values is not None:
                 for position in range(starts[i], starts[i + 1]):
                     norm += np.float64(values[position]) ** 2
-                own = squared_distance(
-                    dense, values, columns, starts, i, norm, layout.centers, layout.norms, label
-                )
-                uppers[t] = (own + (norm + layout.norms[label]) * EXACT) * (1.0 + EXACT)
+                own = squared_distance(dense, values, columns, starts, i, norm, exact, norms, label)
+                uppers[t] = (own + (norm + norms[label]) * EXACT) * (1.0 + EXACT)
             if dense is not None:
                 uppers[t] = squared_gap(dense, given, i, label) * (1.0 + rounding) + TINY
 
@@ -311,6 +272,7 @@ def settle(table, shift, bounds, visited, result, sums, counts):  # type: ignore
     Adds to `sums` and `counts` what the rows that change cluster bring and take; returns how many did, and
     the sum of w ‖x − shift‖² over the rows visited for the first time.
     """
+    dense, values, columns, starts, weight = table
     labels, slack, lower, thresholds, decay = bounds
     nearest, uppers, lowers, row_norms = result
     n_changed, scatter = 0, 0.0
@@ -323,11 +285,11 @@ def settle(table, shift, bounds, visited, result, sums, counts):  # type: ignore
         if new != old:
             n_changed += 1
             labels[i] = new
-            w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
-            add_row(table.dense, table.values, table.columns, table.starts, shift, i, w, sums, new)
+            w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
+            add_row(dense, values, columns, starts, shift, i, w, sums, new)
             counts[new] += w
             if old >= 0:
-                add_row(table.dense, table.values, table.columns, table.starts, shift, i, -w, sums, old)
+                add_row(dense, values, columns, starts, shift, i, -w, sums, old)
                 counts[old] -= w
             else:
                 scatter += w * row_norms[t]
@@ -342,11 +304,12 @@ def measure(table, layout, result, labels, distances, sums, counts):  # type: ig
     every row to the `sums` and `counts` of its cluster, and returns the inertia, Σ w ‖x − shift‖², and the
     largest (‖x − own‖² − ‖x − nearest‖²) / (‖x − shift‖² + ‖own − shift‖²).
     """
-    dense, values, columns, starts, _ = table
-    centers, norms = layout.centers, layout.norms
+    dense, values, columns, starts, weight = table
+    shift, centers, norms = layout[:3]
+    nearest, _, _, row_norms = result
     inertia, scatter, excess = 0.0, 0.0, 0.0
     for i in range(labels.shape[0]):
-        best, norm = np.int64(result.nearest[i]), result.row_norms[i]
+        best, norm = np.int64(nearest[i]), row_norms[i]
         label = best if labels[i] < 0 else np.int64(labels[i])
         labels[i] = label
         own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
@@ -355,9 +318,9 @@ def measure(table, layout, result, labels, distances, sums, counts):  # type: ig
             if rise > 0.0:
                 excess = max(excess, rise / (norm + norms[label]))
         distances[i] = own
-        w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
+        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
         inertia += w * own
         scatter += w * norm
-        add_row(table.dense, table.values, table.columns, table.starts, layout.shift, i, w, sums, label)
+        add_row(dense, values, columns, starts, shift, i, w, sums, label)
         counts[label] += w
     return inertia, scatter, excess

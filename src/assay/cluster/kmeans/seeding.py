@@ -49,9 +49,7 @@ def open_pool(data: Rows, random: np.random.Generator) -> Pool:
         indices = np.arange(n_samples)
         if n_samples > SAMPLE_ROWS:
             indices = np.sort(random.choice(n_samples, SAMPLE_ROWS, replace=False, shuffle=False))
-        weight = None
-        if data.has_weight:
-            weight = np.asarray(data.map(_weights_of, dtype=data.dtype))[indices]
+        weight = weights_of(data)[indices] if data.has_weight else None
         data = MemoryRows(data.take(indices), None, weight)
     keys = order_keys(data)
     return _ordered_pool(data, keys, np.argsort(keys))  # rows with one key are the same row
@@ -85,18 +83,7 @@ def _direction(n_features: int) -> NDArray:
 
 def plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
     """k-means++: the first row uniformly, then one draw for each centre with probability ∝ w · D(x)²."""
-    uniforms = random.random(n_clusters)
-    if _is_small(pool):
-        return _seeds_of_small(pool, uniforms[:, np.newaxis])
-    centers = _start(pool, n_clusters, uniforms[0])
-    seeds = _no_seeds(pool)
-    for j in range(1, n_clusters):
-        masses = _approach(pool, seeds, centers[:j])
-        if not masses.sum() > 0.0:
-            centers[j:] = centers[0]
-            break
-        centers[j] = _row(pool, _draw(pool, seeds.closest, masses, uniforms[j]))
-    return centers
+    return _drawn(pool, random.random(n_clusters)[:, np.newaxis])
 
 
 def greedy_plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
@@ -104,54 +91,57 @@ def greedy_plus_plus(pool: Pool, n_clusters: int, random: np.random.Generator) -
 
     The draws see all rows; candidates are compared on at most `TRIAL_ROWS` of them.
     """
-    uniforms = random.random((n_clusters, 2 + int(np.log(n_clusters))))
-    if _is_small(pool):
-        return _seeds_of_small(pool, uniforms)
-    centers = _start(pool, n_clusters, uniforms[0, 0])
-    seeds = _no_seeds(pool)
+    return _drawn(pool, random.random((n_clusters, 2 + int(np.log(n_clusters)))))
+
+
+def _drawn(pool: Pool, uniforms: NDArray) -> NDArray:
+    """Seeds drawn ∝ w · D(x)²; of several draws for one seed the best."""
+    if not pool.data.is_sparse and pool.data.shape[0] <= SMALL_ROWS:
+        chosen = np.empty(len(uniforms), dtype=np.int64)
+        weight = np.empty(0, dtype=pool.data.dtype) if pool.data.weight is None else pool.data.weight
+        n_drawn = draw_seeds(pool.data.X, weight, pool.order, uniforms, chosen)
+        chosen[n_drawn:] = chosen[0]
+        return pool.data.X[chosen]
     shown, trial = _trial(pool)
-    for j in range(1, n_clusters):
-        masses = _approach(pool, seeds, centers[:j])
+
+    def draw(j: int, seeds: Seeds, masses: NDArray, centers: NDArray) -> NDArray | None:
         if not masses.sum() > 0.0:
-            centers[j:] = centers[0]
-            break
+            return None
         drawn = [_draw(pool, seeds.closest, masses, uniform) for uniform in uniforms[j]]
         candidates = np.array([_row(pool, index) for index in drawn])
+        if len(candidates) == 1:
+            return candidates[0]
         there = Seeds(seeds.closest[shown], seeds.nearest[shown])
-        potentials = _potentials(trial, there, centers[:j], candidates)
+        potentials = _potentials(trial, there, centers, candidates)
         # Candidates that differ by rounding only are equal, and the first is taken.
-        centers[j] = candidates[np.argmax(potentials <= potentials.min() * (1.0 + 1e-9))]
-    return centers
+        return candidates[np.argmax(potentials <= potentials.min() * (1.0 + 1e-9))]
 
-
-def _is_small(pool: Pool) -> bool:
-    return not pool.data.is_sparse and pool.data.shape[0] <= SMALL_ROWS
-
-
-def _seeds_of_small(pool: Pool, uniforms: NDArray) -> NDArray:
-    chosen = np.empty(len(uniforms), dtype=np.int64)
-    weight = np.empty(0, dtype=pool.data.dtype) if pool.data.weight is None else pool.data.weight
-    X: NDArray = pool.data.X
-    n_drawn = draw_seeds(X, weight, pool.order, uniforms, chosen)
-    chosen[n_drawn:] = chosen[0]
-    return X[chosen]
+    return _one_by_one(pool, len(uniforms), uniforms[0, 0], draw)
 
 
 def farthest(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDArray:
     """Farthest point sampling: a random row, then always the row farthest from those chosen."""
-    centers = _start(pool, n_clusters, random.random())
+
+    def draw(j: int, seeds: Seeds, masses: NDArray, centers: NDArray) -> NDArray | None:
+        weight = pool.data.weight
+        distances = seeds.closest if weight is None else np.where(weight > 0.0, seeds.closest, 0.0)
+        ties = np.flatnonzero(distances == distances.max())
+        return _row(pool, int(ties[np.argmin(pool.keys[ties])])) if distances.max() > 0.0 else None
+
+    return _one_by_one(pool, n_clusters, random.random(), draw)
+
+
+def _one_by_one(pool: Pool, n_clusters: int, uniform: float, draw: Callable[..., NDArray | None]) -> NDArray:
+    """A first row, then what `draw` gives; where that is None, the others are copies of the first."""
+    centers = np.empty((n_clusters, pool.data.shape[1]), dtype=pool.data.dtype)
+    centers[:] = _row(pool, _draw(pool, np.ones(len(pool.keys)), None, uniform))
     seeds = _no_seeds(pool)
     for j in range(1, n_clusters):
-        _approach(pool, seeds, centers[:j])
-        distances = seeds.closest
-        if pool.data.weight is not None:
-            distances = np.where(pool.data.weight > 0.0, distances, 0.0)
-        largest = distances.max()
-        if not largest > 0.0:
-            centers[j:] = centers[0]
+        masses = _approach(pool, seeds, centers[:j])
+        center = draw(j, seeds, masses, centers[:j])
+        if center is None:
             break
-        ties = np.flatnonzero(distances == largest)
-        centers[j] = _row(pool, int(ties[np.argmin(pool.keys[ties])]))
+        centers[j] = center
     return centers
 
 
@@ -163,7 +153,7 @@ def random_rows(pool: Pool, n_clusters: int, random: np.random.Generator) -> NDA
     for uniform in random.random(4 * n_clusters + 16):
         if len(drawn_rows) == n_clusters:
             break
-        row = _row(pool, int(pool.order[_position(cumulative, uniform)])) + 0.0  # −0 is 0
+        row = _row(pool, int(pool.order[positions(cumulative, uniform)])) + 0.0  # −0 is 0
         drawn_rows.setdefault(row.tobytes(), row)  # a row drawn before, or its copy, is drawn again
     if len(drawn_rows) < n_clusters:
         _complete(pool, drawn_rows, n_clusters, random)
@@ -201,12 +191,6 @@ def _no_seeds(pool: Pool) -> Seeds:
     return Seeds(np.full(n_samples, np.inf), np.zeros(n_samples, dtype=np.int32))
 
 
-def _start(pool: Pool, n_clusters: int, uniform: float) -> NDArray:
-    centers = np.empty((n_clusters, pool.data.shape[1]), dtype=pool.data.dtype)
-    centers[0] = _row(pool, _draw(pool, np.ones(len(pool.keys)), None, uniform))
-    return centers
-
-
 def _approach(pool: Pool, seeds: Seeds, centers: NDArray) -> NDArray:
     """Account for the last of the centres; return the mass w · D² of every bucket."""
     new = len(centers) - 1
@@ -231,17 +215,10 @@ def _quarter_gaps(centers: NDArray, candidates: NDArray) -> NDArray:
 
 
 def _approach_block(
-    block: Block,
-    candidates: NDArray,
-    new: int,
-    quarter_gaps: NDArray,
-    n_masses: int,
-    bucket: NDArray,
-    closest: NDArray,
-    nearest: NDArray,
+    block: Block, candidates: NDArray, new: int, quarter_gaps: NDArray, n_masses: int, *rowwise: NDArray
 ) -> NDArray:
-    masses = np.zeros(n_masses)
-    norms = np.einsum("cd,cd->c", candidates, candidates)
+    masses, norms = np.zeros(n_masses), np.einsum("cd,cd->c", candidates, candidates)
+    bucket, closest, nearest = rowwise
     approach(table(block), candidates, norms, new, quarter_gaps, bucket, closest, nearest, masses)
     return masses
 
@@ -262,7 +239,7 @@ def _draw(pool: Pool, mass: NDArray, bucket_masses: NDArray | None, uniform: flo
     begin, end = 0, len(pool.order)
     if bucket_masses is not None and len(bucket_masses) > 1:
         cumulative = np.cumsum(bucket_masses)
-        which = _position(cumulative, uniform)
+        which = int(positions(cumulative, uniform))
         before = cumulative[which - 1] if which else 0.0
         uniform = (uniform * cumulative[-1] - before) / bucket_masses[which]
         begin, end = which * BUCKET_ROWS, min((which + 1) * BUCKET_ROWS, end)
@@ -270,14 +247,18 @@ def _draw(pool: Pool, mass: NDArray, bucket_masses: NDArray | None, uniform: flo
     masses = mass[members]
     if pool.data.weight is not None:
         masses = masses * pool.data.weight[members]
-    return int(members[_position(np.cumsum(masses), uniform)])
+    return int(members[positions(np.cumsum(masses), uniform)])
 
 
-def _position(cumulative: NDArray, uniform: float) -> int:
-    """First position whose cumulative mass exceeds this share of the total; never one without mass."""
-    position = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
-    last = int(np.searchsorted(cumulative, cumulative[-1], side="left"))
-    return min(position, last)
+def positions(cumulative: NDArray, uniforms: Any) -> Any:
+    """First positions whose cumulative masses exceed these shares of the total; never one without mass."""
+    places = np.searchsorted(cumulative, uniforms * cumulative[-1], side="right")
+    return np.minimum(places, np.searchsorted(cumulative, cumulative[-1], side="left"))
+
+
+def weights_of(data: Rows) -> NDArray:
+    """The weights of all rows, in the dtype of the rows."""
+    return np.asarray(data.map(_weights_of, dtype=data.dtype))
 
 
 def _row(pool: Pool, index: int) -> NDArray:

@@ -6,8 +6,6 @@ import numpy as np
 
 from assay.loops import compiled
 
-# Compiled loops over the centres of k-means: a small fit spends its time here, not on its rows.
-
 
 @compiled
 def lay_out(centers, shift, rounding, points, norms, negated, transposed, half):  # type: ignore[no-untyped-def]
@@ -58,9 +56,6 @@ def widen(before, after, reach, thresholds, decay):  # type: ignore[no-untyped-d
         others = second if j == which else largest
         decay[j] += others
         thresholds[j] += others + drift[j]
-
-
-# Seeding on small tables: k-means++ and its greedy form in one call, where walks would cost more.
 
 
 @compiled
@@ -125,14 +120,13 @@ def approach(table, candidates, candidate_norms, new, quarter_gaps, bucket, clos
     added to the mass of each. Else the one candidate becomes seed number `new`: `closest` and `nearest` are
     brought up to date and w · closest is added to the mass of each row's bucket.
     """
+    dense, values, columns, starts, weight = table
     for i in range(closest.shape[0]):
-        w = np.float64(table.weight[i]) if table.weight.shape[0] > 0 else 1.0
+        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
         for c in range(candidates.shape[0]):
             least = closest[i]
             if least > quarter_gaps[c, nearest[i]]:
-                distance = squares_to_seed(
-                    table.dense, table.values, table.columns, table.starts, i, candidates, candidate_norms, c
-                )
+                distance = squares_to_seed(dense, values, columns, starts, i, candidates, candidate_norms, c)
                 if distance < least:
                     least = distance
                     if new >= 0:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.base import Watch
+from assay.cluster.kmeans import centers as layouts
 from assay.cluster.kmeans import loops
 from assay.cluster.kmeans import small_loops as center_loops
-from assay.cluster.kmeans.centers import (
-    Centers,
-    find_nearest,
-    inspect,
-    longest_row,
-    mean_variance,
-    place,
-    table,
-    update_means,
-)
-from assay.cluster.kmeans.loops import Bounds
+from assay.cluster.kmeans.centers import Centers, find_nearest, inspect, placed, table, update_means
 from assay.cluster.kmeans.small_loops import EMPTY, SETTLED, SPENT, TILE, iterate
 from assay.rows import Block, MemoryRows, Rows
 
@@ -63,27 +53,24 @@ def lloyd(
     data: Rows,
     start: NDArray,
     *,
+    watch: Watch,
     tol: float,
     max_iter: int,
-    empty_clusters: str,
-    watch: Watch,
-    report: Callable[[NDArray, int, float], dict[str, Any]],
+    empty_clusters: str = "reseed",
     bounded: bool = True,
     keep_steps: bool = False,
 ) -> Lloyd:
     """Alternate assignments to the nearest centre and means of the clusters, from given centres.
 
-    Converged when an assignment changes no label, or when two updates in a row move the centres by a sum of
-    squares of at most `tol` times the mean variance of the features: the second makes sure that the centres
-    returned, and not only their predecessors, move no further. `bounded` passes over rows whose label cannot
-    have changed (local rows only), which changes no label.
+    Converged when an assignment changes no label, or when two updates in a row (so that the centres returned
+    move no further) move them by a sum of squares of at most `tol` times the mean variance of the features.
+    `bounded` passes over local rows whose label cannot have changed, which changes no label.
     """
     if bounded and not keep_steps and watch.is_idle and is_small(data, len(start)):
         result = _lloyd_of_small(data, start, tol=tol, max_iter=max_iter)
         if result is not None:
             return result
-    shift = np.zeros(data.shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
-    centers = place(start, shift, longest_row(data))
+    centers = placed(data, start)
     state = _Assignment(data, start.shape, bounded=bounded)
     trace: list[float] = []
     steps: list[tuple[NDArray, NDArray | None]] = []
@@ -94,13 +81,14 @@ def lloyd(
         n_changed, first_scatter = state.assign(centers)
         if not trace:
             scatter = first_scatter
-            variance = mean_variance(scatter, state.sums, state.counts)
+            variance = layouts.mean_variance(scatter, state.sums, state.counts)
         trace.append(_inertia(scatter, state.sums, state.counts, centers))
         if keep_steps:
             steps.append((centers.given, None if state.labels is None else state.labels.copy()))
-        relocated, means = state.update(centers, policy=empty_clusters)
+        now = state.sums, state.counts, state.labels
+        means, state.sums, state.counts, relocated = update_means(data, centers, *now, policy=empty_clusters)
         step = means - centers.points
-        moved = centers.moved((means + shift).astype(data.dtype, copy=False))
+        moved = centers.moved((means + centers.shift).astype(data.dtype, copy=False))
         previous, movement = movement, float(np.vdot(step, step))
         unchanged = not relocated.size and (
             n_changed == 0 or (n_changed < 0 and np.array_equal(moved.given, centers.given))
@@ -111,18 +99,15 @@ def lloyd(
         trace.append(_inertia(scatter, state.sums, state.counts, moved))
         state.widen(centers, moved, relocated)
         centers, n_iter = moved, n_iter + 1
-        stopped = watch.iteration(lambda: report(centers.given, n_iter, trace[-1]))  # noqa: B023
+        report = {"cluster_centers_": centers.given, "n_iter_": n_iter, "inertia_": trace[-1]}
+        stopped = watch.iteration(lambda: report)  # noqa: B023
     settled = converged and unchanged
     n_iter = min(n_iter + 1, max_iter) if settled else n_iter
     return Lloyd(centers.given, state.labels, trace, n_iter, converged, settled, steps)
 
 
 class _Assignment:
-    """Labels of the rows, where they are local, with the sums and weights of the clusters.
-
-    Where rows are local and many, bounds pass over those whose label cannot have changed, and the sums are
-    kept by differences; else every walk adds them up anew.
-    """
+    """Labels of local rows, sums and weights of the clusters: by differences where bounds pass over rows."""
 
     def __init__(self, data: Rows, shape: tuple[int, ...], *, bounded: bool) -> None:
         self.data = data
@@ -148,12 +133,6 @@ class _Assignment:
             walk = inspect(data, centers, self.labels)
             self.sums, self.counts = walk.sums, walk.counts
         return moves.n_changed, moves.scatter
-
-    def update(self, centers: Centers, *, policy: str) -> tuple[NDArray, NDArray]:
-        """Rows made a cluster of their own, and the means of the clusters."""
-        update = update_means(self.data, centers, self.sums, self.counts, self.labels, policy=policy)
-        self.sums, self.counts = update.sums, update.counts
-        return update.relocated, update.means
 
     def widen(self, centers: Centers, moved: Centers, relocated: NDArray) -> None:
         """Account for the movement of the centres: the own one, and the farthest-moving of the others."""
@@ -190,50 +169,43 @@ def _lloyd_of_small(data: Any, start: NDArray, *, tol: float, max_iter: int) -> 
     return Lloyd(centers, labels, trace[:n_trace].tolist(), n_iter, ending != SPENT, settled, [])
 
 
+class Bounds(NamedTuple):
+    """Rowwise memory of the bounded assignment, and how far the centres have moved since it was written."""
+
+    labels: NDArray
+    slack: NDArray
+    lower: NDArray
+    thresholds: NDArray
+    decay: NDArray
+
+
 def new_bounds(data: Rows, n_clusters: int) -> Bounds:
     """Bounds that know nothing: every row is visited."""
-    n_samples = data.shape[0]
-    return Bounds(
-        np.full(n_samples, -1, dtype=np.int32),
-        np.full(n_samples, -np.inf, dtype=np.float32),
-        np.full(n_samples, -np.inf, dtype=np.float32),
-        np.zeros(n_clusters),
-        np.zeros(n_clusters),
-    )
+    labels = np.full(data.shape[0], -1, dtype=np.int32)
+    slack, lower = np.full((2, len(labels)), -np.inf, dtype=np.float32)
+    return Bounds(labels, slack, lower, np.zeros(n_clusters), np.zeros(n_clusters))
 
 
 def _assign(data: Rows, centers: Centers, bounds: Bounds) -> Moves:
-    return data.reduce(
-        _assign_block,
-        centers,
-        bounds.thresholds,
-        bounds.decay,
-        centers.gaps(),
-        rowwise=(bounds.labels, bounds.slack, bounds.lower),
-    )
+    moving = bounds.thresholds, bounds.decay
+    return data.reduce(_assign_block, centers, moving, centers.gaps(), rowwise=bounds[:3])
 
 
 def _assign_block(
-    block: Block,
-    centers: Centers,
-    thresholds: NDArray,
-    decay: NDArray,
-    gaps: NDArray,
-    labels: NDArray,
-    slack: NDArray,
-    lower: NDArray,
+    block: Block, centers: Centers, moving: tuple[NDArray, NDArray], gaps: NDArray, *rowwise: NDArray
 ) -> Moves:
-    features, layout, bounds = table(block), centers.layout, Bounds(labels, slack, lower, thresholds, decay)
+    features, bounds = table(block), (*rowwise, *moving)
     sums, counts = np.zeros(centers.points.shape), np.zeros(len(centers.points))
     visited = np.empty(block.X.shape[0], dtype=np.int64)
     room = np.empty(min(RUN_ROWS, len(visited)))
     rounding = 2.0 * (len(centers.shift) + 8) * float(np.finfo(block.X.dtype).eps)
-    n_visited = loops.doubtful_rows(features, centers.given, layout, bounds, gaps, visited, room, rounding)
+    own = centers.given, centers.centers, centers.norms
+    n_visited = loops.doubtful_rows(features, own, bounds, gaps, visited, room, rounding)
     if n_visited == 0:
         return Moves(sums, counts, 0.0, 0)
     visited = visited[:n_visited]
-    result = find_nearest(features, layout, visited)
-    n_changed, scatter = loops.settle(features, layout.shift, bounds, visited, result, sums, counts)
+    result = find_nearest(features, centers.layout, visited)
+    n_changed, scatter = loops.settle(features, centers.shift, bounds, visited, result, sums, counts)
     return Moves(sums, counts, scatter, n_changed)
 
 

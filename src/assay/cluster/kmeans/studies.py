@@ -155,19 +155,17 @@ def compare_inits(
     ----------
     Peyré, clustering (initialisations compared); Rudi & Şimşekli §7.1.3; Sangnier §2.2.
     """
-    if not parameters.integer(at_least=1).contains(n_seeds):
-        raise parameters.refusal("compare_inits", "n_seeds", "an int at least 1", n_seeds)
+    parameters.require("compare_inits", parameters.integer(at_least=1), n_seeds=n_seeds)
     unknown = [name for name in inits if name not in _init.INITS]
     if unknown or not len(inits):
         known = ", ".join(repr(name) for name in _init.INITS)
         raise parameters.refusal("compare_inits", "inits", f"some of {known}", inits)
     seeds = [child.integers(2**32) for child in spawn(random_state, int(n_seeds))]
-    inertias, n_iter = np.empty((len(inits), len(seeds))), np.empty((len(inits), len(seeds)), dtype=np.int64)
-    for line, init in enumerate(inits):
-        for column, seed in enumerate(seeds):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that needs all iterations counts
-                model = KMeans(n_clusters, init=init, n_init=1, random_state=int(seed))
-                model.fit(X, sample_weight=sample_weight)
-            inertias[line, column], n_iter[line, column] = model.inertia_, model.n_iter_
+    shape = len(inits), len(seeds)
+    starts: list[Any] = [{"init": init, "random_state": int(seed)} for init in inits for seed in seeds]
+    models = (KMeans(n_clusters, n_init=1, **start) for start in starts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fit that needs all iterations counts
+        fits = [(model.fit(X, sample_weight=sample_weight).inertia_, model.n_iter_) for model in models]
+    inertias, n_iter = (np.array(values).reshape(shape) for values in zip(*fits, strict=True))
     return InitComparison(tuple(inits), inertias, n_iter)

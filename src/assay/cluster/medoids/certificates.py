@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ class CostBound(NamedTuple):
 
     value: float
     multipliers: NDArray
-    n_steps: int
 
 
 def dual_value(distances: NDArray, weight: NDArray, multipliers: NDArray, n_clusters: int) -> float:
@@ -49,9 +49,8 @@ def cost_bound(
     beyond = state.second.astype(np.float64) if n_clusters > 1 else near
     multipliers = scale * (near + 0.5 * (beyond - near))
     best, best_multipliers = -np.inf, multipliers
-    length, n_without, done = 1.0, 0, 0
+    length, n_without = 1.0, 0
     for _ in range(n_steps):
-        done += 1
         reduced = _reduced_costs(distances, weight, multipliers)
         chosen = np.argpartition(reduced, n_clusters - 1)[:n_clusters]
         value = float(multipliers.sum() + reduced[chosen].sum())
@@ -66,22 +65,16 @@ def cost_bound(
             chosen = np.argpartition(reduced, n_clusters - 1)[:n_clusters]
             value = best
         served = (scale * distances[chosen].astype(np.float64) < multipliers).sum(axis=0)
-        slope = 1.0 - served
-        slope[scale == 0.0] = 0.0
+        slope = np.where(scale == 0.0, 0.0, 1.0 - served)
         norm = float(slope @ slope)
         if norm == 0.0:
             break
         multipliers = np.maximum(multipliers + length * (cost - value) / norm * slope, 0.0)
-    return CostBound(max(best, 0.0), best_multipliers, done)
+    return CostBound(max(best, 0.0), best_multipliers)
 
 
 def _reduced_costs(distances: NDArray, weight: NDArray, multipliers: NDArray) -> NDArray:
-    reduced = np.empty(len(distances))
-    over_pieces(
-        lambda start, stop: loops.reduced_costs(distances, weight, multipliers, start, stop, reduced),
-        len(distances),
-    )
-    return reduced
+    return over_pieces(partial(loops.reduced_costs, distances, weight, multipliers), len(distances))
 
 
 ROUNDING = 1e-11
@@ -92,11 +85,8 @@ def medoid_certificates(
     distances: NDArray, weight: NDArray, medoids: NDArray, labels: NDArray, *, trace: Any, inertia: float
 ) -> list[Certificate]:
     """Monotone trace, cost and assignment: from n_clusters rows of the matrix."""
-    columns = np.arange(len(labels))
-    own = distances[medoids[labels], columns].astype(np.float64)
-    nearest = distances[medoids].min(axis=0).astype(np.float64)
-    cost = float(loops.weighted_cost(weight, own))
-    least = float(loops.weighted_cost(weight, nearest))
+    own, nearest = distances[medoids[labels], np.arange(len(labels))], distances[medoids].min(axis=0)
+    cost, least = (float(loops.weighted_cost(weight, part.astype(np.float64))) for part in (own, nearest))
     excess = (cost - least) / least if least > 0.0 else float(cost > 0.0)
     return [
         monotone_certificate(trace, cost, rounding=ROUNDING),
@@ -151,14 +141,11 @@ def optimality_certificates(
 
 def best_change(distances: NDArray, weight: NDArray, medoids: NDArray) -> float:
     """Change of the cost by the best of all swaps, negative where one lowers it."""
-    state = nearness(distances, medoids)
-    losses = np.empty(len(medoids))
+    state, losses = tuple(nearness(distances, medoids)), np.empty(len(medoids))
     loops.removal_losses(weight, state, losses)
-    least = np.full(len(distances), np.inf)
 
-    def work(start: int, stop: int) -> None:
-        piece = start, stop
-        least[start] = loops.best_swap(distances, weight, state, losses, medoids, piece, np.inf, False)[2]
+    def work(start: int, stop: int, least: NDArray) -> None:
+        swap = loops.best_swap(distances, weight, state, losses, medoids, (start, stop), np.inf, False)
+        least[start:stop] = swap[2]
 
-    over_pieces(work, len(distances))
-    return float(least.min())
+    return float(over_pieces(work, len(distances)).min())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, at_most
-from assay.cluster.base import generators
+from assay.cluster.base import RESTARTS, ROW_INDICES, generators
 from assay.cluster.medoids.certificates import medoid_certificates, optimality_certificates
-from assay.cluster.medoids.solver import INITS, MedoidSearch, alternate_medoids, nearness, swap_medoids
-from assay.cluster.quantizer.base import RepresenterModel, metric_distances, quantized
+from assay.cluster.medoids.solver import INITS, Pairs, alternate_medoids, nearness, swap_medoids
+from assay.cluster.quantizer.base import Alternation, RepresenterModel
 from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain, ParameterError
@@ -23,15 +22,7 @@ from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows, Rows
 from assay.suitability import Suitability
 
-METHODS = ("fasterpam", "pam", "alternate")
 NO_WEIGHT = np.empty(0)
-
-
-class MedoidPairs(NamedTuple):
-    """Dissimilarities of all pairs, C-ordered, and weights (empty where all are 1)."""
-
-    distances: NDArray
-    weight: NDArray
 
 
 class MedoidModel(PairwiseClusterer, RepresenterModel):
@@ -46,42 +37,42 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
         draws = isinstance(self.init, str) and self.init != "build"
         return (self.n_init if draws else 1), self.max_iter
 
-    def _prepare(self, data: MemoryRows) -> MedoidPairs:
+    def _prepare(self, data: MemoryRows) -> Pairs:
         distances = self._pairs_or_rows(data)
         if not self._is_precomputed:
             distances = distance_matrix(data.X, metric=self.metric)
             if callable(self.metric):
                 distances = check_dissimilarity(distances, type(self).__name__)
         weight = NO_WEIGHT if data.weight is None else data.weight
-        return MedoidPairs(np.ascontiguousarray(distances), weight)
+        return np.ascontiguousarray(distances), weight
 
-    def _starts(self, pairs: MedoidPairs, n_runs: int) -> Iterator[NDArray]:
+    def _starts(self, pairs: Pairs, n_runs: int) -> Iterator[NDArray]:
         if isinstance(self.init, str):
             for random in generators(self.random_state, n_runs):
                 yield INITS[self.init](*pairs, self.n_clusters, random)
             return
-        medoids = self._given_rows(len(pairs.distances))
-        if pairs.weight.size and not pairs.weight[medoids].all():
+        medoids = self._given_rows(len(pairs[0]))
+        if pairs[1].size and not pairs[1][medoids].all():
             raise ParameterError(
                 f"The 'init' parameter of {type(self).__name__} must give rows of positive weight. Got "
                 f"{self.init!r} instead."
             )
         yield medoids
 
-    def _run(self, pairs: MedoidPairs, start: NDArray, watch: Watch) -> MedoidSearch:
+    def _run(self, pairs: Pairs, start: NDArray, watch: Watch) -> Alternation:
         options: Any = {"max_iter": self.max_iter, "watch": watch, "report": _attributes}
         if self.method == "alternate":
-            return alternate_medoids(*pairs, start, **options)
-        return swap_medoids(*pairs, start, eager=self.method == "fasterpam", **options)
+            return alternate_medoids(pairs, start, **options)
+        return swap_medoids(pairs, start, eager=self.method == "fasterpam", **options)
 
-    def _represent(self, data: MemoryRows, pairs: MedoidPairs, best: MedoidSearch) -> None:
-        self.medoid_indices_ = best.medoids
+    def _represent(self, data: MemoryRows, pairs: Pairs, best: Alternation) -> None:
+        self.medoid_indices_ = best.representers
         if not self._is_precomputed:
-            self.cluster_centers_ = data.take(best.medoids)
-        self.labels_ = nearness(pairs.distances, best.medoids).nearest
+            self.cluster_centers_ = data.take(best.representers)
+        self.labels_ = nearness(pairs[0], best.representers).nearest
         self.inertia_ = best.trace[-1]
 
-    def _proof(self, data: MemoryRows, pairs: MedoidPairs, measured: Any) -> list[Certificate]:
+    def _proof(self, data: MemoryRows, pairs: Pairs, measured: Any) -> list[Certificate]:
         proof = medoid_certificates(
             *pairs, self.medoid_indices_, self.labels_, trace=self.inertia_trace_, inertia=self.inertia_
         )
@@ -97,13 +88,16 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
             )
         return proof
 
-    def _bounds(self, data: MemoryRows, pairs: MedoidPairs) -> list[Certificate]:
+    def _bounds(self, data: MemoryRows, pairs: Pairs) -> list[Certificate]:
         return optimality_certificates(*pairs, self.medoid_indices_, swapped=self.method != "alternate")
 
-    def _predicted(self, data: Any) -> Any:
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
         if self._is_precomputed:
-            return data.map(_labels_by_columns, self.medoid_indices_, dtype=np.int32)
-        return data.map(_labels_by_distance, self.cluster_centers_, self.metric, dtype=np.int32)
+            return _labels_by_columns, self.medoid_indices_
+        return _labels_by_distance, self.cluster_centers_, self.metric
+
+    def _predicted(self, data: Any) -> Any:
+        return data.map(*self._rule(data), dtype=np.int32)
 
     def quantize(self, X: Any) -> Any:
         """The medoid of each row's cluster, q(x): an array of shape (n_samples, n_features), lazy for Dask.
@@ -116,8 +110,7 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
                 f"{type(self).__name__} with metric='precomputed' has no rows to give; take "
                 "medoid_indices_[predict(X)] instead of quantize."
             )
-        rule, centers = partial(metric_distances, metric=self.metric), self.cluster_centers_
-        return data.map(quantized, rule, centers, dtype=centers.dtype, width=centers.shape[1])
+        return self._quantized(data)
 
 
 class KMedoids(MedoidModel):
@@ -179,14 +172,8 @@ class KMedoids(MedoidModel):
     optimality_ : float
         0 at the end; else the share of the rows not tried since the last swap, or the relative decrease that
         the next alternation would bring.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every swap or alternation.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -208,13 +195,10 @@ class KMedoids(MedoidModel):
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
+        **RESTARTS,
         "metric": metric_domain(),
-        "method": parameters.one_of(*METHODS),
-        "init": parameters.one_of(*INITS) | parameters.array("an array of n_clusters indices of rows"),
-        "max_iter": parameters.integer(at_least=1),
-        "n_init": parameters.integer(at_least=1),
-        "random_state": parameters.random_state,
+        "method": parameters.one_of("fasterpam", "pam", "alternate"),
+        "init": parameters.one_of(*INITS) | ROW_INDICES,
     }
     _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_rows=5000)
 
@@ -229,13 +213,9 @@ class KMedoids(MedoidModel):
         n_init: int = 1,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.metric = metric
         self.method = method
-        self.init = init
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
 
 
 def _attributes(medoids: NDArray, n_iter: int, inertia: float) -> dict[str, Any]:
@@ -243,7 +223,8 @@ def _attributes(medoids: NDArray, n_iter: int, inertia: float) -> dict[str, Any]
 
 
 def _labels_by_distance(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    return metric_distances(block, centers, metric).argmin(axis=1).astype(np.int32)
+    X = np.asarray(block.X, dtype=centers.dtype)
+    return distance_matrix(X, centers, metric=metric).argmin(axis=1).astype(np.int32)
 
 
 def _labels_by_columns(block: Block, medoids: NDArray) -> NDArray:
@@ -308,19 +289,9 @@ class KMedian(MedoidModel):
     metric = "euclidean"
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
+        **RESTARTS,
         "method": parameters.one_of("fasterpam", "alternate"),
-        "init": Domain(
-            "one of 'build', 'k-medoids++', 'random' or an array of n_clusters indices of rows",
-            lambda value: (
-                value in ("build", "k-medoids++", "random")
-                if isinstance(value, str)
-                else parameters.array("").contains(value)
-            ),
-        ),
-        "max_iter": parameters.integer(at_least=1),
-        "n_init": parameters.integer(at_least=1),
-        "random_state": parameters.random_state,
+        "init": parameters.one_of(*INITS) | ROW_INDICES,
     }
 
     def __init__(
@@ -333,9 +304,5 @@ class KMedian(MedoidModel):
         n_init: int = 1,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.method = method
-        self.init = init
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state

@@ -2,8 +2,8 @@
 
 Of every row i a loop may know its nearest medoid: `nearest[i]` is its place in the list of medoids,
 `runner_up[i]` that of the next one, and `first[i]` ≤ `second[i]` are the dissimilarities to them; together
-they are the `Nearness` of the solver (`state`). An empty
-array of weights stands for weights that are all 1. Rows of the matrix are read, never columns.
+they are the `state`, a plain tuple, which a loop recognises sooner than a NamedTuple. An empty array of
+weights stands for weights that are all 1. Rows of the matrix are read, never columns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def two_nearest(distances, medoids, start, stop, nearest, runner_up, first, seco
 @compiled
 def removal_losses(weight, state, losses):  # type: ignore[no-untyped-def]
     """Set `losses[m]` to what removing medoid m costs: each of its rows goes to the next medoid."""
-    nearest, first, second = state.nearest, state.first, state.second
+    nearest, _, first, second = state
     losses[:] = 0.0
     for i in range(nearest.shape[0]):
         w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
@@ -52,7 +52,7 @@ def swap_change(row, weight, state, losses, listed, changes):  # type: ignore[no
     `row` holds the dissimilarities of the candidate. Only rows nearer to it than to their second medoid
     matter: they are listed first, without a branch, and are a small share where there are many medoids.
     """
-    nearest, first, second = state.nearest, state.first, state.second
+    nearest, _, first, second = state
     n_listed = 0
     for i in range(row.shape[0]):
         listed[n_listed] = i
@@ -76,7 +76,7 @@ def best_swap(distances, weight, state, losses, medoids, piece, threshold, eager
     The first such candidate if `eager`, else the best of all. Returns the candidate (−1 if there is none),
     the place of the medoid it replaces, the change, and how many candidates were scanned.
     """
-    nearest, first, (start, stop) = state.nearest, state.first, piece
+    (nearest, _, first, _), (start, stop) = state, piece
     n_clusters = medoids.shape[0]
     listed = np.empty(distances.shape[0], np.int32)
     changes = np.empty(n_clusters)

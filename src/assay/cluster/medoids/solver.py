@@ -12,29 +12,16 @@ from numpy.typing import NDArray
 
 from assay.base import Watch
 from assay.cluster.medoids import loops
-from assay.cluster.quantizer.base import Step, alternate, draw_rows
+from assay.cluster.quantizer.base import Alternation, Step, alternate, seed_rows
 from assay.rows import ordered_map
 
-PIECE = 128
-"""Candidates, or rows of the matrix, that a thread takes at a time; a constant, so that results do not depend
-on the number of threads."""
+PIECE = 128  # candidates, or rows of the matrix, that a thread takes at a time: a constant, for the same bits
 
 SERIAL = 256
 """Candidates scanned on one thread after a swap, before all threads are called: swaps come in runs."""
 
 ROUNDING = 1e-13
 """Changes of the cost below this share of it are rounding, not improvement."""
-
-
-class MedoidSearch(NamedTuple):
-    """Medoids, the cost after every change of them, and whether nothing was left to change."""
-
-    medoids: NDArray
-    trace: list[float]
-    n_iter: int
-    converged: bool
-    optimality: float
-    """0 at the end; else the share of candidates not tried since the last swap, or the gain of the next."""
 
 
 class Nearness(NamedTuple):
@@ -47,49 +34,39 @@ class Nearness(NamedTuple):
 
 
 Report = Callable[[Any, int, float], dict[str, Any]]
+Pairs = tuple[NDArray, NDArray]
+"""Dissimilarities of all pairs, C-ordered, and weights (empty where all are 1)."""
 
 
 def nearness(distances: NDArray, medoids: NDArray) -> Nearness:
     """Measure every row against every medoid; ties go to the lowest place in the list."""
-    n_rows = len(distances)
-    result = Nearness(
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=distances.dtype),
-        np.empty(n_rows, dtype=distances.dtype),
-    )
-    loops.two_nearest(distances, medoids, 0, n_rows, *result)
+    places, values = np.empty((2, len(distances)), np.int32), np.empty((2, len(distances)), distances.dtype)
+    result = Nearness(*places, *values)
+    loops.two_nearest(distances, medoids, 0, len(distances), *result)
     return result
 
 
 def swap_medoids(
-    distances: NDArray,
-    weight: NDArray,
-    start: NDArray,
-    *,
-    eager: bool,
-    max_iter: int,
-    watch: Watch,
-    report: Report,
-) -> MedoidSearch:
+    pairs: Pairs, start: NDArray, *, eager: bool, max_iter: int, watch: Watch, report: Report
+) -> Alternation:
     """Swap one medoid for another row as long as that lowers the cost.
 
     A candidate is compared with all medoids at once, in O(n). Eager (FasterPAM): every improving swap is made
     at once. Else (PAM): one swap for each pass over all candidates, the best one. Both end where no swap of
     one medoid lowers the cost. An empty `weight` stands for weights that are all 1; rows of weight 0 are
-    never medoids.
+    never medoids. The optimality is the share of candidates not tried since the last swap.
     """
-    medoids, n_rows = start.copy(), len(distances)
+    (distances, weight), medoids = pairs, start.copy()
+    n_rows = len(distances)
     if len(medoids) == 1:
         return _single_medoid(distances, weight, medoids, watch, report)
     state = nearness(distances, medoids)
     losses = np.empty(len(medoids))
     trace = [loops.weighted_cost(weight, state.first)]
-    position, n_quiet, n_scanned = 0, 0, 0
-    stopped = False
+    position, n_quiet, n_scanned, stopped = 0, 0, 0, False
     while n_quiet < n_rows and n_scanned < max_iter * n_rows and not stopped:
-        loops.removal_losses(weight, state, losses)
-        arguments = (distances, weight, state, losses, medoids)
+        loops.removal_losses(weight, tuple(state), losses)
+        arguments = (distances, weight, tuple(state), losses, medoids)
         candidate, place, n_seen = _scan(
             arguments, position, n_rows - n_quiet if eager else n_rows, -ROUNDING * trace[-1], eager=eager
         )
@@ -105,7 +82,7 @@ def swap_medoids(
         for n_done in range(passes, n_scanned // n_rows):
             stopped = stopped or watch.iteration(lambda: report(medoids, n_done + 1, trace[-1]))  # noqa: B023
     n_iter = max(1, -(-n_scanned // n_rows))
-    return MedoidSearch(medoids, trace, n_iter, n_quiet >= n_rows, max(0.0, 1.0 - n_quiet / n_rows))
+    return Alternation(medoids, trace, n_iter, n_quiet >= n_rows, max(0.0, 1.0 - n_quiet / n_rows))
 
 
 def _scan(
@@ -113,11 +90,9 @@ def _scan(
 ) -> tuple[int, int, int]:
     """Scan candidates cyclically from a position: the swap, and how many candidates that took."""
     best, n_seen = (-1, -1, threshold), 0
-    search: Any = loops.best_swap
 
-    def one(piece: tuple[int, int]) -> tuple[int, int, float, int]:
-        swap: tuple[int, int, float, int] = search(*arguments, piece, threshold, eager)
-        return swap
+    def one(piece: tuple[int, int]) -> Any:
+        return loops.best_swap(*arguments, piece, threshold, eager)  # type: ignore[call-arg]
 
     pieces = list(_pieces(position, n_wanted, len(arguments[0])))
     n_serial = SERIAL // PIECE if eager else 0
@@ -149,7 +124,7 @@ def _pieces(position: int, n_wanted: int, n_rows: int) -> Iterator[tuple[int, in
 
 def _single_medoid(
     distances: NDArray, weight: NDArray, medoids: NDArray, watch: Watch, report: Report
-) -> MedoidSearch:
+) -> Alternation:
     """The best single medoid is found by looking at all."""
     totals = single_costs(distances, weight)
     best = int(np.argmin(totals))
@@ -158,33 +133,33 @@ def _single_medoid(
         medoids[0] = best
         trace.append(float(totals[best]))
     watch.iteration(lambda: report(medoids, 1, trace[-1]))
-    return MedoidSearch(medoids, trace, 1, True, 0.0)
+    return Alternation(medoids, trace, 1, True, 0.0)
 
 
 def single_costs(distances: NDArray, weight: NDArray) -> NDArray:
     """Cost of every row as the only medoid; infinite for rows of weight 0."""
-    result = np.empty(len(distances))
-    over_pieces(lambda start, stop: loops.costs(distances, weight, start, stop, result), len(distances))
+    return over_pieces(functools.partial(loops.costs, distances, weight), len(distances))
+
+
+def over_pieces(work: Callable[[int, int, NDArray], object], n_rows: int) -> NDArray:
+    """One number per row, written by `work` on ranges of rows, on threads where there are many."""
+    result = np.empty(n_rows)
+    if n_rows <= 4 * PIECE:
+        work(0, n_rows, result)
+        return result
+    starts = range(0, n_rows, PIECE)
+    list(ordered_map(lambda start: work(start, min(start + PIECE, n_rows), result), starts))
     return result
 
 
-def over_pieces(work: Callable[[int, int], None], n_rows: int) -> None:
-    """Do work on ranges of rows, on threads where there are many."""
-    pieces = [(start, min(start + PIECE, n_rows)) for start in range(0, n_rows, PIECE)]
-    if len(pieces) <= 4:
-        work(0, n_rows)
-        return
-    for _ in ordered_map(lambda piece: work(*piece), pieces):
-        pass
-
-
 def alternate_medoids(
-    distances: NDArray, weight: NDArray, start: NDArray, *, max_iter: int, watch: Watch, report: Report
-) -> MedoidSearch:
+    pairs: Pairs, start: NDArray, *, max_iter: int, watch: Watch, report: Report
+) -> Alternation:
     """Assign rows to the nearest medoid; take as medoid of a cluster the row, of all rows, that costs least.
 
     Every medoid is the best for its cluster at the end; a swap may still lower the cost.
     """
+    distances, weight = pairs
 
     def step(medoids: NDArray) -> Step:
         state = nearness(distances, medoids)
@@ -199,7 +174,7 @@ def alternate_medoids(
         gain = float((current - sums[places, successor]).sum())
         return Step(cost, medoids, successor, gain / cost if cost > 0.0 else 0.0)
 
-    return MedoidSearch(*alternate(step, start, tol=ROUNDING, max_iter=max_iter, watch=watch, report=report))
+    return alternate(step, start, tol=ROUNDING, max_iter=max_iter, watch=watch, report=report)
 
 
 def cluster_costs(distances: NDArray, weight: NDArray, labels: NDArray, n_clusters: int) -> NDArray:
@@ -237,14 +212,11 @@ def build(distances: NDArray, weight: NDArray, n_clusters: int, random: np.rando
     """
     medoids = np.empty(n_clusters, dtype=np.int64)
     medoids[0] = np.argmin(single_costs(distances, weight))
-    first = distances[medoids[0]].copy()
-    bounds = np.empty(len(distances))
-    fresh = np.zeros(len(distances), dtype=np.bool_)
+    if n_clusters == 1:
+        return medoids
+    first, fresh = distances[medoids[0]].copy(), np.zeros(len(distances), dtype=np.bool_)
+    bounds = over_pieces(functools.partial(loops.gains, distances, weight, first), len(distances))
     for k in range(1, n_clusters):
-        if k == 1:
-            over_pieces(
-                lambda start, stop: loops.gains(distances, weight, first, start, stop, bounds), len(distances)
-            )
         bounds[medoids[:k]] = -np.inf
         medoids[k] = loops.lazy_gain(distances, weight, first, bounds, fresh)
         np.minimum(first, distances[medoids[k]], out=first)
@@ -253,36 +225,19 @@ def build(distances: NDArray, weight: NDArray, n_clusters: int, random: np.rando
 
 def plus_plus(distances: NDArray, weight: NDArray, n_clusters: int, random: np.random.Generator) -> NDArray:
     """Greedy k-medoids++: of 2 + ⌊ln K⌋ rows drawn ∝ w · d(x, medoids), the one of least cost left."""
-    present = np.ones(len(distances)) if weight.size == 0 else weight.astype(np.float64)
-    order = np.argsort(single_costs(distances, weight), kind="stable")
     uniforms = random.random((n_clusters, 2 + int(np.log(n_clusters))))
-    medoids = np.empty(n_clusters, dtype=np.int64)
-    medoids[0] = draw_rows(present, uniforms[0, :1], order)[0]
-    first = distances[medoids[0]].copy()
-    for k in range(1, n_clusters):
-        masses = present * first
-        if not masses.sum() > 0.0:
-            return _complete(medoids, k, present)
-        drawn = draw_rows(masses, uniforms[k], order)
-        left = np.minimum(first, distances[drawn])
-        potentials = left @ present
-        # Candidates that differ by rounding only are equal, and the first is taken.
-        chosen = int(np.argmax(potentials <= potentials.min() * (1.0 + 1e-9)))
-        medoids[k], first = drawn[chosen], left[chosen]
-    return medoids
+    return _drawn(distances, weight, uniforms, greedy=True)
 
 
 def random_rows(distances: NDArray, weight: NDArray, n_clusters: int, random: np.random.Generator) -> NDArray:
     """Rows drawn ∝ their weights without replacement, and without copies of those drawn."""
+    return _drawn(distances, weight, random.random((n_clusters, 1)), greedy=False)
+
+
+def _drawn(distances: NDArray, weight: NDArray, uniforms: NDArray, *, greedy: bool) -> NDArray:
     present = np.ones(len(distances)) if weight.size == 0 else weight.astype(np.float64)
     order = np.argsort(single_costs(distances, weight), kind="stable")
-    remaining, medoids = present.copy(), np.empty(n_clusters, dtype=np.int64)
-    for k, uniform in enumerate(random.random(n_clusters)):
-        if not remaining.sum() > 0.0:
-            return _complete(medoids, k, present)
-        medoids[k] = draw_rows(remaining, np.array([uniform]), order)[0]
-        remaining[distances[medoids[k]] == 0.0] = 0.0
-    return medoids
+    return seed_rows(distances.__getitem__, present, uniforms, order, greedy=greedy)
 
 
 INITS: dict[str, Callable[[NDArray, NDArray, int, np.random.Generator], NDArray]] = {
@@ -290,10 +245,3 @@ INITS: dict[str, Callable[[NDArray, NDArray, int, np.random.Generator], NDArray]
     "k-medoids++": plus_plus,
     "random": random_rows,
 }
-
-
-def _complete(medoids: NDArray, n_drawn: int, present: NDArray) -> NDArray:
-    """Fill up with rows not taken yet where every distinct row is a medoid already."""
-    others = np.setdiff1d(np.flatnonzero(present > 0.0), medoids[:n_drawn])
-    medoids[n_drawn:] = others[: len(medoids) - n_drawn]
-    return medoids

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from scipy import sparse
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates, at_most
-from assay.cluster.base import CentralClusterer, generators, restart_attributes, watched
+from assay.cluster.base import CENTERS, RESTARTS, CentralClusterer, generators, watched
 from assay.cluster.kmeans import seeding as _init
 from assay.distances import Metric, distance_matrix
 from assay.models import convergence
@@ -28,9 +29,7 @@ ROUNDING = 1e-11
 
 
 class Step(NamedTuple):
-    """One assignment of the rows to `representers`: its cost, the best representers of the clusters it makes,
-    and how much they would gain (0 at a fixed point).
-    """  # noqa: D205
+    """One assignment to `representers`: its cost, the best next ones, and what they gain (0 at the end)."""
 
     cost: float
     representers: Any
@@ -59,9 +58,8 @@ def alternate(
 ) -> Alternation:
     """Alternate assignments and representers until the representers are optimal for their clusters.
 
-    If neither half-step raises the cost, the trace never rises: a row goes to a representer that is no
-    farther, a cluster gets a representer that is no worse (Sangnier Prop. 56). Stops at an
-    optimality of at most `tol`, up to rounding.
+    If neither half-step raises the cost, the trace never rises (Sangnier Prop. 56). Stops at an optimality
+    of at most `tol`, up to rounding.
     """
     tol = max(tol, LEAST_OPTIMALITY)
     last, n_iter, stopped = step(start), 0, False
@@ -84,7 +82,10 @@ class RepresenterModel(CentralClusterer):
     """
 
     tol: float = 0.0
-    _report = staticmethod(restart_attributes)
+
+    @staticmethod
+    def _report(centers: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
+        return {"cluster_centers_": centers, "n_iter_": n_iter, "inertia_": cost}
 
     def _prepare(self, data: Any) -> Any:
         return data
@@ -98,14 +99,8 @@ class RepresenterModel(CentralClusterer):
         """One alternation, from representers."""
 
     def _run(self, problem: Any, start: Any, watch: Watch) -> Any:
-        return alternate(
-            self._step(problem),
-            start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            watch=watch,
-            report=self._report,
-        )
+        options: Any = {"tol": self.tol, "max_iter": self.max_iter, "watch": watch, "report": self._report}
+        return alternate(self._step(problem), start, **options)
 
     def _find(self, data: Any, watch: Watch, n_runs: int) -> None:
         problem = self._prepare(data)
@@ -154,14 +149,40 @@ class RepresenterModel(CentralClusterer):
 
 
 def draw_rows(masses: NDArray, uniforms: NDArray, order: NDArray) -> NDArray:
-    """Rows at which the cumulative mass, in a given order, passes uniform shares of its total.
+    """Rows at which the cumulative mass, in an order by what rows are, passes uniform shares of its total."""
+    return np.asarray(order[_init.positions(np.cumsum(masses[order]), uniforms)])
 
-    Never a row without mass. In an order that depends on what rows are and not on where they are, the same
-    numbers draw the same rows whether a row comes three times or has weight 3.
+
+def seed_rows(
+    apart: Callable[[NDArray], NDArray],
+    weight: NDArray,
+    uniforms: NDArray,
+    order: NDArray,
+    *,
+    greedy: bool = True,
+    least: float = 0.0,
+) -> NDArray:
+    """Rows drawn one by one ∝ w · d(x, those before), of several draws for one the best.
+
+    `apart` gives the dissimilarities of some rows to all. Rows within `least` of those drawn are copies of
+    them, taken in the end where no other row is left. Not greedy: drawn ∝ w among the others.
     """
-    cumulative = np.cumsum(masses[order])
-    last = int(np.searchsorted(cumulative, cumulative[-1], side="left"))
-    return order[np.minimum(np.searchsorted(cumulative, uniforms * cumulative[-1], side="right"), last)]
+    chosen = np.empty(len(uniforms), dtype=np.int64)
+    chosen[0] = draw_rows(weight, uniforms[0, :1], order)[0]
+    closest = apart(chosen[:1])[0]
+    for k in range(1, len(chosen)):
+        masses = weight * (closest if greedy else 1.0) * (closest > least)
+        if not masses.sum() > 0.0:
+            others = np.setdiff1d(np.flatnonzero(weight > 0.0), chosen[:k])
+            chosen[k:] = others[: len(chosen) - k]
+            break
+        drawn = draw_rows(masses, uniforms[k], order)
+        left = np.minimum(closest, apart(drawn))
+        potentials = left @ weight
+        # Candidates that differ by rounding only are equal, and the first is taken.
+        best = int(np.argmax(potentials <= potentials.min() * (1.0 + 1e-9)))
+        chosen[k], closest = drawn[best], left[best]
+    return chosen
 
 
 def dense64(X: Any) -> NDArray:
@@ -211,14 +232,7 @@ Distance = Callable[[Block, NDArray], NDArray]
 
 INITS: dict[str, Any] = {"k-means++": _init.greedy_plus_plus, "random": _init.random_rows}
 
-CENTER_DOMAINS: dict[str, Domain] = {
-    "n_clusters": parameters.integer(at_least=1),
-    "init": parameters.one_of(*INITS)
-    | parameters.array("an array of finite numbers of shape (n_clusters, n_features)"),
-    "n_init": parameters.integer(at_least=1),
-    "max_iter": parameters.integer(at_least=1),
-    "random_state": parameters.random_state,
-}
+CENTER_DOMAINS: dict[str, Domain] = {**RESTARTS, "init": parameters.one_of(*INITS) | CENTERS}
 
 
 class PartitionCost(NamedTuple):
@@ -232,22 +246,23 @@ class PartitionCost(NamedTuple):
 class CenterModel(RepresenterModel):
     """Base of clusterings around points, of rows in memory, on disk or on a cluster.
 
-    A subclass says in `_distance` how far rows are from centres, in `_step` what one alternation is, and in
-    `_stationarity` how to prove that the centres are the best of their clusters.
+    A subclass says in `_metric` or `_distance` how far rows are from centres, in `_step` what one alternation
+    is, and in `_stationarity` how to prove that the centres are the best of their clusters.
     """
 
     tol: float = ROUNDING
-    cluster_centers_: NDArray
-
-    _distance: Distance
+    _metric: ClassVar[str] = "euclidean"
 
     @property
-    def _rule(self) -> Distance:
-        return type(self)._distance
+    def _distance(self) -> Distance:
+        return partial(metric_distances, metric=self._metric)
 
-    @abstractmethod
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        return _labels, self._distance, self.cluster_centers_
+
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
         """Certificates of the fitted centres, from a walk of their own."""
+        return []
 
     def _cost_scale(self, data: Rows) -> float:
         """What rounding of the cost is relative to, where that is not the cost."""
@@ -268,14 +283,14 @@ class CenterModel(RepresenterModel):
 
     def _represent(self, data: Rows, problem: Any, best: Alternation) -> None:
         self.cluster_centers_ = best.representers.astype(data.dtype)
-        self.labels_ = data.map(_labels, self._rule, self.cluster_centers_, dtype=np.int32)
+        self.labels_ = data.map(*self._rule(data), dtype=np.int32)
 
     def _measure(self, data: Rows, problem: Any) -> PartitionCost:
         return self._cost_of(data, self._labels_of_fit(data))
 
     def _cost_of(self, data: Rows, labels: NDArray | None) -> PartitionCost:
         rowwise = () if labels is None else (labels,)
-        return data.reduce(_measure_block, self._rule, self.cluster_centers_, rowwise=rowwise)
+        return data.reduce(_measure_block, self._distance, self.cluster_centers_, rowwise=rowwise)
 
     def _settle(self, data: Rows, measured: PartitionCost) -> None:
         self.inertia_, self.cluster_weights_ = measured.cost, measured.weights
@@ -295,22 +310,9 @@ class CenterModel(RepresenterModel):
             *self._stationarity(data, self._labels_of_fit(data)),
         ]
 
-    def predict(self, X: Any) -> Any:
-        """Index of the nearest centre of each row, the lowest in case of ties.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        return self._open_new_rows(X).map(_labels, self._rule, self.cluster_centers_, dtype=np.int32)
-
     def quantize(self, X: Any) -> Any:
         """The centre of each row's cluster, q(x), of shape (n_samples, n_features); lazy for Dask input."""
-        centers = self.cluster_centers_
-        return self._open_new_rows(X).map(
-            quantized, self._rule, centers, dtype=centers.dtype, width=centers.shape[1]
-        )
+        return self._quantized(self._open_new_rows(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of rows about the centres."""
@@ -318,9 +320,8 @@ class CenterModel(RepresenterModel):
 
 
 def metric_distances(block: Block, centers: NDArray, metric: Metric) -> NDArray:
-    """Dissimilarities of dense rows to centres by a metric."""
-    distances = distance_matrix(np.asarray(block.X, dtype=centers.dtype), centers, metric=metric)
-    return distances.astype(np.float64)
+    """Dissimilarities of rows to centres by a metric, in doubles."""
+    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric=metric)
 
 
 def one_hot(labels: NDArray, weight: NDArray, n_clusters: int) -> Any:
@@ -336,11 +337,6 @@ def _labels(block: Block, distance: Distance, centers: NDArray) -> NDArray:
     return labels
 
 
-def quantized(block: Block, distance: Distance, centers: NDArray) -> NDArray:
-    """The nearest centres of the rows of a block."""
-    return centers[distance(block, centers).argmin(axis=1)]
-
-
 def _measure_block(
     block: Block, distance: Distance, centers: NDArray, labels: NDArray | None = None
 ) -> PartitionCost:
@@ -352,8 +348,5 @@ def _measure_block(
     own = nearest if labels is None else np.maximum(labels, 0)
     places = np.arange(len(own))
     costs, least = distances[places, own], distances[places, nearest]
-    return PartitionCost(
-        float(weight @ costs),
-        float(weight @ (costs - least)),
-        np.bincount(own, weight, minlength=len(centers)),
-    )
+    weights = np.bincount(own, weight, minlength=len(centers))
+    return PartitionCost(float(weight @ costs), float(weight @ (costs - least)), weights)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_most
-from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Step, dense64, one_hot
-from assay.distances import distance_matrix
+from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Step, dense64, metric_distances, one_hot
 from assay.loops import compiled
 from assay.parameters import Domain
-from assay.randomness import RandomState
 from assay.rows import Block, Rows
 
 # Exact weighted medians of the features of every cluster, by counting digits: sums over rows.
@@ -31,30 +29,19 @@ def select_medians(
     """The lower weighted median of each feature in each cluster, of shape (n_clusters, n_features).
 
     Numbers are read as integers of the same order. Each walk over the rows counts the values of the next few
-    bits among the rows that agree with the median in all bits before; 64 bits take six to eight walks, 32
-    bits three or four.
-
-    Where there are no `labels`, `label` finds the clusters of rows among `centers`. Medians of clusters of
-    weight 0 mean nothing.
+    bits among the rows that agree with the median in all bits before. Where there are no `labels`, `label`
+    finds the clusters of rows among `centers`. Medians of clusters of weight 0 mean nothing.
     """
     n_bits = 8 * data.dtype.itemsize
     # As many counters as rows are worth their memory, for each of the medians.
     affordable = min(MAX_COUNTERS / centers.size, float(data.shape[0]))
     digit_bits = int(np.clip(np.log2(affordable), 4, MAX_DIGIT_BITS))
     prefix = np.zeros(centers.shape, dtype=np.uint64)
-    below = np.zeros(centers.shape)
-    high = n_bits
+    below, high = np.zeros(centers.shape), n_bits
+    rowwise = () if labels is None else (labels,)
     while high > 0:
         low = max(high - digit_bits, 0)
-        counts = data.reduce(
-            _count_block,
-            label,
-            centers,
-            prefix,
-            high,
-            low,
-            rowwise=() if labels is None else (labels,),
-        )
+        counts = data.reduce(_count_block, label, centers, (prefix, high, low), rowwise=rowwise)
         cumulative = below[:, :, np.newaxis] + np.cumsum(counts, axis=2)
         target = np.minimum(0.5 * weights[:, np.newaxis], cumulative[:, :, -1])
         digit = np.argmax(cumulative >= target[:, :, np.newaxis], axis=2)
@@ -66,16 +53,11 @@ def select_medians(
 
 
 def _count_block(
-    block: Block,
-    label: Labels,
-    centers: NDArray,
-    prefix: NDArray,
-    high: int,
-    low: int,
-    labels: NDArray | None = None,
+    block: Block, label: Labels, centers: NDArray, digit: tuple[NDArray, int, int], *rowwise: NDArray
 ) -> NDArray:
+    prefix, high, low = digit
     counts = np.zeros((*centers.shape, 2 ** (high - low)))
-    own = label(block, centers) if labels is None else labels
+    own = rowwise[0] if rowwise else label(block, centers)
     bits = np.ascontiguousarray(block.X)
     bits = bits.view(np.uint64 if bits.dtype == np.float64 else np.uint32)
     count_digits(bits, own, block.weights, prefix, 8 * bits.itemsize, high, low, counts)
@@ -117,18 +99,8 @@ def count_digits(bits, labels, weight, prefix, n_bits, high, low, counts):  # ty
 ROUNDING = 1e-12
 
 
-class Sides(NamedTuple):
-    """Cost, weights of the clusters, and weights strictly below and above the centre in each coordinate."""
-
-    cost: float
-    weights: NDArray
-    below: NDArray
-    above: NDArray
-
-
-def city_block_distances(block: Block, centers: NDArray) -> NDArray:
-    """Sums of absolute differences."""
-    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric="cityblock")
+Sides = tuple[float, NDArray, NDArray, NDArray]
+"""Cost, weights of the clusters, and weights strictly below and above the centre in each coordinate."""
 
 
 class KCoordinateMedian(CenterModel):
@@ -169,22 +141,14 @@ class KCoordinateMedian(CenterModel):
         Cluster of each row; lazy for Dask input.
     inertia_ : float
         J at the centres.
-    n_iter_ : int
-        Iterations of the best restart.
     converged_ : bool
         Whether the centres are the medians of their clusters; the iteration ends after finitely many steps.
     optimality_ : float
         Largest share of a cluster beyond one half that lies on one side of its centre: 0 for medians.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every iteration.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -201,64 +165,47 @@ class KCoordinateMedian(CenterModel):
     """
 
     _accepts_sparse = False
-    _distance = staticmethod(city_block_distances)
+    _metric = "cityblock"
 
     _domains: ClassVar[Mapping[str, Domain]] = CENTER_DOMAINS
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: int = 1,
-        max_iter: int = 300,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
         labels = np.empty(data.shape[0], dtype=np.int32) if data.local else None
         rowwise = () if labels is None else (labels,)
 
         def step(centers: NDArray) -> Step:
-            sides: Sides = data.reduce(_assign_block, centers, rowwise=rowwise)
-            optimality = _imbalance(sides)
+            cost, *sides = data.reduce(_assign_block, centers, rowwise=rowwise)
+            optimality, weights = _imbalance(*sides), sides[0]
             if optimality <= self.tol:
-                return Step(sides.cost, centers, centers, optimality)
-            medians = select_medians(data, _block_labels, centers, sides.weights, labels)
-            filled = sides.weights > 0.0
-            return Step(sides.cost, centers, np.where(filled[:, np.newaxis], medians, centers), optimality)
+                return Step(cost, centers, centers, optimality)
+            medians = select_medians(data, _block_labels, centers, weights, labels)
+            filled = weights > 0.0
+            return Step(cost, centers, np.where(filled[:, np.newaxis], medians, centers), optimality)
 
         return step
 
     def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
-        sides: Sides = data.reduce(
-            _sides_block, self.cluster_centers_, rowwise=() if labels is None else (labels,)
-        )
+        rowwise = () if labels is None else (labels,)
+        _, *sides = data.reduce(_sides_block, self.cluster_centers_, rowwise=rowwise)
         return [
             at_most(
                 "At most half of a cluster lies on either side of its centre, in each coordinate.",
                 "share beyond one half",
-                _imbalance(sides),
+                _imbalance(*sides),
                 ROUNDING,
                 source="Bradley, Mangasarian & Street (1996)",
             )
         ]
 
 
-def _imbalance(sides: Sides) -> float:
+def _imbalance(weights: NDArray, below: NDArray, above: NDArray) -> float:
     """Largest share beyond one half on one side; 0 for clusters without rows."""
-    weights = np.maximum(sides.weights, np.finfo(np.float64).tiny)[:, np.newaxis]
-    share = np.maximum(sides.below, sides.above) / weights - 0.5
+    share = np.maximum(below, above) / np.maximum(weights, np.finfo(np.float64).tiny)[:, np.newaxis] - 0.5
     return float(max(share.max(), 0.0))
 
 
 def _block_labels(block: Block, centers: NDArray) -> NDArray:
-    return city_block_distances(block, centers).argmin(axis=1).astype(np.int32)
+    return metric_distances(block, centers, "cityblock").argmin(axis=1).astype(np.int32)
 
 
 def _assign_block(block: Block, centers: NDArray, labels: NDArray | None = None) -> Sides:
@@ -273,10 +220,6 @@ def _sides_block(block: Block, centers: NDArray, labels: NDArray | None = None) 
     own = _block_labels(block, centers) if labels is None else labels
     weight = block.weights
     apart = dense64(block.X) - centers[own]
-    summed = one_hot(own, weight, len(centers))
-    return Sides(
-        float(weight @ np.abs(apart).sum(axis=1)),
-        np.bincount(own, weight, minlength=len(centers)),
-        summed @ (apart < 0.0).astype(np.float64),
-        summed @ (apart > 0.0).astype(np.float64),
-    )
+    cost, weights = float(weight @ np.abs(apart).sum(axis=1)), np.bincount(own, weight, len(centers))
+    below, above = (one_hot(own, weight, len(centers)) @ side for side in (apart < 0.0, apart > 0.0))
+    return cost, weights, below, above

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, at_most
-from assay.cluster.base import generators
+from assay.cluster.base import CENTERS, RESTARTS, generators
 from assay.cluster.medoids.solver import cluster_costs
-from assay.cluster.quantizer.base import ROUNDING, CenterModel, Distance, Step, draw_rows, metric_distances
+from assay.cluster.quantizer.base import ROUNDING, CenterModel, Distance, Step, metric_distances, seed_rows
 from assay.distances import Metric, distance_matrix, metric_domain
 from assay.parameters import Domain
 from assay.randomness import RandomState
-from assay.rows import Block, MemoryRows, Rows
+from assay.rows import Block, MemoryRows
 
 TOLERANCE = 1e-13
 
@@ -71,20 +71,12 @@ class CentroidClustering(CenterModel):
         Cluster of each row.
     inertia_ : float
         The distortion D.
-    n_iter_ : int
-        Iterations of the best restart.
     converged_ : bool
         Whether no representer could be bettered any more.
     optimality_ : float
         Share by which the next representers would lower D.
-    restart_inertias_ : array of shape (n_init,)
-        Distortion that each restart reached.
-    inertia_trace_ : array
-        Distortion of the best restart after every assignment.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -110,14 +102,10 @@ class CentroidClustering(CenterModel):
     tol = TOLERANCE
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
+        **RESTARTS,
         "metric": metric_domain(precomputed=False),
         "representer": parameters.one_of("medoid") | parameters.function,
-        "init": parameters.one_of("k-means++")
-        | parameters.array("an array of finite numbers of shape (n_clusters, n_features)"),
-        "n_init": parameters.integer(at_least=1),
-        "max_iter": parameters.integer(at_least=1),
-        "random_state": parameters.random_state,
+        "init": parameters.one_of("k-means++") | CENTERS,
     }
 
     def __init__(
@@ -131,16 +119,12 @@ class CentroidClustering(CenterModel):
         max_iter: int = 300,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.metric = metric
         self.representer = representer
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @property
-    def _rule(self) -> Distance:
+    def _distance(self) -> Distance:
         return partial(metric_distances, metric=self.metric)
 
     def _apart(self, X: NDArray, centers: NDArray) -> NDArray:
@@ -157,23 +141,10 @@ class CentroidClustering(CenterModel):
         if not isinstance(self.init, str):
             yield self._given_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)
             return
-        weight = _weights(data)
+        X, order = data.X, np.lexsort(data.X.T)
         for random in generators(self.random_state, n_runs):
-            yield self._seeds(data.X, weight, random.random(self.n_clusters))
-
-    def _seeds(self, X: NDArray, weight: NDArray, uniforms: NDArray) -> NDArray:
-        """Rows drawn ∝ w · d(x, rows drawn before); copies of the first where no other row is left."""
-        centers = np.empty((len(uniforms), X.shape[1]), dtype=X.dtype)
-        masses, closest = weight, np.full(len(X), np.inf)
-        order = np.lexsort(X.T)
-        for k, uniform in enumerate(uniforms):
-            if not masses.sum() > 0.0:
-                centers[k:] = centers[0]
-                break
-            centers[k] = X[draw_rows(masses, np.array([uniform]), order)[0]]
-            closest = np.minimum(closest, self._apart(X, centers[k : k + 1])[:, 0])
-            masses = weight * closest
-        return centers
+            uniforms = random.random((self.n_clusters, 1))
+            yield X[seed_rows(lambda rows: self._apart(X, X[rows]).T, _weights(data), uniforms, order)]
 
     def _step(self, data: Any) -> Callable[[NDArray], Step]:
         X, weight = data.X, _weights(data)
@@ -218,9 +189,6 @@ class CentroidClustering(CenterModel):
     def distortion(self, X: Any, sample_weight: Any = None) -> float:
         """Σ_i w_i d(x_i, q(x_i)) of rows, which may be others than those of the fit."""
         return -self.score(X, sample_weight=sample_weight)
-
-    def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
-        return []
 
     def _bounds(self, data: Any, problem: Any) -> list[Certificate]:
         weight = _weights(data)

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, at_most
-from assay.cluster.quantizer.base import (
-    CENTER_DOMAINS,
-    ROUNDING,
-    CenterModel,
-    PartitionCost,
-    Step,
-    dense64,
-    monotone_certificate,
-)
-from assay.distances import distance_matrix
+from assay.cluster.kmeans.centers import means_of
+from assay.cluster.quantizer import base
+from assay.cluster.quantizer.base import ROUNDING, CenterModel, PartitionCost, Step, metric_distances
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, Rows
 
-
-class FuzzyMoments(NamedTuple):
-    """Objective, and sums of u^m and u^m (x − shift) of every cluster."""
-
-    objective: float
-    weights: NDArray
-    sums: NDArray
-
-
-def squared_distances(block: Block, centers: NDArray) -> NDArray:
-    """Squared Euclidean distances."""
-    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric="sqeuclidean")
+Moments = tuple[float, NDArray, NDArray]
+"""Objective, and sums of u^m and u^m (x − shift) of every cluster."""
 
 
 class FuzzyCMeans(CenterModel):
@@ -81,22 +64,12 @@ class FuzzyCMeans(CenterModel):
         J at the centres, with the best memberships.
     inertia_ : float
         Σ_i w_i min_k ‖x_i − c_k‖², the k-means criterion of the same centres.
-    n_iter_ : int
-        Iterations of the best restart.
-    converged_ : bool
-        Whether the best restart met the stopping rule.
     optimality_ : float
         Share by which new centres would lower J: compares with `tol`.
-    restart_inertias_ : array of shape (n_init,)
-        J that each restart reached.
-    inertia_trace_ : array
-        J of the best restart after every iteration.
     cluster_weights_ : array of shape (n_clusters,)
         Number of rows, or weight, of each cluster of `labels_`.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, converged_, restart_inertias_, inertia_trace_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -115,10 +88,10 @@ class FuzzyCMeans(CenterModel):
     """
 
     _accepts_sparse = False
-    _distance = staticmethod(squared_distances)
+    _metric = "sqeuclidean"
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        **CENTER_DOMAINS,
+        **base.CENTER_DOMAINS,
         "fuzzifier": parameters.real(above=1.0),
         "tol": parameters.real(at_least=0.0),
     }
@@ -134,13 +107,9 @@ class FuzzyCMeans(CenterModel):
         tol: float = 1e-8,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.fuzzifier = fuzzifier
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
 
     def memberships(self, X: Any) -> Any:
         """Degrees to which rows belong to the clusters: they are at least 0 and sum to 1.
@@ -151,61 +120,52 @@ class FuzzyCMeans(CenterModel):
             In the dtype of the rows; lazy for Dask input.
         """
         data = self._open_new_rows(X)
-        centers = self.cluster_centers_
-        return data.map(
-            _membership_block, centers, float(self.fuzzifier), dtype=data.dtype, width=len(centers)
-        )
+        state = self.cluster_centers_, float(self.fuzzifier)
+        return data.map(_membership_block, *state, dtype=data.dtype, width=len(state[0]))
 
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
-        def step(centers: NDArray) -> Step:
-            return self._moved(centers, self._moments(data, centers))
+        return lambda centers: _moved(centers, self._moments(data, centers))
 
-        return step
-
-    def _moments(self, data: Rows, centers: NDArray) -> FuzzyMoments:
-        return data.reduce(_moment_block, centers, float(self.fuzzifier))
-
-    def _moved(self, centers: NDArray, moments: FuzzyMoments) -> Step:
-        """Centres at their weighted means; J falls by Σ_k (Σ_i w_i u_ik^m) ‖c_k − mean_k‖²."""
-        steps = np.zeros_like(centers)
-        filled = moments.weights > 0.0
-        np.divide(moments.sums, moments.weights[:, np.newaxis], out=steps, where=filled[:, np.newaxis])
-        gain = float(moments.weights @ (steps**2).sum(axis=1))
-        relative = gain / moments.objective if moments.objective > 0.0 else 0.0
-        return Step(moments.objective, centers, centers + steps, relative)
+    def _moments(self, data: Rows, centers: NDArray) -> Moments:
+        return data.reduce(_moment_block, centers.astype(np.float64), float(self.fuzzifier))
 
     def _settle(self, data: Rows, measured: PartitionCost) -> None:
         super()._settle(data, measured)
-        self.objective_ = self._moments(data, self.cluster_centers_.astype(np.float64)).objective
+        self.objective_ = self._moments(data, self.cluster_centers_)[0]
 
     def _proof(self, data: Rows, problem: Any, measured: PartitionCost) -> list[Certificate]:
         proof = super()._proof(data, problem, measured)
         centers = self.cluster_centers_.astype(np.float64)
-        moments = self._moments(data, centers)
+        moments = objective, weights, _ = self._moments(data, centers)
         rounding = ROUNDING if data.dtype == np.float64 else 1e-5
         shift = float(np.finfo(data.dtype).eps) ** 2 * float((centers**2).sum(axis=1).max())
-        shift *= float(moments.weights.sum()) / moments.objective if moments.objective > 0.0 else 0.0
+        shift *= float(weights.sum()) / objective if objective > 0.0 else 0.0
         return [
-            monotone_certificate(self.inertia_trace_, moments.objective, rounding=rounding),
+            base.monotone_certificate(self.inertia_trace_, objective, rounding=rounding),
             *proof[1:],
             at_most(
                 "The objective is that of the centres with their best memberships, summed afresh.",
                 "error of the objective",
-                abs(self.objective_ - moments.objective) / (moments.objective or 1.0),
+                abs(self.objective_ - objective) / (objective or 1.0),
                 ROUNDING,
                 source="Bezdek (1981)",
             ),
             at_most(
                 "Every centre is the mean of the rows weighted by their memberships.",
                 "gain of the next centres",
-                self._moved(centers, moments).optimality,
+                _moved(centers, moments).optimality,
                 self.tol + 4.0 * shift,
                 source="Bezdek (1981)",
             ),
         ]
 
-    def _stationarity(self, data: Rows, labels: NDArray | None) -> list[Certificate]:
-        return []
+
+def _moved(centers: NDArray, moments: Moments) -> Step:
+    """Centres at their weighted means; J falls by Σ_k (Σ_i w_i u_ik^m) ‖c_k − mean_k‖²."""
+    objective, weights, sums = moments
+    steps = means_of(sums, weights, np.zeros_like(centers))
+    gain = float(weights @ (steps**2).sum(axis=1))
+    return Step(objective, centers, centers + steps, gain / objective if objective > 0.0 else 0.0)
 
 
 def memberships(squares: NDArray, fuzzifier: float) -> NDArray:
@@ -219,15 +179,14 @@ def memberships(squares: NDArray, fuzzifier: float) -> NDArray:
 
 
 def _membership_block(block: Block, centers: NDArray, fuzzifier: float) -> NDArray:
-    return memberships(squared_distances(block, centers), fuzzifier)
+    return memberships(metric_distances(block, centers, "sqeuclidean"), fuzzifier)
 
 
-def _moment_block(block: Block, centers: NDArray, fuzzifier: float) -> FuzzyMoments:
-    rows = dense64(block.X)
-    squares = distance_matrix(rows, centers, metric="sqeuclidean")
+def _moment_block(block: Block, centers: NDArray, fuzzifier: float) -> Moments:
+    rows, squares = base.dense64(block.X), metric_distances(block, centers, "sqeuclidean")
     powers = memberships(squares, fuzzifier) ** fuzzifier * block.weights[:, np.newaxis]
     weights = powers.sum(axis=0)
     # Relative to one of the centres: coordinates far from 0 would cost digits.
     origin = centers[0]
     sums = powers.T @ (rows - origin) - weights[:, np.newaxis] * (centers - origin)
-    return FuzzyMoments(float((powers * squares).sum()), weights, sums)
+    return float((powers * squares).sum()), weights, sums

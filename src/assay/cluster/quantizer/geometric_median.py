@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificate, at_most
 from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Distance, PartitionCost, Step, dense64
-from assay.distances import distance_matrix
 from assay.parameters import Domain
 from assay.randomness import RandomState
-from assay.rows import Block, Rows
+from assay.rows import Block, Rows, add
 
 # Steps towards the geometric medians of clusters: Newton, Weiszfeld, Vardi and Zhang, and rows.
 
@@ -64,8 +63,8 @@ def stationarity(at: Pulls) -> tuple[float, float]:
 class GeometricSteps:
     """The alternation of `KGeometricMedian`: called on centres, gives a `Step`.
 
-    A bold step (Newton's, or onto the nearest row) is taken back when the cost did not fall: the safe one
-    (Weiszfeld's, which never raises it) is remembered until the cost of the bold one is known.
+    A bold step (Newton's, or onto the nearest row) after which the cost did not fall is replaced by the safe
+    one (Weiszfeld's, which never raises it).
     """
 
     def __init__(self, data: Rows, distance: Distance) -> None:
@@ -88,8 +87,7 @@ def _propose(centers: NDArray, at: Pulls) -> tuple[NDArray, NDArray]:
     """Bold and safe next centres."""
     bold, safe = centers.copy(), centers.copy()
     for k in range(len(centers)):
-        force = float(np.sqrt(at.pull[k] @ at.pull[k]))
-        held = at.at_centre[k]
+        force, held = float(np.sqrt(at.pull[k] @ at.pull[k])), at.at_centre[k]
         if at.stiffness[k] == 0.0 or force <= held:
             continue
         weiszfeld = at.pull[k] / at.stiffness[k]
@@ -124,28 +122,19 @@ def _newton(at: Pulls, k: int, weiszfeld: NDArray) -> NDArray:
     except np.linalg.LinAlgError:
         return weiszfeld
     length = float(np.sqrt(step @ step))
-    if not np.isfinite(length) or step @ at.pull[k] <= 0.0:
-        return weiszfeld
-    return step * min(1.0, at.reach[k] / length)
+    falls = np.isfinite(length) and step @ at.pull[k] > 0.0
+    return step * min(1.0, at.reach[k] / length) if falls else weiszfeld
 
 
 def _pull_block(block: Block, centers: NDArray, distance: Distance, labels: NDArray | None = None) -> Pulls:
     rows, weight = dense64(block.X), block.weights
     own = distance(block, centers).argmin(axis=1) if labels is None else labels
     n_clusters, n_features = centers.shape
-    newton = n_features <= MAX_NEWTON_FEATURES
-    at = Pulls(
-        0.0,
-        np.bincount(own, weight, minlength=n_clusters),
-        np.zeros_like(centers),
-        np.zeros(n_clusters),
-        np.zeros(n_clusters),
-        np.zeros((n_clusters, n_features, n_features) if newton else (0, 0, 0)),
-        np.zeros(n_clusters),
-        np.full(n_clusters, np.inf),
-        centers.copy(),
-        np.zeros(n_clusters),
-    )
+    newton, nothing = n_features <= MAX_NEWTON_FEATURES, np.zeros((4, n_clusters))
+    weights, curved = np.bincount(own, weight, minlength=n_clusters), (n_clusters, n_features, n_features)
+    curvature, nowhere = np.zeros(curved if newton else (0, 0, 0)), np.full(n_clusters, np.inf)
+    forces = np.zeros_like(centers), nothing[0], nothing[1], curvature, nothing[2]
+    at = Pulls(0.0, weights, *forces, nowhere, centers.copy(), nothing[3])
     cost = 0.0
     # A centre this close to a row is that row, but for rounding.
     coincident = 4.0 * np.finfo(np.float64).eps * np.abs(centers).max(axis=1)
@@ -180,23 +169,12 @@ def _join(left: Pulls, right: Pulls) -> Pulls:
     same = (left.near_row == right.near_row).all(axis=1) & (left.near_distance == right.near_distance)
     near_weight = np.where(nearer, left.near_weight, right.near_weight)
     near_weight[same] = (left.near_weight + right.near_weight)[same]
-    return Pulls(
-        left.cost + right.cost,
-        left.weights + right.weights,
-        left.pull + right.pull,
-        left.at_centre + right.at_centre,
-        left.stiffness + right.stiffness,
-        left.curvature + right.curvature,
-        np.maximum(left.reach, right.reach),
-        np.minimum(left.near_distance, right.near_distance),
-        np.where(nearer[:, np.newaxis], left.near_row, right.near_row),
-        near_weight,
+    return add(left, right)._replace(
+        reach=np.maximum(left.reach, right.reach),
+        near_distance=np.minimum(left.near_distance, right.near_distance),
+        near_row=np.where(nearer[:, np.newaxis], left.near_row, right.near_row),
+        near_weight=near_weight,
     )
-
-
-def euclidean_distances(block: Block, centers: NDArray) -> NDArray:
-    """Euclidean distances."""
-    return distance_matrix(dense64(block.X), centers.astype(np.float64), metric="euclidean")
 
 
 class KGeometricMedian(CenterModel):
@@ -243,22 +221,12 @@ class KGeometricMedian(CenterModel):
         J at the centres.
     dual_gap_ : float
         At most what other centres of the same clusters would save, relative to J.
-    n_iter_ : int
-        Iterations of the best restart.
-    converged_ : bool
-        Whether the best restart met the stopping rule.
     optimality_ : float
         Largest norm of a smallest subgradient over the weight of its cluster: compares with `tol`.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every iteration.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, converged_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -277,8 +245,6 @@ class KGeometricMedian(CenterModel):
     """
 
     _accepts_sparse = False
-    _distance = staticmethod(euclidean_distances)
-
     _domains: ClassVar[Mapping[str, Domain]] = {**CENTER_DOMAINS, "tol": parameters.real(at_least=0.0)}
 
     def __init__(
@@ -291,15 +257,11 @@ class KGeometricMedian(CenterModel):
         tol: float = 1e-6,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.tol = tol
-        self.random_state = random_state
 
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
-        return GeometricSteps(data, euclidean_distances)
+        return GeometricSteps(data, self._distance)
 
     def _settle(self, data: Rows, measured: PartitionCost) -> None:
         super()._settle(data, measured)
@@ -308,7 +270,7 @@ class KGeometricMedian(CenterModel):
     def _gap(self, data: Rows, labels: NDArray | None) -> tuple[float, float, float]:
         """Largest relative subgradient, relative gap, and what the rounding of the centres adds to both."""
         centers = self.cluster_centers_.astype(np.float64)
-        at = pulls(data, centers, euclidean_distances, labels)
+        at = pulls(data, centers, self._distance, labels)
         largest, gap = stationarity(at)
         weights = np.maximum(at.weights, np.finfo(np.float64).tiny)
         error = 4.0 * float(np.finfo(data.dtype).eps) * float(np.abs(centers).max()) * len(centers[0]) ** 0.5

@@ -10,19 +10,15 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate
-from assay.cluster.base import generators
+from assay.cluster.base import RESTARTS, ROW_INDICES, generators
+from assay.cluster.quantizer import kernel_kmeans_solver as solver
 from assay.cluster.quantizer.base import Alternation, RepresenterModel, Step
-from assay.cluster.quantizer.kernel_kmeans_solver import (
-    FeatureSpace,
-    gram_certificates,
-    gram_of,
-    kernel_kmeans_certificates,
-    seeds,
-)
-from assay.kernels import KERNEL_NAMES, Kernel, Precomputed, kernel
+from assay.cluster.quantizer.kernel_kmeans_solver import FeatureSpace
+from assay.kernels import KERNEL_NAMES, Kernel, kernel
+from assay.models.capabilities import PairwiseModel
 from assay.parameters import Domain
 from assay.randomness import RandomState
-from assay.rows import Block, MemoryRows
+from assay.rows import Block, MemoryRows, Rows
 
 KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
@@ -31,7 +27,7 @@ KERNEL = Domain(
 )
 
 
-class KernelKMeans(RepresenterModel):
+class KernelKMeans(PairwiseModel, RepresenterModel):
     """k-means in the feature space of a kernel.
 
     Minimises over labels z, with n_k the weight and μ_k the mean of cluster k in the feature space,
@@ -87,22 +83,14 @@ class KernelKMeans(RepresenterModel):
         The rows of the fit (the Gram matrix with "precomputed").
     kernel_ : Kernel
         The kernel with every parameter filled in.
-    n_iter_ : int
-        Iterations of the best restart.
     converged_ : bool
         Whether no row changed its cluster any more.
     optimality_ : float
         Share by which moving the means to those of the final labels would lower the cost; 0 at the end.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every assignment.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -118,18 +106,15 @@ class KernelKMeans(RepresenterModel):
     Wei §10.2; Sangnier §2.2. Dhillon, Guan & Kulis (2004), weighted kernel k-means.
     """
 
+    _comparison = "kernel"
     _instead = "fit KMeans on Nyström or random features"
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
+        **RESTARTS,
         "kernel": KERNEL,
         "gamma": parameters.nothing | parameters.real(above=0.0),
         "degree": parameters.integer(at_least=1),
         "coef0": parameters.real(),
-        "init": parameters.one_of("k-means++", "random")
-        | parameters.array("an array of n_clusters indices of rows"),
-        "n_init": parameters.integer(at_least=1),
-        "max_iter": parameters.integer(at_least=1),
-        "random_state": parameters.random_state,
+        "init": parameters.one_of("k-means++", "random") | ROW_INDICES,
     }
 
     def __init__(
@@ -145,26 +130,11 @@ class KernelKMeans(RepresenterModel):
         max_iter: int = 300,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
 
     @staticmethod
     def _report(labels: NDArray, n_iter: int, cost: float) -> dict[str, Any]:
@@ -178,14 +148,14 @@ class KernelKMeans(RepresenterModel):
         if not hasattr(self, "kernel_"):
             chosen = kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             self.kernel_ = chosen.for_features(data.shape[1])
-        return FeatureSpace(gram_of(self.kernel_, data.X), data.weight)
+        return FeatureSpace(solver.gram_of(self.kernel_, data.X), data.weight)
 
     def _starts(self, space: FeatureSpace, n_runs: int) -> Iterator[NDArray]:
         if not isinstance(self.init, str):
             yield space.nearest_rows(self._given_rows(len(space.gram)))
             return
         for random in generators(self.random_state, n_runs):
-            chosen = seeds(space, self.n_clusters, random, greedy=self.init == "k-means++")
+            chosen = solver.seeds(space, self.n_clusters, random, greedy=self.init == "k-means++")
             yield space.nearest_rows(chosen)
 
     def _step(self, space: FeatureSpace) -> Callable[[NDArray], Step]:
@@ -200,35 +170,15 @@ class KernelKMeans(RepresenterModel):
         self.inertia_ = float(space.cost(self.labels_, means))
 
     def _proof(self, data: MemoryRows, space: FeatureSpace, measured: Any) -> list[Certificate]:
-        return kernel_kmeans_certificates(
-            space,
-            self.labels_,
-            trace=self.inertia_trace_,
-            inertia=self.inertia_,
-            coef=self.dual_coef_,
-            norms=self.center_norms_,
-        )
+        claims: Any = {"trace": self.inertia_trace_, "inertia": self.inertia_}
+        means: Any = {"coef": self.dual_coef_, "norms": self.center_norms_}
+        return solver.kernel_kmeans_certificates(space, self.labels_, **claims, **means)
 
-    def predict(self, X: Any) -> Any:
-        """Index of the nearest mean of each row in the feature space, the lowest in case of ties.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, path, Arrow dataset or Dask collection
-            New rows; the cross matrix with the rows of the fit when the kernel is precomputed.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        return data.map(
-            _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_, dtype=np.int32
-        )
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        return _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_
 
     def _bounds(self, data: MemoryRows, space: FeatureSpace) -> list[Certificate]:
-        return gram_certificates(space, self.labels_, self.n_clusters)
+        return solver.gram_certificates(space, self.labels_, self.n_clusters)
 
 
 def _labels(block: Block, kernel: Kernel, X_fit: Any, coef: NDArray, norms: NDArray) -> NDArray:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_least, at_most
-from assay.cluster.quantizer.base import (
-    Step,
-    assignment_certificate,
-    cost_certificate,
-    draw_rows,
-    monotone_certificate,
-)
+from assay.cluster.quantizer import base
+from assay.cluster.quantizer.base import Step, seed_rows
 from assay.kernels import Kernel, Precomputed, asymmetry
 from assay.rows import ordered_map
 
-PIECE = 256
-"""Rows of the Gram matrix that a thread takes at a time; a constant, so that results do not depend on the
-number of threads."""
+PIECE = 256  # rows of the Gram matrix that a thread takes at a time: a constant, for the same bits
 
 
 class Means(NamedTuple):
@@ -36,13 +30,7 @@ class Means(NamedTuple):
 
 
 class FeatureSpace:
-    """The images of rows, known by their inner products, with weights.
-
-    Parameters
-    ----------
-    gram : array of shape (n_samples, n_samples)
-    weight : array of shape (n_samples,) or None
-    """
+    """The images of rows, known by their inner products, with weights."""
 
     def __init__(self, gram: NDArray, weight: NDArray | None) -> None:
         self.gram = gram
@@ -61,13 +49,9 @@ class FeatureSpace:
         return Means(coef, weights, products, norms)
 
     def _times(self, coef: NDArray) -> NDArray:
-        factor = coef.astype(self.gram.dtype)
-
-        def one(start: int) -> NDArray:
-            return self.gram[start : start + PIECE] @ factor
-
-        starts = range(0, len(self.gram), PIECE)
-        parts = map(one, starts) if len(starts) <= 2 else ordered_map(one, starts)
+        factor, starts = coef.astype(self.gram.dtype), range(0, len(self.gram), PIECE)
+        walk: Any = map if len(starts) <= 2 else ordered_map
+        parts = walk(lambda start: self.gram[start : start + PIECE] @ factor, starts)
         return np.concatenate(list(parts)).astype(np.float64)
 
     def distances(self, means: Means) -> NDArray:
@@ -85,13 +69,10 @@ class FeatureSpace:
         distances = self.distances(means)
         places = np.arange(len(labels))
         nearest = distances.argmin(axis=1)
-        cost = float(self.weight @ np.maximum(distances[places, labels], 0.0))
-        moved = (nearest != labels) & (
-            distances[places, nearest] < distances[places, labels] - self._rounding()
-        )
-        gain = float(
-            self.weight @ np.where(moved, distances[places, labels] - distances[places, nearest], 0.0)
-        )
+        own, least = distances[places, labels], distances[places, nearest]
+        cost = float(self.weight @ np.maximum(own, 0.0))
+        moved = (nearest != labels) & (least < own - self._rounding())
+        gain = float(self.weight @ np.where(moved, own - least, 0.0))
         successor = np.where(moved, nearest, labels)
         absent = self.weight == 0.0
         successor[absent] = nearest[absent]
@@ -110,25 +91,10 @@ class FeatureSpace:
 
 def seeds(space: FeatureSpace, n_clusters: int, random: np.random.Generator, *, greedy: bool) -> NDArray:
     """Rows to start from: greedy k-means++ in the feature space, or distinct rows drawn ∝ their weights."""
-    n_trials = 2 + int(np.log(n_clusters)) if greedy else 1
-    uniforms = random.random((n_clusters, n_trials))
+    uniforms = random.random((n_clusters, 2 + int(np.log(n_clusters)) if greedy else 1))
     order = np.argsort(space._times(space.weight[:, np.newaxis])[:, 0], kind="stable")
-    chosen = np.empty(n_clusters, dtype=np.int64)
-    chosen[0] = draw_rows(space.weight, uniforms[0, :1], order)[0]
-    closest = _squares(space, chosen[:1])[0]
-    taken = np.zeros(len(closest), dtype=bool)
-    for k in range(1, n_clusters):
-        taken[chosen[k - 1]] = True
-        apart = closest > space._rounding()
-        masses = space.weight * (closest if greedy else 1.0) * apart
-        if not masses.sum() > 0.0:
-            masses = np.where(taken, 0.0, space.weight)  # every distinct row is taken: copies follow
-        drawn = draw_rows(masses, uniforms[k], order)
-        left = np.minimum(closest, _squares(space, drawn))
-        potentials = left @ space.weight
-        best = int(np.argmax(potentials <= potentials.min() * (1.0 + 1e-9)))
-        chosen[k], closest = drawn[best], left[best]
-    return chosen
+    options: Any = {"greedy": greedy, "least": space._rounding()}
+    return seed_rows(partial(_squares, space), space.weight, uniforms, order, **options)
 
 
 def _squares(space: FeatureSpace, chosen: NDArray) -> NDArray:
@@ -203,15 +169,12 @@ def kernel_kmeans_certificates(
     own = distances[np.arange(len(labels)), labels]
     excess = np.where(space.weight > 0.0, own - distances.min(axis=1), 0.0)
     apart = np.abs(coef.astype(np.float64) - means.coef).max() if coef.size else 0.0
-    length = np.abs(norms[filled] - means.norms[filled]).max() / max(
-        float(np.abs(space.diagonal).max()), 1e-300
-    )
+    largest = max(float(np.abs(space.diagonal).max()), 1e-300)
+    length = np.abs(norms[filled] - means.norms[filled]).max() / largest
     return [
-        monotone_certificate(trace, cost, rounding=rounding, scale=scale),
-        cost_certificate(inertia, cost, rounding=rounding, scale=scale),
-        assignment_certificate(
-            float(excess.max()) / max(float(np.abs(space.diagonal).max()), 1e-300), rounding=16.0 * eps
-        ),
+        base.monotone_certificate(trace, cost, rounding=rounding, scale=scale),
+        base.cost_certificate(inertia, cost, rounding=rounding, scale=scale),
+        base.assignment_certificate(float(excess.max()) / largest, rounding=16.0 * eps),
         at_most(
             "The means that predictions use are those of the labels.",
             "error of the means",

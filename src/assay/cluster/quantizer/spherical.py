@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,13 @@ from assay import parameters
 from assay.base import logger
 from assay.certificates import Certificate, at_most
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, PartitionCost, Step, one_hot
+from assay.cluster.kmeans.centers import means_of
+from assay.cluster.quantizer.base import CENTER_DOMAINS, CenterModel, Distance, PartitionCost, Step, one_hot
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows, Rows
 
 MAX_FEATURES_OF_BOUND = 4096
-
-
-class Directions(NamedTuple):
-    """Sum of (1 − cos), and the sums of unit rows and weights of every cluster."""
-
-    cost: float
-    sums: NDArray
-    weights: NDArray
 
 
 def unit_rows(X: Any) -> tuple[Any, NDArray]:
@@ -98,22 +91,12 @@ class SphericalKMeans(CenterModel):
         Σ w (1 − cos): the weight of the rows that are not zero less the sum of cosines.
     n_zero_rows_ : int
         Rows of zeros, of positive weight.
-    n_iter_ : int
-        Iterations of the best restart.
-    converged_ : bool
-        Whether the best restart met the stopping rule.
     optimality_ : float
         What new centres would add to the mean cosine: compares with `tol`.
-    restart_inertias_ : array of shape (n_init,)
-        Cost that each restart reached.
-    inertia_trace_ : array
-        Cost of the best restart after every iteration.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_iter_, converged_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_
+        As in `KMeans`, with this cost in place of the inertia.
+    feature_names_in_
+        As in `KMeans`, with this cost in place of the inertia.
 
     Examples
     --------
@@ -131,8 +114,6 @@ class SphericalKMeans(CenterModel):
     Sangnier §2.2.1 (centres for any dissimilarity). Dhillon & Modha (2001), spherical k-means.
     """
 
-    _distance = staticmethod(cosine_distances)
-
     _domains: ClassVar[Mapping[str, Domain]] = {**CENTER_DOMAINS, "tol": parameters.real(at_least=0.0)}
 
     def __init__(
@@ -145,12 +126,12 @@ class SphericalKMeans(CenterModel):
         tol: float = 1e-7,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.tol = tol
-        self.random_state = random_state
+
+    @property
+    def _distance(self) -> Distance:
+        return cosine_distances
 
     def _given_centers(self, given: Any, shape: tuple[int, int], dtype: Any) -> NDArray:
         centers = super()._given_centers(given, shape, dtype)
@@ -169,15 +150,10 @@ class SphericalKMeans(CenterModel):
 
     def _step(self, data: Rows) -> Callable[[NDArray], Step]:
         def step(centers: NDArray) -> Step:
-            directions: Directions = data.reduce(_direction_block, centers)
-            lengths = np.sqrt((directions.sums**2).sum(axis=1))
-            filled = lengths > 0.0
-            successor = centers.copy()
-            np.divide(directions.sums, lengths[:, np.newaxis], out=successor, where=filled[:, np.newaxis])
-            gain = float(lengths.sum() - (directions.sums * centers).sum())
-            return Step(
-                directions.cost, centers, successor, max(gain, 0.0) / max(directions.weights.sum(), 1e-300)
-            )
+            cost, sums, weight = data.reduce(_direction_block, centers)
+            lengths = np.sqrt((sums**2).sum(axis=1))
+            gain = max(float(lengths.sum() - (sums * centers).sum()), 0.0)
+            return Step(cost, centers, means_of(sums, lengths, centers), gain / max(weight, 1e-300))
 
         return step
 
@@ -185,10 +161,8 @@ class SphericalKMeans(CenterModel):
         super()._settle(data, measured)
         self.n_zero_rows_ = int(data.reduce(_count_zero))
         if self.n_zero_rows_:
-            logger.warning(
-                "%d rows of SphericalKMeans are zero and have no direction: they belong to no cluster.",
-                self.n_zero_rows_,
-            )
+            message = "%d rows of SphericalKMeans are zero and have no direction: they belong to no cluster."
+            logger.warning(message, self.n_zero_rows_)
 
     def _cost_scale(self, data: Rows) -> float:
         return data.total_weight
@@ -241,26 +215,20 @@ def _count_zero(block: Block) -> int:
     return int(np.count_nonzero(zero if block.weight is None else zero & (block.weight > 0.0)))
 
 
-def _present_weights(block: Block, zero: NDArray) -> NDArray:
-    return np.where(zero, 0.0, block.weights)
-
-
-def _direction_block(block: Block, centers: NDArray) -> Directions:
+def _direction_block(block: Block, centers: NDArray) -> tuple[float, NDArray, float]:
+    """Sum of (1 − cos), sums of the unit rows of every cluster, and the weight of all."""
     units, zero = unit_rows(block.X)
-    weight = _present_weights(block, zero)
+    weight = np.where(zero, 0.0, block.weights)
     cosines = np.asarray(units @ centers.T)
     labels = cosines.argmax(axis=1)
     summed: Any = one_hot(labels, weight, len(centers)) @ units
     best = np.maximum(1.0 - cosines[np.arange(len(labels)), labels], 0.0)
-    return Directions(
-        float(weight @ best),
-        summed if isinstance(summed, np.ndarray) else summed.toarray(),
-        np.bincount(labels, weight, minlength=len(centers)),
-    )
+    sums = summed if isinstance(summed, np.ndarray) else summed.toarray()
+    return float(weight @ best), sums, float(weight.sum())
 
 
 def _scatter_block(block: Block) -> tuple[NDArray, float]:
     units, zero = unit_rows(block.X)
-    weight = _present_weights(block, zero)
+    weight = np.where(zero, 0.0, block.weights)
     scatter: Any = units.T @ _scaled(units, weight)
     return scatter if isinstance(scatter, np.ndarray) else scatter.toarray(), float(weight.sum())

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from assay import parameters
 from assay.rows import check_weights
 
-KINDS = ("numeric", "ordinal", "categorical")
-
 
 def within_dissimilarity(labels: ArrayLike, D: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """W = ½ Σ_k (1/n_k) Σ_{i,j ∈ C_k} D(x_i, x_j)², for any matrix of dissimilarities D.
@@ -98,8 +96,8 @@ def mixed_dissimilarity(
     """
     columns = _columns(X)
     names = [_guess(column) for column in columns] if kinds is None else list(kinds)
-    if len(names) != len(columns) or any(name not in KINDS for name in names):
-        words = f"{len(columns)} of {', '.join(map(repr, KINDS))}, one for each variable"
+    if len(names) != len(columns) or any(name not in _DISSIMILARITIES for name in names):
+        words = f"{len(columns)} of {', '.join(map(repr, _DISSIMILARITIES))}, one for each variable"
         raise parameters.refusal("mixed_dissimilarity", "kinds", words, kinds)
     scale = np.full(len(columns), 1.0 / len(columns)) if weights is None else np.asarray(weights, dtype=float)
     if scale.shape != (len(columns),) or not np.isfinite(scale).all() or scale.min() < 0.0:
@@ -118,9 +116,8 @@ def _columns(X: Any) -> list[NDArray]:
     else:
         array = np.asarray(X, dtype=object)
         if array.ndim != 2:
-            raise ValueError(
-                f"X must be two-dimensional, rows × variables. It has {array.ndim} dimensions instead."
-            )
+            words = f"It has {array.ndim} dimensions instead."
+            raise ValueError(f"X must be two-dimensional, rows × variables. {words}")
         table = list(array.T)
     if not table or not len(table[0]):
         raise ValueError("X must have at least one row and one variable.")
@@ -128,10 +125,9 @@ def _columns(X: Any) -> list[NDArray]:
 
 
 def _guess(column: NDArray) -> str:
-    numbers = all(
-        isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in column
-    )
-    return "numeric" if numbers else "categorical"
+    numbers = (int, float, np.number)
+    plain = all(isinstance(value, numbers) and not isinstance(value, bool) for value in column)
+    return "numeric" if plain else "categorical"
 
 
 def _numeric(column: NDArray) -> NDArray:

@@ -13,8 +13,6 @@ from assay.cluster.scores.labels import code_labels, require_clusters
 from assay.loops import compiled
 from assay.rows import Block, Rows, is_external, rows
 
-# Loops over labelled rows: sums and squares by cluster, and distances to the own centre.
-
 
 @compiled
 def add_rows(X, codes, weight, shifts, sums, squares, weights):  # type: ignore[no-untyped-def]
@@ -79,12 +77,6 @@ class Dispersion(NamedTuple):
         return float(self.weights @ ((apart - mean) ** 2).sum(axis=1))
 
 
-class _Sums(NamedTuple):
-    sums: NDArray
-    squares: NDArray
-    weights: NDArray
-
-
 def within_inertia(X: Any, labels: Any, *, sample_weight: Any = None) -> float:
     """Inertia within the clusters of a partition, Σ_k Σ_{i ∈ C_k} w_i ‖x_i − m_k‖².
 
@@ -144,19 +136,16 @@ def calinski_harabasz(X: Any, labels: Any, *, sample_weight: Any = None) -> floa
     ----------
     Sangnier §2.5.3. Calinski & Harabasz (1974).
     """
-    return calinski_harabasz_of(
-        measure_partition("calinski_harabasz", X, labels, sample_weight, at_least=2)[0]
-    )
+    partition, _ = measure_partition("calinski_harabasz", X, labels, sample_weight, at_least=2)
+    return calinski_harabasz_of(partition)
 
 
 def calinski_harabasz_of(partition: Dispersion) -> float:
     """The index from what one walk has measured."""
     n, k = float(partition.weights.sum()), partition.n_clusters
     if n <= k:
-        raise ValueError(
-            f"The 'labels' of calinski_harabasz must name fewer clusters than rows ({n:g}). Got {k} clusters "
-            "instead."
-        )
+        words = f"must name fewer clusters than rows ({n:g}). Got {k} clusters instead."
+        raise ValueError(f"The 'labels' of calinski_harabasz {words}")
     within, between = partition.within, partition.between
     if within == 0.0 and between == 0.0:
         raise ValueError(
@@ -218,23 +207,23 @@ def measure_partition(
     if not data.is_sparse:
         order = np.argsort(places)
         shifts[order] = data.take(places[order])
-    totals: _Sums = data.reduce(_block_sums, shifts)
-    n_present = np.count_nonzero(totals.weights)
+    sums, squares, weights = data.reduce(_block_sums, shifts)
+    n_present = np.count_nonzero(weights)
     if n_present < at_least:
         raise ValueError(
             f"The 'labels' of {owner} must name at least {at_least} clusters with rows of weight above 0. "
             f"Got {n_present} instead."
         )
-    moved = totals.sums / np.where(totals.weights > 0, totals.weights, 1.0)[:, np.newaxis]
-    inertias = np.maximum(totals.squares - totals.weights * (moved**2).sum(axis=1), 0.0)
-    return Dispersion(totals.weights, moved + shifts, inertias), data
+    moved = sums / np.where(weights > 0, weights, 1.0)[:, np.newaxis]
+    inertias = np.maximum(squares - weights * (moved**2).sum(axis=1), 0.0)
+    return Dispersion(weights, moved + shifts, inertias), data
 
 
-def _block_sums(block: Block, shifts: NDArray) -> _Sums:
+def _block_sums(block: Block, shifts: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     sums, squares, weights = np.zeros(shifts.shape), np.zeros(len(shifts)), np.zeros(len(shifts))
     for X, codes, weight in _pieces(block):
         add_rows(X, codes, weight, shifts, sums, squares, weights)
-    return _Sums(sums, squares, weights)
+    return sums, squares, weights
 
 
 def _block_distances(block: Block, centers: NDArray) -> NDArray:

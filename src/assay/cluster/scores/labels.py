@@ -151,19 +151,10 @@ def align_labels(truth: Any, labels: Any) -> Alignment:
     # A match on no row at all is none.
     class_of = {c: label for c, label in class_of.items() if table[label, c] > 0 and not is_noise[c]}
     names = _names(classes, clusters, class_of)
-    return Alignment(
-        labels=names[cluster_codes],
-        mapping={
-            clusters[c].item() if hasattr(clusters[c], "item") else clusters[c]: (
-                names[c].item() if hasattr(names[c], "item") else names[c]
-            )
-            if c in class_of
-            else None
-            for c in range(len(clusters))
-        },
-        n_agreeing=int(sum(table[label, c] for c, label in class_of.items())),
-        n_samples=len(class_codes),
-    )
+    named = enumerate(zip(clusters.tolist(), names.tolist(), strict=True))
+    mapping = {cluster: name if c in class_of else None for c, (cluster, name) in named}
+    n_agreeing = int(sum(table[label, c] for c, label in class_of.items()))
+    return Alignment(names[cluster_codes], mapping, n_agreeing, len(class_codes))
 
 
 def matched_accuracy(truth: Any, labels: Any) -> float:

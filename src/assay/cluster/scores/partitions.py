@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import entropy
 from sklearn import metrics
 from sklearn.metrics.cluster import expected_mutual_information
 
@@ -18,8 +19,6 @@ from assay.randomness import RandomState, spawn
 
 if TYPE_CHECKING:
     import pandas
-
-AVERAGES = ("arithmetic", "geometric", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +165,14 @@ def compare_partitions(
     ----------
     Sangnier §2.5; Peyré, clustering. Hubert & Arabie (1985), Vinh, Epps & Bailey (2010), Meilă (2007).
     """
-    parameters.check(
-        "compare_partitions",
-        {"beta": beta, "ignore_noise": ignore_noise},
-        {"beta": parameters.real(at_least=0.0), "ignore_noise": parameters.boolean},
-    )
+    parameters.require("compare_partitions", parameters.real(at_least=0.0), beta=beta)
+    parameters.require("compare_partitions", parameters.boolean, ignore_noise=ignore_noise)
     classes, class_codes, clusters, cluster_codes, n_left_out = _coded(truth, labels, ignore_noise)
     table = metrics.cluster.contingency_matrix(class_codes, cluster_codes, sparse=True)
     n_samples = len(class_codes)
-    pairs = _pairs(class_codes, cluster_codes)
+    ordered = metrics.cluster.pair_confusion_matrix(class_codes, cluster_codes)
+    (apart, joined), (parted, together) = (ordered // 2).tolist()
+    pairs = PairCounts(together, joined, parted, apart)
     return PartitionComparison(
         **_information_scores(table, n_samples, beta),
         adjusted_rand=float(metrics.adjusted_rand_score(class_codes, cluster_codes)),
@@ -208,15 +206,16 @@ def _coded(truth: Any, labels: Any, ignore_noise: bool) -> tuple[NDArray, NDArra
 def _information_scores(table: Any, n_samples: int, beta: float) -> dict[str, Any]:
     """The scores that compare entropies."""
     information = metrics.mutual_info_score(None, None, contingency=table)
-    entropies = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
+    first, second = (float(entropy(np.asarray(table.sum(axis=axis)).ravel())) for axis in (1, 0))
     expected = expected_mutual_information(table, n_samples)
     # 0/0 in a score of two partitions: perfect if they are the same, nothing if one of them is trivial.
     same = float(table.nnz == table.shape[0] == table.shape[1])
-    means = {name: _mean(name, *entropies) for name in AVERAGES}
+    means = {"arithmetic": (first + second) / 2.0, "geometric": float(np.sqrt(first * second))}
+    means |= {"min": min(first, second), "max": max(first, second)}
     normalized = {name: _ratio(information, mean, same) for name, mean in means.items()}
     adjusted = {name: _ratio(information - expected, mean - expected, same) for name, mean in means.items()}
-    homogeneity = _ratio(information, entropies[0], 1.0)
-    completeness = _ratio(information, entropies[1], 1.0)
+    homogeneity = _ratio(information, first, 1.0)
+    completeness = _ratio(information, second, 1.0)
     mixed = beta * homogeneity + completeness
     return {
         "adjusted_mutual_information": adjusted["arithmetic"],
@@ -225,7 +224,7 @@ def _information_scores(table: Any, n_samples: int, beta: float) -> dict[str, An
         "completeness": completeness,
         "v_measure": (1.0 + beta) * homogeneity * completeness / mixed if mixed > 0 else 0.0,
         "mutual_information": float(information),
-        "variation_of_information": max(entropies[0] + entropies[1] - 2.0 * float(information), 0.0),
+        "variation_of_information": max(first + second - 2.0 * float(information), 0.0),
         "adjusted_mutual_informations": adjusted,
         "normalized_mutual_informations": normalized,
     }
@@ -237,27 +236,8 @@ def _seen(values: NDArray, codes: NDArray) -> tuple[NDArray, NDArray]:
     return values[present], renumbered
 
 
-def _entropy(counts: Any) -> float:
-    share = np.asarray(counts, dtype=float).ravel() / np.sum(counts)
-    return float(-np.sum(share * np.log(share)))
-
-
-def _mean(name: str, first: float, second: float) -> float:
-    if name == "arithmetic":
-        return (first + second) / 2.0
-    if name == "geometric":
-        return float(np.sqrt(first * second))
-    return min(first, second) if name == "min" else max(first, second)
-
-
 def _ratio(part: float, whole: float, of_nothing: float) -> float:
     return min(float(part / whole), 1.0) if abs(whole) > 1e-14 else of_nothing
-
-
-def _pairs(class_codes: NDArray, cluster_codes: NDArray) -> PairCounts:
-    ordered = metrics.cluster.pair_confusion_matrix(class_codes, cluster_codes)
-    (apart, joined), (parted, together) = (ordered // 2).tolist()
-    return PairCounts(together, joined, parted, apart)
 
 
 # What the scores of two partitions are worth when there is nothing to agree on.
@@ -320,8 +300,7 @@ def chance_scores(
     Sangnier §2.5.
     """
     at_least_one = parameters.integer(at_least=1)
-    given = {"n_samples": n_samples, "n_draws": n_draws}
-    parameters.check("chance_scores", given, {"n_samples": at_least_one, "n_draws": at_least_one})
+    parameters.require("chance_scores", at_least_one, n_samples=n_samples, n_draws=n_draws)
     counts = list(n_clusters)
     if not counts or not all(at_least_one.contains(k) for k in counts):
         raise parameters.refusal("chance_scores", "n_clusters", "a list of ints at least 1", n_clusters)

@@ -20,8 +20,6 @@ from assay.kernels.tiles import distance_tiles
 from assay.loops import compiled
 from assay.rows import check_weights, is_external, ordered_map
 
-# The hot loops of silhouettes: squared distances of few features, and distances summed by cluster.
-
 
 @compiled
 def fill_squares(rows, columns, tile):  # type: ignore[no-untyped-def]
@@ -156,12 +154,8 @@ class Silhouette:
         return importlib.import_module("assay.display").plot_silhouette(self, ax=ax)
 
     def __repr__(self) -> str:
-        lines = [
-            f"  {cluster!s:>10}  {weight:>10g}  {mean:>7.4f}"
-            for cluster, weight, mean in zip(
-                self.clusters, self.cluster_weights, self.cluster_means, strict=True
-            )
-        ]
+        table = zip(self.clusters, self.cluster_weights, self.cluster_means, strict=True)
+        lines = [f"  {cluster!s:>10}  {weight:>10g}  {mean:>7.4f}" for cluster, weight, mean in table]
         left = f", {self.n_left_out} rows left out" if self.n_left_out else ""
         head = f"Silhouette(mean={self.mean:.4f}, {len(self.clusters)} clusters{left})"
         return "\n".join([head, f"  {'cluster':>10}  {'weight':>10}  {'mean':>7}", *lines])
@@ -271,22 +265,16 @@ def _values(
         sums = np.zeros((rows.stop - rows.start, n_clusters))
         column_sums = np.zeros(n_rows - rows.stop if both else 0)
         tile = np.empty((rows.stop - rows.start, min(TILE_COLUMNS, n_rows)), dtype=dtype)
-        for columns in _slices(rows.start, rows.stop) if both else ():
-            fill(rows, columns, part := tile[:, : columns.stop - columns.start])
-            add_by_cluster(part, root, column_weight[rows], column_weight, columns.start, bounds, sums, none)
-        for columns in _slices(rows.stop if both else 0, n_rows):
-            fill(rows, columns, part := tile[:, : columns.stop - columns.start])
-            by_column = column_sums[columns.start - rows.stop : columns.stop - rows.stop] if both else none
-            add_by_cluster(
-                part, root, column_weight[rows], column_weight, columns.start, bounds, sums, by_column
-            )
+        own, others = (rows.start, rows.stop) if both else (0, 0)
+        for columns in itertools.chain(_slices(own, others), _slices(others, n_rows)):
+            first, last = columns.start, columns.stop
+            fill(rows, columns, part := tile[:, : last - first])
+            by_column = column_sums[first - others : last - others] if both and first >= others else none
+            add_by_cluster(part, root, column_weight[rows], column_weight, first, bounds, sums, by_column)
         return (sums, column_sums) if both else _compare(sums, codes[rows], cluster_weights)
 
-    pieces = [
-        piece
-        for first, last in (itertools.pairwise(bounds.tolist()) if both else [(0, n_rows)])
-        for piece in _slices(first, last, TILE_ROWS)
-    ]
+    ranges = itertools.pairwise(bounds.tolist()) if both else [(0, n_rows)]
+    pieces = [piece for first, last in ranges for piece in _slices(first, last, TILE_ROWS)]
     parts = map(of_rows, pieces) if n_rows**2 <= SMALL else ordered_map(of_rows, pieces)
     if not both:
         values, neighbors = zip(*parts, strict=True)

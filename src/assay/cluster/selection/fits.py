@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -24,14 +25,13 @@ OWNER = "select_k"
 class Trial(NamedTuple):
     """An estimator fitted at one value: its labels, and the rows as its last step saw them."""
 
-    value: Any
     model: Any
     labels: NDArray
     X: Any
 
     @property
     def n_clusters(self) -> int:
-        """Clusters found, noise not counted."""
+        """Number of clusters, noise not counted."""
         return len(np.unique(self.labels[self.labels != -1]))
 
     @property
@@ -44,19 +44,13 @@ class Study:
     """The fits of one selection, made once and measured as often as a criterion likes."""
 
     def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        values: Sequence[Any],
-        parameter: str,
-        sample_weight: Any,
-        random: np.random.Generator,
+        self, estimator: Any, X: Any, values: Sequence[Any], parameter: str, weight: Any, random: Generator
     ) -> None:
         self.estimator = estimator
         self.X = X if hasattr(X, "shape") or is_external(X) else np.asarray(X)
         self.values, self.parameter = list(values), parameter
-        self.sample_weight, self.random = sample_weight, random
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+        self.sample_weight, self.random = weight, random
+        if weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             name = type(self.estimator).__name__
             raise ValueError(f"{name}.fit takes no sample_weight: select_k cannot weigh the rows for it.")
 
@@ -68,35 +62,31 @@ class Study:
         named = any(isinstance(value, str) and value == "precomputed" for value in given)
         return named or bool(get_tags(self.estimator).input_tags.pairwise)
 
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The values as numbers."""
+        return np.asarray(self.values, dtype=float)
+
     @cached_property
     def trials(self) -> list[Trial]:
         """One fit on all rows for each value."""
-        return [self.fit(value, self.X, self.draw_seed()) for value in self.values]
+        return [self.fit(value, self.X, int(self.random.integers(2**31 - 1))) for value in self.values]
 
     @cached_property
     def dispersions(self) -> list[Dispersion]:
         """Weights, means and inertias of the clusters of each trial; NaN where all is noise."""
         nothing = Dispersion(np.zeros(1), np.zeros((1, 1)), np.full(1, np.nan))
-        return [
-            measure_partition(OWNER, trial.X, trial.labels, self.sample_weight)[0]
-            if trial.n_clusters
-            else nothing
-            for trial in self.trials
-        ]
 
-    def draw_seed(self) -> int:
-        """A seed for the estimators that have a random state of None."""
-        return int(self.random.integers(2**31 - 1))
+        def measured(trial: Trial) -> Dispersion:
+            return measure_partition(OWNER, trial.X, trial.labels, self.sample_weight)[0]
+
+        return [measured(trial) if trial.n_clusters else nothing for trial in self.trials]
 
     def fit(self, value: Any, X: Any, seed: int) -> Trial:
-        """Fit a copy at one value of the parameter."""
+        """Fit a copy at one value of the parameter; the seed is for random states of None."""
         model = clone(self.estimator).set_params(**{self.parameter: value})
-        unseeded = {
-            name: seed
-            for name, given in model.get_params(deep=True).items()
-            if name.rpartition("__")[2] == "random_state" and given is None
-        }
-        model.set_params(**unseeded)
+        unseeded = (name for name, given in model.get_params(deep=True).items() if given is None)
+        model.set_params(**{name: seed for name in unseeded if name.rpartition("__")[2] == "random_state"})
         weight = self.sample_weight if X is self.X else None
         model.fit(X) if weight is None else model.fit(X, sample_weight=weight)
         last, seen = model, X
@@ -105,7 +95,7 @@ class Study:
             seen = model[:-1].transform(X) if len(model) > 1 else X
         labels = getattr(last, "labels_", None)
         labels = model.predict(X) if labels is None else labels
-        return Trial(value, model, np.asarray(labels), seen)
+        return Trial(model, np.asarray(labels), seen)
 
     def array(self, criterion: str) -> NDArray:
         """The rows as a dense array, for criteria that draw from them."""

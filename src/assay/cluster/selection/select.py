@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.cluster.selection.criteria import CRITERIA, Criterion
-from assay.cluster.selection.fits import OWNER, Study, Trial, open_estimator
+from assay.cluster.selection.criteria import CRITERIA, Criterion, Judged
+from assay.cluster.selection.fits import OWNER, Study, open_estimator
 from assay.cluster.selection.rules import Choice
 from assay.models.selection import Selection
 from assay.randomness import RandomState, generator
@@ -38,10 +39,9 @@ def select_k(
 ) -> Selection:
     """Choose the number of clusters, or another parameter of a clusterer, by one of many criteria.
 
-    Fits the estimator once for each value, measures the partitions, applies the rule of the criterion, and
-    says whether the curve leaves the choice in doubt. Rows of noise (label −1) are left out of the scores.
-    Elbow, silhouette, Calinski–Harabasz, Davies–Bouldin, BIC and AIC favour convex clusters; the eigengap
-    and the stability do not. Curves of a method with local optima are as good as its restarts (`n_init`).
+    Fits the estimator once for each value, applies the rule of the criterion to the partitions, and says
+    whether the curve leaves the choice in doubt. Noise (label −1) is left out of the scores. Eigengap and
+    stability do not favour convex clusters, the others do. Curves are as good as the restarts (`n_init`).
 
     Parameters
     ----------
@@ -54,22 +54,7 @@ def select_k(
     k_range : increasing ints, optional
         Numbers of clusters, 1 to 10 by default.
     criterion : str, default="silhouette"
-        - "elbow": the inertia W(K) is farthest below its chord; in doubt without a clear bend;
-        - "elbow_decrease": the first K with W(K) − W(K+1) ≤ `threshold` (0.05) times the first W;
-        - "gap": the smallest K with Gap(K) ≥ Gap(K+1) − s'_{K+1}, over `n_references` (20) tables drawn from
-          `reference`: uniform in the "box" of the feature ranges, or in one along the "principal" axes
-          (default). Judges K = 1 too;
-        - "silhouette": largest mean silhouette under `metric`;
-        - "calinski_harabasz" (largest), "davies_bouldin" (smallest);
-        - "eigengap": largest λ_{K+1} − λ_K of the `laplacian` of `weights`: a given matrix, else the
-          estimator's `affinity_matrix_`, else the graph of `n_neighbors` (10) neighbours;
-        - "penalised": least W(K) + λK at λ = `penalty`; without it, the K chosen over the widest range of λ.
-          `details` holds the λ where the choice changes;
-        - "stability": largest agreement of the clusters of all rows with those of `n_resamples` (20)
-          resamples, `resample` "half" or "bootstrap", `agreement` "adjusted_rand" or "jaccard"; of equal
-          ones the last value;
-        - "bic", "aic": least value of the estimator's own method, else of the hard classification likelihood
-          of spherical Gaussians with one variance W/(nd), K means and K shares: Kd + K parameters.
+        CRITERIA
     parameter : str, default="n_clusters"
         The parameter to vary, "step__name" in a Pipeline.
     values : list, optional
@@ -108,10 +93,28 @@ def select_k(
     opened = open_estimator(estimator, parameter)
     tried = _values(X, k_range, values, parameter, chosen)
     study = Study(opened, X, tried, parameter, sample_weight, generator(random_state))
-    judged = chosen.judge(study, **given)
-    choice = _doubt_noise(judged.choice, study.trials[judged.choice.place])
+    return _selection(study, criterion, chosen.judge(study, **given))
+
+
+def _sentences() -> str:
+    """What the criteria say of themselves, as a list."""
+    words = {name: (inspect.getdoc(chosen.judge) or "").split("\n") for name, chosen in CRITERIA.items()}
+    lines = [f'- "{name}": ' + "\n          ".join(filter(None, said)) for name, said in words.items()]
+    return "\n        ".join(lines)
+
+
+if select_k.__doc__:
+    select_k.__doc__ = select_k.__doc__.replace("CRITERIA", _sentences())
+
+
+def _selection(study: Study, criterion: str, judged: Judged) -> Selection:
+    choice = judged.choice
+    trial = study.trials[choice.place]
+    if trial.n_noise > MUCH_NOISE * len(trial.labels):
+        words = f"{trial.n_noise} of {len(trial.labels)} rows are noise there, which no score judges"
+        choice = Choice(choice.place, True, f"{choice.reason}; {words}")
     table: dict[str, NDArray] = {
-        parameter: np.array(study.values),
+        study.parameter: np.array(study.values),
         "clusters_found": np.array([trial.n_clusters for trial in study.trials]),
         "rows_of_noise": np.array([trial.n_noise for trial in study.trials]),
         criterion: judged.curve,
@@ -120,14 +123,14 @@ def select_k(
         table["standard_error"] = judged.standard_error
     return Selection(
         criterion=criterion,
-        parameter=parameter,
+        parameter=study.parameter,
         values=study.values,
         curve=judged.curve,
         standard_error=judged.standard_error,
         index=choice.place,
         rule=criterion,
         best=study.values[choice.place],
-        model=study.trials[choice.place].model,
+        model=trial.model,
         ambiguous=choice.ambiguous,
         reason=choice.reason,
         candidates=judged.candidates,
@@ -135,14 +138,6 @@ def select_k(
         details=judged.details,
         models=[trial.model for trial in study.trials],
     )
-
-
-def _doubt_noise(choice: Choice, trial: Trial) -> Choice:
-    """Noise is not judged by any score: a choice that leaves many rows out is in doubt."""
-    if trial.n_noise <= MUCH_NOISE * len(trial.labels):
-        return choice
-    left_out = f"{trial.n_noise} of {len(trial.labels)} rows are noise there, which no score judges"
-    return Choice(choice.place, True, f"{choice.reason}; {left_out}")
 
 
 def _options(criterion: str, chosen: Criterion, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,14 +172,10 @@ def _values(X: Any, k_range: Any, values: Any, parameter: str, chosen: Criterion
         raise parameters.refusal(OWNER, name, "a list of values", given)
     tried = [value.item() if isinstance(value, np.generic) else value for value in given]
     if len(tried) < chosen.least_values:
-        at_least = (
-            "at least one value" if chosen.least_values == 1 else f"at least {chosen.least_values} values"
-        )
-        raise parameters.refusal(OWNER, name, at_least, given)
+        words = "one value" if chosen.least_values == 1 else f"{chosen.least_values} values"
+        raise parameters.refusal(OWNER, name, f"at least {words}", given)
     if name == "k_range" or chosen.counts_clusters:
-        are_counts = all(
-            isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= n_rows for value in tried
-        )
+        are_counts = all(type(value) is int and 1 <= value <= n_rows for value in tried)
         if not are_counts or any(left >= right for left, right in itertools.pairwise(tried)):
             must_be = f"increasing ints from 1 to the number of rows ({n_rows})"
             raise parameters.refusal(OWNER, name, must_be, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,26 +12,17 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates
-from assay.cluster.base import best_of, restart_attributes, watched
+from assay.cluster.base import RESTARTS, CenterClusterer, best_of, generators, watched
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.base import CenterClusterer
-from assay.cluster.kmeans.bisecting.loops import Router
-from assay.cluster.kmeans.bisecting.solver import Bisection, bisect, halve_rows
-from assay.cluster.kmeans.bisecting.tree import (
-    SplitTree,
-    Survey,
-    bisecting_certificates,
-    leaves_measured,
-    route,
-    router,
-    survey,
-)
-from assay.cluster.kmeans.certificates import eigenvalue_certificate
+from assay.cluster.kmeans.bisecting import tree as trees
+from assay.cluster.kmeans.bisecting.solver import bisect, halve_rows
+from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, Survey, route, survey
+from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure
 from assay.cluster.kmeans.solver import Lloyd, lloyd
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, spawn
-from assay.rows import MemoryRows, Rows
+from assay.rows import Rows
 from assay.suitability import Suitability
 
 
@@ -90,14 +82,8 @@ class BisectingKMeans(CenterClusterer):
     optimality_ : float
         Largest squared distance of the two centres of a split from the means, over the mean variance in its
         cluster: compares with `tol`.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    anova_ : Anova
-        Within, between and total sums of squares.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    cluster_weights_, anova_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Examples
     --------
@@ -116,13 +102,10 @@ class BisectingKMeans(CenterClusterer):
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
+        **RESTARTS,
         "init": parameters.one_of("k-means++", "random") | parameters.function,
-        "n_init": parameters.integer(at_least=1),
-        "max_iter": parameters.integer(at_least=1),
         "tol": parameters.real(at_least=0.0),
         "bisecting_strategy": parameters.one_of("biggest_inertia", "largest_cluster"),
-        "random_state": parameters.random_state,
     }
     _suits: ClassVar[Suitability | None] = Suitability(complexity=2, settings={"n_init": 5})
 
@@ -137,36 +120,23 @@ class BisectingKMeans(CenterClusterer):
         bisecting_strategy: str = "biggest_inertia",
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.tol = tol
         self.bisecting_strategy = bisecting_strategy
-        self.random_state = random_state
 
     def _plan(self, data: Rows) -> tuple[int, int]:
         return (self.n_clusters - 1) * self.n_init, self.max_iter
 
     def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
-        def split(rows: Rows, pool: _init.Pool, random: np.random.Generator) -> Lloyd:
-            return self._split(rows, pool, random, watch)
-
         # A cluster whose rows are all the same takes a turn without being split: hence twice as many.
         randoms = spawn(self.random_state, 2 * self.n_clusters + 1)
-        result = bisect(data, self.n_clusters, split, strategy=self.bisecting_strategy, randoms=randoms)
-        self._conclude(data, result)
+        split = partial(self._split, watch=watch)
+        self._conclude(
+            data, *bisect(data, self.n_clusters, split, strategy=self.bisecting_strategy, randoms=randoms)
+        )
 
-    def predict(self, X: Any) -> Any:
-        """Leaf of each row: down the tree, at every split to the nearer of the two centres.
-
-        Returns
-        -------
-        labels : array of int32 of shape (n_samples,)
-            Lazy for Dask input.
-        """
-        data = self._open_new_rows(X)
-        return data.map(route, self._router(), dtype=np.int32)
+    def _rule(self, data: Rows) -> tuple[Any, ...]:
+        return route, self._router()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of rows about the centres of their leaves."""
@@ -188,46 +158,41 @@ class BisectingKMeans(CenterClusterer):
         """
         n_leaves = self.tree_.n_leaves
         if not parameters.integer(at_least=1).contains(n_clusters) or n_clusters > n_leaves:
-            raise parameters.refusal(
-                "labels_at", "n_clusters", f"an int from 1 to the number of leaves ({n_leaves})", n_clusters
-            )
+            words = f"an int from 1 to the number of leaves ({n_leaves})"
+            raise parameters.refusal("labels_at", "n_clusters", words, n_clusters)
         merged = self.tree_.parents(int(n_clusters))
         if isinstance(self.labels_, np.ndarray):
             return merged[self.labels_]
-        return self.labels_.map_blocks(_merge, merged, dtype=np.int32)
+        return self.labels_.map_blocks(lambda labels: merged[labels], dtype=np.int32)
 
     def _certify(self, data: Rows) -> list[Certificate]:
         leaves, centers = self._survey(data, self._labels_of_fit(data)), self._placed(data)
-        bound = eigenvalue_certificate(data, leaves_measured(leaves, centers), centers)
+        bound = eigenvalue_certificate(data, measure(leaves.whole, centers), centers)
         return [*self._proof(leaves, data), *bound]
 
     def _split(self, rows: Rows, pool: _init.Pool, random: np.random.Generator, watch: Watch) -> Lloyd:
         """The best of `n_init` runs of 2-means."""
-        randoms = [random] if self.n_init == 1 else spawn(random, self.n_init)
-        starts = self._drawn_starts(self.init, pool, 2, randoms)
-        return best_of(watched(lambda start: self._halves(rows, start, watch), starts, watch))[0]
-
-    def _halves(self, rows: Rows, start: NDArray, watch: Watch) -> Lloyd:
         options: Any = {"tol": self.tol, "max_iter": self.max_iter}
-        result = (
-            halve_rows(rows, start, **options) if isinstance(rows, MemoryRows) and watch.is_idle else None
-        )
-        if result is not None:
-            return result
-        return lloyd(rows, start, empty_clusters="reseed", watch=watch, report=restart_attributes, **options)
 
-    def _conclude(self, data: Rows, result: Bisection) -> None:
-        tree = self.tree_ = result.tree
+        def halves(start: NDArray) -> Lloyd:
+            result = halve_rows(rows, start, **options) if watch.is_idle else None
+            return result or lloyd(rows, start, watch=watch, **options)
+
+        starts = self._starts(pool, 2, generators(random, self.n_init))
+        return best_of(watched(halves, starts, watch))[0]
+
+    def _conclude(self, data: Rows, tree: SplitTree, n_iter: int, converged: bool) -> None:
+        self.tree_ = tree
         self.cluster_centers_ = tree.centers[tree.leaves]
-        labels = np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
+        labels = self._local_labels(data)
         leaves, centers = self._survey(data, labels), self._placed(data)
-        self.labels_ = data.map(route, self._router(), dtype=np.int32) if labels is None else labels
-        measured = leaves_measured(leaves, centers)
+        self.labels_ = data.map(*self._rule(data), dtype=np.int32) if labels is None else labels
+        measured = measure(leaves.whole, centers)
         self.inertia_, self.anova_, self.cluster_weights_ = measured.inertia, measured.anova, leaves.counts
         parts = tree.inertias[tree.children[tree.split_nodes]].sum(axis=1)
         gains = tree.inertias[tree.split_nodes] - parts
         self.inertia_path_ = tree.inertias[0] - np.concatenate([[0.0], np.cumsum(gains)])
-        self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
+        self.n_iter_, self.converged_ = max(n_iter, 1), converged
         self.certificates_ = self._proof(leaves, data)
         self.optimality_ = self.certificates_.named("movement of the centres").value
         self._warn_of_empty_clusters(tree.n_leaves)
@@ -239,25 +204,15 @@ class BisectingKMeans(CenterClusterer):
 
     def _router(self) -> Router:
         """The tree, with the fitted centres at its leaves."""
-        tree: SplitTree = self.tree_
+        tree = self.tree_
         centers = tree.centers.copy()
         centers[tree.leaves] = self.cluster_centers_
-        return router(tree.children, centers, tree.labels)
+        return trees.router(tree.children, centers, tree.labels)
 
     def _survey(self, data: Rows, labels: NDArray | None) -> Survey:
         centers = self._placed(data)
         return survey(data, self._router(), self.cluster_centers_, centers.shift, labels)
 
     def _proof(self, leaves: Survey, data: Rows) -> Certificates:
-        return bisecting_certificates(
-            self.tree_,
-            leaves,
-            self._placed(data),
-            inertia=self.inertia_,
-            path=self.inertia_path_,
-            tol=self.tol,
-        )
-
-
-def _merge(labels: NDArray, merged: NDArray) -> NDArray:
-    return merged[labels]
+        claims: Any = {"inertia": self.inertia_, "path": self.inertia_path_, "tol": self.tol}
+        return trees.bisecting_certificates(self.tree_, leaves, self._placed(data), **claims)

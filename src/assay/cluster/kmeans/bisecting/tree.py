@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
-from assay.cluster.kmeans.bisecting import loops
-from assay.cluster.kmeans.bisecting.loops import LeafSums, Router
-from assay.cluster.kmeans.centers import Centers, Inspection, read_only, table
-from assay.cluster.kmeans.certificates import KMeansMeasurement, huygens_certificate, measure
+from assay.cluster.kmeans.centers import Centers, Inspection, means_of, read_only, table
+from assay.cluster.kmeans.certificates import huygens_certificate, measure
+from assay.cluster.kmeans.loops import add_row, squared_distance
+from assay.loops import compiled
 from assay.rows import Block, MappedRows, Rows
+
+Router = tuple[NDArray, NDArray, NDArray, NDArray]
+"""A tree as the loops take it: `children`, `centers` in float64, `norms` of those, squared, and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +85,72 @@ class Survey(NamedTuple):
     scatter: float
     n_misrouted: int
 
+    @property
+    def whole(self) -> Inspection:
+        """The same partition, measured as any other."""
+        return Inspection(self.sums, self.counts, float(self.inertias.sum()), self.scatter, 0.0)
+
+
+@compiled
+def row_norm(dense, values, starts, shift, i):  # type: ignore[no-untyped-def]
+    """‖x − shift‖² of row i; CSR rows have the shift 0."""
+    norm = 0.0
+    if values is not None:
+        for position in range(starts[i], starts[i + 1]):
+            norm += np.float64(values[position]) ** 2
+    if dense is not None:
+        for f in range(shift.shape[0]):
+            norm += (np.float64(dense[i, f]) - shift[f]) ** 2
+    return norm
+
+
+@compiled
+def descend(table, tree, labels):  # type: ignore[no-untyped-def]
+    """Label of the leaf that each row reaches, at every node by the nearer child; ties go to the first."""
+    dense, values, columns, starts, _ = table
+    children, centers, norms, node_labels = tree
+    nothing = np.zeros(0)
+    for i in range(labels.shape[0]):
+        norm, node = row_norm(dense, values, starts, nothing, i), np.int64(0)
+        while children[node, 0] >= 0:
+            first, second = np.int64(children[node, 0]), np.int64(children[node, 1])
+            to_first = squared_distance(dense, values, columns, starts, i, norm, centers, norms, first)
+            to_second = squared_distance(dense, values, columns, starts, i, norm, centers, norms, second)
+            node = second if to_second < to_first else first
+        labels[i] = node_labels[node]
+
+
+@compiled
+def survey_rows(table, shift, centers, norms, labels, leaves):  # type: ignore[no-untyped-def]
+    """Add every row to the sums, counts and inertias of its leaf (`leaves`); return Σ w ‖x − shift‖².
+
+    `norms` are ‖c‖² and only used for CSR rows, whose shift is 0.
+    """
+    dense, values, columns, starts, weight = table
+    sums, counts, inertias = leaves
+    scatter = 0.0
+    for i in range(labels.shape[0]):
+        w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
+        label = np.int64(labels[i])
+        norm = row_norm(dense, values, starts, shift, i)
+        own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
+        add_row(dense, values, columns, starts, shift, i, w, sums, label)
+        counts[label] += w
+        inertias[label] += w * own
+        scatter += w * norm
+    return scatter
+
 
 def router(children: NDArray, centers: NDArray, labels: NDArray) -> Router:
     """Lay out a tree for routing."""
     points = centers.astype(np.float64)
-    return Router(children, points, np.einsum("kd,kd->k", points, points), labels)
+    return children, points, np.einsum("kd,kd->k", points, points), labels
 
 
 def route(block: Block, way: Router) -> NDArray:
     """Labels of the leaves that the rows of a block reach."""
     labels = np.empty(block.X.shape[0], dtype=np.int32)
-    loops.descend(table(block), way, labels)
+    descend(table(block), way, labels)
     return labels
 
 
@@ -114,17 +172,14 @@ def _survey_block(
         labels[unknown] = routed[unknown]
         n_misrouted = int(np.count_nonzero(labels != routed))
         routed = labels
-    leaves = LeafSums(np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(len(centers)))
+    leaves = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(len(centers))
     norms = np.einsum("kd,kd->k", centers, centers)
-    scatter = loops.survey_rows(table(block), shift, centers, norms, read_only(routed), leaves)
+    scatter = survey_rows(table(block), shift, centers, norms, read_only(routed), leaves)
     return Survey(*leaves, scatter, n_misrouted)
 
 
 def leaf_rows(data: Rows, way: Router, label: int) -> Rows:
-    """The rows of one leaf of a table outside memory: the other rows are there with weight 0.
-
-    Nothing is kept for each row, so that a leaf of any size on any source can be walked.
-    """
+    """The rows of one leaf of a table outside memory: the other rows are there with weight 0."""
     return MappedRows(data, _on_leaf, way, label, has_weight=True, local=False)
 
 
@@ -133,41 +188,39 @@ def _on_leaf(block: Block, way: Router, label: int) -> Block:
     return block._replace(weight=np.where(inside, block.weights, 0.0).astype(block.X.dtype))
 
 
-def leaves_measured(leaves: Survey, centers: Centers) -> KMeansMeasurement:
-    """The decomposition by the leaves, as for any other partition."""
-    whole = Inspection(leaves.sums, leaves.counts, float(leaves.inertias.sum()), leaves.scatter, 0.0)
-    return measure(whole, centers)
+def _inertias_and_movement(tree: SplitTree, leaves: Survey, centers: Centers) -> tuple[NDArray, float]:
+    """Inertias of all nodes about their centres, and how far a split is from its means at most.
 
-
-def node_statistics(
-    tree: SplitTree, leaves: Survey, centers: Centers
-) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Weights, means (about the shift), inertias about the centres and within inertias of all nodes."""
-    below, filled = tree.paths(), leaves.counts > 0.0
-    means = centers.points.copy()
-    np.divide(leaves.sums, leaves.counts[:, np.newaxis], out=means, where=filled[:, np.newaxis])
+    That is Σ ‖mean − centre‖² of both sides, over the mean variance in the node.
+    """
+    below = tree.paths()
+    means = means_of(leaves.sums, leaves.counts, centers.points)
     within = np.maximum(leaves.inertias - leaves.counts * ((means - centers.points) ** 2).sum(axis=1), 0.0)
     weights = below @ leaves.counts
-    node_means = np.divide(below @ leaves.sums, np.maximum(weights, 1e-300)[:, np.newaxis])
+    least = np.maximum(weights, 1e-300)
+    node_means = (below @ leaves.sums) / least[:, np.newaxis]
     spread = ((means[np.newaxis] - node_means[:, np.newaxis]) ** 2).sum(axis=2)
     node_within = below @ within + (below * spread) @ leaves.counts
     places = tree.centers.astype(np.float64) - centers.shift
     places[tree.leaves] = centers.points
-    return weights, node_means, node_within + weights * ((node_means - places) ** 2).sum(axis=1), node_within
+    squares = ((node_means - places) ** 2).sum(axis=1)
+    inertias = node_within + weights * squares
+    if not len(tree.split_nodes):
+        return inertias, 0.0
+    epsilon, sides = float(np.finfo(centers.given.dtype).eps), tree.children[tree.split_nodes]
+    rounding = 4.0 * epsilon**2 * ((places + centers.shift) ** 2).sum(axis=1)[sides].sum(axis=1)
+    variance = (node_within / least)[tree.split_nodes] / means.shape[1]
+    beyond = np.maximum(squares[sides].sum(axis=1) - rounding - 1e-20 * variance, 0.0)
+    moves = np.divide(beyond, variance, out=np.where(beyond > 0, np.inf, 0.0), where=variance > 0)
+    return inertias, float(moves.max())
 
 
 def bisecting_certificates(
-    tree: SplitTree,
-    leaves: Survey,
-    centers: Centers,
-    *,
-    inertia: float,
-    path: NDArray,
-    tol: float,
+    tree: SplitTree, leaves: Survey, centers: Centers, *, inertia: float, path: NDArray, tol: float
 ) -> Certificates:
     """Certificates of a tree that claims these inertias of its nested partitions."""
-    measured = leaves_measured(leaves, centers)
-    weights, means, inertias, within = node_statistics(tree, leaves, centers)
+    measured = measure(leaves.whole, centers)
+    inertias, movement = _inertias_and_movement(tree, leaves, centers)
     scale = measured.anova.total or 1.0
     parts = inertias[tree.children[tree.split_nodes]].sum(axis=1)
     measured_path = inertias[0] + np.concatenate([[0.0], np.cumsum(parts - inertias[tree.split_nodes])])
@@ -185,7 +238,7 @@ def bisecting_certificates(
             at_most(
                 "Both centres of every split are the means of their rows: another update moves none.",
                 "movement of the centres",
-                _largest_movement(tree, centers, means, within, weights),
+                movement,
                 tol,
                 source="Rudi & Şimşekli §7.1.2; Sangnier §2.2",
             ),
@@ -199,21 +252,3 @@ def bisecting_certificates(
             huygens_certificate(measured, inertia),
         ]
     )
-
-
-def _largest_movement(
-    tree: SplitTree, centers: Centers, means: NDArray, within: NDArray, weights: NDArray
-) -> float:
-    """Over the splits: Σ ‖mean − centre‖² of both sides, over the mean variance in the node."""
-    if not len(tree.split_nodes):
-        return 0.0
-    places = tree.centers.astype(np.float64) - centers.shift
-    places[tree.leaves] = centers.points
-    epsilon = float(np.finfo(centers.given.dtype).eps)
-    squares = ((means - places) ** 2).sum(axis=1)
-    lengths = ((places + centers.shift) ** 2).sum(axis=1)
-    moves = squares[tree.children[tree.split_nodes]].sum(axis=1)
-    rounding = 4.0 * epsilon**2 * lengths[tree.children[tree.split_nodes]].sum(axis=1)
-    variance = within[tree.split_nodes] / np.maximum(weights[tree.split_nodes], 1e-300) / means.shape[1]
-    beyond = np.maximum(moves - rounding - 1e-20 * variance, 0.0)
-    return float(np.divide(beyond, variance, out=np.where(beyond > 0, np.inf, 0.0), where=variance > 0).max())

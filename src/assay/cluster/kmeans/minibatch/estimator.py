@@ -12,18 +12,11 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate
+from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators
 from assay.cluster.kmeans import seeding as _init
-from assay.cluster.kmeans.base import CenterClusterer, labels_of
-from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place
+from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place, placed
 from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
-from assay.cluster.kmeans.minibatch.solver import (
-    SMOOTHING_BATCHES,
-    Draws,
-    Steps,
-    StoppingRule,
-    averaged,
-    minibatch_steps,
-)
+from assay.cluster.kmeans.minibatch.solver import Draws, Steps, StoppingRule, averaged, minibatch_steps
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
@@ -90,14 +83,8 @@ or callable, default="greedy-k-means++"
         Share of the inertia that an exact update of the centres would save.
     batch_inertias_ : array of shape (n_steps,)
         Mean squared distance of each batch to the centres it met.
-    cluster_weights_ : array of shape (n_clusters,)
-        Number of rows, or weight, of each cluster.
-    anova_ : Anova
-        Within, between and total sums of squares.
-    certificates_ : Certificates
-        What the fit proves about itself.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    cluster_weights_, anova_, certificates_, n_features_in_, feature_names_in_
+        As in `KMeans`.
 
     Examples
     --------
@@ -115,17 +102,13 @@ or callable, default="greedy-k-means++"
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "n_clusters": parameters.integer(at_least=1),
-        "init": parameters.one_of(*_init.INITS)
-        | parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
-        | parameters.function,
-        "max_iter": parameters.integer(at_least=1),
+        **RESTARTS,
+        "init": parameters.one_of(*_init.INITS) | CENTERS | parameters.function,
         "batch_size": parameters.integer(at_least=1),
         "tol": parameters.real(at_least=0.0),
         "max_no_improvement": parameters.integer(at_least=1) | parameters.nothing,
         "n_init": parameters.one_of("auto") | parameters.integer(at_least=1),
         "reassignment_ratio": parameters.real(at_least=0.0, at_most=1.0),
-        "random_state": parameters.random_state,
     }
 
     def __init__(
@@ -141,15 +124,11 @@ or callable, default="greedy-k-means++"
         reassignment_ratio: float = 0.01,
         random_state: RandomState = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.max_iter = max_iter
+        super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.batch_size = batch_size
         self.tol = tol
         self.max_no_improvement = max_no_improvement
-        self.n_init = n_init
         self.reassignment_ratio = reassignment_ratio
-        self.random_state = random_state
 
     def _plan(self, data: Rows) -> tuple[int, int]:
         return 1, self.max_iter * math.ceil(data.shape[0] / self.batch_size)
@@ -159,22 +138,13 @@ or callable, default="greedy-k-means++"
         draws = Draws(data, drawing)
         start, shift, variance = self._best_start(self._pool(data, draws, starting), starting)
         _, max_steps = self._plan(data)
-        rule = StoppingRule(
-            max_steps=max_steps,
-            smoothing=min(1.0, max(2.0 * self.max_iter / max_steps, 1.0 / SMOOTHING_BATCHES)),
-            tol=self.tol * variance,
-            max_no_improvement=self.max_no_improvement,
-            reassignment_ratio=self.reassignment_ratio,
-        )
+        smoothing = min(1.0, max(2.0 * self.max_iter / max_steps, 1.0 / 200.0))  # over 200 batches at most
+        options = self.max_no_improvement, self.reassignment_ratio
+        rule = StoppingRule(max_steps, smoothing, self.tol * variance, *options)
+        first = place(start.astype(np.float64), shift, longest_row(data))
         with watch.run():
-            result = minibatch_steps(
-                draws.batches(self.batch_size),
-                place(start.astype(np.float64), shift, longest_row(data)),
-                rule,
-                random=restarting,
-                watch=watch,
-                report=_attributes,
-            )
+            batches = draws.batches(self.batch_size)
+            result = minibatch_steps(batches, first, rule, random=restarting, watch=watch)
         self._conclude(data, result)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
@@ -191,9 +161,11 @@ or callable, default="greedy-k-means++"
         -------
         self : MiniBatchKMeans
         """
-        first = not hasattr(self, "cluster_centers_")
-        data = self._open_rows(X, None, sample_weight) if first else self._open_next(X, sample_weight)
-        if first:
+        if hasattr(self, "cluster_centers_"):
+            self._check_parameters()
+            data = self._open_new_rows(X, None, sample_weight)
+        else:
+            data = self._open_rows(X, None, sample_weight)
             self._require_rows(data)
             starting = generator(self.random_state)
             self.cluster_centers_ = self._best_start(_init.open_pool(data, starting), starting)[0]
@@ -216,10 +188,6 @@ or callable, default="greedy-k-means++"
         proof = minibatch_certificates(measured, centers, inertia=self.inertia_)
         return [*proof, *eigenvalue_certificate(data, measured, centers)]
 
-    def _open_next(self, X: Any, sample_weight: Any) -> Rows:
-        self._check_parameters()
-        return self._open_new_rows(X, None, sample_weight)
-
     def _pool(self, data: Rows, draws: Draws, random: np.random.Generator) -> _init.Pool:
         """Rows to draw the start from: all of them, or a draw of three batches."""
         n_drawn = 3 * max(self.batch_size, self.n_clusters)
@@ -230,30 +198,22 @@ or callable, default="greedy-k-means++"
     def _best_start(self, pool: _init.Pool, random: np.random.Generator) -> tuple[NDArray, NDArray, float]:
         """The start of least inertia on the rows of the pool, their mean (0 for CSR), and mean variance."""
         data = pool.data
-        n_terms, shape = longest_row(data), (self.n_clusters, data.shape[1])
-        given = not isinstance(self.init, str) and not callable(self.init)
-        if given:
-            starts = iter([self._given_centers(self.init, shape, data.dtype)])
-        else:
-            several = self.init == "random" or callable(self.init)
-            n_init = (3 if several else 1) if self.n_init == "auto" else int(self.n_init)
-            randoms = [random] if n_init == 1 else spawn(random, n_init)
-            starts = self._drawn_starts(self.init, pool, self.n_clusters, randoms)
+        shape = self.n_clusters, data.shape[1]
         best, best_start, variance = np.inf, np.empty(shape), 0.0
-        for start in starts:
-            shift = np.zeros(shape[1]) if data.is_sparse else start.mean(axis=0, dtype=np.float64)
-            partition = inspect(data, place(start, shift, n_terms))
+        for start in self._starts(pool, self.n_clusters, generators(random, self._number_of_runs(auto=3))):
+            centers = placed(data, start)
+            partition = inspect(data, centers)
             if partition.inertia < best:
                 best, best_start = partition.inertia, start
                 variance = mean_variance(partition.scatter, partition.sums, partition.counts)
-        return best_start, shift, variance
+        return best_start, centers.shift, variance
 
     def _measure(self, data: Rows) -> None:
         """Set what one walk over the rows tells about the centres."""
         centers = self._placed(data)
-        labels = np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
+        labels = self._local_labels(data)
         measured = measure(inspect(data, centers, labels), centers)
-        self.labels_ = data.map(labels_of, centers, dtype=np.int32) if labels is None else labels
+        self.labels_ = data.map(*self._rule(data), dtype=np.int32) if labels is None else labels
         self.inertia_ = measured.inertia
         self.cluster_weights_, self.anova_ = measured.weights, measured.anova
         self.certificates_ = minibatch_certificates(measured, centers, inertia=measured.inertia)
@@ -276,7 +236,3 @@ or callable, default="greedy-k-means++"
                 f"MiniBatchKMeans did not converge in max_iter={self.max_iter} passes: its batches still "
                 "improve. Raise max_iter or tol, or lower max_no_improvement."
             )
-
-
-def _attributes(centers: NDArray, n_steps: int) -> dict[str, Any]:
-    return {"cluster_centers_": centers, "n_steps_": n_steps}

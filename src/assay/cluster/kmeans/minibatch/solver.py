@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from assay.base import Watch
@@ -13,8 +14,6 @@ from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import Centers, inspect_block
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
-# Batches of rows drawn uniformly, from memory, disk or a cluster alike.
-#
 # A draw is one uniform number looked up in the cumulative weights of the rows, so that a row of weight 3 is
 # drawn as often as three rows. Up to 2¹⁸ rows are looked up in an order that depends on their content alone:
 # the same seed then draws the same rows however they are ordered, weighted or stored.
@@ -29,7 +28,7 @@ WINDOW_BATCHES = 64
 class Draws:
     """An endless source of rows drawn with replacement, with probability proportional to their weights."""
 
-    def __init__(self, data: Rows, random: np.random.Generator) -> None:
+    def __init__(self, data: Rows, random: Generator) -> None:
         self._data, self._random = data, random
         self._order: NDArray | None = None
         self._cumulative: NDArray | None = None
@@ -43,7 +42,7 @@ class Draws:
         if n_samples <= _init.SAMPLE_ROWS:
             self._order = np.argsort(_init.order_keys(data), kind="stable")
         if data.has_weight:
-            weight = np.asarray(data.map(_weights_of, dtype=np.float64))
+            weight = _init.weights_of(data).astype(np.float64)
             self._cumulative = np.cumsum(weight if self._order is None else weight[self._order])
 
     def batch(self, n_rows: int) -> Matrix:
@@ -71,25 +70,12 @@ class Draws:
         if self._cumulative is None:
             places = (uniforms * self._data.shape[0]).astype(np.int64)
         else:
-            total = self._cumulative[-1]
-            places = np.searchsorted(self._cumulative, uniforms * total, side="right")
-            # Rounding must not lead to a row without weight at the end.
-            places = np.minimum(places, np.searchsorted(self._cumulative, total, side="left"))
+            places = _init.positions(self._cumulative, uniforms)
         return places if self._order is None else self._order[places]
 
 
-def _weights_of(block: Block) -> Any:
-    return block.weight
-
-
-SMOOTHING_BATCHES = 200
-"""The inertia of batches is smoothed over at most about this many of them."""
-
-
 class Steps(NamedTuple):
-    """Result of `minibatch_steps`: `counts` are the rows averaged in each centre, `trace` the mean squared
-    distance of every batch to the centres it met.
-    """  # noqa: D205
+    """Centres, rows averaged in each, and the mean squared distance of every batch to the centres it met."""
 
     centers: NDArray
     counts: NDArray
@@ -106,11 +92,10 @@ def averaged(points: NDArray, counts: NDArray, sums: NDArray, weights: NDArray) 
 
 
 class StoppingRule(NamedTuple):
-    """When steps end, and when a centre starts afresh.
+    """When steps end; `smoothing` is the weight of the newest batch in smoothed values.
 
-    `smoothing` is the weight of the newest batch in smoothed values. A centre given fewer rows than
-    `reassignment_ratio` times those of the busiest, since the last look, starts afresh at a row drawn with
-    probability proportional to its squared distance.
+    A centre given fewer rows than `reassignment_ratio` times those of the busiest, since the last look,
+    starts afresh at a row drawn with probability proportional to its squared distance.
     """
 
     max_steps: int
@@ -121,13 +106,7 @@ class StoppingRule(NamedTuple):
 
 
 def minibatch_steps(
-    batches: Iterator[Matrix],
-    start: Centers,
-    rule: StoppingRule,
-    *,
-    random: np.random.Generator,
-    watch: Watch,
-    report: Callable[[NDArray, int], dict[str, Any]],
+    batches: Iterator[Matrix], start: Centers, rule: StoppingRule, *, random: Generator, watch: Watch
 ) -> Steps:
     """Assign one batch after the other and move the centres to the running means of their rows.
 
@@ -139,7 +118,7 @@ def minibatch_steps(
     # By then a centre with an equal share of the rows has met 1 / ratio of them.
     patience = n_clusters / rule.reassignment_ratio if rule.reassignment_ratio > 0.0 else np.inf
     trace: list[float] = []
-    smooth_inertia = smooth_movement = least = np.inf
+    smooth_inertia, smooth_movement, least = 0.0, 0.0, np.inf
     n_waited, n_steps, converged = 0, 0, False
     while n_steps < rule.max_steps:
         rows = next(batches)
@@ -150,17 +129,22 @@ def minibatch_steps(
         moved, counts = averaged(points, counts, batch.sums, batch.counts)
         movement, points, n_steps = float(((moved - points) ** 2).sum()), moved, n_steps + 1
         trace.append(batch.inertia / n_rows)
-        smooth_inertia = _smoothed(smooth_inertia, trace[-1], rule.smoothing)
-        smooth_movement = _smoothed(smooth_movement, movement, rule.smoothing)
+        share = rule.smoothing if n_steps > 1 else 1.0
+        smooth_inertia += share * (trace[-1] - smooth_inertia)
+        smooth_movement += share * (movement - smooth_movement)
         n_waited = 0 if smooth_inertia < least else n_waited + 1
         least = min(least, smooth_inertia)
         recent += batch.counts
         if recent.sum() >= patience:
             idle = np.flatnonzero(recent < rule.reassignment_ratio * recent.max())[: n_rows // 2]
-            if idle.size and _restart(points, counts, idle, rows, distances, shift, random):
-                n_waited = 0
+            cumulative = np.cumsum(distances)
+            if idle.size and cumulative[-1] > 0.0:  # there is a row away from every centre
+                places = np.unique(_init.positions(cumulative, random.random(len(idle))))
+                taken, chosen = Block(rows[places], None, None, 0).dense, idle[: len(places)]
+                points[chosen], counts[chosen], n_waited = taken.astype(np.float64) - shift, 0.0, 0
             recent[:] = 0.0
-        stopped = watch.iteration(lambda: report(points + shift, n_steps))  # noqa: B023
+        now = {"cluster_centers_": points + shift, "n_steps_": n_steps}
+        stopped = watch.iteration(lambda: now)  # noqa: B023
         converged = n_steps > 1 and (
             smooth_movement <= rule.tol
             or (rule.max_no_improvement is not None and n_waited >= rule.max_no_improvement)
@@ -168,29 +152,3 @@ def minibatch_steps(
         if converged or stopped:
             break
     return Steps(points + shift, counts, trace, n_steps, converged)
-
-
-def _smoothed(before: float, new: float, smoothing: float) -> float:
-    return new if np.isinf(before) else before + smoothing * (new - before)
-
-
-def _restart(
-    points: NDArray,
-    counts: NDArray,
-    idle: NDArray,
-    rows: Matrix,
-    distances: NDArray,
-    shift: NDArray,
-    random: np.random.Generator,
-) -> bool:
-    """Put idle centres at rows of the batch, in place; whether there was one away from every centre."""
-    cumulative = np.cumsum(distances)
-    if not cumulative[-1] > 0.0:
-        return False
-    places = np.searchsorted(cumulative, random.random(len(idle)) * cumulative[-1], side="right")
-    places = np.unique(np.minimum(places, np.searchsorted(cumulative, cumulative[-1], side="left")))
-    taken = rows[places]
-    taken = taken if isinstance(taken, np.ndarray) else taken.toarray()
-    chosen = idle[: len(places)]
-    points[chosen], counts[chosen] = taken.astype(np.float64) - shift, 0.0
-    return True
