@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from assay.datasets import GaussianClasses, TwoMoons, digits, iris, wine
 from assay.display import plot, plot_posterior
-from assay.display.flat_map import limits_around, principal_plane, regions
+from assay.display.plane import limits_around, principal_plane, regions
 from assay.display.style import PALETTE
 from assay.linear import LinearSVC, LogisticRegression, SGDClassifier
 from assay.parameters import ParameterError

@@ -105,7 +105,7 @@ class Board:
         strangers = [line for line in left if _pace(line) is None]
         if not paces or (strangers and len(paces) < 2):
             return None
-        quick, slow = _middle_half(paces)
+        quick, _, slow = quantiles(paces, n=4, method="inclusive") if len(paces) > 1 else 3 * paces
         low = high = 0.0
         for line in left:
             pace = _pace(line)
@@ -144,13 +144,6 @@ def _rest(fits: int, pace: float, waited: float, *, overdue: float) -> float:
     """
     first = pace - waited if pace > waited else overdue
     return first + (fits - 1) * max(pace, waited) if fits > 0 else 0.0
-
-
-def _middle_half(values: Sequence[float]) -> tuple[float, float]:
-    if len(values) == 1:
-        return values[0], values[0]
-    low, _, high = quantiles(values, n=4, method="inclusive")
-    return low, high
 
 
 def duration(seconds: float) -> str:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 DEMONSTRATIONS = {"regression": "diabetes", "classification": "breast_cancer", "clustering": "us_arrests"}
 """Embedded tables that show each task."""
 
-LAST_DEMONSTRATION = "clustering"
-
 
 class CompareOptions(NamedTuple):
     """What `assay compare` is told."""
@@ -79,7 +77,7 @@ def compare(options: CompareOptions) -> None:
     once.
     """
     places = tables_to_compare(options.table, options.demo, options.output, force=options.force)
-    with compiling_ahead(LAST_DEMONSTRATION) if len(places) > 1 else nullcontext():
+    with compiling_ahead("clustering") if len(places) > 1 else nullcontext():
         for name, folder in places:
             run_compare(name, folder, options)
 
@@ -200,7 +198,8 @@ def compiling_ahead(task: str) -> Iterator[None]:
 
     What it compiles it leaves on the disk, where this process finds it; whatever else it does is thrown away.
     """
-    if not is_fresh() or _n_cores() < 2:
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    if not is_fresh() or n_cores < 2:
         yield
         return
     import subprocess
@@ -227,10 +226,6 @@ def is_fresh() -> bool:
     place = os.environ.get("NUMBA_CACHE_DIR")
     folder = Path(place) if place else Path(assay.__file__).parent
     return next(folder.rglob("*.nbi"), None) is None
-
-
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 class Interruption:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from assay.report import Method
 
+JSON: dict[str, Any] = {"indent": 2, "ensure_ascii": False}
+
 
 def methods(
     task: Annotated[
@@ -37,17 +39,13 @@ def methods(
     listed = chosen(catalogue(), task, family)
     console = open_console()
     if as_json:
-        say(console, as_text([record(method) for method in listed]), wrapped=False)
+        say(console, json.dumps([record(method) for method in listed], **JSON), wrapped=False)
         return
     for name in dict.fromkeys(method.family for method in listed):
         show_family(console, name, [method for method in listed if method.family == name])
 
 
-def explain(
-    method: Annotated[str, MethodArgument],
-    as_json: AsJson = False,
-    debug: Debug = False,
-) -> None:
+def explain(method: Annotated[str, MethodArgument], as_json: AsJson = False, debug: Debug = False) -> None:
     """Tell what a method computes, what it certifies and where to read about it."""
     from assay.cli.terminal import open_console, say
     from assay.report import find_method
@@ -55,18 +53,14 @@ def explain(
     told = find_method(method)
     console = open_console()
     if as_json:
-        say(console, as_text(record(told)), wrapped=False)
+        say(console, json.dumps(record(told), **JSON), wrapped=False)
         return
     places = dict.fromkeys((readable(told.family), told.task))
     say(console, f"{told.name} ({', '.join(places)})", style="bold")
-    for title, text in (
-        ("", told.summary),
-        ("", told.objective),
-        ("", told.algorithm),
-        ("Assumes", told.assumptions),
-        ("Certificates", told.certificates),
-        ("Notes", told.notes),
-    ):
+    for text in (told.summary, told.objective, told.algorithm):
+        show_section(console, "", text)
+    sections = {"Assumes": told.assumptions, "Certificates": told.certificates, "Notes": told.notes}
+    for title, text in sections.items():
         show_section(console, title, text)
     if told.parameters:
         say(console, "\nParameters", style="bold")
@@ -107,11 +101,6 @@ def record(method: Method) -> dict[str, Any]:
     fields = dataclasses.asdict(method)
     fields["parameters"] = [parameter._asdict() for parameter in method.parameters]
     return fields
-
-
-def as_text(value: Any) -> str:
-    """JSON for people and machines."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def show_family(console: Console, family: str, listed: Sequence[Method]) -> None:

@@ -43,13 +43,10 @@ def takes(options: Any) -> Callable[[Callable[[Any], None]], Callable[..., None]
     8
     """
     types = get_type_hints(options, include_extras=True)
+    kind, defaults = inspect.Parameter.KEYWORD_ONLY, options._field_defaults
+    blank = inspect.Parameter.empty
     fields = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=options._field_defaults.get(name, inspect.Parameter.empty),
-            annotation=types[name],
-        )
+        inspect.Parameter(name, kind, default=defaults.get(name, blank), annotation=types[name])
         for name in options._fields
     ]
 

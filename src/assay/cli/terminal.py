@@ -14,6 +14,7 @@ from assay.cli.sentences import ReaderLeftError
 
 if TYPE_CHECKING:
     from assay.certificates import Certificates
+    from assay.report import Candidate, Comparison
 
 WIDTH_OF_FILES = 110
 NARROWEST_TABLE = 72
@@ -40,14 +41,8 @@ def open_console() -> Console:
 
 def say(console: Console, text: str, *, wrapped: bool = True, style: str | None = None) -> None:
     """Print text as it is: no markup, no colours of its own; unwrapped for paths and for machines."""
-    console.print(
-        text,
-        style=style,
-        markup=False,
-        highlight=False,
-        soft_wrap=not wrapped,
-        no_wrap=None if wrapped else True,
-    )
+    no_wrap = None if wrapped else True
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=not wrapped, no_wrap=no_wrap)
 
 
 def plain_table(console: Console) -> Table:
@@ -81,13 +76,9 @@ def show_certificates(console: Console, certificates: Certificates) -> None:
     table.add_column("bound", justify="right", no_wrap=True)
     table.add_column("claim")
     for item in certificates:
-        table.add_row(
-            f"[{COLORS[item.verdict]}]{item.verdict}[/]",
-            escape(item.quantity),
-            f"{item.value:.3g}",
-            f"{SYMBOLS[item.relation]} {item.bound:.3g}",
-            escape(item.claim),
-        )
+        verdict = f"[{COLORS[item.verdict]}]{item.verdict}[/]"
+        bound = f"{SYMBOLS[item.relation]} {item.bound:.3g}"
+        table.add_row(verdict, escape(item.quantity), f"{item.value:.3g}", bound, escape(item.claim))
     console.print(table)
 
 
@@ -95,19 +86,13 @@ def show_verdict(console: Console, certificates: Certificates) -> None:
     """Sum certificates up in a sentence."""
     failed = [item.quantity for item in certificates.failed]
     if failed:
-        say(
-            console,
-            f"{len(failed)} of {len(certificates)} certificates fail: {', '.join(failed)}.",
-            style="red",
-        )
+        words = f"{len(failed)} of {len(certificates)} certificates fail: {', '.join(failed)}."
+        say(console, words, style="red")
     elif len(certificates) == 1:
         say(console, "The certificate holds.", style="green")
     else:
         say(console, f"All {len(certificates)} certificates hold.", style="green")
 
-
-if TYPE_CHECKING:
-    from assay.report import Candidate, Comparison
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),
@@ -195,11 +180,5 @@ def _verdict(candidate: Candidate) -> str:
     if not candidate.certificates:
         return ""
     failed = not candidate.certificates.holds
-    color = (
-        COLORS["fails"]
-        if failed
-        else COLORS["vacuous"]
-        if "vacuous" in candidate.verdict
-        else COLORS["holds"]
-    )
-    return f"[{color}]{candidate.verdict}[/]"
+    kind = "fails" if failed else "vacuous" if "vacuous" in candidate.verdict else "holds"
+    return f"[{COLORS[kind]}]{candidate.verdict}[/]"

@@ -6,12 +6,11 @@ class can be registered.
 """
 
 from assay.display.base import Display
-from assay.display.classes.confusion import ConfusionDisplay
 from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
 from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
-from assay.display.classes.pictures import HistoryDisplay
-from assay.display.classes.posterior import PosteriorDisplay, plot_posterior
+from assay.display.classes.pictures import ConfusionDisplay, HistoryDisplay
+from assay.display.classes.scores import PosteriorDisplay, plot_posterior
 from assay.display.cluster import pictures as _pictures  # noqa: F401  (declares which there are)
 from assay.display.cluster.bicluster import (
     BiclusterFitDisplay,
@@ -20,12 +19,28 @@ from assay.display.cluster.bicluster import (
     OverlapErrorsDisplay,
     OverlapLoadingsDisplay,
 )
-from assay.display.cluster.centers import CentersDisplay, MembershipsDisplay
-from assay.display.cluster.convex import CentroidMapDisplay, ClusterPathDisplay, FusionTreeDisplay
-from assay.display.cluster.density import ClusterSizesDisplay, DensityMapDisplay
-from assay.display.cluster.density_curves import CondensedTreeDisplay, KDistanceDisplay, ReachabilityDisplay
+from assay.display.cluster.centers import (
+    CentersDisplay,
+    CentroidMapDisplay,
+    ClusterPathDisplay,
+    FusionTreeDisplay,
+    MembershipsDisplay,
+)
+from assay.display.cluster.density import (
+    ClusterSizesDisplay,
+    CondensedTreeDisplay,
+    DensityMapDisplay,
+    KDistanceDisplay,
+    ReachabilityDisplay,
+)
 from assay.display.cluster.hierarchy import DendrogramDisplay, HeightsDisplay, InertiaDisplay
-from assay.display.cluster.kmeans import IterationsDisplay, SplitTreeDisplay
+from assay.display.cluster.kmeans import (
+    BatchesDisplay,
+    ConvergenceDisplay,
+    IterationsDisplay,
+    RestartsDisplay,
+    SplitTreeDisplay,
+)
 from assay.display.cluster.kmeans_figures import (
     ColorQuantizationDisplay,
     FrontiersDisplay,
@@ -35,11 +50,12 @@ from assay.display.cluster.kmeans_figures import (
     plot_inits,
 )
 from assay.display.cluster.map import ClusterMapDisplay
-from assay.display.cluster.selection import ElbowDisplay, SelectionOfKDisplay
-from assay.display.cluster.selection_evidence import (
+from assay.display.cluster.selection import (
     BreakpointsDisplay,
     EigengapDisplay,
+    ElbowDisplay,
     ReferenceInertiasDisplay,
+    SelectionOfKDisplay,
     plot_elbow,
     plot_selection,
 )
@@ -56,30 +72,34 @@ from assay.display.cluster.spectral import (
     GraphDisplay,
     SpectrumDisplay,
 )
-from assay.display.cluster.traces import BatchesDisplay, ConvergenceDisplay, RestartsDisplay
 from assay.display.kernel_machines import KernelCurveDisplay, KernelWeightsDisplay
 from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
     CoefficientsDisplay,
     ImagesDisplay,
+    PredictionsDisplay,
+    ResidualsDisplay,
     plot_images,
 )
 from assay.display.linear.features import (
+    CoefficientMatrixDisplay,
     CurveDisplay,
     EffectsDisplay,
     FeatureCoefficientsDisplay,
     FeatureFunctionsDisplay,
+    SingularValuesDisplay,
 )
 from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay, SelectionDisplay, SparsePathDisplay
-from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.linear.reduced_rank import CoefficientMatrixDisplay, SingularValuesDisplay
-from assay.display.optimize.functions import ChordDisplay, LossCurvesDisplay, plot_chord, plot_loss_curves
 from assay.display.optimize.problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
 from assay.display.optimize.sets import (
+    ChordDisplay,
     ConvexPicture,
     ConvexSetDisplay,
+    LossCurvesDisplay,
     SeparabilityDisplay,
+    plot_chord,
     plot_convex_set,
+    plot_loss_curves,
     plot_separability,
 )
 from assay.display.plane import PrincipalPlaneDisplay, plot_principal_plane

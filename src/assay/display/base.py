@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
-from inspect import Parameter, signature
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, getdoc, signature
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
@@ -15,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from assay.display.style import house_style, new_axes
 
 
+@dataclass_transform()
 class Display:
     """Base of all pictures, after scikit-learn's displays.
 
-    A subclass is a dataclass whose fields are the data that the picture shows; it writes `_collect`, which
+    A subclass becomes a dataclass of the data that the picture shows; it writes `_collect`, which
     reads them off a fitted model, and `_draw`, which draws them and computes nothing. The data without which
     there is no picture are named in the class statement: `class MapDisplay(Display, needs=("X",))`.
 
@@ -40,6 +43,7 @@ class Display:
         super().__init_subclass__(**options)
         if needs is not None:
             cls.needs = needs
+        dataclass(cls)
 
     @classmethod
     def from_estimator(
@@ -70,7 +74,9 @@ class Display:
         check_is_fitted(estimator)
         estimator, X, y, options = unwrapped(estimator, X, y, options)
         unknown = set(options) - set(cls.option_names())
-        if unknown and not cls._takes_any_option():
+        # Options are handed on to a method of the model where the picture takes any.
+        takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in _parameters(cls))
+        if unknown and not takes_any:
             known = ", ".join(repr(name) for name in cls.option_names())
             raise TypeError(f"{cls.__name__} takes the options {known}. Got {min(unknown)!r} instead.")
         data = {"X": X, "y": y}
@@ -85,11 +91,6 @@ class Display:
     def option_names(cls) -> tuple[str, ...]:
         """Names of the options of `from_estimator`."""
         return tuple(each.name for each in _parameters(cls) if each.kind is Parameter.KEYWORD_ONLY)
-
-    @classmethod
-    def _takes_any_option(cls) -> bool:
-        """Whether options are handed on to a method of the model."""
-        return any(each.kind is Parameter.VAR_KEYWORD for each in _parameters(cls))
 
     @classmethod
     def _read_off(cls, result: Any, **others: Any) -> Self:
@@ -126,6 +127,37 @@ class Display:
     def __getstate__(self) -> dict[str, Any]:
         """The data alone: a figure is drawn again, it does not travel."""
         return {name: value for name, value in vars(self).items() if name not in ("ax_", "figure_")}
+
+
+P = ParamSpec("P")
+D = TypeVar("D", bound=Display)
+R = TypeVar("R")
+
+
+def drawn_by(make: Callable[P, D], name: str, result: Callable[[D], R]) -> Callable[P, R]:
+    """The function `plot_…` of a picture: it calls a class method of the display, which also documents it."""
+
+    @wraps(make)
+    def draw(*args: P.args, **options: P.kwargs) -> R:
+        return result(make(*args, **options))
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__signature__ = signature(make).replace(return_annotation=Parameter.empty)  # type: ignore[attr-defined]
+    owner: type[Display] = make.__self__  # type: ignore[attr-defined]
+    what = "ax : matplotlib Axes" if result is axes_of else f"display : {owner.__name__}"
+    examples = (getdoc(owner) or "").partition("Examples\n")[2]
+    draw.__doc__ = f"{getdoc(make)}\n\nReturns\n-------\n{what}\n\nExamples\n{examples}\n"
+    return draw
+
+
+def axes_of(display: Display) -> Any:
+    """Where a picture was drawn."""
+    return display.ax_
+
+
+def itself(display: D) -> D:
+    """The picture."""
+    return display
 
 
 def _parameters(display: type[Display]) -> list[Parameter]:

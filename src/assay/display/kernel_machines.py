@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.columns import column_names, dense, sampled
+from assay.display.linear.coefficients import PredictionsDisplay, ResidualsDisplay
 from assay.display.linear.pictures import LeaveOneOutDisplay, chosen_alpha
-from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
+from assay.display.plane import column_names, dense, sampled
 from assay.display.registry import declare
-from assay.display.style import FAINT_INK, PALETTE
+from assay.display.style import FAINT_INK, PALETTE, caption
 from assay.kernel_machines import KernelRidge
 
 N_POINTS = 400
 
 
-@dataclass
 class KernelCurveDisplay(Display):
     """The fitted function of one feature, over the rows.
 
@@ -35,11 +33,10 @@ class KernelCurveDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import KernelCurveDisplay
-    >>> from assay.kernel_machines import KernelRidge
+    >>> from assay import display, kernel_machines
     >>> x = np.linspace(0, 6, 50).reshape(-1, 1)
-    >>> model = KernelRidge(alpha=0.1, kernel="rbf").fit(x, np.sin(x[:, 0]))
-    >>> KernelCurveDisplay.from_estimator(model, x).fitted.shape
+    >>> model = kernel_machines.KernelRidge(alpha=0.1, kernel="rbf").fit(x, np.sin(x[:, 0]))
+    >>> display.KernelCurveDisplay.from_estimator(model, x).fitted.shape
     (400, 1)
     """
 
@@ -70,17 +67,11 @@ class KernelCurveDisplay(Display):
     def _draw(self, ax: Any) -> None:
         if self.observed is not None:
             shown = sampled(self.x.size)
+            many = shown.size > 1000
+            look = {"s": 18, "color": "#8c959f", "alpha": 0.65, "linewidths": 0, "rasterized": many}
             for target, observed in enumerate(self.observed.T):
-                ax.scatter(
-                    self.x[shown],
-                    observed[shown],
-                    s=18,
-                    color="#8c959f",
-                    alpha=0.65,
-                    linewidths=0,
-                    rasterized=shown.size > 1000,
-                    label="observed" if target == 0 else None,
-                )
+                name = "observed" if target == 0 else None
+                ax.scatter(self.x[shown], observed[shown], label=name, **look)
         for target, fitted in enumerate(self.fitted.T):
             color = PALETTE[target % len(PALETTE)]
             ax.plot(self.grid, fitted, color=color, label="fitted" if target == 0 else None)
@@ -89,7 +80,6 @@ class KernelCurveDisplay(Display):
         ax.set(xlabel=self.name, ylabel="fitted" if self.observed is None else "target", title=self.title)
 
 
-@dataclass
 class KernelWeightsDisplay(Display):
     """Weights of the training rows in the fit, in order.
 
@@ -121,11 +111,7 @@ class KernelWeightsDisplay(Display):
             ax.plot(ranks, ordered, color=color)
             ax.fill_between(ranks, 0.0, ordered, color=color, alpha=0.2, linewidth=0)
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9)
-        ax.set(
-            xlabel="training rows, in order of weight",
-            ylabel="weight in the fit (dual_coef_)",
-            title=self.title,
-        )
+        caption(ax, "training rows, in order of weight", "weight in the fit (dual_coef_)", self.title)
 
 
 def _settings(model: Any) -> str:

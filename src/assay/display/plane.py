@@ -1,17 +1,15 @@
-"""The plane of a picture: its view, outlines of sets, level lines and labels."""
+"""The plane of a picture: rows in it, its view and regions, outlines of sets; and how rows are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.display.base import Display
-from assay.display.columns import dense, sampled
-from assay.display.style import PALETTE
+from assay.display.base import Display, axes_of, drawn_by
+from assay.display.style import PALETTE, caption, write_beside
 from assay.parameters import array, refusal
 from assay.penalties import AffineSubspace, ConvexSet, HalfSpace, Hyperplane, Polytope
 
@@ -49,14 +47,7 @@ def outline_of(convex_set: ConvexSet, view: float) -> NDArray:
 def _clipped(polygon: NDArray, normals: NDArray, offsets: NDArray) -> NDArray:
     """The part of a polygon with ⟨a, x⟩ ≥ b for each row: one cut after the other."""
     for normal, offset in zip(normals, offsets, strict=True):
-        kept: list[NDArray] = []
-        for here, there in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
-            before, after = here @ normal - offset, there @ normal - offset
-            if before >= 0:
-                kept.append(here)
-            if before * after < 0:
-                kept.append(here + before / (before - after) * (there - here))
-        polygon = np.array(kept).reshape(-1, 2)
+        polygon = cut(polygon, -normal, -offset)
     return polygon
 
 
@@ -80,17 +71,9 @@ def label(axes: Any, text: str, place: Any, color: str, *, below: bool = False) 
     """Direct label beside a point, readable on lines."""
     from matplotlib.patheffects import withStroke
 
-    axes.annotate(
-        text,
-        tuple(place),
-        xytext=(7, -8 if below else 6),
-        textcoords="offset points",
-        va="top" if below else "bottom",
-        color=color,
-        fontsize=9.5,
-        zorder=6,
-        path_effects=[withStroke(linewidth=2.5, foreground="white")],
-    )
+    rim = [withStroke(linewidth=2.5, foreground="white")]
+    look: dict[str, Any] = {"by": (7, -8), "va": "top"} if below else {"by": (7, 6), "va": "bottom"}
+    write_beside(text, tuple(place), axes, color=color, fontsize=9.5, zorder=6, path_effects=rim, **look)
 
 
 def view_of(points: NDArray, pad: float = 0.12, slimmest: float = 0.25) -> tuple[NDArray, NDArray]:
@@ -110,10 +93,6 @@ def plane_points(owner: str, name: str, points: Any) -> NDArray:
     return np.asarray(points, dtype=float)
 
 
-# Rows in the plane of the first two principal components of their standardised columns.
-
-
-@dataclass
 class PrincipalPlaneDisplay(Display):
     """Rows in the plane of the first two principal components of their standardised columns.
 
@@ -129,10 +108,11 @@ class PrincipalPlaneDisplay(Display):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import PrincipalPlaneDisplay
-    >>> PrincipalPlaneDisplay.from_rows(diabetes().X).share.round(2)
+    >>> from assay import datasets, display
+    >>> display.PrincipalPlaneDisplay.from_rows(datasets.diabetes().X).share.round(2)
     array([0.4 , 0.15])
+    >>> display.plot_principal_plane(*datasets.diabetes(return_X_y=True)).get_xlabel()
+    'first component (40 % of the variance)'
     """
 
     scores: NDArray
@@ -142,7 +122,16 @@ class PrincipalPlaneDisplay(Display):
 
     @classmethod
     def from_rows(cls, X: Any, y: Any = None, *, ax: Any = None) -> Self:
-        """Find the plane of the rows, and draw them."""
+        """Draw rows in the plane of the first two principal components of their standardised columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            At least two columns that vary.
+        y : array-like of shape (n_samples,), optional
+            Shown by colour.
+        ax : matplotlib Axes, optional
+        """
         rows = dense(X)
         rows = rows - rows.mean(axis=0)
         spread = rows.std(axis=0)
@@ -163,29 +152,150 @@ class PrincipalPlaneDisplay(Display):
         if self.values is not None:
             bar = ax.figure.colorbar(points, ax=ax, label=self.value_name)
             bar.outline.set_visible(False)
-        ax.set(
-            xlabel=f"first component ({self.share[0]:.0%} of the variance)".replace("%", " %"),
-            ylabel=f"second component ({self.share[1]:.0%})".replace("%", " %"),
-            title="rows in their principal plane",
-        )
+        first, second = (f"{share:.0%}".replace("%", " %") for share in self.share)
+        xlabel, ylabel = f"first component ({first} of the variance)", f"second component ({second})"
+        caption(ax, xlabel, ylabel, "rows in their principal plane")
 
 
-def plot_principal_plane(X: Any, y: Any = None, *, ax: Any = None) -> Any:
-    """Draw rows in the plane of the first two principal components of their standardised columns.
+plot_principal_plane = drawn_by(PrincipalPlaneDisplay.from_rows, "plot_principal_plane", axes_of)
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        At least two columns that vary.
-    y : array-like of shape (n_samples,), optional
-        Shown by colour.
-    ax : matplotlib Axes, optional
 
-    Examples
-    --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import plot_principal_plane
-    >>> plot_principal_plane(*diabetes(return_X_y=True)).get_xlabel()
-    'first component (40 % of the variance)'
+MAX_POINTS = 3000
+"""Pictures show at most this many points; more would only make them heavier."""
+
+
+def column_names(model: Any, X: Any, feature_names: Any, n_features: int) -> list[str]:
+    """Names of the features: those handed in, those seen at fit, those of the frame, or x0, x1, …."""
+    for names in (feature_names, getattr(model, "feature_names_in_", None), getattr(X, "columns", None)):
+        if names is not None and len(names) == n_features:
+            return [plain(str(name)) for name in names]
+    return [f"x{index}" for index in range(n_features)]
+
+
+def plain(name: str) -> str:
+    """The name as matplotlib shows it literally: no mathematics between dollars, no label hidden by "_"."""
+    name = name.replace("$", r"\$")
+    return f" {name}" if name.startswith("_") else name
+
+
+def dense(X: Any) -> NDArray:
+    """The rows as a dense two-dimensional array of floats."""
+    values = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+    return values.reshape(-1, 1) if values.ndim == 1 else values
+
+
+def sampled(n_rows: int, max_points: int = MAX_POINTS) -> NDArray:
+    """Indices of the rows to show: all, or a fixed sample when there are too many."""
+    if n_rows <= max_points:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, max_points, replace=False))
+
+
+def shortened(name: str, length: int = 24) -> str:
+    """A name that fits beside an axis: its beginning and its end, which often tells names apart."""
+    if len(name) <= length:
+        return name
+    tail = (length - 1) // 2
+    return f"{name[: length - 1 - tail]}…{name[-tail:]}"
+
+
+class Plane(NamedTuple):
+    """The rows origin + axes z, of orthonormal axes, which have a share of the variance each."""
+
+    origin: NDArray
+    axes: NDArray
+    share: NDArray
+
+    def flatten(self, rows: NDArray) -> NDArray:
+        """Coordinates of the projections of rows."""
+        return (rows - self.origin) @ self.axes
+
+    def lift(self, points: NDArray) -> NDArray:
+        """The rows at points of the plane."""
+        return self.origin + points @ self.axes.T
+
+    def labels(self, names: list[str]) -> tuple[str, str]:
+        """What the two directions are: the features themselves, or principal axes."""
+        if len(names) == 2:
+            return names[0], names[1]
+        first, second = (f"{share:.0%}" for share in self.share)
+        return f"first principal axis ({first} of the variance)", f"second principal axis ({second})"
+
+
+def principal_plane(points: NDArray) -> Plane:
+    """The plane of two features, or of the first two principal axes through the mean of more."""
+    if points.shape[1] == 2:
+        return Plane(np.zeros(2), np.eye(2), np.ones(2))
+    origin = points.mean(axis=0)
+    variances, axes = np.linalg.eigh(np.atleast_2d(np.cov(points - origin, rowvar=False, bias=True)))
+    first_two = axes[:, ::-1][:, :2]
+    # Signs of eigenvectors are arbitrary: make the largest entry positive, so that pictures do not flip.
+    first_two = first_two * np.sign(first_two[np.abs(first_two).argmax(axis=0), [0, 1]])
+    total = variances.sum()
+    return Plane(origin, first_two, variances[::-1][:2] / (total if total > 0 else 1.0))
+
+
+def shown_rows(X: Any) -> tuple[NDArray, NDArray]:
+    """The rows to show, all or a fixed sample, and their places."""
+    shown = sampled(n_rows(X), MAX_POINTS)
+    return dense(rows_at(X, shown)), shown
+
+
+def n_rows(X: Any) -> int:
+    """Number of rows of a table or a list."""
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def rows_at(X: Any, places: NDArray) -> Any:
+    """Some rows of a table, with the names of its columns where it is a frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    # Sparse matrices and polars frames take places as they are; a Dask array then reads no other rows.
+    indexed = hasattr(X, "toarray") or hasattr(X, "columns") or hasattr(X, "dask")
+    return X[places] if indexed else np.asarray(X)[places]
+
+
+def limits_around(points: NDArray, margin: float = 0.06) -> tuple[NDArray, NDArray]:
+    """Lower left and upper right corner of a frame around points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = margin * np.where(high > low, high - low, 1.0)
+    return low - room, high + room
+
+
+def regions(limits: tuple[NDArray, NDArray], slopes: NDArray, heights: NDArray) -> list[NDArray]:
+    """Corners of the part of a frame where each of several scores is the largest.
+
+    The scores are slopes_k·(z − m) + heights_k about the middle m of the frame: heights at a far origin would
+    cost digits. Nearest centres are of this kind too: −‖z − c‖²/2 is linear but for a term common to all.
     """
-    return PrincipalPlaneDisplay.from_rows(X, y, ax=ax).ax_
+    (left, bottom), (right, top) = limits
+    middle = (limits[0] + limits[1]) / 2
+    frame = np.array([(left, bottom), (right, bottom), (right, top), (left, top)]) - middle
+    parts = []
+    for chosen in range(len(slopes)):
+        part = frame
+        for other in range(len(slopes)):
+            if other != chosen:
+                part = cut(part, slopes[other] - slopes[chosen], heights[chosen] - heights[other])
+        parts.append(part + middle)
+    return parts
+
+
+def cut(polygon: NDArray, normal: NDArray, level: float) -> NDArray:
+    """The part of a convex polygon where normal·z ≤ level."""
+    excess = polygon @ normal - level
+    corners = []
+    ends, afterwards = np.roll(polygon, -1, axis=0), np.roll(excess, -1)
+    for start, end, before, after in zip(polygon, ends, excess, afterwards, strict=True):
+        if before <= 0:
+            corners.append(start)
+        if before * after < 0:
+            corners.append(start + (end - start) * before / (before - after))
+    return np.array(corners).reshape(-1, 2)
+
+
+def rgb(color: Any) -> tuple[float, float, float]:
+    """A colour as three numbers."""
+    from matplotlib.colors import to_rgb
+
+    return to_rgb(color)

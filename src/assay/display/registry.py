@@ -39,21 +39,25 @@ def plot(model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **options:
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import plot
-    >>> from assay.linear import LinearRegression
-    >>> X, y = diabetes(return_X_y=True)
-    >>> plot(LinearRegression().fit(X, y), X, y).get_xlabel()
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.plot(linear.LinearRegression().fit(X, y), X, y).get_xlabel()
     'observed'
     """
     check_is_fitted(model)
     inside = unwrapped(model, None, None, {})[0]
     displays = pictures(inside).displays
     kind = options.pop("kind", None)
-    if kind is None:
-        kind = _taking(options, displays, default_kind(model, X, y))
+    if kind is None:  # the default, or the first that takes the options where the default does not
+        taking = [name for name, each in displays.items() if set(options) <= set(each.option_names())]
+        kind = default_kind(model, X, y)
+        kind = kind if kind in taking or not taking else taking[0]
     shown = choose(inside, kind, displays)
-    _require(inside, kind, {name: {"X": X, "y": y}[name] for name in shown.needs})
+    if any({"X": X, "y": y}[name] is None for name in shown.needs):
+        raise ValueError(
+            f"The {kind!r} picture of {type(inside).__name__} needs {' and '.join(shown.needs)}: "
+            f"plot({', '.join(shown.needs)}, kind={kind!r})."
+        )
     return shown.from_estimator(model, X, y, ax=ax, **options).ax_
 
 
@@ -160,9 +164,8 @@ def kinds(model: Any) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from assay.display import kinds
-    >>> from assay.linear import Ridge
-    >>> kinds(Ridge())
+    >>> from assay import display, linear
+    >>> display.kinds(linear.Ridge())
     ('path', 'leave_one_out', 'predictions', 'residuals', 'coefficients')
     """
     inside = unwrapped(model, None, None, {})[0]
@@ -178,20 +181,3 @@ def choose(model: Any, kind: str, pictures: Mapping[str, T]) -> T:
             f"Got {kind!r} instead."
         )
     return pictures[kind]
-
-
-def _taking(options: Mapping[str, Any], displays: Mapping[str, type[Display]], default: str) -> str:
-    """The default kind, or the first that takes the options where the default does not."""
-    kinds_that_take = [
-        kind for kind, display in displays.items() if set(options) <= set(display.option_names())
-    ]
-    return default if default in kinds_that_take or not kinds_that_take else kinds_that_take[0]
-
-
-def _require(model: Any, kind: str, data: Mapping[str, Any]) -> None:
-    """Refuse a picture that needs data when there is none."""
-    if any(value is None for value in data.values()):
-        raise ValueError(
-            f"The {kind!r} picture of {type(model).__name__} needs {' and '.join(data)}: "
-            f"plot({', '.join(data)}, kind={kind!r})."
-        )

@@ -83,6 +83,11 @@ def require_matplotlib() -> Any:
     return matplotlib
 
 
+def caption(ax: Any, xlabel: str, ylabel: str, title: str, **others: Any) -> None:
+    """Name the two axes and the picture."""
+    ax.set(xlabel=xlabel, ylabel=ylabel, title=title, **others)
+
+
 def new_axes(ax: Any) -> Any:
     """The axes handed in, or those of a new figure."""
     if ax is not None:

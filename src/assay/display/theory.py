@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from assay.display.base import Display
-from assay.display.columns import dense
+from assay.display.base import Display, axes_of, drawn_by
 from assay.display.linear.pictures import draw_errors
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors
+from assay.display.plane import dense
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors
 from assay.theory import DimensionFree, Overfitting
 
 
-@dataclass
 class OverfittingDisplay(Display):
     """Training and true risk against the degree of a polynomial: too simple, right, too rich.
 
@@ -31,10 +29,9 @@ class OverfittingDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import OverfittingDisplay
-    >>> from assay.theory import polynomial_overfitting
-    >>> result = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
-    >>> OverfittingDisplay.from_result(result).true_risk.shape
+    >>> from assay import display, theory
+    >>> result = theory.polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
+    >>> display.OverfittingDisplay.from_result(result).true_risk.shape
     (12,)
     """
 
@@ -62,7 +59,6 @@ class OverfittingDisplay(Display):
         ax.set(xlabel="degree", ylabel="mean squared error", title=title)
 
 
-@dataclass
 class PolynomialFitsDisplay(Display):
     """Polynomials of several degrees on one sample.
 
@@ -77,10 +73,9 @@ class PolynomialFitsDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import PolynomialFitsDisplay
-    >>> from assay.theory import polynomial_overfitting
-    >>> result = polynomial_overfitting(lambda x: np.sin(4 * x), range(4), random_state=0)
-    >>> PolynomialFitsDisplay.from_result(result).curves.shape
+    >>> from assay import display, theory
+    >>> result = theory.polynomial_overfitting(lambda x: np.sin(4 * x), range(4), random_state=0)
+    >>> display.PolynomialFitsDisplay.from_result(result).curves.shape
     (4, 500)
     """
 
@@ -126,10 +121,9 @@ def plot_overfitting(result: Overfitting, *, kind: str = "risk", ax: Any = None)
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import plot_overfitting
-    >>> from assay.theory import polynomial_overfitting
-    >>> result = polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
-    >>> plot_overfitting(result).get_xlabel()
+    >>> from assay import display, theory
+    >>> result = theory.polynomial_overfitting(lambda x: np.sin(4 * x), range(12), random_state=0)
+    >>> display.plot_overfitting(result).get_xlabel()
     'degree'
     """
     if kind not in ("risk", "fits"):
@@ -139,7 +133,6 @@ def plot_overfitting(result: Overfitting, *, kind: str = "risk", ax: Any = None)
     return PolynomialFitsDisplay.from_result(result, ax=ax).ax_
 
 
-@dataclass
 class DimensionFreeDisplay(Display):
     """Exact risks of least squares and ridge against the dimension, with the bound of ridge.
 
@@ -152,10 +145,12 @@ class DimensionFreeDisplay(Display):
 
     Examples
     --------
-    >>> from assay.display import DimensionFreeDisplay
+    >>> from assay.display import DimensionFreeDisplay, plot_dimension_free
     >>> from assay.theory import dimension_free_experiment
     >>> DimensionFreeDisplay.from_result(dimension_free_experiment([2, 20], random_state=0)).ridge.shape
     (2,)
+    >>> plot_dimension_free(dimension_free_experiment([2, 20], random_state=0)).get_xlabel()
+    'number of features'
     """
 
     n_features: NDArray
@@ -165,7 +160,14 @@ class DimensionFreeDisplay(Display):
 
     @classmethod
     def from_result(cls, result: DimensionFree, *, ax: Any = None) -> Self:
-        """Draw what `assay.theory.dimension_free_experiment` returned."""
+        """Draw the exact risks of least squares and ridge against the dimension, with the bound of ridge.
+
+        Parameters
+        ----------
+        result : DimensionFree
+            Result of `assay.theory.dimension_free_experiment`.
+        ax : matplotlib Axes, optional
+        """
         return cls._read_off(result).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
@@ -174,33 +176,13 @@ class DimensionFreeDisplay(Display):
         ax.axhline(self.bound, color=ACCENT, linewidth=1.3, linestyle=DASHES, label="R σ ‖θ*‖/(2√n)")
         ax.set(xscale="log", yscale="log")
         ax.legend()
-        ax.set(
-            xlabel="number of features",
-            ylabel="expected excess risk",
-            title="the bound of ridge does not see the dimension",
-        )
+        title = "the bound of ridge does not see the dimension"
+        caption(ax, "number of features", "expected excess risk", title)
 
 
-def plot_dimension_free(result: DimensionFree, *, ax: Any = None) -> Any:
-    """Draw the exact risks of least squares and ridge against the dimension, with the bound of ridge.
-
-    Parameters
-    ----------
-    result : DimensionFree
-        Result of `assay.theory.dimension_free_experiment`.
-    ax : matplotlib Axes, optional
-
-    Examples
-    --------
-    >>> from assay.display import plot_dimension_free
-    >>> from assay.theory import dimension_free_experiment
-    >>> plot_dimension_free(dimension_free_experiment([2, 20], random_state=0)).get_xlabel()
-    'number of features'
-    """
-    return DimensionFreeDisplay.from_result(result, ax=ax).ax_
+plot_dimension_free = drawn_by(DimensionFreeDisplay.from_result, "plot_dimension_free", axes_of)
 
 
-@dataclass
 class PenaltyErrorDisplay(Display):
     """Error of a regularisation path on held-out rows, by penalty.
 
@@ -211,9 +193,12 @@ class PenaltyErrorDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import PenaltyErrorDisplay
-    >>> PenaltyErrorDisplay(np.array([0.1, 1.0]), np.array([3.0, 2.0])).plot().ax_.get_title()
+    >>> from assay import datasets, display, linear
+    >>> display.PenaltyErrorDisplay(np.array([0.1, 1.0]), np.array([3.0, 2.0])).plot().ax_.get_title()
     'least error 2 at alpha = 1'
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.plot_penalty_error(linear.Ridge().path(X[:300], y[:300]), X[300:], y[300:]).get_xlabel()
+    'alpha (penalty)'
     """
 
     alphas: NDArray
@@ -221,35 +206,23 @@ class PenaltyErrorDisplay(Display):
 
     @classmethod
     def from_path(cls, path: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Measure a path on rows that it has not seen, and draw the errors."""
+        """Draw the error of a regularisation path on held-out rows against the penalty.
+
+        Parameters
+        ----------
+        path : RidgePath
+            Result of `Ridge.path` on the training rows.
+        X, y : array-like
+            Rows that the path has not seen; one target.
+        ax : matplotlib Axes, optional
+        """
         return cls(np.asarray(path.alphas), np.asarray(penalty_error(path, X, y))).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         draw_errors(self.alphas, self.errors, "mean squared error on held-out rows", ACCENT, ax)
 
 
-def plot_penalty_error(path: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
-    """Draw the error of a regularisation path on held-out rows against the penalty.
-
-    Parameters
-    ----------
-    path : RidgePath
-        Result of `Ridge.path` on the training rows.
-    X, y : array-like
-        Rows that the path has not seen; one target.
-    ax : matplotlib Axes, optional
-
-    Examples
-    --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import plot_penalty_error
-    >>> from assay.linear import Ridge
-    >>> X, y = diabetes(return_X_y=True)
-    >>> ax = plot_penalty_error(Ridge().path(X[:300], y[:300]), X[300:], y[300:])
-    >>> ax.get_xlabel()
-    'alpha (penalty)'
-    """
-    return PenaltyErrorDisplay.from_path(path, X, y, ax=ax).ax_
+plot_penalty_error = drawn_by(PenaltyErrorDisplay.from_path, "plot_penalty_error", axes_of)
 
 
 def penalty_error(path: Any, X: Any, y: Any) -> NDArray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +11,8 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 
 from assay.display.base import Display
 from assay.display.classes.scores import labels_of
-from assay.display.columns import plain, shortened
-from assay.display.style import DASHES, FAINT_INK, PALETTE, colors
-
-# What the pictures of scores of classes share: a class against all others, a curve each, and a legend.
-
+from assay.display.plane import plain, shortened
+from assay.display.style import DASHES, FAINT_INK, PALETTE, caption, colors
 
 MAX_CURVES = 8
 """Classes with a curve of their own; of more, the most frequent ones are drawn."""
@@ -71,18 +67,10 @@ class ScoredClassesDisplay(Display, needs=("X", "y")):
         return np.asarray(says(X), dtype=float)
 
 
-class OneClass(NamedTuple):
-    """A class against all others."""
-
-    name: str
-    truth: NDArray
-    score: NDArray
-
-
 def one_against_rest(
     observed: NDArray, scores: NDArray, classes: NDArray, names: Sequence[str] | None
-) -> Iterator[OneClass]:
-    """The classes that have a curve: the second of two, else the most frequent, if rows are in and out."""
+) -> tuple[list[str], list[tuple[NDArray, NDArray]]]:
+    """The classes with a curve, the second of two or the most frequent: names, and truths with scores."""
     n_rows, n_classes = len(observed), len(classes)
     allowed = [(n_rows, n_classes), *[(n_rows,), (n_rows, 1)] * (n_classes == 2)]
     if scores.shape not in allowed:
@@ -97,9 +85,9 @@ def one_against_rest(
     if not shown:
         raise ValueError("A curve needs rows of at least two classes; these are all of one.")
     columns = scores.reshape(n_rows, -1)
-    for index in shown:
-        score = columns[:, min(index, columns.shape[1] - 1)]
-        yield OneClass(plain(shortened(words[index], 16)), observed == classes[index], score)
+    last = columns.shape[1] - 1
+    pairs = [(observed == classes[index], columns[:, min(index, last)]) for index in shown]
+    return [plain(shortened(words[index], 16)) for index in shown], pairs
 
 
 CORNERS = {"lower right": (1, 0), "lower left": (0, 0), "upper left": (0, 1)}
@@ -139,10 +127,6 @@ def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> boo
     return True
 
 
-N_BINS = 10
-
-
-@dataclass
 class RocCurveDisplay(ScoredClassesDisplay):
     """True against false alarms as the threshold of a class moves: a curve per class, the second of two.
 
@@ -169,26 +153,20 @@ class RocCurveDisplay(ScoredClassesDisplay):
 
     @classmethod
     def _read(cls, observed: NDArray, scores: NDArray, classes: NDArray, names: Any) -> Self:
-        seen = list(one_against_rest(observed, scores, classes, names))
-        curves = [roc_curve(one.truth, one.score)[:2] for one in seen]
+        shown, pairs = one_against_rest(observed, scores, classes, names)
+        curves = [roc_curve(*pair)[:2] for pair in pairs]
         areas = np.array([auc(*curve) for curve in curves])
         false, true = ([curve[side] for curve in curves] for side in (0, 1))
-        return cls(false, true, areas, [one.name for one in seen])
+        return cls(false, true, areas, shown)
 
     def _draw(self, ax: Any) -> None:
         ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         curves = zip(self.false_positive_rates, self.true_positive_rates, strict=True)
         draw_curves(ax, curves, self.names, self.areas, "area under the curve", loc="lower right")
-        ax.set(
-            xlabel="false positive rate",
-            ylabel="true positive rate",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.03),
-            title="ROC",
-        )
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03))
+        caption(ax, "false positive rate", "true positive rate", "ROC")
 
 
-@dataclass
 class PrecisionRecallDisplay(ScoredClassesDisplay):
     """How many of the rows named are right, against how many of the right rows are named.
 
@@ -218,31 +196,21 @@ class PrecisionRecallDisplay(ScoredClassesDisplay):
 
     @classmethod
     def _read(cls, observed: NDArray, scores: NDArray, classes: NDArray, names: Any) -> Self:
-        seen = list(one_against_rest(observed, scores, classes, names))
-        curves = [precision_recall_curve(one.truth, one.score, drop_intermediate=True) for one in seen]
-        return cls(
-            [recall for _, recall, _ in curves],
-            [precision for precision, _, _ in curves],
-            np.array([average_precision_score(one.truth, one.score) for one in seen]),
-            np.array([one.truth.mean() for one in seen]),
-            [one.name for one in seen],
-        )
+        shown, pairs = one_against_rest(observed, scores, classes, names)
+        curves = [precision_recall_curve(*pair, drop_intermediate=True) for pair in pairs]
+        recalls, precisions = [curve[1] for curve in curves], [curve[0] for curve in curves]
+        averages = np.array([average_precision_score(*pair) for pair in pairs])
+        shares = np.array([truth.mean() for truth, _ in pairs])
+        return cls(recalls, precisions, averages, shares, shown)
 
     def _draw(self, ax: Any) -> None:
         for share, color in zip(self.shares, colors(len(self.shares)), strict=True):
             ax.axhline(share, color=color, linewidth=1.0, linestyle=DASHES, alpha=0.6, zorder=1)
         curves = zip(self.recalls, self.precisions, strict=True)
         draw_curves(ax, curves, self.names, self.average_precisions, "average precision", loc="lower left")
-        ax.set(
-            xlabel="recall",
-            ylabel="precision",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.03),
-            title="Precision and recall",
-        )
+        caption(ax, "recall", "precision", "Precision and recall", xlim=(-0.02, 1.02), ylim=(-0.02, 1.03))
 
 
-@dataclass
 class CalibrationDisplay(ScoredClassesDisplay):
     """Observed share of a class against its probability, in bins of about equal numbers of rows.
 
@@ -279,11 +247,11 @@ class CalibrationDisplay(ScoredClassesDisplay):
                 "The scores of CalibrationDisplay must be probabilities, from 0 to 1. Got scores from "
                 f"{scores.min():.3g} to {scores.max():.3g} instead; draw RocCurveDisplay of scores."
             )
-        seen = list(one_against_rest(observed, scores, classes, names))
-        bins = [calibration_curve(one.truth, one.score) for one in seen]
+        shown, pairs = one_against_rest(observed, scores, classes, names)
+        bins = [calibration_curve(*pair) for pair in pairs]
         errors = [size @ np.abs(mean - share) / size.sum() for mean, share, size in bins]
         mean, share, size = ([one[part] for one in bins] for part in range(3))
-        return cls(mean, share, size, np.array(errors), [one.name for one in seen])
+        return cls(mean, share, size, np.array(errors), shown)
 
     @classmethod
     def _scores(cls, estimator: Any, X: Any) -> NDArray:
@@ -298,17 +266,11 @@ class CalibrationDisplay(ScoredClassesDisplay):
         ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         curves = zip(self.probabilities, self.shares, strict=True)
         draw_curves(ax, curves, self.names, self.errors, "mean gap", loc="upper left", marker="o")
-        ax.set(
-            xlabel="probability",
-            ylabel="observed share",
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
-            title="Calibration",
-        )
+        caption(ax, "probability", "observed share", "Calibration", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
 
 
 def calibration_curve(
-    truth: NDArray, probability: NDArray, n_bins: int = N_BINS
+    truth: NDArray, probability: NDArray, n_bins: int = 10
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Mean probability, observed share and number of rows in bins of about equal numbers of rows.
 

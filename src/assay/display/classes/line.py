@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +9,12 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.classes.scores import both_scores, class_colors, labels_of, quietly, share_right, write
-from assay.display.columns import column_names, sampled, shortened
-from assay.display.flat_map import limits_around, rgb, rows_at, shown_rows
-from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE
+from assay.display.plane import column_names, limits_around, rgb, rows_at, sampled, shortened, shown_rows
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption
 
 N_POINTS = 601
 
 
-@dataclass
 class ClassLineDisplay(Display, needs=("X",)):
     """Probabilities, or scores, of the classes along one feature, and the rows as ticks.
 
@@ -39,12 +36,10 @@ class ClassLineDisplay(Display, needs=("X",)):
 
     Examples
     --------
-    >>> from assay.datasets import iris
-    >>> from assay.display import ClassLineDisplay
-    >>> from assay.linear import LogisticRegression
-    >>> X, y = iris(return_X_y=True)
-    >>> model = LogisticRegression().fit(X[:, 2:3], y)
-    >>> ClassLineDisplay.from_estimator(model, X[:, 2:3], y).turns.round(1)
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.iris(return_X_y=True)
+    >>> model = linear.LogisticRegression().fit(X[:, 2:3], y)
+    >>> display.ClassLineDisplay.from_estimator(model, X[:, 2:3], y).turns.round(1)
     array([2.7, 4.9])
     """
 
@@ -76,17 +71,10 @@ class ClassLineDisplay(Display, needs=("X",)):
             curves = grid[:, None] @ coef.T + intercept
         chosen = quietly(estimator.predict, grid[:, None])
         turns = np.flatnonzero(chosen[1:] != chosen[:-1])
-        return cls(
-            grid,
-            curves,
-            (grid[turns] + grid[turns + 1]) / 2,
-            rows[:, 0],
-            observed,
-            np.asarray(estimator.classes_),
-            column_names(estimator, X, feature_names, 1)[0],
-            share_right(estimator, observed, None if y is None else predicted, ringed=False),
-            certain,
-        )
+        middles, classes = (grid[turns] + grid[turns + 1]) / 2, np.asarray(estimator.classes_)
+        (name,) = column_names(estimator, X, feature_names, 1)
+        title = share_right(estimator, observed, None if y is None else predicted, ringed=False)
+        return cls(grid, curves, middles, rows[:, 0], observed, classes, name, title, certain)
 
     def _draw(self, ax: Any) -> None:
         palette = class_colors(len(self.classes))
@@ -138,15 +126,8 @@ class ClassLineDisplay(Display, needs=("X",)):
             above = len(self.classes) == 2 and place == 1
             level = span[1] + 0.07 * height if above else span[0] - (0.07 + 0.05 * place) * height
             mine = self.values[self.observed == label]
-            ax.plot(
-                mine,
-                np.full(mine.size, level),
-                "|",
-                color=color,
-                markersize=9,
-                alpha=0.55,
-                markeredgewidth=1.1,
-            )
+            levels = np.full(mine.size, level)
+            ax.plot(mine, levels, "|", color=color, markersize=9, alpha=0.55, markeredgewidth=1.1)
         lines = 1 if len(self.classes) == 2 else len(self.classes)
         ax.set_ylim(span[0] - (0.09 + 0.05 * lines) * height, span[1] + 0.14 * height)
 
@@ -155,7 +136,6 @@ N_GROUPS = 10
 LEAST_IN_GROUP = 15
 
 
-@dataclass
 class ClassProbabilityDisplay(Display):
     """The curve 1/(1 + e^{−‖w‖d}) with its tangent of slope ‖w‖/4 at the hyperplane, and the rows.
 
@@ -175,12 +155,10 @@ class ClassProbabilityDisplay(Display):
 
     Examples
     --------
-    >>> from assay.datasets import breast_cancer
-    >>> from assay.display import ClassProbabilityDisplay
-    >>> from assay.linear import LogisticRegression
-    >>> X, y = breast_cancer(return_X_y=True)
-    >>> model = LogisticRegression().fit(X, y)
-    >>> ClassProbabilityDisplay.from_estimator(model, X, y).groups.shape
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.breast_cancer(return_X_y=True)
+    >>> model = linear.LogisticRegression().fit(X, y)
+    >>> display.ClassProbabilityDisplay.from_estimator(model, X, y).groups.shape
     (3, 10)
     """
 
@@ -221,20 +199,22 @@ class ClassProbabilityDisplay(Display):
         words = f"slope ‖w‖/4 = {self.norm / 4:.3g}\nat the hyperplane"
         ax.text(0.03 * reach, 0.32, words, color=ACCENT, fontsize=9.5)
         if self.distance is not None and self.positive is not None:
-            _draw_ticks(self.distance, self.positive, ax)
+            alpha = 0.45 if self.distance.size < 600 else 0.15
+            for second, level, color in ((False, -0.06, PALETTE[0]), (True, 1.06, PALETTE[1])):
+                place = self.distance[self.positive == second]
+                ax.plot(place, np.full(place.size, level), "|", color=color, markersize=8, alpha=alpha)
         if self.groups is not None:
-            _draw_groups(self.groups, ax)
+            look = {"fmt": "o", "color": PALETTE[2], "markersize": 5, "linewidth": 1.2, "zorder": 5}
+            words = "observed share\n± standard error"
+            ax.errorbar(*self.groups[:2], yerr=self.groups[2], label=words, **look)
+            ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.68))
         names = [shortened(str(label), 18) for label in self.classes]
         for place, (level, color) in enumerate(zip((-0.13, 1.13), PALETTE, strict=False)):
             side = ("left", "right")[place]
             write(ax, names[place], np.array([(-0.98, 0.98)[place] * reach, level]), rgb(color), ha=side)
-        ax.set(
-            xlim=(-reach, reach),
-            ylim=(-0.2, 1.2),
-            xlabel="signed distance to the hyperplane",
-            ylabel=f"probability of {names[1]}",
-            title="nearly linear beside the hyperplane, certain far from it",
-        )
+        title = "nearly linear beside the hyperplane, certain far from it"
+        ax.set(xlim=(-reach, reach), ylim=(-0.2, 1.2))
+        caption(ax, "signed distance to the hyperplane", f"probability of {names[1]}", title)
         ax.set_yticks(np.linspace(0, 1, 5))
 
 
@@ -266,33 +246,3 @@ def _in_groups(distance: NDArray, positive: NDArray) -> NDArray | None:
     share = np.array([positive[group].mean() for group in groups])
     error = np.sqrt(share * (1 - share) / np.array([group.size for group in groups]))
     return np.array([middle, share, error])
-
-
-def _draw_ticks(distance: NDArray, positive: NDArray, ax: Any) -> None:
-    """The rows as ticks, those of the first class below 0 and those of the second above 1."""
-    for chosen, level, color in ((~positive, -0.06, PALETTE[0]), (positive, 1.06, PALETTE[1])):
-        place = distance[chosen]
-        ax.plot(
-            place,
-            np.full(place.size, level),
-            "|",
-            color=color,
-            markersize=8,
-            alpha=0.45 if distance.size < 600 else 0.15,
-        )
-
-
-def _draw_groups(groups: NDArray, ax: Any) -> None:
-    middle, share, error = groups
-    ax.errorbar(
-        middle,
-        share,
-        yerr=error,
-        fmt="o",
-        color=PALETTE[2],
-        markersize=5,
-        linewidth=1.2,
-        zorder=5,
-        label="observed share\n± standard error",
-    )
-    ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.68))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,13 +20,17 @@ from assay.display.classes.scores import (
     shares_on_grid,
     write,
 )
-from assay.display.columns import column_names, shortened
-from assay.display.flat_map import limits_around, principal_plane, regions, rows_at, shown_rows
-from assay.display.plane import line_in_view
+from assay.display.plane import (
+    column_names,
+    limits_around,
+    line_in_view,
+    principal_plane,
+    regions,
+    rows_at,
+    shortened,
+    shown_rows,
+)
 from assay.display.style import FAINT_INK, FAINT_PAPER_INK, INK, PAPER_INK
-
-# Where the name of a class stands on a map: in its region, away from the points.
-
 
 LEAST_ROOM = 0.02
 """Share of the frame below which a region is too small for the name of its class."""
@@ -72,14 +75,8 @@ def _emptiest(part: NDArray, taken: NDArray, length: int) -> NDArray:
     half = min(0.013 * length, 0.3)
     x, y = np.meshgrid(np.linspace(0.02 + half, 0.98 - half, 41), np.linspace(0.06, 0.94, 41))
     places = np.column_stack([x.ravel(), y.ravel()])
-    fits = np.all(
-        [
-            Path(part).contains_points(places + np.array([side * half, rise]))
-            for side in (-1, 1)
-            for rise in (-0.03, 0.03)
-        ],
-        axis=0,
-    )
+    corners = [np.array([side * half, rise]) for side in (-1, 1) for rise in (-0.03, 0.03)]
+    fits = np.all([Path(part).contains_points(places + corner) for corner in corners], axis=0)
     if not fits.any():
         return part.mean(axis=0)
     places = places[fits]
@@ -98,7 +95,6 @@ def _depth(part: NDArray, places: NDArray) -> NDArray:
     return np.abs(np.einsum("kd,ikd->ik", normals, places[:, None] - part[long])).min(axis=1)
 
 
-@dataclass
 class ClassMapDisplay(Display, needs=("X",)):
     """The classes of a linear classifier in a plane: two features, or the first two principal axes of more.
 
@@ -163,20 +159,10 @@ class ClassMapDisplay(Display, needs=("X",)):
             shares = shares_on_grid(lambda z: quietly(estimator.predict_proba, plane.lift(z)), limits)
             if len(slopes) == 2:
                 levels = _level_lines(slopes[1] - slopes[0], heights[1] - heights[0], limits)
-        words = plane.labels(names)
-        return cls(
-            points,
-            observed,
-            predicted,
-            np.asarray(estimator.classes_),
-            np.array(limits),
-            regions(limits, slopes, heights),
-            shares,
-            levels,
-            (words["xlabel"], words["ylabel"]),
-            share_right(estimator, observed, None if y is None else predicted, ringed=True),
-            len(names) > 2,
-        )
+        title = share_right(estimator, observed, None if y is None else predicted, ringed=True)
+        parts, classes = regions(limits, slopes, heights), np.asarray(estimator.classes_)
+        frame, words, sliced = np.array(limits), plane.labels(names), len(names) > 2
+        return cls(points, observed, predicted, classes, frame, parts, shares, levels, words, title, sliced)
 
     def _draw(self, ax: Any) -> None:
         palette = class_colors(len(self.classes))
@@ -185,15 +171,19 @@ class ClassMapDisplay(Display, needs=("X",)):
         if self.probabilities is not None:
             draw_shades(self.probabilities, limits, palette, ax)
             ink, faint = PAPER_INK, FAINT_PAPER_INK
-        _draw_regions(self.regions, palette, ink, ax, filled=self.probabilities is None)
+        for part, color in zip(self.regions, palette, strict=True):
+            if len(part) > 2:
+                face = (*color, 0.18) if self.probabilities is None else "none"
+                ax.fill(*part.T, facecolor=face, edgecolor=ink, linewidth=1.1, zorder=1, clip_on=True)
         for level, line in self.levels.items():
             ax.plot(*line.T, color=ink, linewidth=0.9, linestyle=(0, (2, 3)), zorder=1)
             _write_level(f"{level}", line, limits, ax)
         draw_points(self.points, self.observed, self.predicted, self.classes, palette, ax, ring=ink)
         name_classes(self.regions, self.points, limits, self.classes, palette, ax)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self.title)
-        if self.sliced:
-            _say_slice(ax, faint)
+        if self.sliced:  # the rows are projected on the plane; what is shaded are the scores in it
+            corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "zorder": 6}
+            ax.text(0.993, 0.01, "shaded: the plane through the mean", fontsize=7.5, color=faint, **corner)
 
 
 def _level_lines(slope: NDArray, height: float, limits: tuple[NDArray, NDArray]) -> dict[float, NDArray]:
@@ -205,47 +195,12 @@ def _level_lines(slope: NDArray, height: float, limits: tuple[NDArray, NDArray])
     return {level: line_in_view(slope, offset, *limits) for level, offset in offsets.items()}
 
 
-def _say_slice(ax: Any, ink: str) -> None:
-    """The rows are projected on the plane; what is shaded are the scores in it."""
-    ax.text(
-        0.993,
-        0.01,
-        "shaded: the plane through the mean",
-        transform=ax.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=7.5,
-        color=ink,
-        zorder=6,
-    )
-
-
-def _draw_regions(parts: Sequence[NDArray], palette: NDArray, ink: str, ax: Any, *, filled: bool) -> None:
-    for part, color in zip(parts, palette, strict=True):
-        if len(part) > 2:
-            ax.fill(
-                *part.T,
-                facecolor=(*color, 0.18) if filled else "none",
-                edgecolor=ink,
-                linewidth=1.1,
-                zorder=1,
-                clip_on=True,
-            )
-
-
 def _write_level(word: str, line: NDArray, limits: tuple[NDArray, NDArray], ax: Any) -> None:
     """The probability on its line, where the line leaves the frame."""
     along = line[0] + np.linspace(0, 1, 2001)[:, None] * (line[1] - line[0])
     depth = np.minimum(along - limits[0], limits[1] - along) / (limits[1] - limits[0])
     inside = along[np.all(depth > 0.035, axis=1)]
     if len(inside):
-        ax.text(
-            *inside[0],
-            word,
-            fontsize=8,
-            color=PAPER_INK,
-            ha="center",
-            va="center",
-            zorder=5,
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-        )
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+        look = {"fontsize": 8, "color": PAPER_INK, "ha": "center", "va": "center", "zorder": 5}
+        ax.text(*inside[0], word, bbox=box, **look)

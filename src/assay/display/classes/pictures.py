@@ -1,28 +1,27 @@
-"""Pictures of linear classifiers, and what their fits kept of the iterations."""
+"""Pictures of linear classifiers: confusion matrices, and what their fits kept of the iterations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import confusion_matrix
 
 from assay.display.base import Display
-from assay.display.classes.confusion import ConfusionDisplay
 from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisplay, RocCurveDisplay
 from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
-from assay.display.columns import plain, shortened
+from assay.display.classes.scores import labels_of
 from assay.display.linear.coefficients import ClassCoefficientsDisplay
+from assay.display.plane import plain, shortened
 from assay.display.registry import Default, Pictures, pictures
-from assay.display.style import PALETTE, colors, whole_numbers
+from assay.display.style import FAINT_PAPER_INK, PALETTE, PAPER_INK, caption, colors, write_beside
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
 from assay.linear.classifier import LinearClassifier
 
 
-@dataclass
 class HistoryDisplay(Display):
     """What a fit kept of its iterations: a curve, or one per class.
 
@@ -74,27 +73,17 @@ class HistoryDisplay(Display):
         palette = [PALETTE[0]] if one else colors(len(self.curves))
         for curve, color, name in zip(self.curves, palette, self.names, strict=True):
             places = np.arange(curve.size) + (1 if self.first is None else self.first)
-            ax.plot(
-                places,
-                curve,
-                color=color,
-                linewidth=width,
-                marker=mark,
-                markersize=4,
-                label=shortened(name, 18),
-            )
+            look = {"linewidth": width, "marker": mark, "markersize": 4, "label": shortened(name, 18)}
+            ax.plot(places, curve, color=color, **look)
         if not one:
             ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.0)
         seen = np.concatenate(self.curves)
         if seen.min() > 0 and seen.max() > 100 * seen.min():
             ax.set_yscale("log")
-        whole_numbers(ax)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         last = max(curve[-1] for curve in self.curves)
-        ax.set(
-            xlabel="iteration" if self.first is not None else "measurement",
-            ylabel=self.quantity,
-            title=f"{self.quantity} {last:.4g} after {self.n_iter} iterations",
-        )
+        title = f"{self.quantity} {last:.4g} after {self.n_iter} iterations"
+        caption(ax, "measurement" if self.first is None else "iteration", self.quantity, title)
 
 
 def _kept(model: Any) -> str:
@@ -124,3 +113,102 @@ def pictures_of_linear_classifier(model: LinearClassifier) -> Pictures:
         "history": HistoryDisplay,
     }
     return Pictures(displays, Default("map", "coefficients"))
+
+
+MAX_WRITTEN_CLASSES = 20
+MAX_SHARES = 8
+"""Classes up to which a cell has room for the share below the count."""
+
+
+class ConfusionDisplay(Display, needs=("X", "y")):
+    """Counts of the predicted classes for each observed one, shaded by their share of it.
+
+    Parameters
+    ----------
+    counts : array of shape (n_classes, n_classes)
+        Rows of each observed class (down) by predicted class (across).
+    names : sequence of str
+        Names of the classes.
+
+    Examples
+    --------
+    >>> from assay.display import ConfusionDisplay
+    >>> ConfusionDisplay.from_predictions(["a", "a", "b"], ["a", "b", "b"]).counts
+    array([[1, 1],
+           [0, 1]])
+    """
+
+    counts: NDArray
+    names: Sequence[str]
+
+    @classmethod
+    def from_predictions(
+        cls,
+        observed: ArrayLike,
+        predicted: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Count given predictions, for example out of fold, and draw the counts.
+
+        Parameters
+        ----------
+        observed, predicted : array-like of shape (n_rows,)
+            The classes, and what was said.
+        classes : array-like of shape (n_classes,), optional
+            The labels in the order of the picture; all that occur, sorted, by default.
+        names : sequence of str, optional
+            What to call them.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ConfusionDisplay
+        """
+        return cls._count(np.asarray(observed), np.asarray(predicted), classes, names).plot(ax=ax)
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        observed, predicted = labels_of(X, y), np.asarray(estimator.predict(X))
+        return cls._count(observed, predicted, np.union1d(estimator.classes_, observed), None)
+
+    @classmethod
+    def _count(cls, observed: NDArray, predicted: NDArray, classes: Any, names: Any) -> Self:
+        classes = np.union1d(observed, predicted) if classes is None else np.asarray(classes)
+        words = [plain(str(label)) for label in (classes if names is None else names)]
+        return cls(confusion_matrix(observed, predicted, labels=classes), words)
+
+    def _draw(self, ax: Any) -> None:
+        n_classes = len(self.counts)
+        shares = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.25, aspect="equal" if n_classes > 2 else "auto")
+        if n_classes <= MAX_WRITTEN_CLASSES:
+            _write_cells(self.counts, shares, ax)
+        words = [shortened(name, 14) for name in self.names] if n_classes <= 2 * MAX_WRITTEN_CLASSES else []
+        tilted = sum(map(len, words)) > 50
+        rotation, side = (40, "right") if tilted else (0, "center")
+        ax.set_xticks(range(len(words)), words, rotation=rotation, ha=side)
+        ax.set_yticks(range(len(words)), words)
+        ax.grid(visible=False)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        right, all_rows = int(np.trace(self.counts)), int(self.counts.sum())
+        title = f"{right} of {all_rows} rows right ({right / max(all_rows, 1):.1%})"
+        ax.set(xlabel="predicted", ylabel="observed", title=title)
+
+
+def _write_cells(counts: NDArray, shares: NDArray, ax: Any) -> None:
+    roomy = len(counts) <= MAX_SHARES
+    size = 10.5 if len(counts) <= 4 else 9.5 if len(counts) <= 10 else 7.0
+    for (row, column), count in np.ndenumerate(counts):
+        if count == 0 and not roomy:
+            continue
+        share = shares[row, column]
+        color = "white" if share > 0.6 else PAPER_INK if count else FAINT_PAPER_INK
+        lines = ((str(count), size, "bold", 7), (f"{share:.0%}", 8.5, "normal", -8)) if roomy else ()
+        for text, points, weight, rise in lines or ((str(count), size, "bold", 0),):
+            look = {"ha": "center", "color": color, "fontsize": points, "fontweight": weight}
+            write_beside(text, (column, row), ax, by=(0, rise), **look)

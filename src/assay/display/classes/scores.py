@@ -1,16 +1,20 @@
-"""What the pictures of classes share: scores, colours, shades and points."""
+"""What the pictures of classes share: scores, colours, shades and points; and the picture of a law."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.display.flat_map import rgb
-from assay.display.style import FAINT_INK, colors
+from assay.datasets import ClassificationLaw
+from assay.display.base import drawn_by, itself
+from assay.display.optimize.sets import ConvexPicture
+from assay.display.plane import limits_around, plain, rgb, shortened, shown_rows
+from assay.display.style import FAINT_INK, PAPER_INK, colors
+from assay.parameters import refusal
 
 
 def quietly(method: Any, rows: Any) -> NDArray:
@@ -57,16 +61,9 @@ def write(ax: Any, word: str, place: NDArray, color: Any, **alignment: Any) -> N
     """A word in a darker shade of its colour, on a white rim."""
     from matplotlib.patheffects import withStroke
 
-    ax.text(
-        *place,
-        word,
-        color=np.asarray(color) * 0.62,
-        **{"ha": "center", "va": "center"} | alignment,
-        fontsize=11,
-        fontweight="bold",
-        zorder=7,
-        path_effects=[withStroke(linewidth=3.0, foreground="white", alpha=0.85)],
-    )
+    rim = [withStroke(linewidth=3.0, foreground="white", alpha=0.85)]
+    look = {"ha": "center", "va": "center", "fontsize": 11, "fontweight": "bold", "zorder": 7} | alignment
+    ax.text(*place, word, color=np.asarray(color) * 0.62, path_effects=rim, **look)
 
 
 GRID = 240
@@ -95,14 +92,9 @@ def draw_shades(shares: NDArray, limits: tuple[NDArray, NDArray], palette: NDArr
     (left, bottom), (right, top) = limits
     certainty = (shares.max(axis=2) - 1 / len(palette)) / (1 - 1 / len(palette))
     strength = PALEST + (STRONGEST - PALEST) * certainty[:, :, None]
-    ax.imshow(
-        np.clip(1 - strength * (1 - shares @ palette), 0, 1),
-        extent=(left, right, bottom, top),
-        origin="lower",
-        aspect="auto",
-        interpolation="bilinear",
-        zorder=0,
-    )
+    image = np.clip(1 - strength * (1 - shares @ palette), 0, 1)
+    frame = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto"}
+    ax.imshow(image, interpolation="bilinear", zorder=0, **frame)
 
 
 def draw_points(
@@ -121,16 +113,9 @@ def draw_points(
     colored = point_colors(observed, classes, palette)
     for rows, edge, width, order in ((~wrong, "white", 0.0 if crowded else 0.4, 3), (wrong, ring, 0.9, 4)):
         if rows.any():
-            ax.scatter(
-                *flat[rows].T,
-                c=colored[rows],
-                s=11 if crowded else 24,
-                alpha=0.65 if crowded else 0.9,
-                edgecolors=edge,
-                linewidths=width,
-                rasterized=len(flat) > 1000,
-                zorder=order,
-            )
+            look: dict[str, Any] = {"s": 11, "alpha": 0.65} if crowded else {"s": 24, "alpha": 0.9}
+            look |= {"edgecolors": edge, "linewidths": width, "rasterized": len(flat) > 1000, "zorder": order}
+            ax.scatter(*flat[rows].T, c=colored[rows], **look)
     ax.grid(visible=False)
 
 
@@ -140,3 +125,81 @@ def point_colors(observed: NDArray, classes: NDArray, palette: NDArray) -> NDArr
     places = order[np.searchsorted(classes, observed, sorter=order).clip(0, len(classes) - 1)]
     known = classes[places] == observed
     return np.where(known[:, None], palette[places], np.array(rgb(FAINT_INK)))
+
+
+class PosteriorDisplay(ConvexPicture):
+    """Probabilities of the classes given two features, with the Bayes boundary and a sample.
+
+    Parameters
+    ----------
+    probabilities : array of shape (side, side, n_classes)
+        Probabilities at the cells of the frame.
+    limits : array of shape (2, 2)
+        Lower left and upper right corner of the frame.
+    points : array of shape (n_rows, 2)
+        Rows drawn from the law.
+    observed, best : arrays of shape (n_rows,)
+        Their classes, and what the Bayes rule says; rows where they differ are ringed.
+    classes : array of shape (n_classes,)
+    title : str
+
+    Examples
+    --------
+    >>> from assay import datasets, display
+    >>> law = datasets.TwoMoons(noise_std=0.3)
+    >>> display.PosteriorDisplay.from_law(law, *law.sample(200, random_state=0)).points.shape
+    (200, 2)
+    >>> display.plot_posterior(law, *law.sample(200, random_state=0)).ax_.get_title()
+    'posterior of TwoMoons, Bayes risk 0.085'
+    """
+
+    probabilities: NDArray
+    limits: NDArray
+    points: NDArray
+    observed: NDArray
+    best: NDArray
+    classes: NDArray
+    title: str
+
+    @classmethod
+    def from_law(cls, law: ClassificationLaw, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw the probabilities of the classes given two features, with the Bayes boundary and a sample.
+
+        Parameters
+        ----------
+        law : ClassificationLaw
+            A law of two features.
+        X, y : array-like
+            Rows drawn from it; those that the Bayes rule mistakes are ringed.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
+        if law.n_features != 2:
+            raise refusal("plot_posterior", "law", "a law of two features", f"one of {law.n_features}")
+        points, shown = shown_rows(X)
+        limits = limits_around(points)
+        risk = law.bayes_risk(random_state=0).value
+        title = f"posterior of {type(law).__name__}, Bayes risk {risk:.3f}"
+        shares, best = shares_on_grid(law.posterior, limits), np.asarray(law.bayes_rule(points))
+        observed, classes = np.asarray(y)[shown], np.asarray(law.classes)
+        return cls(shares, np.array(limits), points, observed, best, classes, title).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        palette = class_colors(len(self.classes))
+        limits = (self.limits[0], self.limits[1])
+        draw_shades(self.probabilities, limits, palette, ax)
+        # Where the two most probable classes are as probable.
+        shares, n_classes = self.probabilities, len(self.classes)
+        cells = cell_centers(limits, len(shares))
+        for chosen in range(n_classes if n_classes > 2 else 1):
+            lead = shares[:, :, chosen] - np.delete(shares, chosen, axis=2).max(axis=2)
+            if lead.min() < 0 < lead.max():
+                ax.contour(*cells, lead, levels=[0.0], colors=[PAPER_INK], linewidths=1.1, zorder=1)
+        draw_points(self.points, self.observed, self.best, self.classes, palette, ax, ring=PAPER_INK)
+        for label, color in zip(self.classes, palette, strict=True):
+            ax.plot([], [], "o", color=color, label=plain(shortened(str(label), 18)))
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handletextpad=0.2)
+        ax.set(xlabel="x₁", ylabel="x₂", title=self.title)
+
+
+plot_posterior = drawn_by(PosteriorDisplay.from_law, "plot_posterior", itself)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.cluster import (
-    SparseSVDBiclustering,
-)
+from assay.cluster import SparseSVDBiclustering
 from assay.display.base import Display
 from assay.display.cluster.centers import write_column_names
-from assay.display.columns import column_names, dense, sampled, shortened
-from assay.display.style import ACCENT, DASHES, INK, PALETTE, whole_numbers
+from assay.display.plane import column_names, dense, sampled, shortened
+from assay.display.style import ACCENT, DASHES, INK, PALETTE, caption, whole_numbers
 
 MAX_LINES = 400
 """At most this many rows, and columns, of a matrix are shown."""
 
 
-@dataclass
 class BiclusterMatrixDisplay(Display, needs=("X",)):
     """The matrix of a fit, rows and columns in the order of their biclusters.
 
@@ -69,14 +65,8 @@ class BiclusterMatrixDisplay(Display, needs=("X",)):
     def _in_order(cls, estimator: Any, matrix: NDArray, names: list[str], title: str) -> Self:
         rows, row_groups = _ordered(estimator, "row_labels_", "rows_")
         columns, column_groups = _ordered(estimator, "column_labels_", "columns_")
-        return cls(
-            matrix=matrix[np.ix_(rows, columns)],
-            row_groups=row_groups,
-            column_groups=column_groups,
-            names=[names[column] for column in columns],
-            n_rows=matrix.shape[0],
-            title=title,
-        )
+        shown, words = matrix[np.ix_(rows, columns)], [names[column] for column in columns]
+        return cls(shown, row_groups, column_groups, words, matrix.shape[0], title)
 
     def _draw(self, ax: Any) -> None:
         image = ax.imshow(self.matrix, aspect="auto", interpolation="nearest", **_shades(self.matrix))
@@ -88,14 +78,10 @@ class BiclusterMatrixDisplay(Display, needs=("X",)):
         ax.grid(visible=False)
         bar = ax.figure.colorbar(image, ax=ax, fraction=0.04, pad=0.02)
         bar.outline.set_visible(False)
-        ax.set(
-            xlabel="columns in the order of their clusters",
-            ylabel=f"{self.n_rows} rows in the order of their clusters",
-            title=self.title,
-        )
+        ylabel = f"{self.n_rows} rows in the order of their clusters"
+        caption(ax, "columns in the order of their clusters", ylabel, self.title)
 
 
-@dataclass
 class BiclusterFitDisplay(BiclusterMatrixDisplay, needs=()):
     """The matrix that a biclustering fitted, rows and columns in the order of their biclusters.
 
@@ -145,7 +131,6 @@ def _shades(values: NDArray) -> dict[str, Any]:
     return {"cmap": "Blues", "vmin": low, "vmax": high if high > low else low + 1.0}
 
 
-@dataclass
 class BiclusterValuesDisplay(Display):
     """Singular values of the normalised matrix, or values of the layers of a sparse decomposition.
 
@@ -157,10 +142,9 @@ class BiclusterValuesDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.cluster import SparseSVDBiclustering
-    >>> from assay.display import BiclusterValuesDisplay
+    >>> from assay import cluster, display
     >>> X = np.kron([[1.0, 5.0], [6.0, 2.0]], np.ones((4, 3)))
-    >>> BiclusterValuesDisplay.from_estimator(SparseSVDBiclustering(2).fit(X)).values.shape
+    >>> display.BiclusterValuesDisplay.from_estimator(cluster.SparseSVDBiclustering(2).fit(X)).values.shape
     (2,)
     """
 
@@ -186,7 +170,6 @@ class BiclusterValuesDisplay(Display):
 MAX_NAMED = 40
 
 
-@dataclass
 class OverlapLoadingsDisplay(Display):
     """One line per column of the table, one column per cluster; pure variables first, in a frame.
 
@@ -237,23 +220,17 @@ class OverlapLoadingsDisplay(Display):
             ax.add_patch(Rectangle(corner, 1, size, fill=False, edgecolor=INK, linewidth=1.6, clip_on=False))
             start += size
         few = len(self.names) <= MAX_NAMED
-        ax.set_yticks(
-            np.arange(len(self.names)) if few else [],
-            [shortened(name, 18) for name in self.names] if few else [],
-        )
+        words = [shortened(name, 18) for name in self.names] if few else []
+        ax.set_yticks(range(len(words)), words)
         ax.set_xticks(np.arange(self.loadings.shape[1]))
         ax.grid(visible=False)
         bar = ax.figure.colorbar(image, ax=ax, fraction=0.04, pad=0.02)
         bar.outline.set_visible(False)
-        ax.set(
-            xlabel="cluster",
-            ylabel="variable" if few else f"{len(self.names)} variables",
-            title=f"loadings: {sum(self.pure_sizes)} pure variables framed, "
-            f"{self.n_overlaps} in several clusters",
-        )
+        pure, several = sum(self.pure_sizes), self.n_overlaps
+        title = f"loadings: {pure} pure variables framed, {several} in several clusters"
+        caption(ax, "cluster", "variable" if few else f"{len(self.names)} variables", title)
 
 
-@dataclass
 class OverlapErrorsDisplay(Display):
     """The error of each δ on the half of the rows that did not estimate it, and the δ chosen.
 

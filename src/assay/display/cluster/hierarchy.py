@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from assay.cluster import AgglomerativeClustering, DivisiveClustering, MergeTree
 from assay.display.base import Display
 from assay.display.cluster.map import title_of
-from assay.display.flat_map import rgb
+from assay.display.plane import rgb
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
 
 MAX_LEAVES = 50
@@ -20,7 +19,6 @@ MAX_LEAVES = 50
 TRUNCATED_LEAVES = MAX_NAMED_LEAVES = 30
 
 
-@dataclass
 class JoinTree(Display):
     """A tree of joins; `DendrogramDisplay` says what its fields are."""
 
@@ -67,7 +65,6 @@ class JoinTree(Display):
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
 
 
-@dataclass
 class DendrogramDisplay(JoinTree):
     """A tree of joins, in the colours of the clusters that it is cut into.
 
@@ -97,11 +94,9 @@ class DendrogramDisplay(JoinTree):
 
     Examples
     --------
-    >>> from assay.cluster import AgglomerativeClustering
-    >>> from assay.datasets import us_arrests
-    >>> from assay.display import DendrogramDisplay
-    >>> model = AgglomerativeClustering(4).fit(us_arrests().X)
-    >>> DendrogramDisplay.from_estimator(model).brackets.shape
+    >>> from assay import cluster, datasets, display
+    >>> model = cluster.AgglomerativeClustering(4).fit(datasets.us_arrests().X)
+    >>> display.DendrogramDisplay.from_estimator(model).brackets.shape
     (49, 4, 2)
     """
 
@@ -113,44 +108,28 @@ class DendrogramDisplay(JoinTree):
         n, n_clusters = tree.n_leaves, estimator.n_clusters_
         if max_leaves is None:
             max_leaves = MAX_LEAVES if n <= MAX_LEAVES else TRUNCATED_LEAVES
-        branches = _branches(tree, max(2, n_clusters, max_leaves))
+        nodes, places, joins = _branches(tree, max(2, n_clusters, max_leaves))
         heights = np.concatenate([np.zeros(n), tree.heights.astype(float)])
         ceiling = float(heights.max()) or 1.0
-        cluster = _cluster_of_node(tree, n_clusters)
+        # The cluster that each node lies in; −1 for joins of clusters.
+        cluster = tree.cut(n_clusters)[tree.spans.order[tree.spans.start]].astype(int)
+        cluster[2 * n - n_clusters :] = -1
         foot = heights.copy()
-        foot[branches.nodes] = 0.0
-        left, right = tree.children[branches.joins].astype(int).T
-        x = branches.x[np.stack([left, left, right, right], axis=1)]
-        top = heights[n + branches.joins]
+        foot[nodes] = 0.0
+        left, right = tree.children[joins].astype(int).T
+        x, top = places[np.stack([left, left, right, right], axis=1)], heights[n + joins]
         brackets = np.stack([x, np.stack([foot[left], top, top, foot[right]], axis=1)], axis=2)
-        sizes = tree.spans.sizes[branches.nodes]
-        names, xlabel = _branch_names(estimator, branches.nodes, sizes, n)
-        return cls(
-            brackets=brackets,
-            clusters=cluster[n + branches.joins],
-            n_clusters=n_clusters,
-            cut=_cut_height(estimator, tree, ceiling),
-            xlabel=xlabel,
-            ylabel="diameter" if isinstance(estimator, DivisiveClustering) else "height",
-            title=title_of(estimator),
-            branch_heights=heights[branches.nodes],
-            branch_clusters=cluster[branches.nodes],
-            branch_alone=np.isin(branches.nodes, tree.nodes_at(n_clusters)) & (sizes == 1),
-            names=names,
-            limits=(0.0, 1.05 * ceiling),
-        )
+        sizes = tree.spans.sizes[nodes]
+        names, xlabel = _branch_names(estimator, nodes, sizes, n)
+        ylabel = "diameter" if isinstance(estimator, DivisiveClustering) else "height"
+        cut, words = _cut_height(estimator, tree, ceiling), (xlabel, ylabel, title_of(estimator))
+        alone = np.isin(nodes, tree.nodes_at(n_clusters)) & (sizes == 1)
+        ends, limits = (heights[nodes], cluster[nodes], alone), (0.0, 1.05 * ceiling)
+        return cls(brackets, cluster[n + joins], n_clusters, cut, *words, *ends, names, limits)
 
 
-class _Branches(NamedTuple):
-    """The upper part of a tree: branches at the bottom, places of all nodes, and the joins above."""
-
-    nodes: NDArray
-    x: NDArray
-    joins: NDArray
-
-
-def _branches(tree: MergeTree, max_leaves: int) -> _Branches:
-    """The nodes left of the tree cut into at most `max_leaves`, from left to right, and the joins above."""
+def _branches(tree: MergeTree, max_leaves: int) -> tuple[NDArray, NDArray, NDArray]:
+    """The nodes of the tree cut into at most `max_leaves`, the places of all nodes, and the joins above."""
     n = tree.n_leaves
     n_shown = min(n, max_leaves)
     nodes = tree.nodes_at(n_shown)
@@ -160,16 +139,7 @@ def _branches(tree: MergeTree, max_leaves: int) -> _Branches:
     joins = np.arange(n - n_shown, n - 1)
     for join in joins:
         x[n + join] = x[tree.children[join]].mean()
-    return _Branches(nodes, x, joins)
-
-
-def _cluster_of_node(tree: MergeTree, n_clusters: int) -> NDArray:
-    """The cluster that each node lies in; −1 for joins of clusters."""
-    n = tree.n_leaves
-    labels = tree.cut(n_clusters)
-    cluster = labels[tree.spans.order[tree.spans.start]].astype(int)
-    cluster[2 * n - n_clusters :] = -1
-    return cluster
+    return nodes, x, joins
 
 
 def _cut_height(model: Any, tree: MergeTree, ceiling: float) -> float:
@@ -205,7 +175,6 @@ def _(model: Any) -> str:
     return f"{name}{tail}: {model.n_clusters_} {plural}"
 
 
-@dataclass
 class _Levels(Display):
     """A value for each number of clusters, the one chosen marked; the fields are in `HeightsDisplay`."""
 
@@ -225,7 +194,6 @@ class _Levels(Display):
         ax.set(xlabel="clusters", ylabel=self.ylabel, title=self.title)
 
 
-@dataclass
 class HeightsDisplay(_Levels):
     """Height of the join that would leave one cluster fewer: a good cut stands before a steep rise.
 
@@ -240,11 +208,9 @@ class HeightsDisplay(_Levels):
 
     Examples
     --------
-    >>> from assay.cluster import AgglomerativeClustering
-    >>> from assay.datasets import us_arrests
-    >>> from assay.display import HeightsDisplay
-    >>> model = AgglomerativeClustering(4).fit(us_arrests().X)
-    >>> HeightsDisplay.from_estimator(model).n_clusters[:3]
+    >>> from assay import cluster, datasets, display
+    >>> model = cluster.AgglomerativeClustering(4).fit(datasets.us_arrests().X)
+    >>> display.HeightsDisplay.from_estimator(model).n_clusters[:3]
     array([2, 3, 4])
     """
 
@@ -257,7 +223,6 @@ class HeightsDisplay(_Levels):
         return cls(levels, heights, estimator.n_clusters_, what, title_of(estimator))
 
 
-@dataclass
 class InertiaDisplay(_Levels):
     """Inertia within the clusters of every cut of a tree of Ward.
 
@@ -265,11 +230,9 @@ class InertiaDisplay(_Levels):
 
     Examples
     --------
-    >>> from assay.cluster import AgglomerativeClustering
-    >>> from assay.datasets import us_arrests
-    >>> from assay.display import InertiaDisplay
-    >>> model = AgglomerativeClustering(4).fit(us_arrests().X)
-    >>> InertiaDisplay.from_estimator(model).values[0].round()
+    >>> from assay import cluster, datasets, display
+    >>> model = cluster.AgglomerativeClustering(4).fit(datasets.us_arrests().X)
+    >>> display.InertiaDisplay.from_estimator(model).values[0].round()
     np.float64(355808.0)
     """
 

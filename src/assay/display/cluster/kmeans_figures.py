@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import InitComparison, quantize_colors
-from assay.display.base import Display
-from assay.display.columns import dense
-from assay.display.flat_map import limits_around
-from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors, write_beside
+from assay.display.base import Display, axes_of, drawn_by
+from assay.display.plane import dense, limits_around
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, colors, write_beside
 from assay.randomness import RandomState
 
 GRID = 301
+N_COLORS = (2, 4, 8, 16, 32, 64)
 
 
-@dataclass
 class FrontiersDisplay(Display):
     """The frontiers of a clusterer of two features over those of the law that the rows come from.
 
@@ -37,12 +35,10 @@ class FrontiersDisplay(Display):
 
     Examples
     --------
-    >>> from assay.cluster import KMeans
-    >>> from assay.datasets import Blobs
-    >>> from assay.display import FrontiersDisplay
-    >>> law = Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
+    >>> from assay import cluster, datasets, display
+    >>> law = datasets.Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
     >>> X, y = law.sample(300, random_state=0)
-    >>> FrontiersDisplay.from_law(KMeans(2, random_state=0).fit(X), law, X, y).labels.shape
+    >>> display.FrontiersDisplay.from_law(cluster.KMeans(2, random_state=0).fit(X), law, X, y).labels.shape
     (301, 301)
     """
 
@@ -77,26 +73,14 @@ class FrontiersDisplay(Display):
         self._draw_frontier(ax, self.labels, ACCENT, "-", self.name)
         ax.legend(loc="best")
         ax.grid(visible=False)
-        ax.set(
-            xlabel="x0",
-            ylabel="x1",
-            xlim=(self.across[0], self.across[-1]),
-            ylim=(self.up[0], self.up[-1]),
-            title=f"frontiers of {self.name} and of the best rule",
-        )
+        ax.set(xlim=(self.across[0], self.across[-1]), ylim=(self.up[0], self.up[-1]))
+        caption(ax, "x0", "x1", f"frontiers of {self.name} and of the best rule")
 
     def _draw_frontier(self, ax: Any, labels: NDArray, color: str, line: Any, name: str) -> None:
         """Lines between the regions of a map of labels."""
         for value in np.unique(labels)[:-1]:
-            ax.contour(
-                self.across,
-                self.up,
-                (labels == value).astype(float),
-                levels=[0.5],
-                colors=[color],
-                linestyles=[line],
-                linewidths=1.8,
-            )
+            look = {"levels": [0.5], "colors": [color], "linestyles": [line], "linewidths": 1.8}
+            ax.contour(self.across, self.up, (labels == value).astype(float), **look)
         ax.plot([], [], label=name, color=color, linestyle=line)
 
 
@@ -124,18 +108,15 @@ def plot_cluster_frontiers(model: Any, law: Any, X: Any, y: Any = None, *, ax: A
 
     Examples
     --------
-    >>> from assay.cluster import KMeans
-    >>> from assay.datasets import Blobs
-    >>> from assay.display import plot_cluster_frontiers
-    >>> law = Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
+    >>> from assay import cluster, datasets, display
+    >>> law = datasets.Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
     >>> X, y = law.sample(300, random_state=0)
-    >>> plot_cluster_frontiers(KMeans(2, random_state=0).fit(X), law, X, y).get_title()
+    >>> display.plot_cluster_frontiers(cluster.KMeans(2, random_state=0).fit(X), law, X, y).get_title()
     'frontiers of KMeans and of the best rule'
     """
     return FrontiersDisplay.from_law(model, law, X, y, ax=ax).ax_
 
 
-@dataclass
 class InitsDisplay(Display):
     """Where k-means ends from many seeds: one line of dots for each initialisation.
 
@@ -154,10 +135,12 @@ class InitsDisplay(Display):
     --------
     >>> from assay.cluster import compare_inits
     >>> from assay.datasets import iris
-    >>> from assay.display import InitsDisplay
+    >>> from assay.display import InitsDisplay, plot_inits
     >>> X, _ = iris(return_X_y=True)
     >>> InitsDisplay.from_comparison(compare_inits(X, 3, n_seeds=5, random_state=0)).excess.shape
     (3, 5)
+    >>> plot_inits(compare_inits(X, 3, n_seeds=5, random_state=0)).get_xlabel()
+    'inertia above the smallest of all'
     """
 
     inits: Sequence[str]
@@ -167,7 +150,15 @@ class InitsDisplay(Display):
 
     @classmethod
     def from_comparison(cls, comparison: InitComparison, *, ax: Any = None) -> Self:
-        """Draw what `assay.cluster.compare_inits` returned, as `plot_inits`."""
+        """Draw where k-means ends from many seeds: one line of dots for each initialisation.
+
+        Parameters
+        ----------
+        comparison : InitComparison
+            Result of `assay.cluster.compare_inits`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
         n_iter = comparison.n_iter.mean(axis=1)
         return cls(comparison.inits, comparison.excess, comparison.success(), n_iter).plot(ax=ax)
 
@@ -179,17 +170,9 @@ class InitsDisplay(Display):
             ax.scatter(excess[line], line + scatter[line], s=16, color=color, alpha=0.6, linewidths=0.0)
             median = float(np.median(excess[line]))
             ax.plot([median, median], [line - 0.34, line + 0.34], color=INK, linewidth=2.2)
-            write_beside(
-                f"{self.success[line]:.0%} within 0.1 %, {self.n_iter[line]:.1f} iterations",
-                (1.0, line),
-                ax,
-                by=(-4, 26),
-                xycoords=("axes fraction", "data"),
-                ha="right",
-                fontsize=8.5,
-                color=FAINT_INK,
-                va="baseline",
-            )
+            words = f"{self.success[line]:.0%} within 0.1 %, {self.n_iter[line]:.1f} iterations"
+            look = {"ha": "right", "va": "baseline", "fontsize": 8.5, "color": FAINT_INK}
+            write_beside(words, (1.0, line), ax, by=(-4, 26), xycoords=("axes fraction", "data"), **look)
         ax.set_yticks(range(n_inits), self.inits)
         ax.set_ylim(n_inits - 0.4, -0.6)
         ax.xaxis.set_major_formatter("{x:.3g} %")
@@ -198,33 +181,9 @@ class InitsDisplay(Display):
         ax.set(xlabel="inertia above the smallest of all", title=title)
 
 
-def plot_inits(comparison: InitComparison, *, ax: Any = None) -> Any:
-    """Draw where k-means ends from many seeds: one line of dots for each initialisation.
-
-    Parameters
-    ----------
-    comparison : InitComparison
-        Result of `assay.cluster.compare_inits`.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    ax : matplotlib Axes
-
-    Examples
-    --------
-    >>> from assay.cluster import compare_inits
-    >>> from assay.datasets import iris
-    >>> from assay.display import plot_inits
-    >>> X, _ = iris(return_X_y=True)
-    >>> plot_inits(compare_inits(X, 3, n_seeds=5, random_state=0)).get_xlabel()
-    'inertia above the smallest of all'
-    """
-    return InitsDisplay.from_comparison(comparison, ax=ax).ax_
+plot_inits = drawn_by(InitsDisplay.from_comparison, "plot_inits", axes_of)
 
 
-@dataclass
 class ColorQuantizationDisplay(Display):
     """An image, the image in few colours, and the distortion against the number of colours.
 
@@ -239,11 +198,13 @@ class ColorQuantizationDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import ColorQuantizationDisplay
+    >>> from assay.display import ColorQuantizationDisplay, plot_color_quantization
     >>> y, x = np.mgrid[0:1:24j, 0:1:32j]
     >>> display = ColorQuantizationDisplay.from_image(np.stack([x, y, 1 - x], axis=2), (2, 4, 8))
     >>> [title for title, _ in display.images]
     ['original', '2 colours', '4 colours']
+    >>> plot_color_quantization(np.stack([x, y, 1 - x], axis=2), (2, 4, 8)).get_ylabel()
+    'mean squared error of a pixel'
     """
 
     n_colors: Sequence[int]
@@ -252,9 +213,21 @@ class ColorQuantizationDisplay(Display):
 
     @classmethod
     def from_image(
-        cls, image: Any, n_colors: Sequence[int], *, random_state: RandomState = 0, ax: Any = None
+        cls, image: Any, n_colors: Sequence[int] = N_COLORS, *, random_state: RandomState = 0, ax: Any = None
     ) -> Self:
-        """Reduce an image to several numbers of colours, as `plot_color_quantization`."""
+        """Draw an image, the image in few colours, and the distortion against the number of colours.
+
+        Parameters
+        ----------
+        image : array-like of shape (height, width, 3)
+            See `assay.cluster.quantize_colors`.
+        n_colors : sequence of int
+            Numbers of colours; the images of the first and the middle one are shown.
+        random_state : None, int, Generator, SeedSequence or RandomState, default=0
+            Where the initial colours come from.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
         counts = [int(count) for count in n_colors]
         reduced = [quantize_colors(image, count, random_state=random_state) for count in counts]
         original = np.asarray(image)
@@ -279,36 +252,4 @@ class ColorQuantizationDisplay(Display):
         ax.set(xlabel="colours", ylabel="mean squared error of a pixel", title="an image in few colours")
 
 
-def plot_color_quantization(
-    image: Any,
-    n_colors: Sequence[int] = (2, 4, 8, 16, 32, 64),
-    *,
-    random_state: RandomState = 0,
-    ax: Any = None,
-) -> Any:
-    """Draw an image, the image in few colours, and the distortion against the number of colours.
-
-    Parameters
-    ----------
-    image : array-like of shape (height, width, 3)
-        See `assay.cluster.quantize_colors`.
-    n_colors : sequence of int
-        Numbers of colours; the images of the first and the middle one are shown.
-    random_state : None, int, Generator, SeedSequence or RandomState, default=0
-        Where the initial colours come from.
-    ax : matplotlib Axes, optional
-        Where to draw the distortion, with the images above it; a new figure by default.
-
-    Returns
-    -------
-    ax : matplotlib Axes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from assay.display import plot_color_quantization
-    >>> y, x = np.mgrid[0:1:24j, 0:1:32j]
-    >>> plot_color_quantization(np.stack([x, y, 1 - x], axis=2), (2, 4, 8)).get_ylabel()
-    'mean squared error of a pixel'
-    """
-    return ColorQuantizationDisplay.from_image(image, n_colors, random_state=random_state, ax=ax).ax_
+plot_color_quantization = drawn_by(ColorQuantizationDisplay.from_image, "plot_color_quantization", axes_of)

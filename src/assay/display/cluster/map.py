@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, NamedTuple, Self
 
@@ -23,8 +22,17 @@ from assay.cluster import (
     SpectralClustering,
 )
 from assay.display.base import Display
-from assay.display.columns import column_names, dense
-from assay.display.flat_map import Plane, limits_around, n_rows, principal_plane, rgb, rows_at, shown_rows
+from assay.display.plane import (
+    Plane,
+    column_names,
+    dense,
+    limits_around,
+    n_rows,
+    principal_plane,
+    rgb,
+    rows_at,
+    shown_rows,
+)
 from assay.display.style import DASHES, FAINT_INK, colors
 from assay.models.clusterer import PairwiseClusterer
 
@@ -44,26 +52,14 @@ MAX_DENSE = 500
 
 
 class MapGround(NamedTuple):
-    """What lies under the rows of a map.
-
-    Attributes
-    ----------
-    cells : sequence of arrays of shape (n_corners, 2)
-        The corners of the part of the plane that belongs to each cluster, where these parts are polygons.
-    shades : array of shape (n_up, n_across) or (n_up, n_across, n_clusters), or None
-        Else the clusters, or the degrees of membership, of a grid of points.
-    """
+    """What lies under the rows of a map: a polygon per cluster, or clusters or degrees on a grid."""
 
     cells: Sequence[NDArray] = ()
     shades: NDArray | None = None
 
 
-class RowPlaces(NamedTuple):
-    """Places of rows that have no coordinates of their own, and what the two directions are."""
-
-    points: NDArray
-    xlabel: str
-    ylabel: str
+RowPlaces = tuple[NDArray, tuple[str, str]]
+"""Places of rows that have no coordinates of their own, and what the two directions are."""
 
 
 def labels_at(model: Any, X: Any, places: NDArray) -> NDArray:
@@ -159,7 +155,7 @@ def _principal_coordinates(products: NDArray) -> RowPlaces:
     points = points * np.where(points[np.abs(points).argmax(axis=0), range(points.shape[1])] < 0, -1.0, 1.0)
     if points.shape[1] < 2:
         points = np.column_stack([points, np.zeros(n)])
-    return RowPlaces(points, "first principal coordinate", "second principal coordinate")
+    return points, ("first principal coordinate", "second principal coordinate")
 
 
 NOISE = "#aab2ba"
@@ -170,7 +166,6 @@ MAX_NUMBERED = 30
 """Beyond so many clusters they are not numbered."""
 
 
-@dataclass
 class ClusterMapDisplay(Display, needs=("X",)):
     """Rows in the colours of their clusters: in the plane of two features, or of two principal axes of more.
 
@@ -199,12 +194,10 @@ class ClusterMapDisplay(Display, needs=("X",)):
 
     Examples
     --------
-    >>> from assay.cluster import KMeans
-    >>> from assay.datasets import iris
-    >>> from assay.display import ClusterMapDisplay
-    >>> X, _ = iris(return_X_y=True)
-    >>> display = ClusterMapDisplay.from_estimator(KMeans(3, random_state=0).fit(X), X)
-    >>> display.points.shape, display.centers.shape, len(display.cells)
+    >>> from assay import cluster, datasets, display
+    >>> X, _ = datasets.iris(return_X_y=True)
+    >>> shown = display.ClusterMapDisplay.from_estimator(cluster.KMeans(3, random_state=0).fit(X), X)
+    >>> shown.points.shape, shown.centers.shape, len(shown.cells)
     ((150, 2), (3, 2), 3)
     """
 
@@ -229,7 +222,7 @@ class ClusterMapDisplay(Display, needs=("X",)):
         title, degrees = title_of(estimator), degrees_at(estimator, X, shown)
         layout = layout_of(estimator, X, shown)
         if layout is not None:
-            return cls(layout.points, labels, n_clusters, layout.xlabel, layout.ylabel, title)
+            return cls(layout[0], labels, n_clusters, *layout[1], title)
         names = column_names(estimator, X, feature_names, points.shape[1])
         centers = centers_among(estimator, points)
         if points.shape[1] == 1:
@@ -242,28 +235,15 @@ class ClusterMapDisplay(Display, needs=("X",)):
         flat_centers = None if centers is None else plane.flatten(centers)
         limits = limits_around(flat if flat_centers is None else np.vstack([flat, flat_centers]))
         ground = ground_of(estimator, plane, limits)
-        words = plane.labels(names)
-        return cls(
-            flat,
-            labels,
-            n_clusters,
-            words["xlabel"],
-            words["ylabel"],
-            title,
-            flat_centers,
-            ground.cells,
-            ground.shades,
-            limits,
-            degrees=degrees,
-        )
+        words = *plane.labels(names), title
+        return cls(flat, labels, n_clusters, *words, flat_centers, *ground, limits, degrees=degrees)
 
     def _draw(self, ax: Any) -> None:
         palette = np.array([rgb(color) for color in colors(max(self.n_clusters, 1))])
         if self.points.shape[1] == 1:
             self._draw_histogram(palette, ax)
         else:
-            if self.shades is not None:
-                self._draw_shades(palette, ax)
+            self._draw_shades(palette, ax)
             draw_cells(self.cells, palette, ax)
             draw_rows(self.points, tints(self.labels, self.degrees, palette), ax)
             if self.centers is not None:
@@ -305,16 +285,10 @@ class ClusterMapDisplay(Display, needs=("X",)):
 def draw_rows(points: NDArray, ink: NDArray, ax: Any, *, crowded: bool | None = None) -> None:
     """Dots, small and faint where there are many."""
     crowded = len(points) > CROWDED if crowded is None else crowded
-    ax.scatter(
-        *points.T,
-        c=ink,
-        s=9 if crowded else 22,
-        alpha=0.6 if crowded else 0.85,
-        edgecolors="white",
-        linewidths=0.0 if crowded else 0.3,
-        rasterized=len(points) > 1000,
-        zorder=3,
+    look = (
+        {"s": 9, "alpha": 0.6, "linewidths": 0.0} if crowded else {"s": 22, "alpha": 0.85, "linewidths": 0.3}
     )
+    ax.scatter(*points.T, c=ink, edgecolors="white", rasterized=len(points) > 1000, zorder=3, **look)
 
 
 def draw_cells(cells: Sequence[NDArray], palette: NDArray, ax: Any) -> None:
@@ -349,16 +323,8 @@ def number_clusters(points: NDArray, labels: NDArray, ax: Any) -> None:
 
 
 def _write(text: str, place: NDArray, ax: Any, **style: Any) -> None:
-    ax.annotate(
-        text,
-        tuple(place),
-        ha="center",
-        va="center_baseline",
-        fontweight="bold",
-        color="black",
-        zorder=6,
-        **style,
-    )
+    style |= {"ha": "center", "va": "center_baseline", "fontweight": "bold", "color": "black", "zorder": 6}
+    ax.annotate(text, tuple(place), **style)
 
 
 def tints(labels: NDArray, degrees: NDArray | None, palette: NDArray) -> NDArray:

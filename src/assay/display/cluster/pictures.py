@@ -4,47 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.cluster import (
-    DBSCAN,
-    HDBSCAN,
-    OPTICS,
-    AgglomerativeClustering,
-    BisectingKMeans,
-    BlockBiclustering,
-    ConvexBiclustering,
-    ConvexClustering,
-    DivisiveClustering,
-    FuzzyCMeans,
-    KernelKMeans,
-    KMeans,
-    MiniBatchKMeans,
-    OverlappingClustering,
-    SparseSVDBiclustering,
-    SpectralBiclustering,
-    SpectralClustering,
-    SpectralCoclustering,
-)
+from assay import cluster
 from assay.cluster.quantizer.base import RepresenterModel
 from assay.display.base import Display
-from assay.display.cluster import (
-    bicluster,
-    centers,
-    convex,
-    density,
-    density_curves,
-    hierarchy,
-    kmeans,
-    spectral,
-    traces,
-)
+from assay.display.cluster import bicluster, centers, density, hierarchy, kmeans, spectral
 from assay.display.cluster.map import ClusterMapDisplay
 from assay.display.cluster.silhouette import SilhouetteDisplay
 from assay.display.registry import Default, Pictures, declare, pictures
 
 DISPLAYS: dict[str, type[Display]] = {
     "centers": centers.CentersDisplay,
-    "condensed_tree": density_curves.CondensedTreeDisplay,
-    "convergence": traces.ConvergenceDisplay,
+    "condensed_tree": density.CondensedTreeDisplay,
+    "convergence": kmeans.ConvergenceDisplay,
     "cross_validation": bicluster.OverlapErrorsDisplay,
     "dendrogram": hierarchy.DendrogramDisplay,
     "eigenvectors": spectral.EigenvectorsDisplay,
@@ -54,14 +25,14 @@ DISPLAYS: dict[str, type[Display]] = {
     "heights": hierarchy.HeightsDisplay,
     "inertia": hierarchy.InertiaDisplay,
     "iterations": kmeans.IterationsDisplay,
-    "k_distance": density_curves.KDistanceDisplay,
+    "k_distance": density.KDistanceDisplay,
     "loadings": bicluster.OverlapLoadingsDisplay,
     "map": ClusterMapDisplay,
     "matrix": bicluster.BiclusterMatrixDisplay,
     "memberships": centers.MembershipsDisplay,
-    "path": convex.ClusterPathDisplay,
-    "reachability": density_curves.ReachabilityDisplay,
-    "restarts": traces.RestartsDisplay,
+    "path": centers.ClusterPathDisplay,
+    "reachability": density.ReachabilityDisplay,
+    "restarts": kmeans.RestartsDisplay,
     "silhouette": SilhouetteDisplay,
     "singular_values": bicluster.BiclusterValuesDisplay,
     "sizes": density.ClusterSizesDisplay,
@@ -71,49 +42,39 @@ DISPLAYS: dict[str, type[Display]] = {
 """What draws each kind, where a clusterer has no display of its own for it."""
 
 
-def kinds(names: str, **own: type[Display]) -> dict[str, type[Display]]:
+def kinds(names: str) -> dict[str, type[Display]]:
     """Displays by kind, in this order."""
-    return {name: own.get(name, DISPLAYS[name]) for name in names.split()}
+    return {name: DISPLAYS[name] for name in names.split()}
 
 
-ON_CENTERS = Default("map", "centers")
-declare(KMeans, default=ON_CENTERS, **kinds("map centers restarts convergence iterations silhouette"))
-declare(FuzzyCMeans, default=ON_CENTERS, **kinds("map memberships centers convergence restarts silhouette"))
-declare(BisectingKMeans, default=Default("map", "tree"), **kinds("map tree centers silhouette"))
-declare(
-    MiniBatchKMeans,
-    default=ON_CENTERS,
-    **kinds("map centers convergence silhouette", convergence=traces.BatchesDisplay),
-)
-declare(
-    ConvexClustering,
-    default=ON_CENTERS,
-    **kinds(
-        "map centers path dendrogram convergence silhouette",
-        map=convex.CentroidMapDisplay,
-        dendrogram=convex.FusionTreeDisplay,
-    ),
-)
-for density_model, own in ((DBSCAN, "k_distance"), (OPTICS, "reachability"), (HDBSCAN, "condensed_tree")):
-    declare(
-        density_model,
-        default=Default("map", "sizes" if density_model is DBSCAN else own),
-        **kinds(f"map {own} sizes silhouette", map=density.DensityMapDisplay),
-    )
-ON_MATRIX = Default("matrix", "fitted")
-declare(BlockBiclustering, ConvexBiclustering, default=ON_MATRIX, **kinds("matrix fitted convergence"))
-declare(SparseSVDBiclustering, default=ON_MATRIX, **kinds("matrix fitted singular_values"))
-declare(
-    SpectralBiclustering,
-    SpectralCoclustering,
-    default=Default("matrix", "singular_values"),
-    **kinds("matrix singular_values"),
-)
-declare(OverlappingClustering, default=Default("loadings", "loadings"), **kinds("loadings cross_validation"))
+ON_CENTERS, ON_MATRIX = Default("map", "centers"), Default("matrix", "fitted")
+ON_VALUES, ON_LOADINGS = Default("matrix", "singular_values"), Default("loadings", "loadings")
+BATCHES: dict[str, type[Display]] = {"convergence": kmeans.BatchesDisplay}
+CONVEX = kinds("map centers path dendrogram convergence silhouette")
+CONVEX |= {"map": centers.CentroidMapDisplay, "dendrogram": centers.FusionTreeDisplay}
+DENSITY: dict[str, type[Display]] = {"map": density.DensityMapDisplay}
+ON_TREE = Default("map", "condensed_tree")
+for model_class, default, displays in (
+    (cluster.KMeans, ON_CENTERS, kinds("map centers restarts convergence iterations silhouette")),
+    (cluster.FuzzyCMeans, ON_CENTERS, kinds("map memberships centers convergence restarts silhouette")),
+    (cluster.BisectingKMeans, Default("map", "tree"), kinds("map tree centers silhouette")),
+    (cluster.MiniBatchKMeans, ON_CENTERS, kinds("map centers convergence silhouette") | BATCHES),
+    (cluster.ConvexClustering, ON_CENTERS, CONVEX),
+    (cluster.DBSCAN, Default("map", "sizes"), kinds("map k_distance sizes silhouette") | DENSITY),
+    (cluster.OPTICS, Default("map", "reachability"), kinds("map reachability sizes silhouette") | DENSITY),
+    (cluster.HDBSCAN, ON_TREE, kinds("map condensed_tree sizes silhouette") | DENSITY),
+    (cluster.BlockBiclustering, ON_MATRIX, kinds("matrix fitted convergence")),
+    (cluster.ConvexBiclustering, ON_MATRIX, kinds("matrix fitted convergence")),
+    (cluster.SparseSVDBiclustering, ON_MATRIX, kinds("matrix fitted singular_values")),
+    (cluster.SpectralBiclustering, ON_VALUES, kinds("matrix singular_values")),
+    (cluster.SpectralCoclustering, ON_VALUES, kinds("matrix singular_values")),
+    (cluster.OverlappingClustering, ON_LOADINGS, kinds("loadings cross_validation")),
+):
+    declare(model_class, default=default, **displays)
 
 
-@pictures.register(AgglomerativeClustering)
-@pictures.register(DivisiveClustering)
+@pictures.register(cluster.AgglomerativeClustering)
+@pictures.register(cluster.DivisiveClustering)
 def _(model: Any) -> Pictures:
     ward = " inertia" if getattr(model, "linkage", "") == "ward" else ""
     default = Default("dendrogram" if model._is_precomputed else "map", "dendrogram")
@@ -122,7 +83,7 @@ def _(model: Any) -> Pictures:
 
 @pictures.register(RepresenterModel)
 def _(model: Any) -> Pictures:
-    precomputed, kernel = getattr(model, "_is_precomputed", False), isinstance(model, KernelKMeans)
+    precomputed, kernel = getattr(model, "_is_precomputed", False), isinstance(model, cluster.KernelKMeans)
     own = "" if precomputed or kernel else " centers"
     # Of a precomputed kernel there are no dissimilarities.
     widths = "" if precomputed and kernel else " silhouette"
@@ -131,7 +92,7 @@ def _(model: Any) -> Pictures:
     return Pictures(kinds(f"map convergence restarts{own}{widths}"), default)
 
 
-@pictures.register(SpectralClustering)
-def _(model: SpectralClustering) -> Pictures:
+@pictures.register(cluster.SpectralClustering)
+def _(model: cluster.SpectralClustering) -> Pictures:
     widths = "" if model._is_precomputed else " silhouette"  # of affinities there are no dissimilarities
     return Pictures(kinds(f"map graph spectrum embedding eigenvectors{widths}"), Default("map", "spectrum"))

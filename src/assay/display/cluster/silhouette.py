@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.cluster import PartitionComparison, Silhouette, compare_partitions, silhouette
-from assay.display.base import Display
+from assay.display.base import Display, axes_of, drawn_by
 from assay.display.cluster.map import ClusterMapDisplay, labels_at
-from assay.display.columns import column_names, dense, sampled
-from assay.display.flat_map import n_rows, principal_plane, rows_at, shown_rows
-from assay.display.style import ACCENT, DASHES, FAINT_INK, colors, house_style
+from assay.display.plane import column_names, dense, n_rows, principal_plane, rows_at, sampled, shown_rows
+from assay.display.style import ACCENT, DASHES, FAINT_INK, caption, colors, house_style
 from assay.parameters import refusal
 
 MAX_ROWS = 2000
@@ -25,7 +23,6 @@ SPACE = 0.02
 """Empty room between two clusters, as a share of all rows."""
 
 
-@dataclass
 class SilhouetteDisplay(Display, needs=("X",)):
     """Silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
 
@@ -51,13 +48,13 @@ class SilhouetteDisplay(Display, needs=("X",)):
 
     Examples
     --------
-    >>> from assay.cluster import KMeans
-    >>> from assay.datasets import iris
-    >>> from assay.display import SilhouetteDisplay
-    >>> X, _ = iris(return_X_y=True)
-    >>> display = SilhouetteDisplay.from_estimator(KMeans(3, random_state=0).fit(X), X)
-    >>> display.ax_.get_title()
+    >>> from assay import cluster, datasets, display
+    >>> X, _ = datasets.iris(return_X_y=True)
+    >>> shown = display.SilhouetteDisplay.from_estimator(cluster.KMeans(3, random_state=0).fit(X), X)
+    >>> shown.ax_.get_title()
     '3 clusters, mean silhouette 0.551'
+    >>> display.plot_silhouette(cluster.silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])).get_xlabel()
+    'silhouette'
     """
 
     values: NDArray
@@ -71,7 +68,14 @@ class SilhouetteDisplay(Display, needs=("X",)):
 
     @classmethod
     def from_silhouette(cls, widths: Silhouette, *, ax: Any = None) -> Self:
-        """Draw what `assay.cluster.silhouette` returned, as `plot_silhouette`."""
+        """Draw the silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
+
+        Parameters
+        ----------
+        widths : Silhouette
+            Result of `assay.cluster.silhouette`.
+        ax : matplotlib Axes, optional
+        """
         return cls._read(widths).plot(ax=ax)
 
     @classmethod
@@ -86,7 +90,9 @@ class SilhouetteDisplay(Display, needs=("X",)):
         total = n_rows(X)
         shown = sampled(total, MAX_ROWS)
         labels = labels_at(estimator, X, shown)
-        metric = _own_metric(estimator) if metric is None else metric
+        if metric is None:  # that of the clusterer; squares are compared by their roots
+            own = getattr(estimator, "metric", "euclidean")
+            metric = "euclidean" if isinstance(own, str) and own == "sqeuclidean" else own
         n_clusters = np.unique(labels[labels >= 0]).size
         if n_clusters < 2 or n_clusters >= np.count_nonzero(labels >= 0):
             raise ValueError(
@@ -119,45 +125,14 @@ class SilhouetteDisplay(Display, needs=("X",)):
         ax.grid(visible=False, axis="y")
         ax.set_xlim(min(-0.1, float(np.nanmin(self.values)) - 0.05), 1.0)
         usual = self.metric in ("euclidean", "l2", "precomputed")
-        ax.set(
-            xlabel="silhouette" if usual else f"silhouette ({self.metric})",
-            ylabel="cluster",
-            title=self._title(),
-        )
-
-    def _title(self) -> str:
+        xlabel = "silhouette" if usual else f"silhouette ({self.metric})"
         left_out = f", {self.n_left_out} rows left out" if self.n_left_out else ""
         sample = "" if self.n_rows is None else f" of {self.labels.size} of {self.n_rows} rows"
-        return f"{len(self.clusters)} clusters, mean silhouette {self.mean:.3f}{sample}{left_out}"
+        title = f"{len(self.clusters)} clusters, mean silhouette {self.mean:.3f}{sample}{left_out}"
+        caption(ax, xlabel, "cluster", title)
 
 
-def _own_metric(model: Any) -> Any:
-    """The metric that a clusterer compares rows by; squares are compared by their roots."""
-    metric = getattr(model, "metric", "euclidean")
-    return "euclidean" if isinstance(metric, str) and metric == "sqeuclidean" else metric
-
-
-def plot_silhouette(widths: Silhouette, *, ax: Any = None) -> Any:
-    """Draw the silhouettes of a partition: one bar per row, sorted inside each cluster, and their mean.
-
-    Parameters
-    ----------
-    widths : Silhouette
-        Result of `assay.cluster.silhouette`.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    ax : matplotlib Axes
-
-    Examples
-    --------
-    >>> from assay.cluster import silhouette
-    >>> from assay.display import plot_silhouette
-    >>> plot_silhouette(silhouette([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])).get_xlabel()
-    'silhouette'
-    """
-    return SilhouetteDisplay.from_silhouette(widths, ax=ax).ax_
+plot_silhouette = drawn_by(SilhouetteDisplay.from_silhouette, "plot_silhouette", axes_of)
 
 
 def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean") -> Any:
@@ -177,11 +152,9 @@ def plot_silhouettes(models: Sequence[Any], X: Any, *, metric: Any = "euclidean"
 
     Examples
     --------
-    >>> from assay.cluster import KMeans
-    >>> from assay.datasets import iris
-    >>> from assay.display import plot_silhouettes
-    >>> X, _ = iris(return_X_y=True)
-    >>> plot_silhouettes([KMeans(k, random_state=0).fit(X) for k in (2, 3)], X).shape
+    >>> from assay import cluster, datasets, display
+    >>> X, _ = datasets.iris(return_X_y=True)
+    >>> display.plot_silhouettes([cluster.KMeans(k, random_state=0).fit(X) for k in (2, 3)], X).shape
     (2, 2)
     """
     shown = [model for model in models if len(np.unique(np.asarray(model.labels_)[model.labels_ != -1])) > 1]
@@ -212,7 +185,7 @@ def _map(widths: Silhouette, X: Any) -> ClusterMapDisplay:
     else:
         plane = principal_plane(points)
         flat = plane.flatten(points)
-        xlabel, ylabel = plane.labels(names).values()
+        xlabel, ylabel = plane.labels(names)
     count = len(widths.clusters)
     return ClusterMapDisplay(flat, widths.labels[shown], count, xlabel, ylabel, f"{count} clusters")
 
@@ -223,7 +196,6 @@ MAX_BESIDE = 6
 MAX_NAMED = 12
 
 
-@dataclass
 class PartitionDisplay(Display, needs=("X", "y")):
     """The histogram of the true classes inside each cluster, stacked where there are many classes.
 
@@ -240,10 +212,12 @@ class PartitionDisplay(Display, needs=("X", "y")):
     Examples
     --------
     >>> from assay.cluster import compare_partitions
-    >>> from assay.display import PartitionDisplay
+    >>> from assay.display import PartitionDisplay, plot_partition
     >>> PartitionDisplay.from_comparison(compare_partitions([0, 0, 1, 1], [1, 1, 0, 1])).contingency
     array([[0, 2],
            [1, 1]])
+    >>> plot_partition(compare_partitions([0, 0, 1, 1], [1, 1, 0, 1])).get_ylabel()
+    'rows'
     """
 
     contingency: NDArray
@@ -254,7 +228,14 @@ class PartitionDisplay(Display, needs=("X", "y")):
 
     @classmethod
     def from_comparison(cls, comparison: PartitionComparison, *, ax: Any = None) -> Self:
-        """Draw what `assay.cluster.compare_partitions` returned, as `plot_partition`."""
+        """Draw the histogram of the true classes inside each cluster, stacked where there are many classes.
+
+        Parameters
+        ----------
+        comparison : PartitionComparison
+            Result of `assay.cluster.compare_partitions`.
+        ax : matplotlib Axes, optional
+        """
         return cls._read_off(comparison).plot(ax=ax)
 
     @classmethod
@@ -276,28 +257,8 @@ class PartitionDisplay(Display, needs=("X", "y")):
         ax.grid(visible=False, axis="x")
         if n_classes <= MAX_NAMED:
             ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        ax.set(
-            xlabel="cluster",
-            ylabel="rows",
-            title=f"classes in each cluster: matched accuracy {self.matched_accuracy:.3f}, "
-            f"adjusted Rand {self.adjusted_rand:.3f}",
-        )
+        scores = f"matched accuracy {self.matched_accuracy:.3f}, adjusted Rand {self.adjusted_rand:.3f}"
+        caption(ax, "cluster", "rows", f"classes in each cluster: {scores}")
 
 
-def plot_partition(comparison: PartitionComparison, *, ax: Any = None) -> Any:
-    """Draw the histogram of the true classes inside each cluster, stacked where there are many classes.
-
-    Parameters
-    ----------
-    comparison : PartitionComparison
-        Result of `assay.cluster.compare_partitions`.
-    ax : matplotlib Axes, optional
-
-    Examples
-    --------
-    >>> from assay.cluster import compare_partitions
-    >>> from assay.display import plot_partition
-    >>> plot_partition(compare_partitions([0, 0, 1, 1], [1, 1, 0, 1])).get_ylabel()
-    'rows'
-    """
-    return PartitionDisplay.from_comparison(comparison, ax=ax).ax_
+plot_partition = drawn_by(PartitionDisplay.from_comparison, "plot_partition", axes_of)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +12,8 @@ from scipy import sparse
 from assay.cluster import SpectralClustering
 from assay.display.base import Display
 from assay.display.cluster.map import RowPlaces, count_clusters, draw_rows, layout_of, tints, title_of
-from assay.display.columns import column_names, dense, sampled
-from assay.display.flat_map import n_rows, principal_plane, rgb
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, colors, whole_numbers
+from assay.display.plane import column_names, dense, n_rows, principal_plane, rgb, sampled
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors, whole_numbers
 from assay.graphs import eigengap, minor_eigenpairs
 
 MAX_CURVES = 5
@@ -28,7 +26,6 @@ def _(model: SpectralClustering) -> str:
     return f"{count_clusters(model)} clusters, {name} {value:.3g} (at least {model.cut_bound_:.3g})"
 
 
-@dataclass
 class SpectrumDisplay(Display):
     """The minor eigenvalues, the gap after the number of clusters, and the number that the gaps speak for.
 
@@ -43,12 +40,10 @@ class SpectrumDisplay(Display):
 
     Examples
     --------
-    >>> from assay.cluster import SpectralClustering
-    >>> from assay.datasets import iris
-    >>> from assay.display import SpectrumDisplay
-    >>> X, _ = iris(return_X_y=True)
-    >>> display = SpectrumDisplay.from_estimator(SpectralClustering(2, random_state=0).fit(X))
-    >>> display.n_used, display.eigenvalues.shape
+    >>> from assay import cluster, datasets, display
+    >>> X, _ = datasets.iris(return_X_y=True)
+    >>> shown = display.SpectrumDisplay.from_estimator(cluster.SpectralClustering(2, random_state=0).fit(X))
+    >>> shown.n_used, shown.eigenvalues.shape
     (2, (10,))
     """
 
@@ -77,15 +72,11 @@ class SpectrumDisplay(Display):
             ax.axhspan(values[self.n_used - 1], values[self.n_used], color=ACCENT, alpha=0.12, linewidth=0.0)
         ax.legend(loc="upper left")
         whole_numbers(ax)
-        ax.set(
-            xlabel="index",
-            ylabel="eigenvalue of the Laplacian",
-            title=f"the gap speaks for {self.n_clusters} clusters; {self.n_used} were asked for",
-            ylim=(0.0, 1.08 * max(float(values.max()), 1e-12)),
-        )
+        title = f"the gap speaks for {self.n_clusters} clusters; {self.n_used} were asked for"
+        top = 1.08 * max(float(values.max()), 1e-12)
+        caption(ax, "index", "eigenvalue of the Laplacian", title, ylim=(0.0, top))
 
 
-@dataclass
 class EmbeddingDisplay(Display):
     """The rows of eigenvectors that were rounded, with the centres of their clusters.
 
@@ -104,12 +95,10 @@ class EmbeddingDisplay(Display):
 
     Examples
     --------
-    >>> from assay.cluster import SpectralClustering
-    >>> from assay.datasets import iris
-    >>> from assay.display import EmbeddingDisplay
-    >>> X, _ = iris(return_X_y=True)
-    >>> display = EmbeddingDisplay.from_estimator(SpectralClustering(3, random_state=0).fit(X))
-    >>> display.points.shape, display.centers.shape
+    >>> from assay import cluster, datasets, display
+    >>> X, _ = datasets.iris(return_X_y=True)
+    >>> shown = display.EmbeddingDisplay.from_estimator(cluster.SpectralClustering(3, random_state=0).fit(X))
+    >>> shown.points.shape, shown.centers.shape
     ((150, 2), (3, 2))
     """
 
@@ -131,15 +120,10 @@ class EmbeddingDisplay(Display):
         if rows.shape[1] == 1 or variance[widest[1]] <= 1e-9 * variance[widest[0]]:
             score = rows[:, widest[0]]
             order = np.argsort(score, kind="stable")
-            return cls(
-                points=np.column_stack([np.arange(order.size), score[order]]),
-                labels=labels[order],
-                centers=None,
-                border=float(estimator.embedding_centers_[:, widest[0]].mean()),
-                xlabel="vertex, by increasing score",
-                ylabel="score",
-                title=title_of(estimator),
-            )
+            points = np.column_stack([np.arange(order.size), score[order]])
+            border = float(estimator.embedding_centers_[:, widest[0]].mean())
+            words = "vertex, by increasing score", "score", title_of(estimator)
+            return cls(points, labels[order], None, border, *words)
         first, second = np.sort(widest[:2])
         xlabel, ylabel = (
             f"coordinate {at + 1} (λ = {estimator.eigenvalues_[at]:.3g})" for at in (first, second)
@@ -160,7 +144,6 @@ class EmbeddingDisplay(Display):
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=self.title)
 
 
-@dataclass
 class EigenvectorsDisplay(Display):
     """The minor eigenvectors as functions: of the one feature, or of the vertices sorted by cluster.
 
@@ -231,10 +214,9 @@ def _layout(model: SpectralClustering, vertices: NDArray) -> RowPlaces:
     n_pairs = min(3, model.affinity_matrix_.shape[0])
     vectors = minor_eigenpairs(model.affinity_matrix_, n_pairs, tol=1e-5).vectors[vertices]
     places = vectors[:, [-2, -1]] if n_pairs == 3 else vectors[:, [0, -1]]
-    return RowPlaces(places, "second eigenvector", "third eigenvector")
+    return places, ("second eigenvector", "third eigenvector")
 
 
-@dataclass
 class GraphDisplay(Display):
     """The vertices and edges of the graph; edges that the partition cuts stand out.
 
@@ -251,12 +233,10 @@ class GraphDisplay(Display):
 
     Examples
     --------
-    >>> from assay.cluster import SpectralClustering
-    >>> from assay.datasets import iris
-    >>> from assay.display import GraphDisplay
-    >>> X, _ = iris(return_X_y=True)
-    >>> display = GraphDisplay.from_estimator(SpectralClustering(2, random_state=0).fit(X))
-    >>> display.edges.shape == (len(display.weights), 2)
+    >>> from assay import cluster, datasets, display
+    >>> X, _ = datasets.iris(return_X_y=True)
+    >>> shown = display.GraphDisplay.from_estimator(cluster.SpectralClustering(2, random_state=0).fit(X))
+    >>> shown.edges.shape == (len(shown.weights), 2)
     True
     """
 
@@ -276,18 +256,14 @@ class GraphDisplay(Display):
             points = dense(estimator.X_fit_[vertices])
             plane = principal_plane(points)
             words = plane.labels(column_names(estimator, X, feature_names, points.shape[1]))
-            layout = RowPlaces(plane.flatten(points), **words)
+            layout = plane.flatten(points), words
         W = sparse.csr_array(estimator.affinity_matrix_[vertices][:, vertices])
         upper = sparse.coo_array(sparse.triu(W, k=1))
         strongest = np.argsort(-upper.data, kind="stable")[: EDGES_PER_VERTEX * vertices.size]
-        return cls(
-            points=layout.points,
-            labels=np.asarray(estimator._vertex_labels)[vertices],
-            edges=np.column_stack([upper.row[strongest], upper.col[strongest]]),
-            weights=np.asarray(upper.data[strongest], dtype=float),
-            xlabel=layout.xlabel,
-            ylabel=layout.ylabel,
-        )
+        labels = np.asarray(estimator._vertex_labels)[vertices]
+        edges = np.column_stack([upper.row[strongest], upper.col[strongest]])
+        weights = np.asarray(upper.data[strongest], dtype=float)
+        return cls(layout[0], labels, edges, weights, *layout[1])
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.collections import LineCollection

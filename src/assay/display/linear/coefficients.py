@@ -1,23 +1,22 @@
-"""Coefficients of a linear model, with their intervals where it has them, and rows or classes as images."""
+"""What all regressions show: predictions, residuals, coefficients with intervals; and rows as images."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import r2_score
 
-from assay.display.base import Display
-from assay.display.columns import column_names, dense, plain, shortened
-from assay.display.style import FAINT_INK, INK, colors
+from assay.display.base import Display, axes_of, drawn_by
+from assay.display.plane import column_names, dense, plain, sampled, shortened
+from assay.display.style import DASHES, FAINT_INK, INK, colors
 
 MAX_IMAGES = 50
 
 
-@dataclass
 class ImagesDisplay(Display):
     """Rows as images, dark where they are large, each under its label.
 
@@ -31,10 +30,12 @@ class ImagesDisplay(Display):
 
     Examples
     --------
-    >>> from assay.datasets import digits
-    >>> from assay.display import ImagesDisplay
-    >>> ImagesDisplay.from_rows(digits().X, (8, 8)).rows.shape
+    >>> from assay import datasets, display
+    >>> display.ImagesDisplay.from_rows(datasets.digits().X, (8, 8)).rows.shape
     (50, 64)
+    >>> X, y = datasets.digits(return_X_y=True)
+    >>> display.plot_images(X[:20], (8, 8), y[:20]).get_title()
+    '20 images of 8 × 8'
     """
 
     rows: NDArray
@@ -42,8 +43,20 @@ class ImagesDisplay(Display):
     words: Sequence[str]
 
     @classmethod
-    def from_rows(cls, X: Any, image_shape: Any, labels: Any = None, *, ax: Any = None) -> Self:
-        """Take the first rows of a table, and draw them."""
+    def from_rows(cls, X: Any, image_shape: tuple[int, int], labels: Any = None, *, ax: Any = None) -> Self:
+        """Draw rows as images, dark where they are large, each under its label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_images, n_features)
+            At most the first 50 rows are drawn.
+        image_shape : tuple of two int
+            Rows and columns of an image; their product is the number of features.
+        labels : array-like of shape (n_images,), optional
+            What to write above each image.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
         rows = dense(X)
         shape = checked_shape("plot_images", image_shape, rows.shape[1])
         words = [""] * len(rows) if labels is None else [plain(str(label)) for label in labels]
@@ -58,33 +71,7 @@ class ImagesDisplay(Display):
         ax.set_title(f"{len(self.rows)} images of {self.image_shape[0]} × {self.image_shape[1]}")
 
 
-def plot_images(X: Any, image_shape: tuple[int, int], labels: Any = None, *, ax: Any = None) -> Any:
-    """Draw rows as images, dark where they are large, each under its label.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_images, n_features)
-        At most the first 50 rows are drawn.
-    image_shape : tuple of two int
-        Rows and columns of an image; their product is the number of features.
-    labels : array-like of shape (n_images,), optional
-        What to write above each image.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-
-    Returns
-    -------
-    ax : matplotlib Axes
-
-    Examples
-    --------
-    >>> from assay.datasets import digits
-    >>> from assay.display import plot_images
-    >>> X, y = digits(return_X_y=True)
-    >>> plot_images(X[:20], (8, 8), y[:20]).get_title()
-    '20 images of 8 × 8'
-    """
-    return ImagesDisplay.from_rows(X, image_shape, labels, ax=ax).ax_
+plot_images = drawn_by(ImagesDisplay.from_rows, "plot_images", axes_of)
 
 
 def draw_sheet(
@@ -98,15 +85,10 @@ def draw_sheet(
     for index, (values, word) in enumerate(zip(rows, words, strict=True)):
         top, left = (index // n_columns) * height + head, (index % n_columns) * width
         sheet[top : top + shape[0], left : left + shape[1]] = values.reshape(shape)
-        ax.text(
-            left + (shape[1] - 1) / 2,
-            top - 0.5 - 0.12 * head,
-            shortened(word, 12),
-            ha="center",
-            va="bottom",
-            fontsize=9.5 if n_columns <= 5 else 8.5,
-            fontweight="bold",
-        )
+        place = left + (shape[1] - 1) / 2, top - 0.5 - 0.12 * head
+        size = 9.5 if n_columns <= 5 else 8.5
+        look = {"ha": "center", "va": "bottom", "fontweight": "bold", "fontsize": size}
+        ax.text(*place, shortened(word, 12), **look)
     ax.set_axis_off()
     return ax.imshow(sheet, interpolation="nearest", aspect="equal", **options)
 
@@ -123,9 +105,6 @@ def checked_shape(owner: str, image_shape: Any, n_features: int) -> tuple[int, i
     return int(shape[0]), int(shape[1])
 
 
-# Intervals of the coefficients of a fitted model, where its `inference()` gives them.
-
-
 LEVEL = 0.95
 
 
@@ -135,8 +114,13 @@ def coefficient_intervals(model: Any, coefficients: NDArray) -> NDArray | None:
     A model without `inference`, with a penalty, on columns of deficient rank or on separable classes has
     none: the picture then shows the coefficients alone. The row of a reference class is NaN.
     """
-    inference = _inference(model)
-    if inference is None:
+    if not hasattr(model, "inference"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            inference = model.inference()
+    except (ValueError, np.linalg.LinAlgError):
         return None
     n_rows, n_features = coefficients.shape
     ends, params = (np.asarray(each, dtype=float) for each in (inference.conf_int(LEVEL), inference.params))
@@ -159,23 +143,11 @@ def coefficient_intervals(model: Any, coefficients: NDArray) -> NDArray | None:
     return placed
 
 
-def _inference(model: Any) -> Any:
-    if not hasattr(model, "inference"):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return model.inference()
-    except (ValueError, np.linalg.LinAlgError):
-        return None
-
-
 MAX_COEFFICIENTS = 20
 MAX_BARS = 60
 """Bars of all targets or classes together, above which fewer features are shown."""
 
 
-@dataclass
 class CoefficientsDisplay(Display):
     """Coefficients of a linear model, the largest first, with 95 % intervals where it has inference.
 
@@ -194,11 +166,9 @@ class CoefficientsDisplay(Display):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import CoefficientsDisplay
-    >>> from assay.linear import LinearRegression
-    >>> X, y = diabetes(return_X_y=True)
-    >>> shown = CoefficientsDisplay.from_estimator(LinearRegression().fit(X, y))
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> shown = display.CoefficientsDisplay.from_estimator(linear.LinearRegression().fit(X, y))
     >>> shown.intervals[0, 2].round()
     array([389., 651.])
     """
@@ -240,7 +210,6 @@ class CoefficientsDisplay(Display):
         ax.set(xlabel=self.meaning, title=title + whiskers)
 
 
-@dataclass
 class ClassCoefficientsDisplay(CoefficientsDisplay):
     """Coefficients of a linear classifier: a bar per class, or a picture per class where rows are images.
 
@@ -253,12 +222,10 @@ class ClassCoefficientsDisplay(CoefficientsDisplay):
 
     Examples
     --------
-    >>> from assay.datasets import digits
-    >>> from assay.display import ClassCoefficientsDisplay
-    >>> from assay.linear import LogisticRegression
-    >>> X, y = digits(return_X_y=True)
-    >>> model = LogisticRegression().fit(X[:200], y[:200])
-    >>> ClassCoefficientsDisplay.from_estimator(model, image_shape=(8, 8)).ax_.get_title()
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.digits(return_X_y=True)
+    >>> model = linear.LogisticRegression().fit(X[:200], y[:200])
+    >>> display.ClassCoefficientsDisplay.from_estimator(model, image_shape=(8, 8)).ax_.get_title()
     'coefficients as 8 × 8 images'
     """
 
@@ -303,14 +270,91 @@ def _draw_whiskers(places: NDArray, intervals: NDArray, height: float, ax: Any) 
     known = np.isfinite(intervals).all(axis=1)
     ends = intervals[known]
     middle = ends.mean(axis=1)
-    ax.errorbar(
-        middle,
-        places[known],
-        xerr=middle - ends[:, 0],
-        fmt="none",
-        ecolor=INK,
-        elinewidth=1.1,
-        capsize=min(3.0, 10 * height),
-        capthick=1.1,
-        zorder=4,
+    look = {"fmt": "none", "ecolor": INK, "elinewidth": 1.1, "capthick": 1.1, "zorder": 4}
+    ax.errorbar(middle, places[known], xerr=middle - ends[:, 0], capsize=min(3.0, 10 * height), **look)
+
+
+class PredictionsDisplay(Display, needs=("X", "y")):
+    """Predictions against what was observed, with the line where both agree.
+
+    Parameters
+    ----------
+    observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The target and its predictions, for example out of fold.
+    name : str, default="predicted"
+        Label of the vertical axis.
+
+    Examples
+    --------
+    >>> from assay.display import PredictionsDisplay
+    >>> PredictionsDisplay([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]).plot().ax_.get_title()
+    'R² = 0.99'
+    """
+
+    observed: ArrayLike
+    predicted: ArrayLike
+    name: str = "predicted"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        return cls(np.asarray(y), np.asarray(estimator.predict(X)))
+
+    def _draw(self, ax: Any) -> None:
+        observed, predicted = as_columns(self.observed), as_columns(self.predicted)
+        for target in range(observed.shape[1]):
+            _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
+        low = min(observed.min(), predicted.min())
+        high = max(observed.max(), predicted.max())
+        ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        if observed.shape[1] > 1:
+            ax.legend()
+        title = f"R² = {r2_score(observed, predicted):z.2f}" if observed.shape[0] > 1 else ""
+        ax.set(xlabel="observed", ylabel=self.name, title=title.replace("-", "−"))
+
+
+class ResidualsDisplay(Display, needs=("X", "y")):
+    """What predictions miss, against the predictions: a pattern here is something the model does not see.
+
+    Parameters
+    ----------
+    observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The target and its predictions, for example out of fold.
+
+    Examples
+    --------
+    >>> from assay.display import ResidualsDisplay
+    >>> ResidualsDisplay([1.0, 2.0, 3.0], [1.1, 1.9, 3.0]).plot().ax_.get_title()
+    'root mean square = 0.0816'
+    """
+
+    observed: ArrayLike
+    predicted: ArrayLike
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        return cls(np.asarray(y), np.asarray(estimator.predict(X)))
+
+    def _draw(self, ax: Any) -> None:
+        observed, predicted = as_columns(self.observed), as_columns(self.predicted)
+        for target in range(observed.shape[1]):
+            residuals = observed[:, target] - predicted[:, target]
+            _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
+        ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        if observed.shape[1] > 1:
+            ax.legend()
+        spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
+        ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")
+
+
+def _cloud(ax: Any, x: Any, y: Any, *, label: str) -> None:
+    shown = sampled(x.shape[0])
+    transparency = float(np.clip(12.0 / np.sqrt(shown.size), 0.25, 0.8))
+    ax.scatter(
+        x[shown], y[shown], s=20, alpha=transparency, linewidths=0, rasterized=shown.size > 1000, label=label
     )
+
+
+def as_columns(values: Any) -> NDArray:
+    """A target as a table with a column for each."""
+    values = np.asarray(values, dtype=float)
+    return values.reshape(values.shape[0], -1)

@@ -1,20 +1,20 @@
-"""Pictures of feature maps, and of regressions on features."""
+"""Pictures of feature maps, of regressions on features, and of matrices of coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.columns import column_names, dense, sampled, shortened
-from assay.display.linear.coefficients import CoefficientsDisplay
+from assay.display.linear.coefficients import CoefficientsDisplay, as_columns
 from assay.display.linear.pictures import LINEAR
+from assay.display.plane import column_names, dense, sampled, shortened
 from assay.display.registry import Default, declare
-from assay.display.style import FAINT_INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors
+from assay.linear import ReducedRankRegression
 from assay.linear.features.base import FeatureMap
 from assay.linear.features.regression import FeatureRegression
 
@@ -23,7 +23,6 @@ MAX_FUNCTIONS = 16
 MAX_EFFECTS = 8
 
 
-@dataclass
 class FeatureFunctionsDisplay(Display):
     """The features of a map along one column, the others in the middle of their range.
 
@@ -38,10 +37,9 @@ class FeatureFunctionsDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import FeatureFunctionsDisplay
-    >>> from assay.linear import PolynomialMap
+    >>> from assay import display, linear
     >>> x = np.linspace(-1, 1, 20).reshape(-1, 1)
-    >>> FeatureFunctionsDisplay.from_estimator(PolynomialMap(3).fit(x), x).values.shape[0]
+    >>> display.FeatureFunctionsDisplay.from_estimator(linear.PolynomialMap(3).fit(x), x).values.shape[0]
     401
     """
 
@@ -104,7 +102,6 @@ def _range(model: Any) -> tuple[NDArray, NDArray]:
     return np.full(d, -1.0), np.ones(d)
 
 
-@dataclass
 class CurveDisplay(Display, needs=("X",)):
     """The fitted function of one column with the interval of its mean, over the rows.
 
@@ -122,11 +119,10 @@ class CurveDisplay(Display, needs=("X",)):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import CurveDisplay
-    >>> from assay.linear import PolynomialRegression
+    >>> from assay import display, linear
     >>> x = np.linspace(-1, 1, 40).reshape(-1, 1)
-    >>> model = PolynomialRegression(2).fit(x, x[:, 0] ** 2)
-    >>> CurveDisplay.from_estimator(model, x).fitted.shape
+    >>> model = linear.PolynomialRegression(2).fit(x, x[:, 0] ** 2)
+    >>> display.CurveDisplay.from_estimator(model, x).fitted.shape
     (401, 1)
     """
 
@@ -147,11 +143,11 @@ class CurveDisplay(Display, needs=("X",)):
             )
         grid = np.linspace(rows.min(), rows.max(), N_POINTS)
         new = _like(X, grid[:, None])
-        fitted = _columns(estimator.predict(new))
+        fitted = as_columns(estimator.predict(new))
         interval = None
         if fitted.shape[1] == 1 and _has_inference(estimator):
             interval = estimator.predict_interval(new, coverage=0.9, kind="mean").reshape(-1, 2)
-        observed = None if y is None else _columns(y)
+        observed = None if y is None else as_columns(y)
         (name,) = column_names(estimator, X, feature_names, 1)
         return cls(grid, fitted, interval, rows[:, 0], observed, name, getattr(y, "name", None) or "target")
 
@@ -173,7 +169,6 @@ class CurveDisplay(Display, needs=("X",)):
         ax.set(xlabel=self.column_name, ylabel=self.target_name, title=title)
 
 
-@dataclass
 class EffectsDisplay(Display, needs=("X",)):
     """Prediction along each column, the others at their means, centred and over the column's own range.
 
@@ -187,11 +182,9 @@ class EffectsDisplay(Display, needs=("X",)):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import EffectsDisplay
-    >>> from assay.linear import SplineRegression
-    >>> X, y = diabetes(return_X_y=True)
-    >>> EffectsDisplay.from_estimator(SplineRegression().fit(X, y), X).effects.shape
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.EffectsDisplay.from_estimator(linear.SplineRegression().fit(X, y), X).effects.shape
     (8, 401)
     """
 
@@ -208,7 +201,7 @@ class EffectsDisplay(Display, needs=("X",)):
         for j in range(min(d, MAX_EFFECTS)):
             table = np.tile(rows.mean(axis=0), (N_POINTS, 1))
             table[:, j] = rows[:, j].min() + place * np.ptp(rows[:, j])
-            effect = _columns(estimator.predict(_like(X, table)))[:, 0]
+            effect = as_columns(estimator.predict(_like(X, table)))[:, 0]
             effects.append(effect - effect.mean())
         return cls(np.array(effects), names[:MAX_EFFECTS], d)
 
@@ -220,11 +213,8 @@ class EffectsDisplay(Display, needs=("X",)):
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
         n_shown = len(self.effects)
         more = f", the first {n_shown} of {self.n_columns}" if self.n_columns > n_shown else ""
-        ax.set(
-            xlabel="column, from its least to its greatest value",
-            ylabel="effect, centred",
-            title=f"effect of each column{more}",
-        )
+        xlabel = "column, from its least to its greatest value"
+        caption(ax, xlabel, "effect, centred", f"effect of each column{more}")
 
 
 class FeatureCoefficientsDisplay(CoefficientsDisplay):
@@ -261,11 +251,6 @@ def _like(X: Any, table: NDArray) -> Any:
     return type(X)(table, columns=list(X.columns)) if hasattr(X, "iloc") else type(X)(table, schema=X.columns)
 
 
-def _columns(values: Any) -> NDArray:
-    values = np.asarray(values, dtype=float)
-    return values.reshape(values.shape[0], -1)
-
-
 def _default(model: FeatureRegression, X: Any, y: Any) -> str:
     """The fitted curve of one column, the effects or the predictions of several, else coefficients."""
     if X is None:
@@ -276,13 +261,87 @@ def _default(model: FeatureRegression, X: Any, y: Any) -> str:
 
 
 declare(FeatureMap, default=Default("functions", "functions"), functions=FeatureFunctionsDisplay)
-declare(
-    FeatureRegression,
-    default=_default,
-    **{
-        "curve": CurveDisplay,
-        "effects": EffectsDisplay,
-        **LINEAR,
-        "coefficients": FeatureCoefficientsDisplay,
-    },
-)
+REGRESSION: dict[str, type[Display]] = {"curve": CurveDisplay, "effects": EffectsDisplay} | LINEAR
+declare(FeatureRegression, default=_default, **REGRESSION | {"coefficients": FeatureCoefficientsDisplay})
+
+
+class CoefficientMatrixDisplay(Display):
+    """Coefficients of every response on every predictor, as a map.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_predictors, n_responses)
+    names : sequence of str
+        Names of the predictors.
+    title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import CoefficientMatrixDisplay
+    >>> CoefficientMatrixDisplay(np.eye(2), ["a", "b"], "identity").plot().ax_.get_xlabel()
+    'response'
+    """
+
+    coefficients: NDArray
+    names: Sequence[str]
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=float)).T
+        names = column_names(estimator, X, feature_names, coefficients.shape[0])
+        return cls(coefficients, names, f"coefficients of rank {estimator.rank_}")
+
+    def _draw(self, ax: Any) -> None:
+        size = float(np.abs(self.coefficients).max()) or 1.0
+        image = ax.imshow(self.coefficients, cmap="RdBu_r", vmin=-size, vmax=size, aspect="auto")
+        ax.figure.colorbar(image, ax=ax, label="coefficient")
+        if len(self.names) <= 25:
+            ax.set_yticks(range(len(self.names)), [shortened(name, 16) for name in self.names])
+        n_responses = self.coefficients.shape[1]
+        ax.set_xticks(range(n_responses) if n_responses <= 25 else [])
+        ax.grid(visible=False)
+        ax.set(xlabel="response", ylabel="predictor", title=self.title)
+
+
+class SingularValuesDisplay(Display):
+    """Singular values, and the rank that was kept.
+
+    Parameters
+    ----------
+    values : array of shape (n_values,)
+    rank : int
+    what : str, default="of the coefficients"
+        Of what they are, for the title.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import SingularValuesDisplay
+    >>> SingularValuesDisplay(np.array([3.0, 1.0, 0.1]), 2).plot().ax_.get_title()
+    'singular values of the coefficients, rank 2'
+    """
+
+    values: NDArray
+    rank: int
+    what: str = "of the coefficients"
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        what = "of the least-squares fit" if estimator.method == "rank" else "of the coefficients"
+        return cls(np.asarray(estimator.singular_values_, dtype=float), int(estimator.rank_), what)
+
+    def _draw(self, ax: Any) -> None:
+        places = np.arange(1, len(self.values) + 1)
+        ax.plot(places, self.values, "o-", color=PALETTE[0])
+        if self.rank < len(self.values):
+            ax.axvline(self.rank + 0.5, color=ACCENT, linewidth=1.3, linestyle=DASHES)
+        ax.set_xticks(places if len(places) <= 20 else [])
+        title = f"singular values {self.what}, rank {self.rank}"
+        ax.set(xlabel="number", ylabel="singular value", title=title)
+
+
+RANK = Default("predictions", "matrix", target=True)
+SVD: dict[str, type[Display]] = {"singular_values": SingularValuesDisplay, **LINEAR}
+declare(ReducedRankRegression, default=RANK, matrix=CoefficientMatrixDisplay, **SVD)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.columns import column_names, shortened
-from assay.display.linear.coefficients import CoefficientsDisplay
-from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
+from assay.display.linear.coefficients import CoefficientsDisplay, PredictionsDisplay, ResidualsDisplay
+from assay.display.plane import column_names, shortened
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, write_beside
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
 from assay.linear.sparse.base import SparseModel
+from assay.models import Selection
 
 MAX_CURVES = 60
 MAX_NAMED_CURVES = 8
 
 
-@dataclass
 class PathDisplay(Display, needs=("X", "y")):
     """Coefficients as the penalty grows.
 
@@ -41,11 +39,9 @@ class PathDisplay(Display, needs=("X", "y")):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import PathDisplay
-    >>> from assay.linear import Ridge
-    >>> X, y = diabetes(return_X_y=True)
-    >>> PathDisplay.from_estimator(Ridge().fit(X, y), X, y).coefficients.shape
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.PathDisplay.from_estimator(linear.Ridge().fit(X, y), X, y).coefficients.shape
     (65, 10)
     """
 
@@ -70,15 +66,11 @@ class PathDisplay(Display, needs=("X", "y")):
     def _draw(self, ax: Any) -> None:
         ranked = np.argsort(-np.abs(self.coefficients).max(axis=0), kind="stable")[:MAX_CURVES]
         for rank, index in enumerate(ranked):
-            named = rank < MAX_NAMED_CURVES
-            ax.plot(
-                self.alphas,
-                self.coefficients[:, index],
-                color=PALETTE[rank] if named else "#b1b8c0",
-                linewidth=1.8 if named else 0.9,
-                zorder=3 if named else 2,
-                label=shortened(self.names[index], 18) if named else None,
-            )
+            look: dict[str, Any] = {"color": "#b1b8c0", "linewidth": 0.9, "zorder": 2}
+            if rank < MAX_NAMED_CURVES:
+                name = shortened(self.names[index], 18)
+                look = {"color": PALETTE[rank], "linewidth": 1.8, "zorder": 3, "label": name}
+            ax.plot(self.alphas, self.coefficients[:, index], **look)
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
         mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
@@ -86,7 +78,6 @@ class PathDisplay(Display, needs=("X", "y")):
         ax.set(xlabel="alpha (penalty)", ylabel="coefficient", title=self.title)
 
 
-@dataclass
 class LeaveOneOutDisplay(Display, needs=("X", "y")):
     """Error of predicting each row from all others, by penalty; the model's own and the best are marked.
 
@@ -99,11 +90,9 @@ class LeaveOneOutDisplay(Display, needs=("X", "y")):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import LeaveOneOutDisplay
-    >>> from assay.linear import Ridge
-    >>> X, y = diabetes(return_X_y=True)
-    >>> LeaveOneOutDisplay.from_estimator(Ridge().fit(X, y), X, y).errors.shape
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.LeaveOneOutDisplay.from_estimator(linear.Ridge().fit(X, y), X, y).errors.shape
     (65,)
     """
 
@@ -154,16 +143,9 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
     low, high = np.log(alphas.min()), np.log(alphas.max())
     at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
-    write_beside(
-        f"alpha = {alpha:.3g}",
-        (alpha, 1.0),
-        ax,
-        by=(-4 if at_right else 4, -2),
-        xycoords=("data", "axes fraction"),
-        color=ACCENT,
-        ha="right" if at_right else "left",
-        va="top",
-    )
+    look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
+    look |= {"by": (-4, -2), "ha": "right"} if at_right else {"by": (4, -2), "ha": "left"}
+    write_beside(f"alpha = {alpha:.3g}", (alpha, 1.0), ax, **look)
 
 
 LINEAR: dict[str, type[Display]] = {
@@ -175,13 +157,8 @@ LINEAR: dict[str, type[Display]] = {
 
 
 declare(LinearPredictor, default=Default("predictions", "coefficients", target=True), **LINEAR)
-declare(
-    Ridge,
-    default=Default("path", "coefficients", target=True),
-    path=PathDisplay,
-    leave_one_out=LeaveOneOutDisplay,
-    **LINEAR,
-)
+ON_PATH = Default("path", "coefficients", target=True)
+declare(Ridge, default=ON_PATH, path=PathDisplay, leave_one_out=LeaveOneOutDisplay, **LINEAR)
 
 
 N_ALPHAS = 60
@@ -192,11 +169,9 @@ class SparsePathDisplay(PathDisplay):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import SparsePathDisplay
-    >>> from assay.linear import Lasso
-    >>> X, y = diabetes(return_X_y=True)
-    >>> SparsePathDisplay.from_estimator(Lasso(alpha=1.0).fit(X, y), X, y).title
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.SparsePathDisplay.from_estimator(linear.Lasso(alpha=1.0).fit(X, y), X, y).title
     '0 to 8 features along the path'
     """
 
@@ -212,8 +187,32 @@ class SparsePathDisplay(PathDisplay):
         return cls(np.asarray(path.alphas), coefficients, names, float(estimator.alpha_), title)
 
 
-@dataclass
-class SelectionDisplay(Display, needs=("X", "y")):
+class OfSelection(Display):
+    """What the pictures of a selection share: they are read off it."""
+
+    @classmethod
+    def from_selection(cls, selection: Selection, *, ax: Any = None) -> Self:
+        """Read the data of the picture off a selection, and draw it.
+
+        Parameters
+        ----------
+        selection : Selection
+            Result of `assay.cluster.select_k`, or of the `select` of a model with a penalty.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : Display
+        """
+        return cls._read(selection).plot(ax=ax)
+
+    @classmethod
+    def _read(cls, selection: Any) -> Self:
+        raise NotImplementedError
+
+
+class SelectionDisplay(OfSelection, needs=("X", "y")):
     """The criterion that chooses a penalty, with its standard errors.
 
     The dot is the least value, the diamond the largest penalty within one standard error of it, the dashed
@@ -232,11 +231,9 @@ class SelectionDisplay(Display, needs=("X", "y")):
 
     Examples
     --------
-    >>> from assay.datasets import diabetes
-    >>> from assay.display import SelectionDisplay
-    >>> from assay.linear import Lasso
-    >>> X, y = diabetes(return_X_y=True)
-    >>> SelectionDisplay.from_estimator(Lasso().fit(X, y), X, y, rule="bic").criterion_name
+    >>> from assay import datasets, display, linear
+    >>> X, y = datasets.diabetes(return_X_y=True)
+    >>> display.SelectionDisplay.from_estimator(linear.Lasso().fit(X, y), X, y, rule="bic").criterion_name
     'BIC'
     """
 
@@ -249,21 +246,10 @@ class SelectionDisplay(Display, needs=("X", "y")):
     rule: str
 
     @classmethod
-    def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
-        """Draw what `select` returned."""
-        return cls._read(selection).plot(ax=ax)
-
-    @classmethod
     def _read(cls, selection: Any) -> Self:
-        return cls(
-            selection.alphas,
-            np.asarray(selection.curve),
-            np.asarray(selection.standard_error),
-            selection.criterion,
-            float(selection.alpha),
-            int(selection.one_se_index),
-            str(selection.rule),
-        )
+        curves = selection.alphas, np.asarray(selection.curve), np.asarray(selection.standard_error)
+        choice = float(selection.alpha), int(selection.one_se_index), str(selection.rule)
+        return cls(*curves, selection.criterion, *choice)
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
@@ -282,17 +268,8 @@ class SelectionDisplay(Display, needs=("X", "y")):
             ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
         mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
-        ax.set(
-            xlabel="alpha (penalty)",
-            ylabel=self.criterion_name,
-            title=f"rule {self.rule!r} chooses alpha = {self.alpha:.3g}",
-        )
+        title = f"rule {self.rule!r} chooses alpha = {self.alpha:.3g}"
+        caption(ax, "alpha (penalty)", self.criterion_name, title)
 
 
-declare(
-    SparseModel,
-    default=Default("path", "coefficients", target=True),
-    path=SparsePathDisplay,
-    selection=SelectionDisplay,
-    **LINEAR,
-)
+declare(SparseModel, default=ON_PATH, path=SparsePathDisplay, selection=SelectionDisplay, **LINEAR)

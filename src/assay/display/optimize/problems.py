@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.display.base import drawn_by, itself
 from assay.display.optimize.sets import ConvexPicture
 from assay.display.plane import label, level_lines, on_grid, plane_points, view_of
 from assay.display.style import ACCENT, INK, PALETTE, new_axes
@@ -16,7 +16,6 @@ from assay.optimize import ConvexProgram, Smooth, solve_program
 from assay.parameters import refusal
 
 
-@dataclass
 class ProgramDisplay(ConvexPicture):
     """A constrained problem of the plane: level lines, feasible set, solution and multipliers.
 
@@ -44,13 +43,13 @@ class ProgramDisplay(ConvexPicture):
     Examples
     --------
     >>> import numpy as np
-    >>> from assay.display import ProgramDisplay
-    >>> from assay.penalties import Quadratic
-    >>> from assay.optimize import ConvexProgram
-    >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, -2.0], 5.0),
-    ...                         [Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)], start=[0.0, 0.0])
-    >>> ProgramDisplay.from_program(nearest).multipliers.round(2)
+    >>> from assay import display, optimize, penalties
+    >>> nearest = optimize.ConvexProgram(penalties.Quadratic(2 * np.eye(2), [-4.0, -2.0], 5.0),
+    ...                         [penalties.Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)], start=[0.0, 0.0])
+    >>> display.ProgramDisplay.from_program(nearest).multipliers.round(2)
     array([1.24])
+    >>> display.plot_program(nearest).data["point"].round(3)
+    array([0.894, 0.447])
     """
 
     point: NDArray
@@ -67,25 +66,22 @@ class ProgramDisplay(ConvexPicture):
 
     @classmethod
     def from_program(cls, program: ConvexProgram, *, view: float | None = None, ax: Any = None) -> Self:
-        """Solve a problem of two variables, and draw it from −view to view."""
+        """Draw a constrained problem of the plane: level lines, feasible set, solution and multipliers.
+
+        At the solution −∇f is the sum of the gradients of the constraints times their multipliers. The
+        picture reaches from −view to view.
+        """
         if not isinstance(program, ConvexProgram) or program.n_variables != 2:
             raise refusal("plot_program", "program", "a ConvexProgram of two variables", program)
         solution = solve_program(program)
         reach = view or 2 * max(1.0, float(np.abs(solution.point).max()))
         grid = np.linspace(-reach, reach, 241)
-        return cls(
-            solution.point,
-            solution.value,
-            solution.multipliers,
-            solution.equality_multipliers,
-            solution.status,
-            grid,
-            on_grid(program.objective.value, grid, grid),
-            on_grid(lambda z: max((g.value(z) for g in program.inequalities), default=-1.0), grid, grid),
-            [on_grid(h.value, grid, grid) for h in program.equalities],
-            len(program.inequalities),
-            -np.asarray(program.objective.gradient(solution.point), dtype=float),
-        ).plot(ax=ax)
+        heights = on_grid(program.objective.value, grid, grid)
+        worst = on_grid(lambda z: max((g.value(z) for g in program.inequalities), default=-1.0), grid, grid)
+        equalities = [on_grid(h.value, grid, grid) for h in program.equalities]
+        pull = -np.asarray(program.objective.gradient(solution.point), dtype=float)
+        fields = {"grid": grid, "heights": heights, "worst": worst, "equalities": equalities, "pull": pull}
+        return cls._read_off(solution, n_inequalities=len(program.inequalities), **fields).plot(ax=ax)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -115,26 +111,9 @@ class ProgramDisplay(ConvexPicture):
         ax.set_aspect("equal", adjustable="box")
 
 
-def plot_program(program: ConvexProgram, *, view: float | None = None, ax: Any = None) -> ProgramDisplay:
-    """Draw a constrained problem of the plane: level lines, feasible set, solution and multipliers.
-
-    At the solution −∇f is the sum of the gradients of the constraints times their multipliers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from assay.display import plot_program
-    >>> from assay.penalties import Quadratic
-    >>> from assay.optimize import ConvexProgram
-    >>> nearest = ConvexProgram(Quadratic(2 * np.eye(2), [-4.0, -2.0], 5.0),
-    ...                         [Quadratic(2 * np.eye(2), [0.0, 0.0], -1.0)], start=[0.0, 0.0])
-    >>> plot_program(nearest).data["point"].round(3)
-    array([0.894, 0.447])
-    """
-    return ProgramDisplay.from_program(program, view=view, ax=ax)
+plot_program = drawn_by(ProgramDisplay.from_program, "plot_program", itself)
 
 
-@dataclass
 class DescentDisplay(ConvexPicture):
     """The points of a descent in the plane over level lines, or on the surface of the function.
 
@@ -151,11 +130,13 @@ class DescentDisplay(ConvexPicture):
 
     Examples
     --------
-    >>> from assay.display import DescentDisplay
-    >>> from assay.optimize import quadratic
-    >>> f = quadratic([[1.0, 0.0], [0.0, 6.0]], [0.0, 0.0])
-    >>> DescentDisplay.from_path(f, [[3.0, 1.0], [1.0, 0.0]]).values
+    >>> from assay import display, optimize
+    >>> f = optimize.quadratic([[1.0, 0.0], [0.0, 6.0]], [0.0, 0.0])
+    >>> display.DescentDisplay.from_path(f, [[3.0, 1.0], [1.0, 0.0]]).values
     array([7.5, 0.5])
+    >>> run = optimize.gradient_descent(f, [3.0, 1.0], step=0.28, max_iter=30, keep_points=True)
+    >>> float(display.plot_descent(f, run.trace).data["values"][0])
+    7.5
     """
 
     points: NDArray
@@ -167,7 +148,10 @@ class DescentDisplay(ConvexPicture):
 
     @classmethod
     def from_path(cls, objective: Smooth, path: Any, *, surface: bool = False, ax: Any = None) -> Self:
-        """Evaluate a function along and around a path, and draw both."""
+        """Draw the points of a descent in the plane over level lines, or on the surface of the function.
+
+        `path` is an array of points or a trace that kept them.
+        """
         points = plane_points("plot_descent", "path", getattr(path, "points", path))
         values = np.array([float(objective.value(point)) for point in points])
         low, high = view_of(points, 0.5, slimmest=0.7)
@@ -202,18 +186,4 @@ class DescentDisplay(ConvexPicture):
         ax.set(xlabel="x₁", ylabel="x₂", title=title)
 
 
-def plot_descent(objective: Smooth, path: Any, *, surface: bool = False, ax: Any = None) -> DescentDisplay:
-    """Draw the points of a descent in the plane over level lines, or on the surface of the function.
-
-    `path` is an array of points or a trace that kept them.
-
-    Examples
-    --------
-    >>> from assay.display import plot_descent
-    >>> from assay.optimize import gradient_descent, quadratic
-    >>> f = quadratic([[1.0, 0.0], [0.0, 6.0]], [0.0, 0.0])
-    >>> run = gradient_descent(f, [3.0, 1.0], step=0.28, max_iter=30, keep_points=True)
-    >>> float(plot_descent(f, run.trace).data["values"][0])
-    7.5
-    """
-    return DescentDisplay.from_path(objective, path, surface=surface, ax=ax)
+plot_descent = drawn_by(DescentDisplay.from_path, "plot_descent", itself)

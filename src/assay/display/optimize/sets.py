@@ -1,17 +1,18 @@
-"""Pictures of convexity: labels and the hyperplane between them, convex sets and projections on them."""
+"""Pictures of convexity: labels and their hyperplane, sets and projections, losses, chords."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.display.base import Display
+from assay.display.base import Display, drawn_by, itself
 from assay.display.plane import hull_outline, label, line_in_view, outline_of, plane_points, view_of
-from assay.display.style import ACCENT, DASHES, INK, PALETTE
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, write_beside
+from assay.losses import Hinge, Logistic, ZeroOne
 from assay.optimize import separating_hyperplane
 from assay.parameters import refusal
 from assay.penalties import ConvexSet
@@ -30,10 +31,9 @@ class ConvexPicture(Display):
     @property
     def data(self) -> Mapping[str, Any]:
         """The drawn numbers by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
-@dataclass
 class SeparabilityDisplay(ConvexPicture):
     """Labelled points of the plane with the hyperplane between them, or a common point of their hulls.
 
@@ -54,9 +54,12 @@ class SeparabilityDisplay(ConvexPicture):
 
     Examples
     --------
-    >>> from assay.display import SeparabilityDisplay
+    >>> from assay.display import SeparabilityDisplay, plot_separability
     >>> SeparabilityDisplay.from_points([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]], [0, 0, 1]).margin
     2.0
+    >>> picture = plot_separability([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1])
+    >>> picture.ax_.get_title(), picture.data["margin"]
+    ('separable, with a margin of 2', 2.0)
     """
 
     groups: Sequence[NDArray]
@@ -69,7 +72,7 @@ class SeparabilityDisplay(ConvexPicture):
 
     @classmethod
     def from_points(cls, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Separate points of two labels, and draw them."""
+        """Draw labelled points of the plane with their hyperplane, or a common point of their hulls."""
         points, labels = plane_points("plot_separability", "X", X), np.asarray(y)
         kinds = np.unique(labels)
         if labels.shape != points.shape[:1] or len(kinds) != 2:
@@ -108,20 +111,9 @@ class SeparabilityDisplay(ConvexPicture):
         ax.set_aspect("equal", adjustable="box")
 
 
-def plot_separability(X: Any, y: Any, *, ax: Any = None) -> SeparabilityDisplay:
-    """Draw labelled points of the plane with the hyperplane between them, or a common point of their hulls.
-
-    Examples
-    --------
-    >>> from assay.display import plot_separability
-    >>> picture = plot_separability([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1])
-    >>> picture.ax_.get_title(), picture.data["margin"]
-    ('separable, with a margin of 2', 2.0)
-    """
-    return SeparabilityDisplay.from_points(X, y, ax=ax)
+plot_separability = drawn_by(SeparabilityDisplay.from_points, "plot_separability", itself)
 
 
-@dataclass
 class ConvexSetDisplay(ConvexPicture):
     """A convex set of the plane, and the projections of some points on it.
 
@@ -139,9 +131,10 @@ class ConvexSetDisplay(ConvexPicture):
 
     Examples
     --------
-    >>> from assay.display import ConvexSetDisplay
-    >>> from assay.penalties import HalfSpace
-    >>> ConvexSetDisplay.from_set(HalfSpace([1.0, 1.0], 1.0), [[-1.0, -1.0]]).projections
+    >>> from assay import display, penalties
+    >>> display.ConvexSetDisplay.from_set(penalties.HalfSpace([1.0, 1.0], 1.0), [[-1.0, -1.0]]).projections
+    array([[0.5, 0.5]])
+    >>> display.plot_convex_set(penalties.HalfSpace([1.0, 1.0], 1.0), [[-1.0, -1.0]]).data["projections"]
     array([[0.5, 0.5]])
     """
 
@@ -156,7 +149,10 @@ class ConvexSetDisplay(ConvexPicture):
     def from_set(
         cls, convex_set: ConvexSet, points: Any = None, *, view: float = 3.0, ax: Any = None
     ) -> Self:
-        """Outline a set, project the points, and draw them."""
+        """Draw a convex set of the plane, and the projections of some points on it.
+
+        The picture reaches from −view to view.
+        """
         if not isinstance(convex_set, ConvexSet):
             raise refusal("plot_convex_set", "convex_set", "a ConvexSet of the plane", convex_set)
         outside = np.empty((0, 2)) if points is None else plane_points("plot_convex_set", "points", points)
@@ -190,22 +186,135 @@ class ConvexSetDisplay(ConvexPicture):
         ax.set_aspect("equal", adjustable="box")
 
 
-def plot_convex_set(
-    convex_set: ConvexSet, points: Any = None, *, view: float = 3.0, ax: Any = None
-) -> ConvexSetDisplay:
-    """Draw a convex set of the plane, and the projections of some points on it.
-
-    Examples
-    --------
-    >>> from assay.display import plot_convex_set
-    >>> from assay.penalties import HalfSpace
-    >>> picture = plot_convex_set(HalfSpace([1.0, 1.0], 1.0), [[-1.0, -1.0]])
-    >>> picture.data["projections"]
-    array([[0.5, 0.5]])
-    """
-    return ConvexSetDisplay.from_set(convex_set, points, view=view, ax=ax)
+plot_convex_set = drawn_by(ConvexSetDisplay.from_set, "plot_convex_set", itself)
 
 
 def in_words(name: str) -> str:
     """A class name as words: "HalfSpace" is "half space"."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
+
+
+class LossCurvesDisplay(ConvexPicture):
+    """Losses as functions of the prediction, for the label +1.
+
+    Parameters
+    ----------
+    margin : array of shape (n_points,)
+        Predictions.
+    losses : mapping of str to array of shape (n_points,)
+        Values of each loss, by its name.
+
+    Examples
+    --------
+    >>> from assay.display import LossCurvesDisplay, plot_loss_curves
+    >>> list(LossCurvesDisplay.from_losses().losses)
+    ['ZeroOne', 'Hinge', 'Logistic']
+    >>> sorted(plot_loss_curves().data)
+    ['Hinge', 'Logistic', 'ZeroOne', 'margin']
+    """
+
+    margin: NDArray
+    losses: Mapping[str, NDArray]
+
+    @classmethod
+    def from_losses(cls, losses: Sequence[Any] | None = None, *, ax: Any = None) -> Self:
+        """Draw losses as functions of the prediction for the label +1: 0-1, hinge and logistic by default."""
+        chosen = [ZeroOne(), Hinge(), Logistic(base=2)] if losses is None else list(losses)
+        margin = np.linspace(-2.0, 3.0, 1001)
+        values = {
+            type(loss).__name__: np.asarray(loss.value(np.ones_like(margin), margin), dtype=float)
+            for loss in chosen
+        }
+        return cls(margin, values).plot(ax=ax)
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The predictions as "margin", and the values of each loss by its name."""
+        return {"margin": self.margin, **self.losses}
+
+    def _draw(self, ax: Any) -> None:
+        # Each curve is named left of zero, where they are apart, at a place of its own.
+        places = (np.linspace(0.02, 0.3, len(self.losses)) * len(self.margin)).astype(int)
+        for (name, values), color, place in zip(self.losses.items(), (INK, *PALETTE), places, strict=False):
+            jumps = np.flatnonzero(np.abs(np.diff(values)) > 0.5) + 1
+            drawn = np.insert(values, jumps, np.nan)
+            ax.plot(np.insert(self.margin, jumps, np.nan), drawn, color=color, linewidth=2.2)
+            word = {"ZeroOne": "0-1", "Logistic": "logistic (base 2)"}.get(name, in_words(name))
+            look = {"color": color, "fontsize": 10, "va": "baseline"}
+            write_beside(word, (self.margin[place], values[place]), ax, by=(6, 4), **look)
+        top = min(3.4, max(1.5, *(float(values.max()) for values in self.losses.values())))
+        caption(ax, "prediction f, for the label +1", "loss", "losses of the label +1", ylim=(-0.1, top))
+
+
+plot_loss_curves = drawn_by(LossCurvesDisplay.from_losses, "plot_loss_curves", itself)
+
+
+class ChordDisplay(ConvexPicture):
+    """A function of one variable with a chord, and how far the graph is below it half-way.
+
+    Parameters
+    ----------
+    grid, heights : arrays of shape (n_points,)
+        Where the function is drawn, and its values.
+    x, graph, chord : arrays of shape (n_inside,)
+        Abscissas between the ends of the chord, and the values of the function and of the chord there.
+    ends : array of shape (2,)
+        Values at the ends of the chord.
+    largest_excess : float
+        Largest value of the function less the chord.
+
+    Examples
+    --------
+    >>> from assay.display import ChordDisplay, plot_chord
+    >>> ChordDisplay.from_function(lambda t: t**2, -1.0, 2.0).largest_excess <= 0
+    True
+    >>> plot_chord(lambda t: t**2, -1.0, 2.0).data["largest_excess"] <= 0
+    True
+    """
+
+    grid: NDArray
+    heights: NDArray
+    x: NDArray
+    graph: NDArray
+    chord: NDArray
+    ends: NDArray
+    largest_excess: float
+
+    @classmethod
+    def from_function(cls, value: Callable[[float], float], x: float, y: float, *, ax: Any = None) -> Self:
+        """Draw a function of one variable with a chord, and how far the graph is below it half-way."""
+        if not np.isfinite([x, y]).all() or x == y:
+            raise refusal("plot_chord", "y", "a finite number other than x", y)
+        left, right = min(x, y), max(x, y)
+        pad = 0.35 * (right - left)
+        grid = np.linspace(left - pad, right + pad, 601)
+        ends = np.array([float(value(left)), float(value(right))])
+        inside = np.linspace(left, right, 401)
+        share = (inside - left) / (right - left)
+        chord = (1 - share) * ends[0] + share * ends[1]
+        graph = np.array([float(value(t)) for t in inside])
+        heights = np.array([float(value(t)) for t in grid])
+        return cls(grid, heights, inside, graph, chord, ends, float(np.max(graph - chord))).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        x, graph, chord = self.x, self.graph, self.chord
+        middle = len(x) // 2 if self.largest_excess <= 1e-12 else int(np.argmax(graph - chord))
+        ax.margins(y=0.12)  # room for the two names
+        ax.plot(self.grid, self.heights, color=PALETTE[0], linewidth=2.4)
+        ax.plot([x[0], x[-1]], self.ends, color=ACCENT, linewidth=1.8, marker="o")
+        ax.fill_between(x, graph, chord, where=graph <= chord, color=PALETTE[0], alpha=0.10)
+        ax.fill_between(x, graph, chord, where=graph > chord, color=ACCENT, alpha=0.18)
+        bar = [graph[middle], chord[middle]]
+        ax.plot([x[middle]] * 2, bar, color=FAINT_INK, linewidth=1.2, linestyle=DASHES)
+        for name, height, color in (("chord", chord[middle], ACCENT), ("graph", graph[middle], PALETTE[0])):
+            ax.plot(x[middle], height, "o", color=color, markersize=6)
+            upper = (name == "chord") == bool(chord[middle] >= graph[middle])
+            look: dict[str, Any] = {"color": color, "ha": "center", "fontsize": None}
+            look |= {"by": (0, 9), "va": "bottom"} if upper else {"by": (0, -9), "va": "top"}
+            write_beside(name, (x[middle], height), ax, **look)
+        below = self.largest_excess <= 1e-9 * max(1.0, float(np.abs(graph).max()))
+        where = "below its chord" if below else "above its chord somewhere"
+        ax.set(xlabel="x", ylabel="f(x)", title=f"the graph is {where}")
+
+
+plot_chord = drawn_by(ChordDisplay.from_function, "plot_chord", itself)
