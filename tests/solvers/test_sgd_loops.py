@@ -9,7 +9,7 @@ from scipy import sparse
 
 from assay import losses
 from assay.loops import compiled
-from assay.losses._row_form import row_terms
+from assay.losses.row_form import row_terms
 from assay.optimize import adadelta, adagrad, adam, plain, rmsprop
 from assay.parameters import ParameterError
 from assay.rows import MemoryRows

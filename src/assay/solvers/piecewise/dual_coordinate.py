@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.loops import compiled
 from assay.losses import SidedLoss
-from assay.losses._sided import dual_step, row_sides, slope_bound
+from assay.losses.residual import dual_step, row_sides, slope_bound
 from assay.parameters import refusal
 from assay.rows import Block, MemoryRows
 from assay.solvers.in_memory import add_row, loop_rows, row_product

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.losses import Loss, RowTerms
-from assay.losses._row_form import row_terms
+from assay.losses.row_form import row_terms
 from assay.rows import Block
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled, inlined
-from assay.losses._row_form import row_terms
+from assay.losses.row_form import row_terms
 from assay.solvers.in_memory import DenseRows, SparseRows, add_row, row_product
 
 FALLING, OPTIMAL, ADAGRAD, RMSPROP, ADADELTA, ADAM = range(6)

@@ -7,14 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from assay import parameters
-from assay.losses._counts import NegativeBinomial, Poisson
-from assay.losses._cumulative import CumulativeResponse, Probit
-from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
-from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
-from assay.losses._loss import Loss
-from assay.losses._multinomial import Multinomial, ReferenceMultinomial
-from assay.losses._positive import Gamma, Tweedie
-from assay.losses._residual import (
+from assay.losses.base import Loss
+from assay.losses.counts import NegativeBinomial, Poisson
+from assay.losses.logistic import CrossEntropy, Exponential, Logistic, Savage
+from assay.losses.margin import Hinge, SquaredHinge, ZeroOne
+from assay.losses.multinomial import Multinomial, ReferenceMultinomial
+from assay.losses.positive import Gamma, Tweedie
+from assay.losses.residual import (
     Absolute,
     EpsilonInsensitive,
     Huber,
@@ -22,6 +21,7 @@ from assay.losses._residual import (
     Squared,
     SquaredEpsilonInsensitive,
 )
+from assay.losses.responses import CumulativeResponse, Probit
 
 _CLASSES: Mapping[str, Any] = {
     "squared": Squared,

@@ -12,7 +12,7 @@ from scipy import special
 
 from assay import parameters
 from assay.loops import compiled, exp, log
-from assay.losses._loss import Loss, RowTerms, weights_of
+from assay.losses.base import Loss, RowTerms, weights_of
 
 
 def logsumexp(scores: NDArray, axis: int = -1) -> NDArray:

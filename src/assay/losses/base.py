@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.losses._row_form import fill_row_terms, row_terms_of_arrays
+from assay.losses.row_form import fill_row_terms, row_terms_of_arrays
 from assay.parameters import Domain
 
 
