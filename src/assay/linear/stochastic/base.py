@@ -37,7 +37,6 @@ from assay.solvers.stochastic.sgd import (
     SgdPlan,
     SgdSetting,
     SgdState,
-    Strengths,
     base_step,
     has_corners,
     make_rule,
@@ -96,7 +95,8 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
 
     def _machines(self) -> list[MachineLoss[Loss]]:
         """The loss of each machine."""
-        return [MachineLoss(self._loss(), positive=positive) for positive in self._positives()]
+        loss = self._loss()
+        return [MachineLoss(loss, positive=positive) for positive in self._positives()]
 
     def _spread(self, data: Rows) -> float:
         """Unit of the scores."""
@@ -121,7 +121,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         training, held = data, None
         if self.early_stopping:
             training, held = self._hold_out(data, splitter)
-        ground = self._ground(training)
+        ground = self._ground(training, machines[0].loss)
         watch = self._watch_fit(X, y, n_runs=len(machines), max_iter=self.max_iter)
 
         def tell(coef: Array, intercept: float) -> bool:
@@ -151,24 +151,26 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             raise self._refuse("validation_fraction", "such that both parts have rows that weigh something")
         return training, held
 
-    def _ground(self, data: Rows, known: SgdGround | None = None) -> SgdGround:
+    def _ground(self, data: Rows, loss: Loss, known: SgdGround | None = None) -> SgdGround:
         """Coordinates and step for the rows; the coordinates of earlier rows where there were some."""
         level = self._level(data) if known is None else known.level
-        spread, size = self._spread(data), self.batch_size
-        return ground_of(data, self._loss(), spread, level, size, known, intercept=self.fit_intercept)
+        return ground_of(data, loss, self._spread(data), level, self.batch_size, self.fit_intercept, known)
 
-    def _setting(self, ground: SgdGround, *, noisy: bool = True) -> SgdSetting:
+    def _setting(self, ground: SgdGround, loss: Loss, *, noisy: bool = True) -> SgdSetting:
         """Coordinates, penalty and steps of a machine."""
-        frame = ground.frame(intercept=self.fit_intercept)
-        l1, l2 = self._strengths()
-        extra = [0.0] if self.fit_intercept else []
-        strengths = Strengths(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
-        decay = float((l2 / frame.scale**2).min(initial=np.inf))
-        steps = ground.step, ground.spread, decay, float(self.eta0)
-        return SgdSetting(frame, strengths, make_rule(self.learning_rate, self._loss(), *steps, noisy=noisy))
+        frame = ground.frame(self.fit_intercept)
+        d, (l1, l2) = len(frame.scale), self._strengths()
+        strengths = np.zeros((2, d + self.fit_intercept))
+        strengths[:, :d] = l1 / frame.scale, l2 / frame.scale**2
+        rule = self._rule(ground, loss, float(strengths[1, :d].min(initial=np.inf)), noisy=noisy)
+        return SgdSetting(frame, strengths, rule)
 
-    def _plan(self, data: Rows, ground: SgdGround, max_iter: int) -> SgdPlan:
-        keep = has_corners(self._loss(), ground.spread) and data.local
+    def _rule(self, ground: SgdGround, loss: Loss, decay: float, *, noisy: bool) -> Rule:
+        steps = ground.step, ground.spread, decay, float(self.eta0)
+        return make_rule(self.learning_rate, loss, *steps, noisy=noisy)
+
+    def _plan(self, data: Rows, ground: SgdGround, loss: Loss, max_iter: int) -> SgdPlan:
+        keep = has_corners(loss, ground.spread) and data.local
         return SgdPlan(self.batch_size, self.average, max_iter, keep)
 
     def _descend(
@@ -181,8 +183,8 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         held: HeldOut | None,
     ) -> Sgd:
         """Fit one machine; with rows held out, their loss and not the gap says when to stop."""
-        noisy = data.shape[0] > self.batch_size
-        setting = self._setting(ground, noisy=noisy)
+        noisy, loss = data.shape[0] > self.batch_size, machine.loss
+        setting = self._setting(ground, loss, noisy=noisy)
         frame, patience = setting.frame, Patience(float(self.tol), self.n_iter_no_change)
 
         def done(point: Array, slopes: Array | None) -> tuple[float, bool]:
@@ -195,7 +197,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
 
         def retune(point: Array) -> Rule:
             step = base_step(data, frame, machine, ground.spread, self.batch_size, point)
-            return self._setting(ground._replace(step=step), noisy=noisy).rule
+            return self._rule(ground._replace(step=step), loss, setting.rule.decay, noisy=noisy)
 
         def told(point: Array) -> bool:
             coef, intercept = frame.outside(point)
@@ -207,8 +209,8 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             data,
             machine,
             setting,
-            self._plan(data, ground, self.max_iter),
-            SgdState.start(len(setting.strengths.l1), ground.level),
+            self._plan(data, ground, loss, self.max_iter),
+            SgdState.start(setting.strengths.shape[1], ground.level),
             rng=rng,
             done=done,
             report=None if report is None and held is None else told,
@@ -226,16 +228,16 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         self.__dict__.pop("held_out_", None)
         machines = self._machines()
         data = near_rows(data, type(self).__name__)
-        known = unpacked(self._descent) if hasattr(self, "_descent") else None
-        ground = self._ground(data, None if known is None else known.ground)
-        setting = self._setting(ground)
-        size, passes = len(setting.strengths.l1), 0 if known is None else known.passes
-        if known is not None and len(known.machines[0].point) != size:
+        known, states, passes = unpacked(self._descent) if hasattr(self, "_descent") else (None, [], 0)
+        loss = machines[0].loss
+        ground = self._ground(data, loss, known)
+        setting = self._setting(ground, loss)
+        size = setting.strengths.shape[1]
+        if known is None:
+            states = [SgdState.start(size, ground.level) for _ in machines]
+        elif len(states[0].point) != size:
             raise self._refuse("fit_intercept", "as in the earlier calls of partial_fit")
-        states = [SgdState.start(size, ground.level) for _ in machines]
-        if known is not None:
-            states = known.continued()
-        plan, orders = self._plan(data, ground, 1), self._orders(len(machines), passes)
+        plan, orders = self._plan(data, ground, loss, 1), self._orders(len(machines), passes)
         fits = [
             sgd(data, machine, setting, plan, state, rng=rng, done=lambda *_: (np.inf, False), scaled=False)
             for machine, state, rng in zip(machines, states, orders, strict=True)
@@ -254,7 +256,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
 
     def _set_machines(self, fits: list[Sgd], ground: SgdGround, data: Rows, passes: int) -> None:
         """Set the coefficients, the dual point and what `partial_fit` goes on from."""
-        frame = ground.frame(intercept=self.fit_intercept)
+        frame = ground.frame(self.fit_intercept)
         coefs, intercepts = zip(*(frame.outside(fit.point) for fit in fits), strict=True)
         self.__dict__.update(self._shaped(list(coefs), list(intercepts), data.dtype))
         slopes = [fit.slopes for fit in fits]
@@ -293,7 +295,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             value = sum(held.mean_loss(*point) for point in points)
             constant = sum(held.constant_loss(machine) for machine, *_ in points)
             claims = [better_than_a_constant(value, constant)]
-        loss = self._loss()
+        loss = points[0][0].loss
         if isinstance(loss, MarginLoss):
             claims.append(surrogate_bound(evidences, loss))
         certificates = Certificates(claims)

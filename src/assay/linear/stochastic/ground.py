@@ -59,65 +59,39 @@ class SgdGround(NamedTuple):
     level: float
     step: float
 
-    def frame(self, *, intercept: bool) -> Frame:
+    def frame(self, intercept: bool) -> Frame:
         """The coordinates as the solvers take them."""
         return Frame(self.shift, self.scale, intercept)
 
 
-class Stream(NamedTuple):
-    """Where a descent stands: its ground, the state of each machine, the passes so far."""
-
-    ground: SgdGround
-    machines: list[SgdState]
-    passes: int
-
-    def continued(self) -> list[SgdState]:
-        """The machines, whose average forgets at the powers of two of passes."""
-        if self.passes & (self.passes - 1):
-            return self.machines
-        return [
-            machine._replace(total=np.zeros_like(machine.total), n_averaged=0) for machine in self.machines
-        ]
-
-
 def ground_of(
-    data: Rows,
-    loss: Loss,
-    spread: float,
-    level: float,
-    batch_size: int,
-    known: SgdGround | None,
-    *,
-    intercept: bool,
+    data: Rows, loss: Loss, spread: float, level: float, batch: int, intercept: bool, known: SgdGround | None
 ) -> SgdGround:
     """Columns of mean 0 and mean square 1, and 1/L there.
 
     With the ground of earlier rows, their coordinates, and a step that is not too long for further rows.
     """
-    machine = MachineLoss(loss)
+    frame = frame_of(data, intercept=intercept, shift=intercept) if known is None else known.frame(intercept)
+    spread = spread if known is None else max(spread, known.spread)
+    step = base_step(data, frame, MachineLoss(loss), spread, batch)
     if known is None:
-        frame = frame_of(data, intercept=intercept, shift=intercept)
-        step = base_step(data, frame, machine, spread, batch_size)
         return SgdGround(frame.shift, frame.scale, spread, level, step)
-    spread = max(spread, known.spread)
-    step = base_step(data, known.frame(intercept=intercept), machine, spread, batch_size)
     return known._replace(spread=spread, step=min(step, known.step))
 
 
 def packed(ground: SgdGround, fits: list[Sgd], passes: int) -> dict[str, Any]:
-    """A stream as plain arrays and numbers."""
+    """Where a descent stands as plain arrays and numbers: its ground, the state of each machine, passes."""
     states = {name: np.array([getattr(fit.state, name) for fit in fits]) for name in SgdState._fields}
     return {**ground._asdict(), **states, "passes": passes}
 
 
-def unpacked(kept: dict[str, Any]) -> Stream:
-    """The stream that `packed` wrote, with arrays of its own."""
-    machines = []
-    for k in range(len(kept["point"])):
-        point, total, first, second = (np.array(kept[name][k]) for name in SgdState._fields[:4])
-        counts = int(kept["updates"][k]), int(kept["n_averaged"][k])
-        machines.append(SgdState(point, total, first, second, *counts))
-    return Stream(SgdGround(*(kept[name] for name in SgdGround._fields)), machines, kept["passes"])
+def unpacked(kept: dict[str, Any]) -> tuple[SgdGround, list[SgdState], int]:
+    """What `packed` wrote, with arrays of its own; averages forget at the powers of two of passes."""
+    ground, passes = SgdGround(*(kept[name] for name in SgdGround._fields)), kept["passes"]
+    columns = (kept[name] for name in SgdState._fields)
+    states = [SgdState(vectors.copy(), int(n), int(m)) for vectors, n, m in zip(*columns, strict=True)]
+    forget = passes & (passes - 1) == 0
+    return ground, [state.forgotten() for state in states] if forget else states, passes
 
 
 # Rows held out of a stochastic descent: when to stop, and what the fit is worth on them.
