@@ -34,18 +34,10 @@ from assay.parameters import Domain
 
 
 class SidedForm(NamedTuple):
-    """Row form of all sided losses.
+    """Row form of all sided losses: factors above and below the target, errors ε that cost nothing.
 
-    Attributes
-    ----------
-    upper, lower : float
-        Factors above and below the target.
-    epsilon : float
-        Errors ε that cost nothing.
-    curve, reach : float
-        Curvature κ and how far δ the excess stays quadratic; a reach of 0 is a corner.
-    labelled : bool
-        Whether the target is a label ±1, and a row has the side of its label alone.
+    `curve` is the curvature κ and `reach` how far δ the excess stays quadratic; a reach of 0 is a corner.
+    With `labelled` the target is a label ±1, and a row has the side of its label alone.
     """
 
     upper: float = 1.0

@@ -6,14 +6,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from assay.certificates import Certificates, at_least, at_most
+from assay.losses import Logistic
 from assay.parameters import array, integer, refusal
 from assay.solvers.signed_rows import SignedRows, signed_rows
 
 Status = Literal["separable", "quasi-separable", "overlapping"]
 SOURCE = "Sangnier 1.2.2; Albert and Anderson (1984)"
+LOSS = Logistic()
 ON_THE_PLANE = 1e-9
 """A standardised row is on a hyperplane when its margin is below this share of the largest one."""
 
@@ -140,7 +142,7 @@ def _decide(rows: SignedRows, part: NDArray, first: NDArray | None, max_iter: in
             offered[small[0]] *= 1 - small[1]
             return _Decision(None, offered, 1)
     for iteration in range(1, max_iter + 1):
-        weights = special.expit(-margins) if first is None or iteration > 1 else first
+        weights = -LOSS.margin_derivative(margins) if first is None or iteration > 1 else first
         weights = _floored(weights, part)
         step = rows.correction(weights)
         change = rows.margins(step)
@@ -168,7 +170,7 @@ def _line_search(margins: NDArray, change: NDArray) -> float:
     """A step t that nearly minimises Σ log(1 + e^{−m − tc}): a root of its slope by bisection."""
 
     def slope(t: float) -> float:
-        return -float(special.expit(-(margins + t * change)) @ change)
+        return float(LOSS.margin_derivative(margins + t * change) @ change)
 
     low, high = 0.0, 1.0
     while slope(high) < 0 and high < 1e6:
@@ -289,4 +291,4 @@ def _first_weights(rows: SignedRows, start: Any, weights: Any) -> NDArray | None
         return rows.compressed(np.asarray(weights, dtype=float))
     if start is None:
         return None
-    return special.expit(-rows.margins(rows.read_start(start)))
+    return -LOSS.margin_derivative(rows.margins(rows.read_start(start)))

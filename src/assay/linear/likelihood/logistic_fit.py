@@ -11,7 +11,7 @@ from scipy import special
 
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.likelihood.overlap import constant_chances, require_overlap
-from assay.losses import CrossEntropy, Loss, Multinomial, ReferenceMultinomial
+from assay.losses import CrossEntropy, Logistic, Loss, Multinomial, ReferenceMultinomial
 from assay.penalties import ElasticNet
 from assay.rows import MemoryRows
 from assay.solvers import (
@@ -149,7 +149,7 @@ def by_coordinates(
         2 * data.y - 1,
         weight,
         strengths,
-        loss="logistic",
+        loss=Logistic(),
         penalty=ElasticNet(1.0, l1_ratio),
         fit_intercept=risk.fit_intercept,
         tol=tol,

@@ -315,19 +315,9 @@ def fit_machine(
     rng: np.random.Generator,
     report: Callable[[Array, float], bool] = lambda coef, intercept: False,
 ) -> Machine:
-    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b).
+    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b) on rows as `local_rows` gives them.
 
-    Parameters
-    ----------
-    data : Rows
-        As `local_rows` gives them.
-    problem : MachineProblem
-    solver : {"newton", "dual_coordinate"}
-        Newton means the interior point for losses with corners.
-    tol, max_iter, rng
-        Relative duality gap, most iterations, orders of the rows.
-    report : callable
-        Told coefficients and intercept; true asks to stop.
+    Newton means the interior point for losses with corners.
     """
     machine, with_b = problem.machine, problem.fit_intercept
     if solver == "dual_coordinate":

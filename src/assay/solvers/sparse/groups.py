@@ -25,14 +25,8 @@ INNER_STEPS = 4
 class Blocks(NamedTuple):
     """Groups of neighbouring coefficients, and their penalty entry ‖w‖₁ + Σ_g radius_g ‖w_g‖.
 
-    Attributes
-    ----------
-    starts : array of shape (n_groups + 1,)
-        Where the groups begin, and the end of the last.
-    smoothness : array of shape (n_groups,)
-        Largest eigenvalue of the Gram matrix of each; 0 leaves a group out.
-    entry : float
-    radius : array of shape (n_groups,)
+    `starts` are where the groups begin and the end of the last; `smoothness` the largest eigenvalue of the
+    Gram matrix of each, of which 0 leaves a group out.
     """
 
     starts: Any

@@ -99,8 +99,6 @@ class MomentPath(PathSolver):
         taken = float(step @ corr[self.free])
         seen = corr - step @ self.gram[self.free]
         seen[self.free] = 0.0
-        gap, _ = quadratic_gap(
-            cross - float(step @ self.linear[self.free]), max(residual - taken, 0.0), coef, seen,
-            profile.slope, profile.curvature, profile.positive,
-        )  # fmt: skip
+        cross -= float(step @ self.linear[self.free])
+        gap, _ = quadratic_gap(cross, max(residual - taken, 0.0), coef, seen, profile)
         return float(gap) + max(taken, 0.0) / 2, residual / 2, corr

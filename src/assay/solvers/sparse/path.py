@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from assay.losses import Logistic, Loss, Squared
-from assay.losses import loss as named_loss
 from assay.penalties import L1, GroupL2, SparseGroup
 from assay.penalties.coordinates import CoordinateForm, ElasticNetForm, coordinate_form
 from assay.rows import MemoryRows
@@ -26,6 +25,8 @@ from assay.solvers.sparse.subproblem import (
     WorkingSetTooLargeError,
 )
 from assay.solvers.sparse.working_set import PathSolver, SolvedPath, Stop, Watch, WorkingSetPath
+
+SQUARED = Squared()
 
 COLUMNS_A_WALK = 25
 """A Gram matrix of so many columns costs about as much as one walk over the table."""
@@ -78,7 +79,7 @@ class SparseProblem:
     weight : array of shape (n,) or None
     penalty : L1, ElasticNet, PositiveElasticNet, MCP, SCAD, GroupL2 or SparseGroup
         The penalty at strength 1.
-    loss : Squared, Logistic or their names
+    loss : Squared or Logistic
     center : bool
         Whether an intercept is fitted.
     n_strengths : int
@@ -92,13 +93,13 @@ class SparseProblem:
         weight: NDArray | None,
         penalty: Any,
         *,
-        loss: Loss | str = "squared",
+        loss: Loss = SQUARED,
         center: bool = True,
         n_strengths: int = 1,
     ) -> None:
-        self.loss = named_loss(loss)
-        if not isinstance(self.loss, Squared | Logistic):
-            raise TypeError(f"Sparse paths need the squared or the logistic loss. Got {self.loss!r} instead.")
+        if not isinstance(loss, Squared | Logistic):
+            raise TypeError(f"Sparse paths need the squared or the logistic loss. Got {loss!r} instead.")
+        self._is_squared = isinstance(loss, Squared)
         self._source = (X, y, weight, center)
         self._stats = X if hasattr(X, "xx") else None
         n, d = (np.inf, X.xx.shape[0]) if self._stats is not None else X.shape
@@ -108,10 +109,6 @@ class SparseProblem:
             data = X.tocsr() if hasattr(X, "tocsr") else X
             self._stats = moments(MemoryRows(data, y, weight), center=center)
         self._design: Design | None = None
-
-    @property
-    def _is_squared(self) -> bool:
-        return isinstance(self.loss, Squared)
 
     def reshaped(self, penalty: Any) -> SparseProblem:
         """The same table under another penalty."""
@@ -240,7 +237,7 @@ def sparse_path(
     weight: NDArray | None,
     strengths: NDArray,
     *,
-    loss: Loss | str = "squared",
+    loss: Loss = SQUARED,
     penalty: Any = None,
     fit_intercept: bool = True,
     tol: float = 1e-6,
@@ -261,7 +258,7 @@ def sparse_path(
         s; W is its sum.
     strengths : array of positive numbers
         α, best in decreasing order.
-    loss : Squared, Logistic or their names
+    loss : Squared or Logistic, default=Squared()
         ½(y − f)² or log(1 + e^{−yf}).
     penalty : L1, ElasticNet, MCP, SCAD, GroupL2 or SparseGroup, optional
         Ω, at strength 1; the l1 norm by default.

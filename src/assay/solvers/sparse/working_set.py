@@ -52,18 +52,11 @@ class SolvedPath(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """When to stop, and who is told on the way: coefficients and intercept after each round.
+    """When to stop, and who is told on the way.
 
-    Attributes
-    ----------
-    tol : float
-        Gap over the objective of the model without features at which a strength is done.
-    max_iter : int
-        Most cycles for a strength.
-    history : bool
-        Whether the objective after every cycle is kept.
-    watch : callable or None
-        Told coefficients and intercept; true asks to stop.
+    `tol` is the gap over the objective of the model without features, `max_iter` the most cycles, both of a
+    strength; `history` keeps the objective after every cycle; `watch` is told coefficients and intercept
+    after each round, and true asks to stop.
     """
 
     tol: float

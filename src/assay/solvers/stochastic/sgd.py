@@ -121,21 +121,10 @@ class SgdState(NamedTuple):
 
 
 class Sgd(NamedTuple):
-    """Result of `sgd`.
+    """Result of `sgd`: θ in the coordinates of the frame, and how the passes ended.
 
-    Attributes
-    ----------
-    point : array
-        θ in the coordinates of the frame.
-    n_iter, converged : int, bool
-        Passes, and whether `done` ended them.
-    gaps : list of float
-        Gaps seen.
-    slopes : array or None
-        Mean of the slopes of each row on the way, weighted by the steps, where they were asked for: a dual
-        point, since they stay in a convex domain, with a gradient (θ₀ − θ)/Σ steps.
-    state : SgdState
-        To go on from.
+    `slopes`, where they were asked for, are the means of the slopes of each row on the way, weighted by the
+    steps: a dual point, since they stay in a convex domain, with a gradient (θ₀ − θ)/Σ steps.
     """
 
     point: Array
@@ -165,20 +154,9 @@ def sgd(
     After 1, 2, 4, … passes and the last `done` is asked about the answer so far; it gives the gap and whether
     that is enough.
 
-    Parameters
-    ----------
-    data, machine, setting, plan : Rows, MachineLoss, SgdSetting, SgdPlan
-    state : SgdState
-        To go on from. Its arrays are changed.
-    rng : Generator
-        Orders of the rows.
-    done, report : callable
-        `done` is told the answer and the mean slopes; `report`, if there is one, the answer after each pass:
-        true asks to stop.
-    retune : callable, optional
-        Told the point after 1, 2, 4, … 64, 128, 192, … passes; gives the steps from there on.
-    scaled : bool
-        Whether weights are divided by their mean.
+    The arrays of `state`, to go on from, are changed. `done` is told the answer and the mean slopes; `report`
+    the answer after each pass: true asks to stop. `retune` is told the point after 1, 2, 4, … 64, 128, 192, …
+    passes and gives the steps from there on. `scaled`: whether weights are divided by their mean.
     """
     if not machine.loss.convex or machine.loss.row_form is None:
         raise refusal("sgd", "loss", "a convex loss with a row form, which compiled loops take", machine.loss)
