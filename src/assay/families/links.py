@@ -161,18 +161,6 @@ class LinkedFamily(Loss):
         """See `score_terms`."""
         return RowTerms(*self.score_terms(y, scores))
 
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Half the unit deviance of each row."""
-        return self.score_terms(y, prediction)[0]
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """(μ − y) μ'/V(μ)."""
-        return self.score_terms(y, prediction)[1]
-
-    def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """The expected second derivative μ'²/V(μ)."""
-        return self.score_terms(y, prediction)[2]
-
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = u g(μ) − ½ d(y, μ) for the canonical link g, whose slopes are u = c(μ − y)."""
         if self._log_loss is not None:

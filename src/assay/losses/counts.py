@@ -151,8 +151,22 @@ def negative_binomial_terms(form, y, score):  # type: ignore[no-untyped-def]
     return value, total * share - y, total * small * inverse * inverse
 
 
+class CountLoss(LogLinkLoss):
+    """Base of the families of counts."""
+
+    __slots__ = ()
+    convex: ClassVar[bool] = True
+    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
+    dispersed: ClassVar[bool] = False
+    target: ClassVar[str] = "a count: an integer at least 0"
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are integers at least 0."""
+        return bool(np.all((y >= 0) & (y == np.floor(y))))
+
+
 @dataclass(frozen=True, slots=True)
-class Poisson(LogLinkLoss):
+class Poisson(CountLoss):
     """ℓ(y, f) = e^f − y f, the negative log-likelihood of a Poisson count of mean e^f, up to log y!.
 
     As a family, V(μ) = μ: counts.
@@ -165,11 +179,8 @@ class Poisson(LogLinkLoss):
     array([-2.])
     """
 
-    convex: ClassVar[bool] = True
     row_form: ClassVar[PoissonForm] = PoissonForm()
     name: ClassVar[str] = "poisson"
-    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
-    dispersed: ClassVar[bool] = False
     target: ClassVar[str] = (
         "a count: an integer at least 0 (rates and other fractions: family='quasi_poisson', or exposure)"
     )
@@ -196,10 +207,6 @@ class Poisson(LogLinkLoss):
         """The family itself."""
         return self
 
-    def accepts(self, y: NDArray) -> bool:
-        """Whether all are counts."""
-        return are_counts(y)
-
     def law(self, mean: NDArray, dispersion: float) -> Any:
         """The Poisson law."""
         return scipy.stats.poisson(mean)
@@ -221,13 +228,8 @@ class QuasiPoisson(Poisson):
         """Two moments make no law."""
 
 
-def are_counts(y: NDArray) -> bool:
-    """Whether all are integers at least 0."""
-    return bool(np.all((y >= 0) & (y == np.floor(y))))
-
-
 @dataclass(frozen=True, slots=True)
-class NegativeBinomial(LogLinkLoss):
+class NegativeBinomial(CountLoss):
     """Negative log-likelihood of a count of mean μ = e^f and variance μ + αμ², up to terms free of f.
 
     ℓ(y, f) = (y + 1/α) log(1 + αe^f) − y log(αe^f).
@@ -246,11 +248,7 @@ class NegativeBinomial(LogLinkLoss):
     """
 
     dispersion: float = 1.0
-    convex: ClassVar[bool] = True
     name: ClassVar[str] = "negative_binomial"
-    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
-    dispersed: ClassVar[bool] = False
-    target: ClassVar[str] = "a count: an integer at least 0"
 
     def __post_init__(self) -> None:
         require(self, "dispersion", parameters.real(above=0.0))
@@ -260,18 +258,14 @@ class NegativeBinomial(LogLinkLoss):
         return 1 / float(self.dispersion)
 
     @property
-    def _shift(self) -> float:
-        return math.log(self.dispersion)
-
-    @property
     def row_form(self) -> NegativeBinomialForm:
         """See `Loss.row_form`."""
-        return NegativeBinomialForm(self._size, self._shift)
+        return NegativeBinomialForm(self._size, math.log(self.dispersion))
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """(y + 1/α)(p log p + (1 − p) log(1 − p)) − u log α at p = (u + y)/(y + 1/α) ∈ [0, 1]."""
         total = y + self._size
-        return total * negative_entropy((slope + y) / total) - slope * self._shift
+        return total * negative_entropy((slope + y) / total) - slope * math.log(self.dispersion)
 
     def smallest(self, y: NDArray) -> NDArray:
         """(y + 1/α) log(1 + αy) − y log(αy)."""
@@ -286,10 +280,6 @@ class NegativeBinomial(LogLinkLoss):
         """The loss plus log Γ(1/α) + log y! − log Γ(y + 1/α)."""
         constant = special.gammaln(self._size) + special.gammaln(y + 1) - special.gammaln(y + self._size)
         return self.value(y, prediction) + constant
-
-    def accepts(self, y: NDArray) -> bool:
-        """Whether all are counts."""
-        return are_counts(y)
 
     def law(self, mean: NDArray, dispersion: float) -> Any:
         """The negative binomial law of size 1/α."""

@@ -26,6 +26,7 @@ class MarginLoss(Loss):
     """
 
     __slots__ = ()
+    reaches_zero: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -55,11 +56,6 @@ class MarginLoss(Loss):
     @abstractmethod
     def minimal_risk(self, eta: NDArray) -> NDArray:
         """min_u η φ(u) + (1 − η) φ(−u)."""
-
-    @property
-    def reaches_zero(self) -> bool:
-        """Always: far on the right side of the border."""
-        return True
 
     def conditional_risk(self, eta: NDArray, prediction: NDArray) -> NDArray:
         """E[φ(Y f) | X] = η φ(f) + (1 − η) φ(−f)."""
@@ -143,10 +139,7 @@ class Hinge(_SidedMargin):
     Sangnier §1.4.1, exercise 1.5; Rudi & Şimşekli §2.1.2.
     """
 
-    @property
-    def row_form(self) -> SidedForm:
-        """A corner on the side of the label."""
-        return SidedForm(labelled=True)
+    row_form: ClassVar[SidedForm] = SidedForm(labelled=True)
 
     def minimiser(self, eta: NDArray) -> NDArray:
         """The sign of 2η − 1."""
@@ -176,10 +169,7 @@ class SquaredHinge(_SidedMargin):
     Sangnier, examination of 2023, exercise 3.
     """
 
-    @property
-    def row_form(self) -> SidedForm:
-        """Quadratic on the side of the label."""
-        return SidedForm(curve=2.0, reach=math.inf, labelled=True)
+    row_form: ClassVar[SidedForm] = SidedForm(curve=2.0, reach=math.inf, labelled=True)
 
     def minimiser(self, eta: NDArray) -> NDArray:
         """2η − 1."""
@@ -218,9 +208,6 @@ class ZeroOne(MarginLoss):
 
     ties: str = "error"
     convex: ClassVar[bool] = False
-    smoothness: ClassVar[float] = math.inf
-    strong_convexity: ClassVar[float] = 0.0
-    lipschitz: ClassVar[float] = math.inf
     majorises_zero_one: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,7 @@ class SidedLoss(Loss):
     """
 
     __slots__ = ()
+    convex: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -118,11 +119,6 @@ class SidedLoss(Loss):
     def cornered(self) -> bool:
         """Whether the loss has corners and is linear beyond them."""
         return self.row_form.reach == 0
-
-    @property
-    def convex(self) -> bool:
-        """True."""
-        return True
 
     @property
     def smoothness(self) -> float:
@@ -156,10 +152,8 @@ class SidedLoss(Loss):
         sides: Any = self.sides(y) if form.labelled else (form.upper, form.lower)
         side = np.where(slope < 0, *sides).astype(np.result_type(slope, np.float32))
         size = np.abs(slope)
-        if form.reach == math.inf:
-            inside = (side > 0) | (size == 0)
-        else:
-            inside = size <= form.steepest * side
+        squares = form.reach == math.inf
+        inside = (side > 0) | (size == 0) if squares else size <= form.steepest * side
         value = slope * y + form.epsilon * size + self.conjugate_square(slope, side)
         return np.where(inside, value, np.inf)
 
@@ -247,10 +241,7 @@ class Absolute(SidedLoss):
     Sangnier §1.4.1.
     """
 
-    @property
-    def row_form(self) -> SidedForm:
-        """A corner, and slope 1 on both sides."""
-        return SidedForm()
+    row_form: ClassVar[SidedForm] = SidedForm()
 
 
 @dataclass(frozen=True, slots=True)

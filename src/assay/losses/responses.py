@@ -158,16 +158,11 @@ def response_of(law: Any) -> Response:
 
     positive = Side(lambda f: -law.logcdf(f), lambda f: -ratio(f), lambda f: ratio(f) * (ratio(f) - score(f)))
     negative = Side(lambda f: -law.logsf(f), hazard, lambda f: hazard(f) * (hazard(f) + score(f)))
-    return Response(
-        positive,
-        negative,
-        law.cdf,
-        law.ppf,
-        lambda generator, shape: np.asarray(law.rvs(size=shape, random_state=generator)),
-        None,
-        math.inf,
-        math.inf,
-    )
+
+    def draw(generator: np.random.Generator, shape: tuple[int, ...]) -> NDArray:
+        return np.asarray(law.rvs(size=shape, random_state=generator))
+
+    return Response(positive, negative, law.cdf, law.ppf, draw, None, math.inf, math.inf)
 
 
 def is_log_concave(response: Response) -> bool:
@@ -288,20 +283,21 @@ class CumulativeResponse(Loss):
         """Largest |ℓ'| of a named law."""
         return self._response.lipschitz
 
+    def _part(self, place: int, y: NDArray, prediction: NDArray) -> NDArray:
+        law, f = self._response, np.asarray(prediction)
+        return np.where(np.asarray(y) > 0, law.positive[place](f), law.negative[place](f))
+
     def value(self, y: NDArray, prediction: NDArray) -> NDArray:
         """Loss of each row."""
-        law, f = self._response, np.asarray(prediction)
-        return np.where(np.asarray(y) > 0, law.positive.value(f), law.negative.value(f))
+        return self._part(0, y, prediction)
 
     def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
         """−F'/F for the label +1, F'/(1 − F) for −1."""
-        law, f = self._response, np.asarray(prediction)
-        return np.where(np.asarray(y) > 0, law.positive.slope(f), law.negative.slope(f))
+        return self._part(1, y, prediction)
 
     def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
         """Second derivative in the prediction."""
-        law, f = self._response, np.asarray(prediction)
-        return np.where(np.asarray(y) > 0, law.positive.curvature(f), law.negative.curvature(f))
+        return self._part(2, y, prediction)
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u), where ℓ'(y, f) = u is solved by bisection; only for convex losses."""

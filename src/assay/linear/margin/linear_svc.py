@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificates, at_most
-from assay.linear.margin.base import MACHINE_DOMAINS, JudgedMachine, OneAgainstRest, SupportVectors
+from assay.certificates import Certificates
+from assay.linear.margin.base import (
+    MACHINE_DOMAINS,
+    JudgedMachine,
+    OneAgainstRest,
+    SupportVectors,
+    majorant_claim,
+)
 from assay.models.classes import CLASS_WEIGHT, class_factors
 from assay.parameters import Domain
 from assay.rows import Rows
@@ -154,13 +160,7 @@ class LinearSVC(SupportVectors, OneAgainstRest):
         A row that the largest score puts in a wrong class has a loss of at least 1 in one of the machines.
         """
         total = judged[0].evidence.total
-        majorant = at_most(
-            "The training error is at most the mean loss, which majorises it.",
-            "training error",
-            sum(item.evidence.wrong for item in judged) / total,
-            sum(item.evidence.loss for item in judged) / total,
-            source="Sangnier §1.2.1",
-            trivial=1.0,
-            tolerance=1e-12,
-        )
-        return Certificates([*super()._certificates(judged), majorant])
+        wrong = sum(item.evidence.wrong for item in judged) / total
+        loss = sum(item.evidence.loss for item in judged) / total
+        claim = "The training error is at most the mean loss, which majorises it."
+        return Certificates([*super()._certificates(judged), majorant_claim(wrong, loss, claim)])

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
-from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import LEVEL, OneTarget, box_claim, gap_claim, require_rows_of_the_fit
+from assay.linear.margin.base import LEVEL, OneTarget, Report, box_claim, gap_claim, require_rows_of_the_fit
 from assay.losses import Quantile, SidedLoss
 from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
@@ -20,7 +19,7 @@ from assay.rows import Rows
 from assay.solvers.in_memory import in_memory, steadily
 from assay.solvers.piecewise.frame import MachineLoss, frame_of
 from assay.solvers.piecewise.gap import PERFECT, SidedEvidence, gather_sided, largest_ratio
-from assay.solvers.piecewise.interior import interior_point
+from assay.solvers.piecewise.interior import Interior, interior_point
 
 SOURCE = "Sangnier §1.4.1 (pinball loss); Koenker & Bassett (1978); Portnoy & Koenker (1997)"
 
@@ -124,18 +123,13 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
         frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
         free, l1 = np.zeros((2, data.shape[1] + self.fit_intercept))
         l1[: data.shape[1]] = self.alpha * data.total_weight / frame.scale
-        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
 
-        def report(point: Array) -> bool:
-            coef, intercept = frame.outside(point)
-            return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept})
+        def fit(report: Report) -> Interior:
+            settings["report"] = lambda point: report(*frame.outside(point))
+            return steadily(data, lambda: interior_point(data, self._machine(), frame, free, l1, **settings))
 
-        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "report": report}
-        with watch.run("interior_point"):
-            result = steadily(
-                data, lambda: interior_point(data, self._machine(), frame, free, l1, **settings)
-            )
-        watch.finish()
+        (result,) = self._run(X, y, "interior_point", [fit])
         coef, intercept = frame.outside(result.point)
         self.__dict__.update(self._shaped([coef], [intercept], data.dtype))
         self.dual_coef_ = result.dual.astype(data.dtype)

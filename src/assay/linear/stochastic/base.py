@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
+from assay.linear.margin.base import Report
 from assay.linear.predictor import LinearPredictor
 from assay.linear.stochastic.ground import (
     HeldOut,
@@ -50,6 +52,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
 
     dual_coef_: NDArray | None
     _positives: Callable[[], list[Any]]
+    _run: Callable[..., list[Any]]
     _per_machine: Callable[[Sequence[Any]], Any]
     _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
@@ -122,17 +125,11 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         if self.early_stopping:
             training, held = self._hold_out(data, splitter)
         ground = self._ground(training, machines[0].loss)
-        watch = self._watch_fit(X, y, n_runs=len(machines), max_iter=self.max_iter)
-
-        def tell(coef: Array, intercept: float) -> bool:
-            return watch.iteration(lambda: self._shaped([coef], [intercept], data.dtype))
-
-        report = tell if getattr(self, "_skl_callbacks", None) else None
-        fits = []
-        for machine, rng in zip(machines, children, strict=True):
-            with watch.run("sgd"):
-                fits.append(self._descend(training, ground, machine, rng, report, held))
-        watch.finish()
+        runs = [
+            partial(self._descend, training, ground, held, machine, rng)
+            for machine, rng in zip(machines, children, strict=True)
+        ]
+        fits = self._run(X, y, "sgd", runs, data.dtype)
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self._set_machines(fits, ground, data, self.n_iter_)
         self.converged_ = all(fit.converged for fit in fits)
@@ -177,10 +174,10 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         self,
         data: Rows,
         ground: SgdGround,
+        held: HeldOut | None,
         machine: MachineLoss[Loss],
         rng: np.random.Generator,
-        report: Callable[[Array, float], bool] | None,
-        held: HeldOut | None,
+        report: Report,
     ) -> Sgd:
         """Fit one machine; with rows held out, their loss and not the gap says when to stop."""
         noisy, loss = data.shape[0] > self.batch_size, machine.loss
@@ -203,7 +200,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             coef, intercept = frame.outside(point)
             if held is not None and patience.exhausted(held.mean_loss(machine, coef, intercept), point):
                 return True
-            return report is not None and report(coef, intercept)
+            return report(coef, intercept)
 
         fit = sgd(
             data,
@@ -213,7 +210,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             SgdState.start(setting.strengths.shape[1], ground.level),
             rng=rng,
             done=done,
-            report=None if report is None and held is None else told,
+            report=told if held is not None or getattr(self, "_skl_callbacks", None) else None,
             retune=retune if self.learning_rate == "auto" and not noisy else None,
         )
         if held is None or not patience.losses:

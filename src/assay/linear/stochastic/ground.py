@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import LEVEL
+from assay.linear.margin.base import LEVEL, majorant_claim
 from assay.losses import Loss, MarginLoss
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
@@ -181,12 +181,6 @@ def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certific
     """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
     at_zero = float(loss.margin_value(np.zeros(1))[0])
     total = evidences[0].weight
-    return at_most(
-        "The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
-        "training error",
-        sum(item.wrong for item in evidences) / total,
-        sum(item.loss for item in evidences) / (at_zero * total),
-        source="Sangnier §1.2.1",
-        trivial=1.0,
-        tolerance=1e-12,
-    )
+    wrong, losses = (sum(getattr(item, name) for item in evidences) for name in ("wrong", "loss"))
+    claim = "The training error is at most the mean of φ(tf)/φ(0), which majorises it."
+    return majorant_claim(wrong / total, losses / (at_zero * total), claim)
