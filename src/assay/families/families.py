@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from assay.losses import (
-    CrossEntropy,
-    Family,
-    Gamma,
-    NegativeBinomial,
-    Poisson,
-    QuasiPoisson,
-    Tweedie,
-)
+from assay.losses import CrossEntropy, Family, Gamma, NegativeBinomial, Poisson, QuasiPoisson, Tweedie
 
 
 @dataclass(frozen=True)
@@ -122,15 +114,6 @@ class InverseGaussian(Family):
 
 FAMILIES: dict[str, type[Family]] = {
     kind.name: kind
-    for kind in (
-        Gaussian,
-        Binomial,
-        Poisson,
-        QuasiPoisson,
-        NegativeBinomial,
-        Gamma,
-        InverseGaussian,
-        Tweedie,
-    )
+    for kind in (Gaussian, Binomial, Poisson, QuasiPoisson, NegativeBinomial, Gamma, InverseGaussian, Tweedie)
 }
 """Families by name."""

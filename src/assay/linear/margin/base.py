@@ -67,11 +67,27 @@ class FittedByRows:
     """
 
     max_iter: int
+    _opened: Callable[..., tuple[Rows, NDArray | None]]
     _fit_rows: Callable[..., None]
     _measure: Callable[..., Certificates]
     _reopen: Callable[..., Rows]
     _watch_fit: Callable[..., Any]
     _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+            Numbers, or for a classifier labels of any kind.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        self._fit_rows(X, y, *self._opened(X, y, sample_weight))
+        return self
 
     def _run(
         self, X: Any, y: Any, name: str, fits: Sequence[Callable[[Report], Fit]], dtype: Any = np.float64
@@ -103,20 +119,8 @@ class FittedByRows:
 class OneTarget(FittedByRows, LinearRegressor):
     """One machine, for a number as target."""
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row counts twice.
-        """
-        data = vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
-        self._fit_rows(X, y, data, None)
-        return self
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, None]:
+        return vector_target(self._open_rows(X, y, sample_weight, with_target=True), self), None
 
     def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return vector_target(self._open_new_rows(X, y, sample_weight, with_target=True), self)
@@ -137,21 +141,8 @@ class OneTarget(FittedByRows, LinearRegressor):
 class OneAgainstRest(FittedByRows, LinearClassifier):
     """One machine for two classes, else one per class against the rest."""
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-            Labels of any kind.
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row counts twice.
-        """
-        data, weights = self._open_classes(X, y, sample_weight)
-        self._fit_rows(X, y, data, weights)
-        return self
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray]:
+        return self._open_classes(X, y, sample_weight)
 
     def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return self._open_new_classes(X, y, sample_weight)
@@ -266,28 +257,26 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
         """Every machine measured on the rows, from the attributes alone."""
         coefs = np.atleast_2d(self.coef_).astype(np.float64)
         duals = [None] * len(coefs) if self.dual_coef_ is None else np.atleast_2d(self.dual_coef_)
-        return [
-            judge(data, problem, coef, float(intercept), dual)
-            for problem, coef, intercept, dual in zip(
-                self._problems(), coefs, np.atleast_1d(self.intercept_), duals, strict=True
-            )
-        ]
+        judged = []
+        planes = zip(coefs, np.atleast_1d(self.intercept_).tolist(), duals, strict=True)
+        for problem, (coef, intercept, dual) in zip(self._problems(), planes, strict=True):
+            evidence, outside = gather_sided(data, problem.machine, coef, intercept, dual)
+            point = evidence, coef, intercept
+            judged.append(JudgedMachine(evidence, problem.gap(*point), outside, problem.residual(*point)))
+        return judged
 
     def _certificates(self, judged: list[JudgedMachine]) -> Certificates:
         """Duality gap, stationarity and, for losses with corners, feasibility: the worst of the machines."""
-        single = self.coef_.dtype == np.float32
-        claims = [
-            gap_claim(max(item.gap.relative for item in judged), self.tol, single, self._source),
-            at_most(
-                "The coefficients are the combination of rows that the dual point says, and it balances.",
-                "KKT residual",
-                max(item.residual for item in judged),
-                max(np.sqrt(self.tol), 1e-3 if single else 1e-6),
-                source=self._source,
-            ),
-        ]
+        single, source = self.coef_.dtype == np.float32, self._source
+        gap, residual = (
+            max(values) for values in zip(*((m.gap.relative, m.residual) for m in judged), strict=True)
+        )
+        bound = max(np.sqrt(self.tol), 1e-3 if single else 1e-6)
+        claim = "The coefficients are the combination of rows that the dual point says, and it balances."
+        stationary = at_most(claim, "KKT residual", residual, bound, source=source)
+        claims = [gap_claim(gap, self.tol, single, source), stationary]
         if self._loss().cornered:
-            claims.append(box_claim(max(item.outside for item in judged), single, self._source))
+            claims.append(box_claim(max(item.outside for item in judged), single, source))
         return Certificates(claims)
 
     def _measure(self, data: Rows) -> Certificates:
@@ -336,15 +325,6 @@ def fit_machine(
         return Machine(*frame.outside(inner.point), inner.dual, inner.n_iter, inner.converged, inner.gaps)
     newton = steadily(data, lambda: sided_newton(data, machine, frame, penalty, **limits))
     return Machine(*frame.outside(newton.point), None, newton.n_iter, newton.converged, newton.values)
-
-
-def judge(
-    data: Rows, problem: MachineProblem, coef: Array, intercept: float, dual: NDArray | None
-) -> JudgedMachine:
-    """Measure a machine by one walk."""
-    evidence, outside = gather_sided(data, problem.machine, coef, intercept, dual)
-    point = evidence, coef, intercept
-    return JudgedMachine(evidence, problem.gap(*point), outside, problem.residual(*point))
 
 
 def gap_claim(

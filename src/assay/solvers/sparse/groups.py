@@ -271,7 +271,10 @@ class GroupPath(PathSolver):
             full = np.zeros(self.linear.size)
             full[which] = coef
             corr, residual = self.set.check(coef)
-            gap = group_gap(penalty, full, corr, residual)
+            # ½(1 − κ)²‖r‖² + Ω(w) + Ω*(κg) − κ wᵀg, with κ the largest multiple ≤ 1 that is feasible.
+            reach = float(penalty.dual_norm(corr))
+            share = 1.0 if reach <= strength else strength / reach
+            gap = (1 - share) ** 2 * residual / 2 + float(penalty.fenchel_young_gap(full, share * corr))
             level = self.set.intercept(coef)
             if self.watch is not None:
                 stop = self.watch(full, level)
@@ -279,12 +282,5 @@ class GroupPath(PathSolver):
                 break
             target *= 0.1
         support = np.flatnonzero(full)
-        spent, converged = max(used, 1), bool(gap <= self.goal)
-        return Solved(support, full[support], level, gap, residual / 2, spent, converged), corr
-
-
-def group_gap(penalty: SparseGroup, coef: Array, corr: Array, residual: float) -> float:
-    """½(1 − κ)²‖r‖² + Ω(w) + Ω*(κg) − κ wᵀg, with κ the largest multiple ≤ 1 that is feasible."""
-    reach = float(penalty.dual_norm(corr))
-    scale = 1.0 if reach <= penalty.strength else penalty.strength / reach
-    return (1 - scale) ** 2 * residual / 2 + float(penalty.fenchel_young_gap(coef, scale * corr))
+        ends = gap, residual / 2, max(used, 1), bool(gap <= self.goal)
+        return Solved(support, full[support], level, *ends), corr
