@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from assay.families.families import FAMILIES, Binomial, Gaussian, InverseGaussian
-from assay.families.links import LINKS, Link, LinkedFamily, link
+from assay.families.families import (
+    FAMILIES,
+    LINKS,
+    Binomial,
+    Gaussian,
+    InverseGaussian,
+    Link,
+    LinkedFamily,
+    link,
+)
 from assay.homes import publish
 from assay.losses import Family, Gamma, NegativeBinomial, Poisson, QuasiPoisson, Tweedie
 

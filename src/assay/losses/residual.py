@@ -179,7 +179,7 @@ class SidedLoss(Loss):
         return weighted_quantile(edges, np.concatenate([form.upper * weight, form.lower * weight]), level)
 
 
-_LEVEL = Domain(
+LEVEL = Domain(
     "a number above 0 and below 1", lambda value: parameters.real(above=0.0).contains(value) and value < 1
 )
 
@@ -294,7 +294,7 @@ class Quantile(SidedLoss):
     level: float = 0.5
 
     def __post_init__(self) -> None:
-        require(self, "level", _LEVEL)
+        require(self, "level", LEVEL)
 
     @property
     def row_form(self) -> SidedForm:

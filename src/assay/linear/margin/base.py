@@ -18,6 +18,7 @@ from assay.linear.least_squares.engine import Array
 from assay.linear.predictor import LinearPredictor, LinearRegressor, vector_target
 from assay.losses import SidedLoss
 from assay.losses import loss as named_loss
+from assay.losses.residual import LEVEL as LEVEL
 from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
@@ -42,10 +43,6 @@ SPARSE_NEWTON = 300
 """The same for sparse rows, whose coordinates cost less."""
 
 SOLVERS = ("auto", "newton", "dual_coordinate")
-
-LEVEL = Domain(
-    "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
-)
 
 MACHINE_DOMAINS: Mapping[str, Domain] = {
     "C": parameters.real(above=0),
@@ -268,9 +265,7 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
     def _certificates(self, judged: list[JudgedMachine]) -> Certificates:
         """Duality gap, stationarity and, for losses with corners, feasibility: the worst of the machines."""
         single, source = self.coef_.dtype == np.float32, self._source
-        gap, residual = (
-            max(values) for values in zip(*((m.gap.relative, m.residual) for m in judged), strict=True)
-        )
+        gap, residual = max(item.gap.relative for item in judged), max(item.residual for item in judged)
         bound = max(np.sqrt(self.tol), 1e-3 if single else 1e-6)
         claim = "The coefficients are the combination of rows that the dual point says, and it balances."
         stationary = at_most(claim, "KKT residual", residual, bound, source=source)

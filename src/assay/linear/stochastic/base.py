@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import Report
 from assay.linear.predictor import LinearPredictor
@@ -17,11 +17,9 @@ from assay.linear.stochastic.ground import (
     HeldOut,
     Patience,
     SgdGround,
-    better_than_a_constant,
     choose_rows,
     divide,
     ground_of,
-    nearness,
     packed,
     surrogate_bound,
     unpacked,
@@ -45,6 +43,8 @@ from assay.solvers.stochastic.sgd import (
     near_rows,
     sgd,
 )
+
+SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
 
 
 class SgdModel(HasPenaltyPath, LinearPredictor):
@@ -286,12 +286,16 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             for point, dual in zip(points, duals, strict=True)
         ]
         gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
-        values = [self._promise(gap) for gap in gaps]
-        claims = [nearness(max(value for value, _ in values), values[0][1], dual=self._strengths()[1] > 0)]
+        claim, name = "The gradient of the risk nearly vanishes.", "relative gradient"
+        if self._strengths()[1] > 0:
+            claim, name = "The objective is this close to its minimum.", "relative duality gap"
+        value, bound = max(self._promise(gap) for gap in gaps)
+        bound *= 1 + 1e-3
         if held is not None:
-            value = sum(held.mean_loss(*point) for point in points)
-            constant = sum(held.constant_loss(machine) for machine, *_ in points)
-            claims = [better_than_a_constant(value, constant)]
+            claim = "On rows held out the mean loss is at most that of the constant that is best for them."
+            name, value = "held-out loss", sum(held.mean_loss(*point) for point in points)
+            bound = sum(held.constant_loss(machine) for machine, *_ in points)
+        claims = [at_most(claim, name, value, bound, source=SOURCE)]
         loss = points[0][0].loss
         if isinstance(loss, MarginLoss):
             claims.append(surrogate_bound(evidences, loss))

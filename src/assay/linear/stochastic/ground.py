@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, at_most
+from assay.certificates import Certificate
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import LEVEL, majorant_claim
 from assay.losses import Loss, MarginLoss
@@ -158,23 +158,6 @@ def divide(data: MemoryRows, chosen: NDArray) -> tuple[MemoryRows, HeldOut]:
 
 
 # Certificates of the stochastic estimators.
-
-
-SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
-
-
-def nearness(value: float, bound: float, *, dual: bool) -> Certificate:
-    """Relative duality gap or, without a dual point at hand, relative gradient."""
-    claim, quantity = "The gradient of the risk nearly vanishes.", "relative gradient"
-    if dual:
-        claim, quantity = "The objective is this close to its minimum.", "relative duality gap"
-    return at_most(claim, quantity, value, bound * (1 + 1e-3), source=SOURCE)
-
-
-def better_than_a_constant(value: float, constant: float) -> Certificate:
-    """Held-out loss against that of the best constant."""
-    claim = "On rows held out the mean loss is at most that of the constant that is best for them."
-    return at_most(claim, "held-out loss", value, constant, source=SOURCE)
 
 
 def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
