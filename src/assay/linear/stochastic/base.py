@@ -136,7 +136,15 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         if self.history:
             self.history_ = self._per_machine([fit.gaps for fit in fits])
         self._measure(data, keep=True)
-        self._warn_unless_converged()
+        if not self.converged_:
+            first = self.certificates_[0]
+            state = f"{first.quantity} {first.value:.2g}, above tol"
+            if self.early_stopping:
+                state = "a held-out loss that still falls"
+            warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
+                "or tol, change eta0 or the learning_rate, or set average=True."
+            )
 
     def _hold_out(self, data: Rows, rng: np.random.Generator) -> tuple[MemoryRows, HeldOut]:
         if not isinstance(data, MemoryRows):
@@ -234,22 +242,17 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             states = [SgdState.start(size, ground.level) for _ in machines]
         elif len(states[0].point) != size:
             raise self._refuse("fit_intercept", "as in the earlier calls of partial_fit")
-        plan, orders = self._plan(data, ground, loss, 1), self._orders(len(machines), passes)
-        fits = [
-            sgd(data, machine, setting, plan, state, rng=rng, done=lambda *_: (np.inf, False), scaled=False)
-            for machine, state, rng in zip(machines, states, orders, strict=True)
-        ]
+        plan, fits = self._plan(data, ground, loss, 1), []
+        children = spawn(self.random_state, len(machines))
+        for machine, state, child in zip(machines, states, children, strict=True):
+            # Orders differ from call to call.
+            seed = np.random.SeedSequence(int(child.integers(2**63)), spawn_key=(passes,))
+            rest: Any = {"rng": np.random.default_rng(seed), "done": lambda *_: (np.inf, False)}
+            fits.append(sgd(data, machine, setting, plan, state, scaled=False, **rest))
         self._set_machines(fits, ground, data, passes + 1)
         self.n_iter_ = passes + 1
         self._measure(data, keep=True)
         self.converged_ = self.certificates_[0].holds
-
-    def _orders(self, n_machines: int, passes: int) -> list[np.random.Generator]:
-        """Generators that differ from call to call of `partial_fit`."""
-        return [
-            np.random.default_rng(np.random.SeedSequence(int(child.integers(2**63)), spawn_key=(passes,)))
-            for child in spawn(self.random_state, n_machines)
-        ]
 
     def _set_machines(self, fits: list[Sgd], ground: SgdGround, data: Rows, passes: int) -> None:
         """Set the coefficients, the dual point and what `partial_fit` goes on from."""
@@ -305,14 +308,3 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             self.dual_gap_ = max(gap.relative for gap in gaps)
             self.optimality_ = max(gap.gradient for gap in gaps)
         return certificates
-
-    def _warn_unless_converged(self) -> None:
-        if not self.converged_:
-            first = self.certificates_[0]
-            state = f"{first.quantity} {first.value:.2g}, above tol"
-            if self.early_stopping:
-                state = "a held-out loss that still falls"
-            warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
-                "or tol, change eta0 or the learning_rate, or set average=True."
-            )

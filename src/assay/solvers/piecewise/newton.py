@@ -7,7 +7,7 @@ step ends on it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -234,9 +234,8 @@ def huber_newton(
     theta, sigma = rows.split(result.point)
     if free and not result.converged and sigma > smallest and result.n_iter < max_iter:
         # Towards σ = 0 the function is nearly homogeneous, Newton's matrix singular: one after the other.
-        inner = huber_newton(
-            data, frame, penalty, loss=loss, scale=sigma, tol=tol, max_iter=max_iter, report=report
-        )
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "report": report}
+        inner = huber_newton(data, frame, penalty, loss=loss, scale=sigma, **limits)
         above, below = data.reduce(rows.best_scale, inner.point, sigma)
         sigma = float(np.sqrt(above / below)) if below > 0 else sigma
         theta, sigma = inner.point, max(sigma, smallest)

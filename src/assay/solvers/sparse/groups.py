@@ -18,6 +18,7 @@ from assay.solvers.sparse.working_set import PathSolver, Solved, SolvedPath, Sto
 # Block coordinate descent for the (sparse) group lasso on a Gram matrix: the hot loops.
 
 
+FEWEST_GROUPS = 16
 INNER_STEPS = 4
 """Proximal steps on a block before the next one."""
 
@@ -111,9 +112,6 @@ def group_descent(gram, linear, square, coef, corr, blocks, target, max_epochs, 
     return max_epochs
 
 
-FEWEST_GROUPS = 16
-
-
 class GroupForm(NamedTuple):
     """A penalty on groups at strength 1: l1_ratio ‖w‖₁ + (1 − l1_ratio) Σ_g ω_g ‖w_g‖."""
 
@@ -165,11 +163,6 @@ class _WholeTable:
 
 class _WorkingSet(GramSubproblem):
     """Columns of the groups that have entered."""
-
-    @property
-    def gram(self) -> Array:
-        """The Gram matrix of the working set."""
-        return self._gram[: self.which.size, : self.which.size]
 
     def check(self, coef: Array) -> tuple[Array, float]:
         """Correlations of all columns and ‖r‖², from the rows."""
@@ -253,17 +246,13 @@ class GroupPath(PathSolver):
             sizes = self.profile.groups.sizes[self.entered]
             radius = strength * (1 - self.profile.l1_ratio) * self.profile.weights[self.entered]
             bounds = np.where(np.isinf(self.profile.weights[self.entered]), 0.0, self.smoothness)
-            trace = self._room(used)
-            spent = 1
+            trace, spent = self._room(used), 1
             if which.size:
-                support = np.flatnonzero(coef)
-                inner = self.linear[which] - coef[support] @ self.set.gram[support]
+                support, gram, linear = np.flatnonzero(coef), self.set.gram, self.linear[which]
+                inner, left = linear - coef[support] @ gram[support], self.max_iter - used
                 starts = np.concatenate([[0], np.cumsum(sizes)])
                 blocks = Blocks(starts, bounds, entry, np.where(np.isinf(radius), 0.0, radius))
-                left = self.max_iter - used
-                spent = group_descent(
-                    self.set.gram, self.linear[which], self.square, coef, inner, blocks, target, left, trace
-                )
+                spent = group_descent(gram, linear, self.square, coef, inner, blocks, target, left, trace)
             elif self.history:
                 trace[0] = self.square / 2
             used += int(spent)

@@ -86,9 +86,8 @@ class MomentPath(PathSolver):
         target, used, stop = INNER_SHARE * self.goal, 0, False
         while True:
             trace = self._room(used)
-            spent, _ = solve_gram(
-                self.gram, self.linear, self.square, coef, profile, target, self.max_iter - used, trace
-            )
+            table, left = (self.gram, self.linear, self.square), self.max_iter - used
+            spent, _ = solve_gram(*table, coef, profile, target, left, trace)
             used += spent
             self._record(trace, spent)
             gap, loss, corr = self._measure(coef, profile)
@@ -286,11 +285,9 @@ class SparseProblem:
         except WorkingSetTooLargeError:
             X, y, weight, center = self._source
             if not self._is_squared or not isinstance(self.unit, ElasticNetForm):
-                raise ValueError(
-                    "The working set has grown past 8192 columns; use a stronger penalty."
-                ) from None
-            self._source = (sparse.csc_array(X), y, weight, center)
-            self._design = None
+                message = "The working set has grown past 8192 columns; use a stronger penalty."
+                raise ValueError(message) from None
+            self._source, self._design = (sparse.csc_array(X), y, weight, center), None
             solver = self._solver(stop)
             path = solver.run(grid, first)
         return _solutions(path, self.unit.slope.size, solver.goal / tol)
@@ -315,17 +312,10 @@ def _solutions(path: SolvedPath, d: int, scale: float) -> SparseSolutions:
         coef = np.zeros((len(solved), d))
         for row, item in zip(coef, solved, strict=True):
             row[item.which] = item.coef
-    return SparseSolutions(
-        coef,
-        np.array([item.intercept for item in solved]),
-        gap,
-        np.divide(gap, scale, out=np.zeros_like(gap), where=gap > 0) if scale > 0 else gap * 0.0,
-        np.array([item.n_iter for item in solved]),
-        np.array([item.converged for item in solved]),
-        np.array([item.loss for item in solved]),
-        path.corr,
-        path.trace,
-    )
+    relative = np.divide(gap, scale, out=np.zeros_like(gap), where=gap > 0) if scale > 0 else gap * 0.0
+    names = "intercept", "n_iter", "converged", "loss"
+    level, n_iter, done, loss = (np.array([getattr(item, name) for item in solved]) for name in names)
+    return SparseSolutions(coef, level, gap, relative, n_iter, done, loss, path.corr, path.trace)
 
 
 def sparse_path(

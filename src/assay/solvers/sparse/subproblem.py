@@ -124,6 +124,11 @@ class GramSubproblem(Subproblem):
         self._gram = np.empty((0, 0))
         super().__init__(design, free)
 
+    @property
+    def gram(self) -> Array:
+        """The Gram matrix of the working set."""
+        return self._gram[: self.which.size, : self.which.size]
+
     def _enter(self, new: NDArray) -> None:
         m, k = self.which.size, new.size
         if m + k > LARGEST_WORKING_SET:
@@ -146,9 +151,8 @@ class GramSubproblem(Subproblem):
         self, coef: Array, profile: Profile, target: float, max_epochs: int, trace: Array
     ) -> tuple[int, float]:
         """Coordinate descent on the Gram matrix."""
-        m = self.which.size
-        gram, linear = self._gram[:m, :m], self.design.linear[self.which]
-        return solve_gram(gram, linear, self.design.square, coef, profile, target, max_epochs, trace)
+        linear, square = self.design.linear[self.which], self.design.square
+        return solve_gram(self.gram, linear, square, coef, profile, target, max_epochs, trace)
 
     def point(self, coef: Array) -> Point:
         """Target less the columns times the coefficients."""
@@ -273,8 +277,7 @@ class ColumnSubproblem(Subproblem):
     def point(self, coef: Array) -> Point:
         """Target less the centred columns times the coefficients."""
         residual = self.design.target - self._centred(self.which[: coef.size], coef)
-        units = np.eye(self.free.size)
-        columns = np.array([self._centred(self.free, unit) for unit in units])
+        columns = np.array([self._centred(self.free, unit) for unit in np.eye(self.free.size)])
         return Point(_without(residual, columns), float(residual @ residual) / 2, residual)
 
     def _centred(self, which: NDArray, coef: Array) -> Array:
