@@ -171,27 +171,15 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
     ) -> list[Certificate]:
         single = self.coef_.dtype == np.float32
         feasible = ("the dual point is feasible, as the next two certificates measure",)
-        claims = [
-            gap_claim(gap, self.tol, single, SOURCE, feasible),
-            at_most(
-                "No column, nor the constant, pulls on the dual point more than its penalty holds.",
-                "Xᵀ-infeasibility",
-                violation,
-                1e-4 if single else 1e-8,
-                source=SOURCE,
-            ),
-            box_claim(outside, single, SOURCE),
-        ]
+        claim = "No column, nor the constant, pulls on the dual point more than its penalty holds."
+        bound = 1e-4 if single else 1e-8
+        held = at_most(claim, "Xᵀ-infeasibility", violation, bound, source=SOURCE)
+        near = gap_claim(gap, self.tol, single, SOURCE, feasible)
+        claims = [near, held, box_claim(outside, single, SOURCE)]
         if self.fit_intercept:
             level = float(self.quantile) * evidence.weight
             _, at, below = evidence.signs
-            claims.append(
-                at_most(
-                    "At most a share q of residuals is below zero, at least q with those at zero.",
-                    "excess share of residuals",
-                    max(below - level, level - below - at, 0.0) / evidence.weight,
-                    1e-9,
-                    source=SOURCE,
-                )
-            )
+            excess = max(below - level, level - below - at, 0.0) / evidence.weight
+            claim = "At most a share q of residuals is below zero, at least q with those at zero."
+            claims.append(at_most(claim, "excess share of residuals", excess, 1e-9, source=SOURCE))
         return claims

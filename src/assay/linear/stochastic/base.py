@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import Report
+from assay.linear.margin.base import Report, majorant_claim
 from assay.linear.predictor import LinearPredictor
 from assay.linear.stochastic.ground import (
     HeldOut,
@@ -21,7 +21,6 @@ from assay.linear.stochastic.ground import (
     divide,
     ground_of,
     packed,
-    surrogate_bound,
     unpacked,
 )
 from assay.losses import Loss, MarginLoss
@@ -301,7 +300,10 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         claims = [at_most(claim, name, value, bound, source=SOURCE)]
         loss = points[0][0].loss
         if isinstance(loss, MarginLoss):
-            claims.append(surrogate_bound(evidences, loss))
+            claim = "The training error is at most the mean of φ(tf)/φ(0), which majorises it."
+            total, at_zero = evidences[0].weight, float(loss.margin_value(np.zeros(1))[0])
+            wrong, risk = sum(item.wrong for item in evidences), sum(item.loss for item in evidences)
+            claims.append(majorant_claim(wrong / total, risk / (at_zero * total), claim))
         certificates = Certificates(claims)
         if keep:
             self.certificates_ = certificates

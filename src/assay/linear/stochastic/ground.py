@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import LEVEL, majorant_claim
-from assay.losses import Loss, MarginLoss
+from assay.linear.margin.base import LEVEL
+from assay.losses import Loss
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers.in_memory import targets_and_weights
 from assay.solvers.piecewise.frame import Frame, MachineLoss, frame_of
-from assay.solvers.stochastic.gap import RiskEvidence
 from assay.solvers.stochastic.sgd import LEARNING_RATES, Sgd, SgdState, base_step
 
 # Domains of the parameters that the two stochastic estimators share.
@@ -155,15 +153,3 @@ def divide(data: MemoryRows, chosen: NDArray) -> tuple[MemoryRows, HeldOut]:
     masked[chosen] = 0.0
     held = HeldOut(data.take(chosen), data.y.reshape(-1)[chosen], weight[chosen].astype(np.float64))
     return MemoryRows(data.X, data.y, masked), held
-
-
-# Certificates of the stochastic estimators.
-
-
-def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
-    """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
-    at_zero = float(loss.margin_value(np.zeros(1))[0])
-    total = evidences[0].weight
-    wrong, losses = (sum(getattr(item, name) for item in evidences) for name in ("wrong", "loss"))
-    claim = "The training error is at most the mean of φ(tf)/φ(0), which majorises it."
-    return majorant_claim(wrong / total, losses / (at_zero * total), claim)
