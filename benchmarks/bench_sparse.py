@@ -153,7 +153,8 @@ def test_logistic(contest: Contest, library: str) -> None:
     alphas = np.geomspace(1.0, 0.05, 10) * critical(X, (y + 1) / 2)
 
     def ours() -> Any:
-        path = peer("assay.solvers", "sparse_path")(X, y, None, alphas, loss="logistic", tol=GAP)
+        loss = peer("assay.losses", "Logistic")()
+        path = peer("assay.solvers", "sparse_path")(X, y, None, alphas, loss=loss, tol=GAP)
         return path.coef, path.intercept
 
     def liblinear() -> Any:

@@ -178,7 +178,9 @@ def test_the_gap_is_primal_minus_dual_and_never_negative(rng, ratio):
     for coef in (np.zeros(6), rng.standard_normal(6)):
         residual = y - X @ coef
         corr = X.T @ residual
-        gap, scale = quadratic_gap(y @ residual, residual @ residual, coef, corr, slope, curvature, False)
+        gap, scale = quadratic_gap(
+            y @ residual, residual @ residual, coef, corr, ElasticNetForm(slope, curvature)
+        )
         dual_point = scale * residual
         primal = residual @ residual / 2 + penalty.value(coef)
         dual = (
@@ -188,4 +190,5 @@ def test_the_gap_is_primal_minus_dual_and_never_negative(rng, ratio):
         assert gap >= 0
     twin = L1(0.5).fenchel_young_gap(coef, np.clip(corr, -0.5, 0.5))
     clipped_corr = np.clip(corr, -0.5, 0.5)
-    assert fenchel_young(coef, clipped_corr, np.full(6, 0.5), np.zeros(6), False, 1.0) == pytest.approx(twin)
+    form = ElasticNetForm(np.full(6, 0.5), np.zeros(6))
+    assert fenchel_young(coef, clipped_corr, form, 1.0) == pytest.approx(twin)

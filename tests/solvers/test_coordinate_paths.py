@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize, sparse, special
 from sklearn import linear_model
 
+from assay.losses import Logistic, Squared
 from assay.penalties import L1, ElasticNet
 from assay.penalties.coordinates import ElasticNetForm, PositiveElasticNet
 from assay.solvers import SparseProblem, sparse_path
@@ -72,11 +73,11 @@ def test_solutions_are_those_of_scikit_learn(rng, kind, positive, fit_intercept,
 
 @pytest.mark.parametrize("kind", ["C", "csr"])
 @pytest.mark.parametrize("shape", [(40, 60), (200, 8)])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
 def test_features_may_be_free_excluded_or_weighted(rng, kind, shape, loss):
     X = rng.standard_normal(shape) + 1
     y = X[:, :3] @ [0.7, -0.6, 0.5] + 2 * rng.standard_normal(shape[0])
-    y = np.where(y > np.median(y), 1.0, -1.0) if loss == "logistic" else y
+    y = np.where(y > np.median(y), 1.0, -1.0) if loss == Logistic() else y
     weights = np.ones(shape[1])
     weights[[0, 1, 2]] = 0.0, np.inf, 3.0
     found = sparse_path(KINDS[kind](X), y, None, [0.08], loss=loss, penalty=L1(1.0, weights), tol=1e-10)
@@ -84,7 +85,7 @@ def test_features_may_be_free_excluded_or_weighted(rng, kind, shape, loss):
     assert found.converged.all()
     assert coef[1] == 0
     prediction = X @ coef + found.intercept[0]
-    pull = y - prediction if loss == "squared" else y * special.expit(-y * prediction)
+    pull = y - prediction if loss == Squared() else y * special.expit(-y * prediction)
     slope = X.T @ pull / len(y)
     assert abs(slope[0]) < 1e-5
     assert abs(pull.mean()) < 1e-6
@@ -120,7 +121,7 @@ def test_l1_logistic_is_proved_by_its_gap_and_its_conditions(rng, kind, fit_inte
     share = weight / weight.sum()
     strengths = [0.1, 0.05, 0.02]
     found = sparse_path(
-        KINDS[kind](X), y, weight, strengths, loss="logistic", fit_intercept=fit_intercept, tol=1e-9
+        KINDS[kind](X), y, weight, strengths, loss=Logistic(), fit_intercept=fit_intercept, tol=1e-9
     )
     assert found.converged.all()
     for alpha, coef, level in zip(strengths, found.coef, found.intercept, strict=True):
@@ -155,7 +156,7 @@ def test_the_sign_of_the_likelihood_is_that_of_a_loss(rng):
     """The penalised criterion is minimised with minus the log-likelihood: the slope rises with the labels."""
     X = np.array([[-2.0], [-1.0], [1.0], [2.0], [0.5], [-0.5]])
     y = np.array([-1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
-    found = sparse_path(X, y, None, [0.05], loss="logistic", tol=1e-10)
+    found = sparse_path(X, y, None, [0.05], loss=Logistic(), tol=1e-10)
     assert found.coef[0, 0] > 0
     assert found.loss[0] < np.log(2)
 

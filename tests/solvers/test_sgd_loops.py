@@ -9,7 +9,7 @@ from scipy import sparse
 
 from assay import losses
 from assay.loops import compiled
-from assay.losses._row_form import row_terms
+from assay.losses.row_form import row_terms
 from assay.optimize import adadelta, adagrad, adam, plain, rmsprop
 from assay.parameters import ParameterError
 from assay.rows import MemoryRows
@@ -22,7 +22,6 @@ from assay.solvers.stochastic.sgd import (
     SgdPlan,
     SgdSetting,
     SgdState,
-    Strengths,
     has_corners,
     make_rule,
     sgd,
@@ -54,13 +53,16 @@ def run(X, y, factor, order, *, loss, rule=loops.FALLING, eta=0.2, power=0.5, de
     size = 3 + free
     state = SgdState.start(size)
     state.point[:] = 0.0 if start is None else start
-    sums = loops.SlopeSums(*np.zeros((2, len(y) if keep else 0)))
-    penalties = Strengths(*(np.append(np.full(3, value), [0.0] * free) for value in (l1, l2)))
-    window, steps = loops.Window(loop_rows(X), y, factor), Rule(rule, eta, power, decay)
+    table = np.zeros((len(y), 4 if keep else 2))
+    table[:, 0], table[:, 1] = y, factor
+    rows = [(SHIFT, 0.0), (SCALE, 1.0), (np.full(3, l1), 0.0), (np.full(3, l2), 0.0)]
+    frame = np.array([np.append(values, [last] * free) for values, last in rows])
+    steps = np.array([rule, eta, power, decay])
     updates = loops.batch_pass(
-        window, order, batch_size, loss.row_form, Frame(SHIFT, SCALE, free), penalties, steps, state, sums
+        loop_rows(X), table, order, batch_size, loss.row_form, frame, free, steps, state.vectors, 0
     )
-    return state.point, state.total, *sums, updates
+    sums = table[:, 2:].T if keep else np.zeros((2, 0))
+    return *state.vectors[:2], *sums, updates
 
 
 def batches(order, batch_size):
@@ -203,9 +205,7 @@ def test_a_loss_has_corners_on_the_scale_of_the_target():
 
 def test_a_loss_without_compiled_terms_is_refused_in_one_sentence(table):
     X, y, _ = table
-    setting = SgdSetting(
-        Frame(SHIFT, SCALE, True), Strengths(np.zeros(4), np.zeros(4)), Rule(loops.FALLING, 0.1)
-    )
+    setting = SgdSetting(Frame(SHIFT, SCALE, True), np.zeros((2, 4)), Rule(loops.FALLING, 0.1))
     for loss in (losses.Savage(), losses.Probit()):
         with pytest.raises(
             ParameterError, match=r"^The 'loss' parameter of sgd must be a convex loss with a"

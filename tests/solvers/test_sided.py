@@ -18,7 +18,7 @@ from assay.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from assay.losses._sided import SidedForm
+from assay.losses.residual import SidedForm
 from assay.parameters import ParameterError
 from assay.rows import MemoryRows
 from assay.solvers.in_memory import loop_rows

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from assay.families._families import FAMILIES, Binomial, Gaussian, InverseGaussian
-from assay.families._linked import LinkedFamily
-from assay.families._links import LINKS, Link, link
+from assay.families.families import (
+    FAMILIES,
+    LINKS,
+    Binomial,
+    Gaussian,
+    InverseGaussian,
+    Link,
+    LinkedFamily,
+    link,
+)
 from assay.homes import publish
 from assay.losses import Family, Gamma, NegativeBinomial, Poisson, QuasiPoisson, Tweedie
 

@@ -22,10 +22,9 @@ from assay.linear.likelihood.logistic import LogisticRegression
 from assay.linear.low_rank.estimator import ReducedRankRegression
 from assay.linear.low_rank.solver import RankPath
 from assay.linear.margin.huber_regressor import HuberRegressor
-from assay.linear.margin.linear_svc import LinearSVC
-from assay.linear.margin.linear_svr import LinearSVR
 from assay.linear.margin.perceptron import Perceptron
 from assay.linear.margin.quantile_regressor import QuantileRegressor
+from assay.linear.margin.support_vectors import LinearSVC, LinearSVR
 from assay.linear.sparse.base import SparsePath
 from assay.linear.sparse.elastic_net import ElasticNet, Lasso
 from assay.linear.sparse.group_lasso import GroupLasso

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from assay.homes import publish
-from assay.losses._counts import NegativeBinomial, Poisson, QuasiPoisson
-from assay.losses._cumulative import CumulativeResponse, Probit
-from assay.losses._family import Family, LogLinkLoss
-from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
-from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
-from assay.losses._loss import Loss, RowTerms, weighted_mean
-from assay.losses._margin import MarginLoss
-from assay.losses._multinomial import Multinomial, ReferenceMultinomial, logsumexp, softmax
-from assay.losses._named import LOSS_NAMES, loss
-from assay.losses._positive import Gamma, Tweedie
-from assay.losses._residual import (
+from assay.losses.base import Loss, RowTerms, weighted_mean
+from assay.losses.counts import Family, LogLinkLoss, NegativeBinomial, Poisson, QuasiPoisson
+from assay.losses.logistic import CrossEntropy, Exponential, Logistic, Savage
+from assay.losses.margin import Hinge, MarginLoss, SquaredHinge, ZeroOne
+from assay.losses.multinomial import Multinomial, ReferenceMultinomial, logsumexp, softmax
+from assay.losses.named import LOSS_NAMES, loss
+from assay.losses.positive import Gamma, Tweedie
+from assay.losses.residual import (
     Absolute,
     EpsilonInsensitive,
     Huber,
     Quantile,
+    SidedLoss,
     Squared,
     SquaredEpsilonInsensitive,
 )
-from assay.losses._sided import SidedLoss
+from assay.losses.responses import CumulativeResponse, Probit
 
 __all__ = [
     "LOSS_NAMES",

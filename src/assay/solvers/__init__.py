@@ -16,11 +16,10 @@ from assay.solvers.least_squares.moments import TableMoments, augmented_rows, mo
 from assay.solvers.requirements import requires
 from assay.solvers.separation import Separability, separability
 from assay.solvers.smooth.fit import SmoothFit, calm_blas, fit_smooth, risk_step
-from assay.solvers.smooth.gap import row_duality_gap
 from assay.solvers.smooth.newton import newton_direction, newton_step, row_newton
 from assay.solvers.smooth.proximal import proximal_rows
 from assay.solvers.smooth.quasi_newton import QuasiNewton, quasi_newton
-from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk, row_duality_gap
 from assay.solvers.smooth.row_sums import LinearScore, Split, block_terms, row_weights, shifted_columns
 from assay.solvers.sparse.path import SparseProblem, SparseSolutions, sparse_path
 

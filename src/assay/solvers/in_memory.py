@@ -98,13 +98,7 @@ def _add_row(rows, i, factor, total):  # type: ignore[no-untyped-def]
 
 
 def in_memory(data: Rows, owner: str, way_out: str) -> MemoryRows:
-    """The same rows in memory; a table that is there already is returned as it is.
-
-    Raises
-    ------
-    ValueError
-        If the table lies elsewhere and is too large; the sentence names the way out.
-    """
+    """The same rows in memory, themselves if they are there; too large a table is refused with a way out."""
     if isinstance(data, MemoryRows):
         return data
     n, d = data.shape

@@ -65,14 +65,14 @@ class PerceptronFit(NamedTuple):
 def perceptron(
     data: Rows,
     positive: int,
+    rng: np.random.Generator,
+    report: Callable[[Array, float], bool] = lambda coef, intercept: False,
     *,
     fit_intercept: bool,
     batch_size: int | None,
     shuffle: bool,
     average: bool,
     max_iter: int,
-    rng: np.random.Generator,
-    report: Callable[[Array, float], bool] = lambda coef, intercept: False,
 ) -> PerceptronFit:
     """Move w by the mean of the mistaken rows t(x, 1) of each batch until no row has tf ≤ 0.
 
@@ -80,18 +80,9 @@ def perceptron(
     most R²: there are at most (R/γ)² updates. On rows that no plane separates the point with the least
     weight of mistakes at the end of a pass is kept.
 
-    Parameters
-    ----------
-    data : Rows
-        In memory unless `batch_size` is None, which takes all rows as one batch, wherever they are.
-    positive : int
-        Class number whose label is +1.
-    fit_intercept, batch_size, shuffle, average, max_iter
-        As in `assay.linear.Perceptron`.
-    rng : Generator
-        Orders of the rows.
-    report : callable
-        Told w and b after each pass; true asks to stop.
+    Rows are in memory unless `batch_size` is None, which takes all rows as one batch, wherever they are.
+    `positive` is the class number whose label is +1; `rng` gives the orders of the rows; `report` is told w
+    and b after each pass, and true asks to stop. The rest is as in `assay.linear.Perceptron`.
     """
     d = data.shape[1]
     point, total = np.zeros(d + 1), np.zeros(d + 1)
@@ -155,9 +146,5 @@ def separation_step(block: Block, positive: int, point: Array) -> PlaneEvidence:
 
 
 def _join(left: PlaneEvidence, right: PlaneEvidence) -> PlaneEvidence:
-    return PlaneEvidence(
-        left.mistakes + right.mistakes,
-        min(left.margin, right.margin),
-        max(left.radius, right.radius),
-        left.move + right.move,
-    )
+    margin, radius = min(left.margin, right.margin), max(left.radius, right.radius)
+    return PlaneEvidence(left.mistakes + right.mistakes, margin, radius, left.move + right.move)

@@ -6,14 +6,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from assay.certificates import Certificates, at_least, at_most
+from assay.losses import Logistic
 from assay.parameters import array, integer, refusal
 from assay.solvers.signed_rows import SignedRows, signed_rows
 
 Status = Literal["separable", "quasi-separable", "overlapping"]
 SOURCE = "Sangnier 1.2.2; Albert and Anderson (1984)"
+LOSS = Logistic()
 ON_THE_PLANE = 1e-9
 """A standardised row is on a hyperplane when its margin is below this share of the largest one."""
 
@@ -110,11 +112,11 @@ def separability(
     first = _first_weights(rows, start, weights)
     coef, left, n_iter, balance = np.zeros(rows.size), np.ones(rows.n_margins, dtype=bool), 0, None
     for _ in range(rows.size + 1):  # each direction takes one dimension from the rows that are left
-        decision = _decide(rows, left, first, max_iter)
-        n_iter, balance, first = n_iter + decision.n_iter, decision.weights, None
-        if decision.direction is None:
+        direction, balance, spent = _decide(rows, left, first, max_iter)
+        n_iter, first = n_iter + spent, None
+        if direction is None:
             break
-        coef = _lexicographic(rows, coef, decision.direction, left)
+        coef = _lexicographic(rows, coef, direction, left)
         margins = rows.margins(coef)
         left = left & (margins <= ON_THE_PLANE * float(margins.max()))
         if not left.any():
@@ -122,12 +124,8 @@ def separability(
     return _answer(rows, coef, left, balance, n_iter, fit_intercept)
 
 
-class _Decision(NamedTuple):
-    """A direction that gives no row of a part a negative margin, or weights that balance on the part."""
-
-    direction: NDArray | None
-    weights: NDArray | None
-    n_iter: int
+_Decision = tuple[NDArray | None, NDArray | None, int]
+"""A direction that gives no row of a part a negative margin, or weights that balance on it; iterations."""
 
 
 def _decide(rows: SignedRows, part: NDArray, first: NDArray | None, max_iter: int) -> _Decision:
@@ -138,20 +136,21 @@ def _decide(rows: SignedRows, part: NDArray, first: NDArray | None, max_iter: in
         small = rows.correction_of_few(offered)
         if small is not None and small[1].max() < 0.99:
             offered[small[0]] *= 1 - small[1]
-            return _Decision(None, offered, 1)
+            return None, offered, 1
     for iteration in range(1, max_iter + 1):
-        weights = special.expit(-margins) if first is None or iteration > 1 else first
+        weights = -LOSS.margin_derivative(margins) if first is None or iteration > 1 else first
         weights = _floored(weights, part)
         step = rows.correction(weights)
         change = rows.margins(step)
         if change[part].max() < 0.99:
-            return _Decision(None, weights * (1 - change), iteration)
-        if _separates(change[part]):
-            return _Decision(step, None, iteration)
+            return None, weights * (1 - change), iteration
+        largest = float(change[part].max())
+        if largest > 0 and float(change[part].min()) >= -1e-3 * ON_THE_PLANE * largest:
+            return step, None, iteration
         size = _line_search(margins[part], change[part])
         margins = margins + size * change
         if margins[part].min() > ON_THE_PLANE * np.abs(margins[part]).max():
-            return _Decision(rows.coefficients(margins), None, iteration)
+            return rows.coefficients(margins), None, iteration
     return _by_program(rows, part, margins, max_iter)
 
 
@@ -159,16 +158,11 @@ def _floored(weights: NDArray, part: NDArray) -> NDArray:
     return np.where(part, np.maximum(weights, SMALLEST_WEIGHT * float(weights[part].max())), 0.0)
 
 
-def _separates(margins: NDArray) -> bool:
-    largest = float(margins.max())
-    return largest > 0 and float(margins.min()) >= -1e-3 * ON_THE_PLANE * largest
-
-
 def _line_search(margins: NDArray, change: NDArray) -> float:
     """A step t that nearly minimises Σ log(1 + e^{−m − tc}): a root of its slope by bisection."""
 
     def slope(t: float) -> float:
-        return -float(special.expit(-(margins + t * change)) @ change)
+        return float(LOSS.margin_derivative(margins + t * change) @ change)
 
     low, high = 0.0, 1.0
     while slope(high) < 0 and high < 1e6:
@@ -199,11 +193,11 @@ def _by_program(rows: SignedRows, part: NDArray, margins: NDArray, n_iter: int) 
         if largest <= 1e-7:
             weights = part.astype(float)
             weights[active] -= price * program.ineqlin.marginals
-            return _Decision(None, weights * (1 - rows.margins(rows.correction(weights))), n_iter)
+            return None, weights * (1 - rows.margins(rows.correction(weights))), n_iter
         violated = among[reached[among] < -1e-7 * largest]
         violated = violated[~np.isin(violated, active)]
         if len(violated) == 0:
-            return _Decision(_cleaned(rows, direction, part, largest), None, n_iter)
+            return _cleaned(rows, direction, part, largest), None, n_iter
         worst = np.argsort(reached[violated])[:batch]
         active = np.concatenate([active, violated[worst]])
 
@@ -282,11 +276,10 @@ def _largest_correction(rows: SignedRows, weights: NDArray, used: NDArray) -> fl
 def _first_weights(rows: SignedRows, start: Any, weights: Any) -> NDArray | None:
     if weights is not None:
         shape = rows.weight_shape
-        if not array("", lambda values: values.shape == shape and bool(np.all(values >= 0))).contains(
-            weights
-        ):
+        usable = array("", lambda values: values.shape == shape and bool(np.all(values >= 0)))
+        if not usable.contains(weights):
             raise refusal("separability", "weights", f"numbers at least 0 of shape {shape}", weights)
         return rows.compressed(np.asarray(weights, dtype=float))
     if start is None:
         return None
-    return special.expit(-rows.margins(rows.read_start(start)))
+    return -LOSS.margin_derivative(rows.margins(rows.read_start(start)))

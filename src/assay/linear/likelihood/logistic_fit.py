@@ -12,7 +12,7 @@ from scipy import linalg, special
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.likelihood.base import LikelihoodPath
 from assay.linear.predictor import affine
-from assay.losses import CrossEntropy, Loss, Multinomial, ReferenceMultinomial
+from assay.losses import CrossEntropy, Logistic, Loss, Multinomial, ReferenceMultinomial
 from assay.penalties import ElasticNet
 from assay.rows import Block, MemoryRows
 from assay.solvers import (
@@ -146,7 +146,7 @@ def by_coordinates(
         2 * data.y - 1,
         weight,
         strengths,
-        loss="logistic",
+        loss=Logistic(),
         penalty=ElasticNet(1.0, l1_ratio),
         fit_intercept=risk.fit_intercept,
         tol=tol,

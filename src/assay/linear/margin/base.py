@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
@@ -16,6 +18,7 @@ from assay.linear.least_squares.engine import Array
 from assay.linear.predictor import LinearPredictor, LinearRegressor, vector_target
 from assay.losses import SidedLoss
 from assay.losses import loss as named_loss
+from assay.losses.residual import LEVEL as LEVEL
 from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
@@ -28,6 +31,11 @@ from assay.solvers.piecewise.gap import MachineGap, MachineProblem, SidedEvidenc
 from assay.solvers.piecewise.interior import interior_point
 from assay.solvers.piecewise.newton import sided_newton
 
+Report = Callable[..., bool]
+"""Told coefficients and intercept; true asks to stop."""
+
+Fit = TypeVar("Fit")
+
 LARGEST_NEWTON = 2000
 """Columns up to which "auto" forms a matrix of their number squared."""
 
@@ -35,10 +43,6 @@ SPARSE_NEWTON = 300
 """The same for sparse rows, whose coordinates cost less."""
 
 SOLVERS = ("auto", "newton", "dual_coordinate")
-
-LEVEL = Domain(
-    "a number above 0 and below 1", lambda value: parameters.real(above=0).contains(value) and value < 1
-)
 
 MACHINE_DOMAINS: Mapping[str, Domain] = {
     "C": parameters.real(above=0),
@@ -54,19 +58,49 @@ MACHINE_DOMAINS: Mapping[str, Domain] = {
 
 
 class FittedByRows:
-    """A linear model with one machine, or one per class: `fit` opens the rows and `_fit_rows` walks them."""
+    """A linear model with one machine, or one per class: `fit` opens the rows and `_fit_rows` walks them.
 
-    def _fit_rows(self, X: Any, y: Any, data: Rows, weights: NDArray | None) -> None:
-        """Fit all machines; `weights` are those of the classes, None for a number as target."""
-        raise NotImplementedError
+    `_measure` gives the certificates from the attributes and the rows of the fit, opened by `_reopen`.
+    """
 
-    def _measure(self, data: Rows) -> Certificates:
-        """Certificates from the attributes and the rows of the fit."""
-        raise NotImplementedError
+    max_iter: int
+    _opened: Callable[..., tuple[Rows, NDArray | None]]
+    _fit_rows: Callable[..., None]
+    _measure: Callable[..., Certificates]
+    _reopen: Callable[..., Rows]
+    _watch_fit: Callable[..., Any]
+    _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
-    def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """The rows of the fit, given again."""
-        raise NotImplementedError
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows in memory, on disk or on a cluster.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
+        y : array-like of shape (n_samples,) or column name
+            Numbers, or for a classifier labels of any kind.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        self._fit_rows(X, y, *self._opened(X, y, sample_weight))
+        return self
+
+    def _run(
+        self, X: Any, y: Any, name: str, fits: Sequence[Callable[[Report], Fit]], dtype: Any = np.float64
+    ) -> list[Fit]:
+        """Call one fit per machine with what it reports its coefficients and intercept to, under watch."""
+        watch = self._watch_fit(X, y, n_runs=len(fits), max_iter=self.max_iter)
+
+        def report(coef: Array, intercept: float, **more: Any) -> bool:
+            return watch.iteration(lambda: {**self._shaped([coef], [intercept], dtype), **more})
+
+        results = []
+        for fit in fits:
+            with watch.run(name):
+                results.append(fit(report))
+        watch.finish()
+        return results
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Measure the certificates on the rows themselves, by one walk per machine.
@@ -82,20 +116,8 @@ class FittedByRows:
 class OneTarget(FittedByRows, LinearRegressor):
     """One machine, for a number as target."""
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row counts twice.
-        """
-        data = vector_target(self._open_rows(X, y, sample_weight, with_target=True), self)
-        self._fit_rows(X, y, data, None)
-        return self
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, None]:
+        return vector_target(self._open_rows(X, y, sample_weight, with_target=True), self), None
 
     def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return vector_target(self._open_new_rows(X, y, sample_weight, with_target=True), self)
@@ -116,21 +138,8 @@ class OneTarget(FittedByRows, LinearRegressor):
 class OneAgainstRest(FittedByRows, LinearClassifier):
     """One machine for two classes, else one per class against the rest."""
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows in memory, on disk or on a cluster.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix, frame, path, Arrow dataset, Dask array or dataframe
-        y : array-like of shape (n_samples,) or column name
-            Labels of any kind.
-        sample_weight : array-like of shape (n_samples,) or column name, optional
-            A weight of 2 means the row counts twice.
-        """
-        data, weights = self._open_classes(X, y, sample_weight)
-        self._fit_rows(X, y, data, weights)
-        return self
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, NDArray]:
+        return self._open_classes(X, y, sample_weight)
 
     def _reopen(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return self._open_new_classes(X, y, sample_weight)
@@ -186,6 +195,7 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
     _source: ClassVar[str]
     _positives: Callable[[], list[Any]]
     _per_machine: Callable[[Sequence[Any]], Any]
+    _run: Callable[..., list[Any]]
     _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
     def _loss(self) -> SidedLoss:
@@ -207,26 +217,12 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
         rngs = [generator(self.random_state)]
         if weights is not None:
             rngs = spawn(self.random_state, len(problems))
-        watch = self._watch_fit(X, y, n_runs=len(problems), max_iter=self.max_iter)
-
-        def report(coef: Array, intercept: float) -> bool:
-            return watch.iteration(lambda: self._shaped([coef], [intercept], np.float64))
-
-        machines = []
-        for problem, rng in zip(problems, rngs, strict=True):
-            with watch.run(self.solver_):
-                machines.append(
-                    fit_machine(
-                        data,
-                        problem,
-                        solver=self.solver_,
-                        tol=self.tol,
-                        max_iter=self.max_iter,
-                        rng=rng,
-                        report=report,
-                    )
-                )
-        watch.finish()
+        settings: dict[str, Any] = {"solver": self.solver_, "tol": self.tol, "max_iter": self.max_iter}
+        fits = [
+            partial(fit_machine, data, problem, rng, **settings)
+            for problem, rng in zip(problems, rngs, strict=True)
+        ]
+        machines = self._run(X, y, self.solver_, fits)
         coefs, intercepts, duals, n_iters, converged, traces = zip(*machines, strict=True)
         self.__dict__.update(self._shaped(list(coefs), list(intercepts), data.dtype))
         kept = None if duals[0] is None else self._per_machine(duals)
@@ -258,28 +254,24 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
         """Every machine measured on the rows, from the attributes alone."""
         coefs = np.atleast_2d(self.coef_).astype(np.float64)
         duals = [None] * len(coefs) if self.dual_coef_ is None else np.atleast_2d(self.dual_coef_)
-        return [
-            judge(data, problem, coef, float(intercept), dual)
-            for problem, coef, intercept, dual in zip(
-                self._problems(), coefs, np.atleast_1d(self.intercept_), duals, strict=True
-            )
-        ]
+        judged = []
+        planes = zip(coefs, np.atleast_1d(self.intercept_).tolist(), duals, strict=True)
+        for problem, (coef, intercept, dual) in zip(self._problems(), planes, strict=True):
+            evidence, outside = gather_sided(data, problem.machine, coef, intercept, dual)
+            point = evidence, coef, intercept
+            judged.append(JudgedMachine(evidence, problem.gap(*point), outside, problem.residual(*point)))
+        return judged
 
     def _certificates(self, judged: list[JudgedMachine]) -> Certificates:
         """Duality gap, stationarity and, for losses with corners, feasibility: the worst of the machines."""
-        single = self.coef_.dtype == np.float32
-        claims = [
-            gap_claim(max(item.gap.relative for item in judged), self.tol, single, self._source),
-            at_most(
-                "The coefficients are the combination of rows that the dual point says, and it balances.",
-                "KKT residual",
-                max(item.residual for item in judged),
-                max(np.sqrt(self.tol), 1e-3 if single else 1e-6),
-                source=self._source,
-            ),
-        ]
+        single, source = self.coef_.dtype == np.float32, self._source
+        gap, residual = max(item.gap.relative for item in judged), max(item.residual for item in judged)
+        bound = max(np.sqrt(self.tol), 1e-3 if single else 1e-6)
+        claim = "The coefficients are the combination of rows that the dual point says, and it balances."
+        stationary = at_most(claim, "KKT residual", residual, bound, source=source)
+        claims = [gap_claim(gap, self.tol, single, source), stationary]
         if self._loss().cornered:
-            claims.append(box_claim(max(item.outside for item in judged), single, self._source))
+            claims.append(box_claim(max(item.outside for item in judged), single, source))
         return Certificates(claims)
 
     def _measure(self, data: Rows) -> Certificates:
@@ -306,55 +298,28 @@ def local_rows(data: Rows, solver: str, problem: MachineProblem, owner: str) -> 
 
 
 def fit_machine(
-    data: Rows,
-    problem: MachineProblem,
-    *,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    report: Callable[[Array, float], bool] = lambda coef, intercept: False,
+    data: Rows, problem: MachineProblem, rng: Generator, report: Report, *, solver: str, **limits: Any
 ) -> Machine:
-    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b).
+    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b) on rows as `local_rows` gives them.
 
-    Parameters
-    ----------
-    data : Rows
-        As `local_rows` gives them.
-    problem : MachineProblem
-    solver : {"newton", "dual_coordinate"}
-        Newton means the interior point for losses with corners.
-    tol, max_iter, rng
-        Relative duality gap, most iterations, orders of the rows.
-    report : callable
-        Told coefficients and intercept; true asks to stop.
+    Newton means the interior point for losses with corners.
     """
     machine, with_b = problem.machine, problem.fit_intercept
     if solver == "dual_coordinate":
         assert isinstance(data, MemoryRows)
-        ended = dual_coordinate(data, problem, tol=tol, max_iter=max_iter, rng=rng, report=report)
+        ended = dual_coordinate(data, problem, rng=rng, report=report, **limits)
         dual = ended.dual if machine.loss.cornered else None
         return Machine(ended.coef, ended.intercept, dual, ended.n_iter, ended.converged, ended.gaps)
     frame = frame_of(data, intercept=with_b, shift=with_b and problem.intercept_penalty == 0)
     penalty = 1 / frame.scale**2
     if with_b:
         penalty = np.append(penalty, problem.intercept_penalty)
-    settings: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
-    settings["report"] = lambda point: report(*frame.outside(point))
+    limits["report"] = lambda point: report(*frame.outside(point))
     if machine.loss.cornered:
-        inner = steadily(data, lambda: interior_point(data, machine, frame, penalty, **settings))
+        inner = steadily(data, lambda: interior_point(data, machine, frame, penalty, **limits))
         return Machine(*frame.outside(inner.point), inner.dual, inner.n_iter, inner.converged, inner.gaps)
-    newton = steadily(data, lambda: sided_newton(data, machine, frame, penalty, **settings))
+    newton = steadily(data, lambda: sided_newton(data, machine, frame, penalty, **limits))
     return Machine(*frame.outside(newton.point), None, newton.n_iter, newton.converged, newton.values)
-
-
-def judge(
-    data: Rows, problem: MachineProblem, coef: Array, intercept: float, dual: NDArray | None
-) -> JudgedMachine:
-    """Measure a machine by one walk."""
-    evidence, outside = gather_sided(data, problem.machine, coef, intercept, dual)
-    point = evidence, coef, intercept
-    return JudgedMachine(evidence, problem.gap(*point), outside, problem.residual(*point))
 
 
 def gap_claim(
@@ -369,6 +334,12 @@ def box_claim(outside: float, single: bool, source: str) -> Certificate:
     """The dual point is feasible."""
     bound = 1e-5 if single else 1e-9
     return at_most("The dual point is inside its box.", "box violation", outside, bound, source=source)
+
+
+def majorant_claim(wrong: float, loss: float, claim: str) -> Certificate:
+    """The training error is at most a mean loss that majorises it."""
+    source, name = "Sangnier §1.2.1", "training error"
+    return at_most(claim, name, wrong, loss, source=source, trivial=1.0, tolerance=1e-12)
 
 
 def require_rows_of_the_fit(data: Rows, dual: NDArray) -> None:

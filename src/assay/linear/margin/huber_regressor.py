@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import OneTarget, gap_claim
+from assay.linear.margin.base import OneTarget, Report, gap_claim
 from assay.losses import Absolute, Huber
 from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
@@ -20,7 +20,7 @@ from assay.rows import Block, Rows
 from assay.solvers.in_memory import steadily
 from assay.solvers.piecewise.frame import frame_of, row_targets
 from assay.solvers.piecewise.gap import huber_gap, huber_step, largest_ratio
-from assay.solvers.piecewise.newton import huber_newton
+from assay.solvers.piecewise.newton import HuberFit, huber_newton
 from assay.suitability import Suitability
 
 SOURCE = "Huber & Ronchetti (2009) §7.7–7.8; Owen (2007)"
@@ -130,19 +130,13 @@ class HuberRegressor(HasPenaltyPath, OneTarget):
         frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
         penalty = np.zeros(data.shape[1] + self.fit_intercept)
         penalty[: data.shape[1]] = self.alpha / frame.scale**2
-        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
-
-        def report(point: Array, scale: float) -> bool:
-            coef, intercept = frame.outside(point)
-            return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept, "scale_": scale})
-
         settings: dict[str, Any] = {"scale": self.scale, "tol": self.tol, "max_iter": self.max_iter}
-        with watch.run("newton"):
-            result = steadily(
-                data,
-                lambda: huber_newton(data, frame, penalty, loss=self._loss(), report=report, **settings),
-            )
-        watch.finish()
+
+        def fit(report: Report) -> HuberFit:
+            settings["report"] = lambda point, scale: report(*frame.outside(point), scale_=scale)
+            return steadily(data, lambda: huber_newton(data, frame, penalty, loss=self._loss(), **settings))
+
+        (result,) = self._run(X, y, "newton", [fit])
         coef, intercept = frame.outside(result.point)
         self.__dict__.update(self._shaped([coef], [intercept], data.dtype))
         self.scale_ = result.scale
@@ -176,12 +170,8 @@ class HuberRegressor(HasPenaltyPath, OneTarget):
         assumptions = () if alpha > 0 else ("Xᵀν = 0, as the gradient measures",)
         bound = 1e-3 if single else max(float(np.sqrt(self.tol)), 1e-7)
         claim = "The gradient of the objective vanishes."
-        return Certificates(
-            [
-                gap_claim(gap.relative, 0.0 if single else self.tol, single, SOURCE, assumptions),
-                at_most(claim, "relative gradient", gradient, bound, source=SOURCE),
-            ]
-        )
+        near = gap_claim(gap.relative, 0.0 if single else self.tol, single, SOURCE, assumptions)
+        return Certificates([near, at_most(claim, "relative gradient", gradient, bound, source=SOURCE)])
 
 
 def is_outlier(block: Block, coef: Array, intercept: float, limit: float) -> NDArray:

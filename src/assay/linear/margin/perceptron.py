@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -125,35 +126,19 @@ class Perceptron(OneAgainstRest):
         if self.batch_size is not None or small:
             data = in_memory(data, type(self).__name__, "use batch_size=None, which walks rows anywhere")
         positives = self._positives()
-        watch = self._watch_fit(X, y, n_runs=len(positives), max_iter=self.max_iter)
-
-        def report(coef: Array, intercept: float) -> bool:
-            return watch.iteration(lambda: self._shaped([coef], [intercept], np.float64))
-
-        fits = []
-        for positive, rng in zip(positives, spawn(self.random_state, len(positives)), strict=True):
-            with watch.run("perceptron"):
-                fits.append(
-                    perceptron(
-                        data,
-                        positive,
-                        fit_intercept=self.fit_intercept,
-                        batch_size=self.batch_size,
-                        shuffle=self.shuffle,
-                        average=self.average,
-                        max_iter=self.max_iter,
-                        rng=rng,
-                        report=report,
-                    )
-                )
-        watch.finish()
-        planes = [fit.coef for fit in fits], [fit.intercept for fit in fits]
-        self.__dict__.update(self._shaped(*planes, data.dtype))
-        self.n_updates_ = np.array([fit.n_updates for fit in fits])
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.converged_ = all(fit.converged for fit in fits)
+        names = ("fit_intercept", "batch_size", "shuffle", "average", "max_iter")
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
+        runs = [
+            partial(perceptron, data, positive, rng, **settings)
+            for positive, rng in zip(positives, spawn(self.random_state, len(positives)), strict=True)
+        ]
+        fits = self._run(X, y, "perceptron", runs)
+        coefs, intercepts, n_updates, n_iters, converged, mistakes = zip(*fits, strict=True)
+        self.__dict__.update(self._shaped(list(coefs), list(intercepts), data.dtype))
+        self.n_updates_ = np.array(n_updates)
+        self.n_iter_, self.converged_ = max(n_iters), all(converged)
         if self.history:
-            self.history_ = [fit.mistakes for fit in fits]
+            self.history_ = list(mistakes)
         seen = self._separations(data)
         self.mistake_bound_ = self._bounds(seen)
         self.certificates_ = self._certificates(seen, data.total_weight)
@@ -166,10 +151,8 @@ class Perceptron(OneAgainstRest):
 
     def _separations(self, data: Rows) -> list[PlaneEvidence]:
         points = np.column_stack([self.coef_, self.intercept_]).astype(np.float64)
-        return [
-            separation(data, positive, point)
-            for positive, point in zip(self._positives(), points, strict=True)
-        ]
+        machines = zip(self._positives(), points, strict=True)
+        return [separation(data, *machine) for machine in machines]
 
     def _bounds(self, seen: list[PlaneEvidence]) -> Array:
         """(R/γ)² of each machine."""
@@ -184,26 +167,19 @@ class Perceptron(OneAgainstRest):
     def _certificates(self, seen: list[PlaneEvidence], weight: float) -> Certificates:
         bounds = self._bounds(seen)
         worst = int(np.argmax(self.n_updates_ / bounds if np.isfinite(bounds).all() else bounds))
-        return Certificates(
-            [
-                at_most(
-                    "The plane separates the classes: no row is on its wrong side.",
-                    "share of mistakes",
-                    max(item.mistakes for item in seen) / weight,
-                    0.0,
-                    source=SOURCE,
-                ),
-                at_most(
-                    "There were at most (R/γ)² updates.",
-                    "number of updates",
-                    self.n_updates_[worst],
-                    bounds[worst],
-                    source=SOURCE,
-                    assumptions=("a plane separates the classes with margin γ",),
-                    trivial=np.inf,
-                ),
-            ]
+        mistakes = max(item.mistakes for item in seen) / weight
+        claim = "The plane separates the classes: no row is on its wrong side."
+        separates = at_most(claim, "share of mistakes", mistakes, 0.0, source=SOURCE)
+        few = at_most(
+            "There were at most (R/γ)² updates.",
+            "number of updates",
+            self.n_updates_[worst],
+            bounds[worst],
+            source=SOURCE,
+            assumptions=("a plane separates the classes with margin γ",),
+            trivial=np.inf,
         )
+        return Certificates([separates, few])
 
     def _measure(self, data: Rows) -> Certificates:
         return self._certificates(self._separations(data), data.total_weight)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
-from assay.linear.least_squares.engine import Array
-from assay.linear.margin.base import LEVEL, OneTarget, box_claim, gap_claim, require_rows_of_the_fit
+from assay.linear.margin.base import LEVEL, OneTarget, Report, box_claim, gap_claim, require_rows_of_the_fit
 from assay.losses import Quantile, SidedLoss
 from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
@@ -20,7 +19,7 @@ from assay.rows import Rows
 from assay.solvers.in_memory import in_memory, steadily
 from assay.solvers.piecewise.frame import MachineLoss, frame_of
 from assay.solvers.piecewise.gap import PERFECT, SidedEvidence, gather_sided, largest_ratio
-from assay.solvers.piecewise.interior import interior_point
+from assay.solvers.piecewise.interior import Interior, interior_point
 
 SOURCE = "Sangnier §1.4.1 (pinball loss); Koenker & Bassett (1978); Portnoy & Koenker (1997)"
 
@@ -124,18 +123,13 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
         frame = frame_of(data, intercept=self.fit_intercept, shift=self.fit_intercept)
         free, l1 = np.zeros((2, data.shape[1] + self.fit_intercept))
         l1[: data.shape[1]] = self.alpha * data.total_weight / frame.scale
-        watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
+        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
 
-        def report(point: Array) -> bool:
-            coef, intercept = frame.outside(point)
-            return watch.iteration(lambda: {"coef_": coef, "intercept_": intercept})
+        def fit(report: Report) -> Interior:
+            settings["report"] = lambda point: report(*frame.outside(point))
+            return steadily(data, lambda: interior_point(data, self._machine(), frame, free, l1, **settings))
 
-        settings: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "report": report}
-        with watch.run("interior_point"):
-            result = steadily(
-                data, lambda: interior_point(data, self._machine(), frame, free, l1, **settings)
-            )
-        watch.finish()
+        (result,) = self._run(X, y, "interior_point", [fit])
         coef, intercept = frame.outside(result.point)
         self.__dict__.update(self._shaped([coef], [intercept], data.dtype))
         self.dual_coef_ = result.dual.astype(data.dtype)
@@ -177,27 +171,15 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
     ) -> list[Certificate]:
         single = self.coef_.dtype == np.float32
         feasible = ("the dual point is feasible, as the next two certificates measure",)
-        claims = [
-            gap_claim(gap, self.tol, single, SOURCE, feasible),
-            at_most(
-                "No column, nor the constant, pulls on the dual point more than its penalty holds.",
-                "Xᵀ-infeasibility",
-                violation,
-                1e-4 if single else 1e-8,
-                source=SOURCE,
-            ),
-            box_claim(outside, single, SOURCE),
-        ]
+        claim = "No column, nor the constant, pulls on the dual point more than its penalty holds."
+        bound = 1e-4 if single else 1e-8
+        held = at_most(claim, "Xᵀ-infeasibility", violation, bound, source=SOURCE)
+        near = gap_claim(gap, self.tol, single, SOURCE, feasible)
+        claims = [near, held, box_claim(outside, single, SOURCE)]
         if self.fit_intercept:
             level = float(self.quantile) * evidence.weight
             _, at, below = evidence.signs
-            claims.append(
-                at_most(
-                    "At most a share q of residuals is below zero, at least q with those at zero.",
-                    "excess share of residuals",
-                    max(below - level, level - below - at, 0.0) / evidence.weight,
-                    1e-9,
-                    source=SOURCE,
-                )
-            )
+            excess = max(below - level, level - below - at, 0.0) / evidence.weight
+            claim = "At most a share q of residuals is below zero, at least q with those at zero."
+            claims.append(at_most(claim, "excess share of residuals", excess, 1e-9, source=SOURCE))
         return claims

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificates
+from assay.certificates import Certificates, at_most
 from assay.linear.least_squares.engine import Array
+from assay.linear.margin.base import Report, majorant_claim
 from assay.linear.predictor import LinearPredictor
 from assay.linear.stochastic.ground import (
     HeldOut,
     Patience,
     SgdGround,
-    better_than_a_constant,
     choose_rows,
     divide,
     ground_of,
-    nearness,
     packed,
-    surrogate_bound,
     unpacked,
 )
 from assay.losses import Loss, MarginLoss
@@ -37,7 +36,6 @@ from assay.solvers.stochastic.sgd import (
     SgdPlan,
     SgdSetting,
     SgdState,
-    Strengths,
     base_step,
     has_corners,
     make_rule,
@@ -45,12 +43,15 @@ from assay.solvers.stochastic.sgd import (
     sgd,
 )
 
+SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
+
 
 class SgdModel(HasPenaltyPath, LinearPredictor):
     """A linear model fitted by batches of rows."""
 
     dual_coef_: NDArray | None
     _positives: Callable[[], list[Any]]
+    _run: Callable[..., list[Any]]
     _per_machine: Callable[[Sequence[Any]], Any]
     _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
@@ -96,7 +97,8 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
 
     def _machines(self) -> list[MachineLoss[Loss]]:
         """The loss of each machine."""
-        return [MachineLoss(self._loss(), positive=positive) for positive in self._positives()]
+        loss = self._loss()
+        return [MachineLoss(loss, positive=positive) for positive in self._positives()]
 
     def _spread(self, data: Rows) -> float:
         """Unit of the scores."""
@@ -121,25 +123,27 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         training, held = data, None
         if self.early_stopping:
             training, held = self._hold_out(data, splitter)
-        ground = self._ground(training)
-        watch = self._watch_fit(X, y, n_runs=len(machines), max_iter=self.max_iter)
-
-        def tell(coef: Array, intercept: float) -> bool:
-            return watch.iteration(lambda: self._shaped([coef], [intercept], data.dtype))
-
-        report = tell if getattr(self, "_skl_callbacks", None) else None
-        fits = []
-        for machine, rng in zip(machines, children, strict=True):
-            with watch.run("sgd"):
-                fits.append(self._descend(training, ground, machine, rng, report, held))
-        watch.finish()
+        ground = self._ground(training, machines[0].loss)
+        runs = [
+            partial(self._descend, training, ground, held, machine, rng)
+            for machine, rng in zip(machines, children, strict=True)
+        ]
+        fits = self._run(X, y, "sgd", runs, data.dtype)
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self._set_machines(fits, ground, data, self.n_iter_)
         self.converged_ = all(fit.converged for fit in fits)
         if self.history:
             self.history_ = self._per_machine([fit.gaps for fit in fits])
         self._measure(data, keep=True)
-        self._warn_unless_converged()
+        if not self.converged_:
+            first = self.certificates_[0]
+            state = f"{first.quantity} {first.value:.2g}, above tol"
+            if self.early_stopping:
+                state = "a held-out loss that still falls"
+            warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
+                "or tol, change eta0 or the learning_rate, or set average=True."
+            )
 
     def _hold_out(self, data: Rows, rng: np.random.Generator) -> tuple[MemoryRows, HeldOut]:
         if not isinstance(data, MemoryRows):
@@ -151,38 +155,40 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             raise self._refuse("validation_fraction", "such that both parts have rows that weigh something")
         return training, held
 
-    def _ground(self, data: Rows, known: SgdGround | None = None) -> SgdGround:
+    def _ground(self, data: Rows, loss: Loss, known: SgdGround | None = None) -> SgdGround:
         """Coordinates and step for the rows; the coordinates of earlier rows where there were some."""
         level = self._level(data) if known is None else known.level
-        spread, size = self._spread(data), self.batch_size
-        return ground_of(data, self._loss(), spread, level, size, known, intercept=self.fit_intercept)
+        return ground_of(data, loss, self._spread(data), level, self.batch_size, self.fit_intercept, known)
 
-    def _setting(self, ground: SgdGround, *, noisy: bool = True) -> SgdSetting:
+    def _setting(self, ground: SgdGround, loss: Loss, *, noisy: bool = True) -> SgdSetting:
         """Coordinates, penalty and steps of a machine."""
-        frame = ground.frame(intercept=self.fit_intercept)
-        l1, l2 = self._strengths()
-        extra = [0.0] if self.fit_intercept else []
-        strengths = Strengths(np.append(l1 / frame.scale, extra), np.append(l2 / frame.scale**2, extra))
-        decay = float((l2 / frame.scale**2).min(initial=np.inf))
-        steps = ground.step, ground.spread, decay, float(self.eta0)
-        return SgdSetting(frame, strengths, make_rule(self.learning_rate, self._loss(), *steps, noisy=noisy))
+        frame = ground.frame(self.fit_intercept)
+        d, (l1, l2) = len(frame.scale), self._strengths()
+        strengths = np.zeros((2, d + self.fit_intercept))
+        strengths[:, :d] = l1 / frame.scale, l2 / frame.scale**2
+        rule = self._rule(ground, loss, float(strengths[1, :d].min(initial=np.inf)), noisy=noisy)
+        return SgdSetting(frame, strengths, rule)
 
-    def _plan(self, data: Rows, ground: SgdGround, max_iter: int) -> SgdPlan:
-        keep = has_corners(self._loss(), ground.spread) and data.local
+    def _rule(self, ground: SgdGround, loss: Loss, decay: float, *, noisy: bool) -> Rule:
+        steps = ground.step, ground.spread, decay, float(self.eta0)
+        return make_rule(self.learning_rate, loss, *steps, noisy=noisy)
+
+    def _plan(self, data: Rows, ground: SgdGround, loss: Loss, max_iter: int) -> SgdPlan:
+        keep = has_corners(loss, ground.spread) and data.local
         return SgdPlan(self.batch_size, self.average, max_iter, keep)
 
     def _descend(
         self,
         data: Rows,
         ground: SgdGround,
+        held: HeldOut | None,
         machine: MachineLoss[Loss],
         rng: np.random.Generator,
-        report: Callable[[Array, float], bool] | None,
-        held: HeldOut | None,
+        report: Report,
     ) -> Sgd:
         """Fit one machine; with rows held out, their loss and not the gap says when to stop."""
-        noisy = data.shape[0] > self.batch_size
-        setting = self._setting(ground, noisy=noisy)
+        noisy, loss = data.shape[0] > self.batch_size, machine.loss
+        setting = self._setting(ground, loss, noisy=noisy)
         frame, patience = setting.frame, Patience(float(self.tol), self.n_iter_no_change)
 
         def done(point: Array, slopes: Array | None) -> tuple[float, bool]:
@@ -195,23 +201,23 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
 
         def retune(point: Array) -> Rule:
             step = base_step(data, frame, machine, ground.spread, self.batch_size, point)
-            return self._setting(ground._replace(step=step), noisy=noisy).rule
+            return self._rule(ground._replace(step=step), loss, setting.rule.decay, noisy=noisy)
 
         def told(point: Array) -> bool:
             coef, intercept = frame.outside(point)
             if held is not None and patience.exhausted(held.mean_loss(machine, coef, intercept), point):
                 return True
-            return report is not None and report(coef, intercept)
+            return report(coef, intercept)
 
         fit = sgd(
             data,
             machine,
             setting,
-            self._plan(data, ground, self.max_iter),
-            SgdState.start(len(setting.strengths.l1), ground.level),
+            self._plan(data, ground, loss, self.max_iter),
+            SgdState.start(setting.strengths.shape[1], ground.level),
             rng=rng,
             done=done,
-            report=None if report is None and held is None else told,
+            report=told if held is not None or getattr(self, "_skl_callbacks", None) else None,
             retune=retune if self.learning_rate == "auto" and not noisy else None,
         )
         if held is None or not patience.losses:
@@ -226,35 +232,30 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         self.__dict__.pop("held_out_", None)
         machines = self._machines()
         data = near_rows(data, type(self).__name__)
-        known = unpacked(self._descent) if hasattr(self, "_descent") else None
-        ground = self._ground(data, None if known is None else known.ground)
-        setting = self._setting(ground)
-        size, passes = len(setting.strengths.l1), 0 if known is None else known.passes
-        if known is not None and len(known.machines[0].point) != size:
+        known, states, passes = unpacked(self._descent) if hasattr(self, "_descent") else (None, [], 0)
+        loss = machines[0].loss
+        ground = self._ground(data, loss, known)
+        setting = self._setting(ground, loss)
+        size = setting.strengths.shape[1]
+        if known is None:
+            states = [SgdState.start(size, ground.level) for _ in machines]
+        elif len(states[0].point) != size:
             raise self._refuse("fit_intercept", "as in the earlier calls of partial_fit")
-        states = [SgdState.start(size, ground.level) for _ in machines]
-        if known is not None:
-            states = known.continued()
-        plan, orders = self._plan(data, ground, 1), self._orders(len(machines), passes)
-        fits = [
-            sgd(data, machine, setting, plan, state, rng=rng, done=lambda *_: (np.inf, False), scaled=False)
-            for machine, state, rng in zip(machines, states, orders, strict=True)
-        ]
+        plan, fits = self._plan(data, ground, loss, 1), []
+        children = spawn(self.random_state, len(machines))
+        for machine, state, child in zip(machines, states, children, strict=True):
+            # Orders differ from call to call.
+            seed = np.random.SeedSequence(int(child.integers(2**63)), spawn_key=(passes,))
+            rest: Any = {"rng": np.random.default_rng(seed), "done": lambda *_: (np.inf, False)}
+            fits.append(sgd(data, machine, setting, plan, state, scaled=False, **rest))
         self._set_machines(fits, ground, data, passes + 1)
         self.n_iter_ = passes + 1
         self._measure(data, keep=True)
         self.converged_ = self.certificates_[0].holds
 
-    def _orders(self, n_machines: int, passes: int) -> list[np.random.Generator]:
-        """Generators that differ from call to call of `partial_fit`."""
-        return [
-            np.random.default_rng(np.random.SeedSequence(int(child.integers(2**63)), spawn_key=(passes,)))
-            for child in spawn(self.random_state, n_machines)
-        ]
-
     def _set_machines(self, fits: list[Sgd], ground: SgdGround, data: Rows, passes: int) -> None:
         """Set the coefficients, the dual point and what `partial_fit` goes on from."""
-        frame = ground.frame(intercept=self.fit_intercept)
+        frame = ground.frame(self.fit_intercept)
         coefs, intercepts = zip(*(frame.outside(fit.point) for fit in fits), strict=True)
         self.__dict__.update(self._shaped(list(coefs), list(intercepts), data.dtype))
         slopes = [fit.slopes for fit in fits]
@@ -287,29 +288,25 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             for point, dual in zip(points, duals, strict=True)
         ]
         gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
-        values = [self._promise(gap) for gap in gaps]
-        claims = [nearness(max(value for value, _ in values), values[0][1], dual=self._strengths()[1] > 0)]
+        claim, name = "The gradient of the risk nearly vanishes.", "relative gradient"
+        if self._strengths()[1] > 0:
+            claim, name = "The objective is this close to its minimum.", "relative duality gap"
+        value, bound = max(self._promise(gap) for gap in gaps)
+        bound *= 1 + 1e-3
         if held is not None:
-            value = sum(held.mean_loss(*point) for point in points)
-            constant = sum(held.constant_loss(machine) for machine, *_ in points)
-            claims = [better_than_a_constant(value, constant)]
-        loss = self._loss()
+            claim = "On rows held out the mean loss is at most that of the constant that is best for them."
+            name, value = "held-out loss", sum(held.mean_loss(*point) for point in points)
+            bound = sum(held.constant_loss(machine) for machine, *_ in points)
+        claims = [at_most(claim, name, value, bound, source=SOURCE)]
+        loss = points[0][0].loss
         if isinstance(loss, MarginLoss):
-            claims.append(surrogate_bound(evidences, loss))
+            claim = "The training error is at most the mean of φ(tf)/φ(0), which majorises it."
+            total, at_zero = evidences[0].weight, float(loss.margin_value(np.zeros(1))[0])
+            wrong, risk = sum(item.wrong for item in evidences), sum(item.loss for item in evidences)
+            claims.append(majorant_claim(wrong / total, risk / (at_zero * total), claim))
         certificates = Certificates(claims)
         if keep:
             self.certificates_ = certificates
             self.dual_gap_ = max(gap.relative for gap in gaps)
             self.optimality_ = max(gap.gradient for gap in gaps)
         return certificates
-
-    def _warn_unless_converged(self) -> None:
-        if not self.converged_:
-            first = self.certificates_[0]
-            state = f"{first.quantity} {first.value:.2g}, above tol"
-            if self.early_stopping:
-                state = "a held-out loss that still falls"
-            warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
-                "or tol, change eta0 or the learning_rate, or set average=True."
-            )

@@ -128,10 +128,7 @@ class SGDClassifier(SgdModel, OneAgainstRest):
         min_rows=10_000,
         summary="Linear classification by stochastic gradient steps, for tables of many rows.",
     )
-    _domains: ClassVar[Mapping[str, Domain]] = {
-        **SGD_DOMAINS,
-        "loss": parameters.one_of(*LOSSES),
-    }
+    _domains: ClassVar[Mapping[str, Domain]] = {**SGD_DOMAINS, "loss": parameters.one_of(*LOSSES)}
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None

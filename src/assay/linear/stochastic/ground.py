@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import LEVEL
-from assay.losses import Loss, MarginLoss
+from assay.losses import Loss
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.solvers.in_memory import targets_and_weights
 from assay.solvers.piecewise.frame import Frame, MachineLoss, frame_of
-from assay.solvers.stochastic.gap import RiskEvidence
 from assay.solvers.stochastic.sgd import LEARNING_RATES, Sgd, SgdState, base_step
 
 # Domains of the parameters that the two stochastic estimators share.
@@ -59,65 +57,39 @@ class SgdGround(NamedTuple):
     level: float
     step: float
 
-    def frame(self, *, intercept: bool) -> Frame:
+    def frame(self, intercept: bool) -> Frame:
         """The coordinates as the solvers take them."""
         return Frame(self.shift, self.scale, intercept)
 
 
-class Stream(NamedTuple):
-    """Where a descent stands: its ground, the state of each machine, the passes so far."""
-
-    ground: SgdGround
-    machines: list[SgdState]
-    passes: int
-
-    def continued(self) -> list[SgdState]:
-        """The machines, whose average forgets at the powers of two of passes."""
-        if self.passes & (self.passes - 1):
-            return self.machines
-        return [
-            machine._replace(total=np.zeros_like(machine.total), n_averaged=0) for machine in self.machines
-        ]
-
-
 def ground_of(
-    data: Rows,
-    loss: Loss,
-    spread: float,
-    level: float,
-    batch_size: int,
-    known: SgdGround | None,
-    *,
-    intercept: bool,
+    data: Rows, loss: Loss, spread: float, level: float, batch: int, intercept: bool, known: SgdGround | None
 ) -> SgdGround:
     """Columns of mean 0 and mean square 1, and 1/L there.
 
     With the ground of earlier rows, their coordinates, and a step that is not too long for further rows.
     """
-    machine = MachineLoss(loss)
+    frame = frame_of(data, intercept=intercept, shift=intercept) if known is None else known.frame(intercept)
+    spread = spread if known is None else max(spread, known.spread)
+    step = base_step(data, frame, MachineLoss(loss), spread, batch)
     if known is None:
-        frame = frame_of(data, intercept=intercept, shift=intercept)
-        step = base_step(data, frame, machine, spread, batch_size)
         return SgdGround(frame.shift, frame.scale, spread, level, step)
-    spread = max(spread, known.spread)
-    step = base_step(data, known.frame(intercept=intercept), machine, spread, batch_size)
     return known._replace(spread=spread, step=min(step, known.step))
 
 
 def packed(ground: SgdGround, fits: list[Sgd], passes: int) -> dict[str, Any]:
-    """A stream as plain arrays and numbers."""
+    """Where a descent stands as plain arrays and numbers: its ground, the state of each machine, passes."""
     states = {name: np.array([getattr(fit.state, name) for fit in fits]) for name in SgdState._fields}
     return {**ground._asdict(), **states, "passes": passes}
 
 
-def unpacked(kept: dict[str, Any]) -> Stream:
-    """The stream that `packed` wrote, with arrays of its own."""
-    machines = []
-    for k in range(len(kept["point"])):
-        point, total, first, second = (np.array(kept[name][k]) for name in SgdState._fields[:4])
-        counts = int(kept["updates"][k]), int(kept["n_averaged"][k])
-        machines.append(SgdState(point, total, first, second, *counts))
-    return Stream(SgdGround(*(kept[name] for name in SgdGround._fields)), machines, kept["passes"])
+def unpacked(kept: dict[str, Any]) -> tuple[SgdGround, list[SgdState], int]:
+    """What `packed` wrote, with arrays of its own; averages forget at the powers of two of passes."""
+    ground, passes = SgdGround(*(kept[name] for name in SgdGround._fields)), kept["passes"]
+    columns = (kept[name] for name in SgdState._fields)
+    states = [SgdState(vectors.copy(), int(n), int(m)) for vectors, n, m in zip(*columns, strict=True)]
+    forget = passes & (passes - 1) == 0
+    return ground, [state.forgotten() for state in states] if forget else states, passes
 
 
 # Rows held out of a stochastic descent: when to stop, and what the fit is worth on them.
@@ -181,38 +153,3 @@ def divide(data: MemoryRows, chosen: NDArray) -> tuple[MemoryRows, HeldOut]:
     masked[chosen] = 0.0
     held = HeldOut(data.take(chosen), data.y.reshape(-1)[chosen], weight[chosen].astype(np.float64))
     return MemoryRows(data.X, data.y, masked), held
-
-
-# Certificates of the stochastic estimators.
-
-
-SOURCE = "Rudi & Şimşekli §1.3.3, §3.2.3; Douc & Le Corff §5.4"
-
-
-def nearness(value: float, bound: float, *, dual: bool) -> Certificate:
-    """Relative duality gap or, without a dual point at hand, relative gradient."""
-    claim, quantity = "The gradient of the risk nearly vanishes.", "relative gradient"
-    if dual:
-        claim, quantity = "The objective is this close to its minimum.", "relative duality gap"
-    return at_most(claim, quantity, value, bound * (1 + 1e-3), source=SOURCE)
-
-
-def better_than_a_constant(value: float, constant: float) -> Certificate:
-    """Held-out loss against that of the best constant."""
-    claim = "On rows held out the mean loss is at most that of the constant that is best for them."
-    return at_most(claim, "held-out loss", value, constant, source=SOURCE)
-
-
-def surrogate_bound(evidences: list[RiskEvidence], loss: MarginLoss) -> Certificate:
-    """Training error below the mean of φ(tf)/φ(0), which majorises it for a falling convex φ."""
-    at_zero = float(loss.margin_value(np.zeros(1))[0])
-    total = evidences[0].weight
-    return at_most(
-        "The training error is at most the mean of φ(tf)/φ(0), which majorises it.",
-        "training error",
-        sum(item.wrong for item in evidences) / total,
-        sum(item.loss for item in evidences) / (at_zero * total),
-        source="Sangnier §1.2.1",
-        trivial=1.0,
-        tolerance=1e-12,
-    )

@@ -211,7 +211,10 @@ class SGDRegressor(SgdModel, OneTarget):
         return named_loss(name, **({setting: float(values[setting])} if setting else {}))
 
     def _spread(self, data: Rows) -> float:
-        return target_spread(data)
+        """Standard deviation of the target, 1 if it is constant."""
+        weight, total, squares = data.reduce(target_sums)
+        variance = data.reduce(target_squares, total / weight) / weight
+        return float(np.sqrt(variance)) if variance > 1e-24 * squares / weight else 1.0
 
     def _level(self, data: Rows) -> float:
         if not self.fit_intercept:
@@ -220,10 +223,3 @@ class SGDRegressor(SgdModel, OneTarget):
         # Adaptive steps divide a slope by its own size: at the mean they would follow its rounding.
         away = self._spread(data) if self.learning_rate in ADAPTIVE else 0.0
         return float(total / weight) - away
-
-
-def target_spread(data: Rows) -> float:
-    """Standard deviation of the target, 1 if it is constant."""
-    weight, total, squares = data.reduce(target_sums)
-    variance = data.reduce(target_squares, total / weight) / weight
-    return float(np.sqrt(variance)) if variance > 1e-24 * squares / weight else 1.0

@@ -80,8 +80,7 @@ def by_cholesky(moments: TableMoments, alpha: NDArray) -> Solution | None:
         solution, _ = linalg.lapack.dpotrs(factor, scale[:, None] * moments.xy[:, targets], lower=True)
         coef[:, targets] = scale[:, None] * solution
         worst = min(worst, rcond)
-    d = coef.shape[0]
-    return Solution(coef, d, float(1 / np.sqrt(worst)))
+    return Solution(coef, len(coef), float(1 / np.sqrt(worst)))
 
 
 def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
@@ -176,26 +175,15 @@ def triangle(data: Rows, mean: NDArray) -> NDArray:
         What is subtracted from the columns [x, y]; zeros for a model without intercept.
     """
     merged = data.reduce(block_triangle, mean, combine=merge_triangles)
-    if data.has_weight or merged.shape[0] < merged.shape[1]:
-        return _square(merged)
-    return merged
+    # A triangle of few rows is completed with zeros.
+    return np.vstack([merged, np.zeros((max(0, merged.shape[1] - merged.shape[0]), merged.shape[1]))])
 
 
 def block_triangle(block: Block, mean: NDArray) -> NDArray:
     """Triangle of one block."""
-    return _r_factor(augmented_rows(block, mean, ones=False))
+    return np.asarray(np.linalg.qr(augmented_rows(block, mean, ones=False), mode="r"))
 
 
 def merge_triangles(above: NDArray, below: NDArray) -> NDArray:
     """Triangle of two triangles, one on top of the other."""
-    return _r_factor(np.vstack([above, below]))
-
-
-def _r_factor(table: NDArray) -> NDArray:
-    return np.asarray(np.linalg.qr(table, mode="r"))
-
-
-def _square(triangle: NDArray) -> NDArray:
-    """Complete a triangle of few rows with zeros."""
-    missing = triangle.shape[1] - triangle.shape[0]
-    return np.vstack([triangle, np.zeros((max(0, missing), triangle.shape[1]))])
+    return np.asarray(np.linalg.qr(np.vstack([above, below]), mode="r"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,32 +36,14 @@ def by_gradient_descent(
         norm = float(np.linalg.norm(gradient))
         trace.append(float((moments.yy.sum() + np.sum(coef * (product - 2 * moments.xy))) / n))
         start = start or norm
-        converged = norm <= tol * start
-        if converged or smoothness == 0:
-            converged = True
+        converged = norm <= tol * start or bool(smoothness == 0)
+        if converged:
             break
         coef = coef - gradient / smoothness
         if report(coef, moments.mean_y - moments.mean_x @ coef):
             break
-    d = coef.shape[0]
     # From zero, descent never leaves the row space: its limit is the minimum-norm solution.
-    return Solution(coef, d, np.nan, None, iteration, converged), trace
-
-
-class NormalProduct(NamedTuple):
-    """The two walks of conjugate gradients: Σ s x̃ x̃ᵀ v and Σ s x̃ ỹ with x̃ = x − mean."""
-
-    data: Rows
-    mean_x: Array
-    mean_y: Array
-
-    def __call__(self, direction: Array) -> Any:
-        """Xᵀ S X v for each column v of `direction`."""
-        return self.data.reduce(gram_times, self.mean_x, direction)
-
-    def target(self) -> Any:
-        """Xᵀ S y."""
-        return self.data.reduce(cross_target, self.mean_x, self.mean_y)
+    return Solution(coef, len(coef), np.nan, None, iteration, converged), trace
 
 
 def gram_times(block: Block, mean: Array, direction: Array) -> Any:
@@ -101,18 +83,15 @@ def by_conjugate_gradient(
     """
     total, sums_x, sums_y = data.reduce(column_sums)
     require_finite(np.concatenate([sums_x, sums_y]), data)
-    mean_x = sums_x / total if center else np.zeros_like(sums_x)
-    mean_y = sums_y / total if center else np.zeros_like(sums_y)
-    product = NormalProduct(data, mean_x, mean_y)
-    residual = product.target()
-    coef = np.zeros_like(residual)
-    direction = residual.copy()
+    mean_x, mean_y = (sums / total if center else np.zeros_like(sums) for sums in (sums_x, sums_y))
+    residual = data.reduce(cross_target, mean_x, mean_y)
+    coef, direction = np.zeros_like(residual), residual.copy()
     squared = np.sum(residual**2, axis=0)
     goal = tol**2 * squared
     iteration, converged = 0, bool(np.all(squared <= goal))
     while not converged and iteration < max_iter:
         iteration += 1
-        image = product(direction) + alpha * direction
+        image = data.reduce(gram_times, mean_x, direction) + alpha * direction
         curvature = np.sum(direction * image, axis=0)
         step = np.divide(squared, curvature, out=np.zeros_like(squared), where=curvature > 0)
         coef = coef + step * direction
@@ -123,5 +102,4 @@ def by_conjugate_gradient(
         direction = residual + ratio * direction
         if report(coef, mean_y - mean_x @ coef):
             break
-    d = coef.shape[0]
-    return (Solution(coef, d, np.nan, None, max(iteration, 1), converged), mean_x, mean_y)
+    return Solution(coef, len(coef), np.nan, None, max(iteration, 1), converged), mean_x, mean_y

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.loops import compiled
 from assay.losses import SidedLoss
-from assay.losses._sided import dual_step, row_sides, slope_bound
+from assay.losses.residual import dual_step, row_sides, slope_bound
 from assay.parameters import refusal
 from assay.rows import Block, MemoryRows
 from assay.solvers.in_memory import add_row, loop_rows, row_product
@@ -90,20 +90,10 @@ def dual_coordinate(
     rng: np.random.Generator,
     report: Callable[[Array, float], bool] = lambda coef, intercept: False,
 ) -> DualCoordinate:
-    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b) until the relative duality gap is `tol`.
+    """Minimise ½‖w‖² + ½ρb² + Σ s ℓ(y, w·x + b), ℓ sided, until the relative duality gap is `tol`.
 
-    Parameters
-    ----------
-    data : MemoryRows
-        Dense or CSR.
-    problem : MachineProblem
-        With a sided loss.
-    tol, max_iter
-        Relative duality gap at which to stop, most passes over the rows.
-    rng : Generator
-        Orders of the rows, one per pass.
-    report : callable
-        Told w and b at each look at the gap; true asks to stop.
+    `max_iter` bounds the passes, of which `rng` gives the orders; `report` is told w and b at each look at
+    the gap, and true asks to stop.
     """
     machine, (n, d) = problem.machine, data.shape
     if not isinstance(machine.loss, SidedLoss):

@@ -17,15 +17,8 @@ LossType = TypeVar("LossType", bound=Loss, covariant=True)
 class MachineLoss(NamedTuple, Generic[LossType]):
     """The loss that one machine charges for its scores.
 
-    Attributes
-    ----------
-    loss : Loss
-    factor : float
-        Factor of the weights of all rows.
-    positive : int or None
-        Class number whose label is +1, the others being −1; None when the target is a number.
-    class_weight : array of shape (n_classes,) or None
-        Factor of the weight of each class.
+    `factor` multiplies the weights of all rows, `class_weight` those of each class. `positive` is the class
+    number whose label is +1, the others being −1; None when the target is a number.
     """
 
     loss: LossType

@@ -69,18 +69,7 @@ def evidence_step(
     block: Block, machine: MachineLoss[SidedLoss], coef: Array, intercept: float, dual: NDArray | None = None
 ) -> Bounded:
     """Evidence of one block, and the largest violation of the box, relative to its width."""
-    return _evidence(block, machine.loss, *machine.read(block), coef, intercept, dual)
-
-
-def _evidence(
-    block: Block,
-    loss: SidedLoss,
-    target: Array,
-    weight: Array,
-    coef: Array,
-    intercept: float,
-    dual: NDArray | None = None,
-) -> Bounded:
+    loss, (target, weight) = machine.loss, machine.read(block)
     digits = 1e-9 if block.X.dtype == np.float64 else 1e-5
     score = np.asarray(block.X @ np.asarray(coef, dtype=np.float64)) + intercept
     residual, count = target - score, block.weights
@@ -174,8 +163,8 @@ class MachineProblem(NamedTuple):
 
 def huber_step(block: Block, loss: Huber, coef: Array, intercept: float, sigma: float) -> SidedEvidence:
     """Evidence of one block at ν = s H'(r/σ); `squares` are Σ ν²/(4s)."""
-    scaled = row_targets(block) / sigma, block.weights, coef / sigma, intercept / sigma
-    unit, _ = _evidence(block, loss, *scaled)
+    scaled = block._replace(y=row_targets(block) / sigma)
+    unit, _ = evidence_step(scaled, MachineLoss(loss), coef / sigma, intercept / sigma)
     return unit._replace(
         loss=sigma * (unit.weight + 2 * unit.loss),
         loss_at_zero=sigma * (unit.weight + 2 * unit.loss_at_zero),
@@ -204,8 +193,6 @@ def huber_gap(
         gap += sigma * float(share**2 @ evidence.squares) - sigma * evidence.weight
     pull = share @ evidence.pulls
     objective = evidence.loss + alpha * float(coef @ coef)
-    if alpha > 0:
-        gap += float(np.sum((2 * alpha * coef - pull) ** 2)) / (4 * alpha)
-    else:
-        gap += abs(float(coef @ pull))
+    left = float(np.sum((2 * alpha * coef - pull) ** 2))
+    gap += left / (4 * alpha) if alpha > 0 else abs(float(coef @ pull))
     return MachineGap(objective, max(gap, 0.0), max(objective, PERFECT * evidence.loss_at_zero))

@@ -48,21 +48,10 @@ def interior_point(
     max_iter: int,
     report: Callable[[Array], bool] = lambda point: False,
 ) -> Interior:
-    """Minimise a sided loss with corners, a diagonal quadratic and an l1 penalty.
+    """Minimise a sided loss with corners, a diagonal quadratic and an l1 penalty, to a relative gap of `tol`.
 
-    Parameters
-    ----------
-    data : Rows
-        In this process (`local`): a few numbers are kept for each row.
-    machine, frame : MachineLoss, Frame
-        The loss, and the coordinates of θ.
-    penalty, l1 : arrays of shape (k,)
-        Diagonal of P and the λ_j, in the coordinates of the frame.
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int
-    report : callable
-        Told θ after each iteration; true asks to stop.
+    The rows are in this process (`local`): a few numbers are kept for each. `penalty` is the diagonal of P
+    and `l1` has the λ_j, in the coordinates of the frame. `report` is told θ; true asks to stop.
     """
     if not isinstance(machine.loss, SidedLoss) or not machine.loss.cornered:
         raise refusal("interior_point", "loss", "a sided loss with corners", machine.loss)

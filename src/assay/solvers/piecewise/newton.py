@@ -7,7 +7,7 @@ step ends on it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -113,18 +113,10 @@ def sided_newton(
     start: Array | None = None,
     report: Callable[[Array], bool] = lambda point: False,
 ) -> RowNewton:
-    """Minimise ½θᵀPθ + Σ s ℓ(y, Aθ) for a sided loss without corners, on rows anywhere.
+    """Minimise ½θᵀPθ + Σ s ℓ(y, Aθ) for a sided loss without corners, on rows anywhere; see `row_newton`.
 
-    Parameters
-    ----------
-    data, machine, frame : Rows, MachineLoss, Frame
-        The rows, the loss, the coordinates of θ.
-    penalty : array of shape (k,)
-        Diagonal of P in these coordinates.
-    tol, max_iter, report
-        See `row_newton`.
-    start : array of shape (k,), optional
-        By default the solution of a pilot of the rows, or zero.
+    `penalty` is the diagonal of P in the coordinates of the frame. The default start is the solution of a
+    pilot of the rows, or zero.
     """
     if not isinstance(machine.loss, SidedLoss) or machine.loss.cornered:
         raise refusal("sided_newton", "loss", "a sided loss without corners", machine.loss)
@@ -214,22 +206,10 @@ def huber_newton(
     max_iter: int,
     report: Callable[[Array, float], bool] = lambda point, scale: False,
 ) -> HuberFit:
-    """Minimise over θ and, when `scale` is None, over σ.
+    """Minimise over θ and, when `scale` is None, over σ; see `row_newton`.
 
-    Parameters
-    ----------
-    data, frame : Rows, Frame
-        The rows and the coordinates of θ.
-    penalty : array of shape (k,)
-        α of each coordinate, 0 for the intercept.
-    loss : Huber
-        Its δ is ε, from which the loss is linear.
-    scale : float or None
-        A given σ.
-    tol, max_iter
-        See `row_newton`.
-    report : callable
-        Told θ and σ after each step; true asks to stop.
+    `penalty` is α of each coordinate, 0 for the intercept; δ of the loss is ε, from which it is linear.
+    `report` is told θ and σ after each step.
     """
     weight, total, squares = data.reduce(target_sums)
     center = total / weight if frame.intercept else 0.0
@@ -254,9 +234,8 @@ def huber_newton(
     theta, sigma = rows.split(result.point)
     if free and not result.converged and sigma > smallest and result.n_iter < max_iter:
         # Towards σ = 0 the function is nearly homogeneous, Newton's matrix singular: one after the other.
-        inner = huber_newton(
-            data, frame, penalty, loss=loss, scale=sigma, tol=tol, max_iter=max_iter, report=report
-        )
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "report": report}
+        inner = huber_newton(data, frame, penalty, loss=loss, scale=sigma, **limits)
         above, below = data.reduce(rows.best_scale, inner.point, sigma)
         sigma = float(np.sqrt(above / below)) if below > 0 else sigma
         theta, sigma = inner.point, max(sigma, smallest)

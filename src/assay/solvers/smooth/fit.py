@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from assay.rows import Block, MemoryRows, one_blas_thread
+from assay.solvers.in_memory import copied
 from assay.solvers.requirements import requires
 from assay.solvers.smooth.newton import EPSILON, NewtonStep, inverse_scale, newton_step, row_newton
 from assay.solvers.smooth.quasi_newton import quasi_newton
@@ -134,17 +135,9 @@ def newton_steps(
         finish=False,
     )
     last: RowMeasure = steps.last
-    return SmoothFit(
-        steps.point,
-        last,
-        last.split,
-        step.decrement,
-        steps.n_iter,
-        reached(risk, step.decrement, tol, last.value),
-        steps.values,
-        step.rank,
-        "newton",
-    )
+    done = reached(risk, step.decrement, tol, last.value)
+    ends = step.decrement, steps.n_iter, done, steps.values, step.rank
+    return SmoothFit(steps.point, last, last.split, *ends, "newton")
 
 
 def reached(risk: RowRisk, decrement: float, tol: float, value: float) -> bool:
@@ -210,26 +203,17 @@ def guided_steps(
         last = risk.measure(point)
         return last.value, last.gradient
 
-    steps = quasi_newton(
-        evaluate,
-        point,
-        inverse,
-        tol=tol,
-        max_iter=max_iter,
-        first=(first.value, first.gradient),
-        rounding=risk.rounding,
-        report=report,
-    )
+    known = first.value, first.gradient
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "rounding": risk.rounding}
+    steps = quasi_newton(evaluate, point, inverse, first=known, report=report, **limits)
     if steps.value != last.value:  # the last walk was of a step not taken
         last = risk.measure(steps.point)
     point = steps.point
     if risk.loss.symmetric:  # the common shift of the scores, which no value depends on
         point[risk.free] -= point[risk.free].mean(axis=1, keepdims=True)
     done = reached(risk, steps.decrement, tol, steps.value)
-    rank = steps.point.size
-    return SmoothFit(
-        point, last, split, steps.decrement, steps.n_iter, done, steps.values, rank, "quasi_newton"
-    )
+    ends = steps.decrement, steps.n_iter, done, steps.values, point.size
+    return SmoothFit(point, last, split, *ends, "quasi_newton")
 
 
 def repairing_slopes(risk: RowRisk, sample: RowRisk, point: Array) -> Split | None:
@@ -279,24 +263,12 @@ def sampled(risk: RowRisk) -> RowRisk:
         y, weight = data.y, data.weight
         part = MemoryRows(X, None if y is None else y[::every], None if weight is None else weight[::every])
     else:
-        block = data.head(count, whole_block)
-        part = MemoryRows(block.X, block.y, block.weight)
+        part = MemoryRows(*data.head(count, copied))
     if part.weight is not None and not part.weight.any():
         part = MemoryRows(part.X, part.y)
-    return RowRisk(
-        part,
-        risk.loss,
-        risk.alpha,
-        fit_intercept=risk.fit_intercept,
-        has_offset=risk.has_offset,
-        center=risk.inner,
-        class_weight=risk.class_weight,
-    )
-
-
-def whole_block(block: Block) -> Block:
-    """The block itself."""
-    return block
+    names = "fit_intercept", "has_offset", "class_weight"
+    same: dict[str, Any] = {name: getattr(risk, name) for name in names}
+    return RowRisk(part, risk.loss, risk.alpha, center=risk.inner, **same)
 
 
 def columns_geometry(sample: RowRisk) -> tuple[Array, Array | None]:

@@ -10,8 +10,7 @@ from assay.loops import compiled
 from assay.penalties import soft_threshold
 from assay.solvers.requirements import requires
 from assay.solvers.smooth.fit import SmoothFit, mean_squares
-from assay.solvers.smooth.gap import row_duality_gap
-from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
+from assay.solvers.smooth.row_risk import RowMeasure, RowRisk, row_duality_gap
 from assay.solvers.smooth.row_sums import Array
 
 # Coordinate descent on a quadratic model with an l1 penalty.

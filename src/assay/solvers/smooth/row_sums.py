@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.losses import Loss, RowTerms
-from assay.losses._row_form import row_terms
+from assay.losses.row_form import row_terms
 from assay.rows import Block
 
 Array = NDArray[np.float64]
@@ -118,13 +118,9 @@ def row_weights(block: Block, class_weight: Array | None) -> NDArray | None:
 
 def block_scores(block: Block, model: LinearScore) -> NDArray:
     """Scores of the rows of a block, without their offsets: a vector for one score."""
-    X = block.X
-    if model.loss.n_scores == 1:
-        scores = np.asarray(X @ model.coef[:, 0].astype(X.dtype))
-        scores += X.dtype.type(model.intercept[0])
-    else:
-        scores = np.asarray(X @ model.coef.astype(X.dtype))
-        scores += model.intercept.astype(X.dtype)
+    X, which = block.X, 0 if model.loss.n_scores == 1 else slice(None)
+    scores = np.asarray(X @ model.coef[:, which].astype(X.dtype))
+    scores += model.intercept[which].astype(X.dtype)
     return scores
 
 

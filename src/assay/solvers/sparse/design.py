@@ -7,6 +7,7 @@ y² = Σ h (y − ȳ)²: the smooth part of the objective is ½ y² − qᵀw + 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,35 +23,14 @@ BLOCK_VALUES = 2**18
 """Values of a block of columns that one thread multiplies at a time."""
 
 
+def by_blocks(function: Callable[[slice], Any], size: int, width: int) -> None:
+    """Call a function with the blocks of so many columns, on threads, each with one BLAS thread."""
+    for _ in ordered_map(lambda start: function(slice(start, start + width)), range(0, size, width)):
+        pass
+
+
 class Design(ABC):
-    """A weighted, centred table with its target.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    total_weight : float
-        W = Σ s.
-    mean_x, mean_y : array of shape (d,), float
-        Weighted means; zeros without an intercept.
-    root : array of shape (n,)
-        √h.
-    target : array of shape (n,)
-        √h (y − ȳ).
-    square : float
-        ‖target‖².
-    linear : array of shape (d,)
-        q, the correlation of each column with the target.
-    """
-
-    shape: tuple[int, int]
-    total_weight: float
-    mean_x: Array
-    mean_y: float
-    root: Array
-    target: Array
-    square: float
-    linear: Array
-    center: bool
+    """A weighted, centred table: `root` is √h, `target` √h (y − ȳ), `square` its squared norm, `linear` q."""
 
     def __init__(self, X: Any, y: NDArray, weight: NDArray | None, *, center: bool) -> None:
         n = X.shape[0]
@@ -108,33 +88,27 @@ class DenseDesign(Design):
 
     def _products(self, rows: Array, which: NDArray | None = None) -> Array:
         X = self._X if which is None else self._X[:, which]
-        n, d = X.shape
-        out = np.empty((rows.shape[0], d))
-        if n * d <= BLOCK_VALUES:
-            alone(_block_product, X, rows, out)
-            return out
-        width = max(16, BLOCK_VALUES // n)
+        out = np.empty((rows.shape[0], X.shape[1]))
 
-        def product(start: int) -> None:
-            _block_product(X[:, start : start + width], rows, out[:, start : start + width])
+        def product(part: slice) -> None:
+            np.matmul(rows, X[:, part].astype(np.float64, copy=False), out=out[:, part])
 
-        for _ in ordered_map(product, range(0, d, width)):
-            pass
+        if X.size <= BLOCK_VALUES:
+            alone(product, slice(None))
+        else:
+            by_blocks(product, X.shape[1], max(16, BLOCK_VALUES // X.shape[0]))
         return out
 
     def squares(self) -> Array:
         """The diagonal of G."""
         n, d = self.shape
-        width = max(16, BLOCK_VALUES // n)
         out = np.empty(d)
 
-        def block(start: int) -> None:
-            part = slice(start, start + width)
+        def block(part: slice) -> None:
             columns = self._X[:, part].astype(np.float64) - self.mean_x[part]
             out[part] = self.root**2 @ columns**2
 
-        for _ in ordered_map(block, range(0, d, width)):
-            pass
+        by_blocks(block, d, max(16, BLOCK_VALUES // n))
         return out
 
 
@@ -159,15 +133,13 @@ class SparseDesign(Design):
         per_column = max(1, self.entries.data.size // max(1, self._X.shape[1]))
         width = max(16, BLOCK_VALUES // per_column)
 
-        def product(start: int) -> None:
-            part = listed[start : start + width]
-            column_products(self.entries, rows, part, out[:, start : start + width])
+        def product(part: slice) -> None:
+            column_products(self.entries, rows, listed[part], out[:, part])
 
         if listed.size <= width:
-            product(0)
-            return out
-        for _ in ordered_map(product, range(0, listed.size, width)):
-            pass
+            product(slice(0, width))
+        else:
+            by_blocks(product, listed.size, width)
         return out
 
     def squares(self) -> Array:
@@ -187,8 +159,3 @@ class SparseDesign(Design):
         out = np.zeros(self.shape[0])
         column_combination(self.entries, which, coef, out)
         return out
-
-
-def _block_product(X: NDArray, rows: Array, out: Array) -> None:
-    block = X if X.dtype == np.float64 else X.astype(np.float64)
-    np.matmul(rows, block, out=out)

@@ -18,6 +18,7 @@ from assay.solvers.sparse.working_set import PathSolver, Solved, SolvedPath, Sto
 # Block coordinate descent for the (sparse) group lasso on a Gram matrix: the hot loops.
 
 
+FEWEST_GROUPS = 16
 INNER_STEPS = 4
 """Proximal steps on a block before the next one."""
 
@@ -25,14 +26,8 @@ INNER_STEPS = 4
 class Blocks(NamedTuple):
     """Groups of neighbouring coefficients, and their penalty entry ‖w‖₁ + Σ_g radius_g ‖w_g‖.
 
-    Attributes
-    ----------
-    starts : array of shape (n_groups + 1,)
-        Where the groups begin, and the end of the last.
-    smoothness : array of shape (n_groups,)
-        Largest eigenvalue of the Gram matrix of each; 0 leaves a group out.
-    entry : float
-    radius : array of shape (n_groups,)
+    `starts` are where the groups begin and the end of the last; `smoothness` the largest eigenvalue of the
+    Gram matrix of each, of which 0 leaves a group out.
     """
 
     starts: Any
@@ -117,9 +112,6 @@ def group_descent(gram, linear, square, coef, corr, blocks, target, max_epochs, 
     return max_epochs
 
 
-FEWEST_GROUPS = 16
-
-
 class GroupForm(NamedTuple):
     """A penalty on groups at strength 1: l1_ratio ‖w‖₁ + (1 − l1_ratio) Σ_g ω_g ‖w_g‖."""
 
@@ -171,11 +163,6 @@ class _WholeTable:
 
 class _WorkingSet(GramSubproblem):
     """Columns of the groups that have entered."""
-
-    @property
-    def gram(self) -> Array:
-        """The Gram matrix of the working set."""
-        return self._gram[: self.which.size, : self.which.size]
 
     def check(self, coef: Array) -> tuple[Array, float]:
         """Correlations of all columns and ‖r‖², from the rows."""
@@ -259,17 +246,13 @@ class GroupPath(PathSolver):
             sizes = self.profile.groups.sizes[self.entered]
             radius = strength * (1 - self.profile.l1_ratio) * self.profile.weights[self.entered]
             bounds = np.where(np.isinf(self.profile.weights[self.entered]), 0.0, self.smoothness)
-            trace = self._room(used)
-            spent = 1
+            trace, spent = self._room(used), 1
             if which.size:
-                support = np.flatnonzero(coef)
-                inner = self.linear[which] - coef[support] @ self.set.gram[support]
+                support, gram, linear = np.flatnonzero(coef), self.set.gram, self.linear[which]
+                inner, left = linear - coef[support] @ gram[support], self.max_iter - used
                 starts = np.concatenate([[0], np.cumsum(sizes)])
                 blocks = Blocks(starts, bounds, entry, np.where(np.isinf(radius), 0.0, radius))
-                left = self.max_iter - used
-                spent = group_descent(
-                    self.set.gram, self.linear[which], self.square, coef, inner, blocks, target, left, trace
-                )
+                spent = group_descent(gram, linear, self.square, coef, inner, blocks, target, left, trace)
             elif self.history:
                 trace[0] = self.square / 2
             used += int(spent)
@@ -277,7 +260,10 @@ class GroupPath(PathSolver):
             full = np.zeros(self.linear.size)
             full[which] = coef
             corr, residual = self.set.check(coef)
-            gap = group_gap(penalty, full, corr, residual)
+            # ½(1 − κ)²‖r‖² + Ω(w) + Ω*(κg) − κ wᵀg, with κ the largest multiple ≤ 1 that is feasible.
+            reach = float(penalty.dual_norm(corr))
+            share = 1.0 if reach <= strength else strength / reach
+            gap = (1 - share) ** 2 * residual / 2 + float(penalty.fenchel_young_gap(full, share * corr))
             level = self.set.intercept(coef)
             if self.watch is not None:
                 stop = self.watch(full, level)
@@ -285,12 +271,5 @@ class GroupPath(PathSolver):
                 break
             target *= 0.1
         support = np.flatnonzero(full)
-        spent, converged = max(used, 1), bool(gap <= self.goal)
-        return Solved(support, full[support], level, gap, residual / 2, spent, converged), corr
-
-
-def group_gap(penalty: SparseGroup, coef: Array, corr: Array, residual: float) -> float:
-    """½(1 − κ)²‖r‖² + Ω(w) + Ω*(κg) − κ wᵀg, with κ the largest multiple ≤ 1 that is feasible."""
-    reach = float(penalty.dual_norm(corr))
-    scale = 1.0 if reach <= penalty.strength else penalty.strength / reach
-    return (1 - scale) ** 2 * residual / 2 + float(penalty.fenchel_young_gap(coef, scale * corr))
+        ends = gap, residual / 2, max(used, 1), bool(gap <= self.goal)
+        return Solved(support, full[support], level, *ends), corr

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from assay.losses import CrossEntropy, RowTerms
-from assay.rows import ordered_map
-from assay.solvers.sparse.design import Array, DenseDesign, Design
+from assay.solvers.sparse.design import Array, DenseDesign, Design, by_blocks
 from assay.solvers.sparse.loops import fenchel_young, penalty_value, quadratic_gap
 from assay.solvers.sparse.subproblem import (
     LARGEST_WORKING_SET,
@@ -44,7 +43,8 @@ class LogisticSubproblem(Subproblem):
         n = design.shape[0]
         self._table: Any = np.empty((0, n)) if self._dense else sparse.csr_array((0, n))
         self._share = design.root**2
-        self._labels = _labels(design)
+        # The labels 0 and 1, read back from the centred target.
+        self._labels = np.round(design.target / np.where(design.root > 0, design.root, 1.0) + design.mean_y)
         self._level = 0.0
         super().__init__(design, free)
         if design.center:
@@ -66,11 +66,8 @@ class LogisticSubproblem(Subproblem):
             self._table = table
         self._table[m : m + k] = self.design.raw_columns(new)
 
-    def _rows(self, size: int) -> Any:
-        return self._table[:size]
-
     def _correlations(self, size: int, pull: Array) -> Array:
-        table = self._rows(size)
+        table = self._table[:size]
         return products(pull[None], table)[0] if self._dense else np.asarray(table @ pull)
 
     def _terms(self, prediction: Array) -> RowTerms:
@@ -115,13 +112,12 @@ class LogisticSubproblem(Subproblem):
         The projection is in the metric of p(1 − p), in which rows that are nearly certain hardly move.
         """
         prediction = self._predictions(coef)
-        level = self._intercepted(prediction, self._level)
-        self._level = level
-        prediction += level
+        self._level = self._intercepted(prediction, self._level)
+        prediction += self._level
         terms = self._terms(prediction)
         miss = -terms.slope
         if self.free.size:
-            columns = self._rows(self.free.size)
+            columns = self._table[: self.free.size]
             columns = columns if self._dense else columns.toarray()
             if self.design.center:
                 columns = np.vstack([np.ones(columns.shape[1]), columns])
@@ -133,13 +129,12 @@ class LogisticSubproblem(Subproblem):
 
     def gap(self, point: Point, coef: Array, corr: Array, profile: Profile) -> tuple[float, float]:
         """Mean Kullback–Leibler divergence of t − κ(t − p) from p, plus the penalty's Fenchel–Young terms."""
-        _, scale = quadratic_gap(1.0, 1.0, coef, corr, profile.slope, profile.curvature, profile.positive)
+        _, scale = quadratic_gap(1.0, 1.0, coef, corr, profile)
         best = np.inf, 0.0
         straight = (profile.curvature == 0) & (profile.slope > 0)
         bent = bool(np.any(profile.curvature > 0)) and not np.any(straight)
         for factor in {min(float(scale), 1.0), 1.0 if bent else min(float(scale), 1.0)}:
-            terms = fenchel_young(coef, corr, profile.slope, profile.curvature, profile.positive, factor)
-            gap = self._divergence(point, factor) + float(terms)
+            gap = self._divergence(point, factor) + float(fenchel_young(coef, corr, profile, factor))
             if gap < best[0]:
                 best = gap, factor
         return best
@@ -164,8 +159,9 @@ class LogisticSubproblem(Subproblem):
         prediction = self._predictions(coef)
         level = self._intercepted(prediction, self._level)
         hessian: tuple[Array, Array, float] | None = None
-        measure, stride = np.inf, self._stride(coef.size)
-        value = self._value(prediction + level, coef, profile)
+        measure = np.inf
+        wanted = max(FEWEST_HESSIAN_ROWS, ROWS_A_COLUMN * coef.size)
+        stride = max(1, self.design.shape[0] // wanted) if self._dense else 1
         for epoch in range(max_epochs):
             level = self._level = self._intercepted(prediction, level)
             terms = self._terms(prediction + level)
@@ -210,15 +206,11 @@ class LogisticSubproblem(Subproblem):
         pull = np.abs(corr[: self.free.size])
         return gap + float(pull @ (np.abs(coef[: self.free.size]) + 1e-3))
 
-    def _stride(self, size: int) -> int:
-        wanted = max(FEWEST_HESSIAN_ROWS, ROWS_A_COLUMN * size)
-        return max(1, self.design.shape[0] // wanted) if self._dense else 1
-
     def _hessian(self, curvature: Array, size: int, stride: int) -> tuple[Array, Array, float]:
         """Weighted Gram matrix of the columns about their weighted means, those means, the total weight."""
         metric = curvature[::stride]
         total = float(metric.sum())
-        table = self._rows(size)
+        table = self._table[:size]
         if self._dense:
             part = table[:, ::stride]
             weighted = part * np.sqrt(metric)
@@ -227,9 +219,7 @@ class LogisticSubproblem(Subproblem):
         else:
             gram = (table.multiply(metric[None]) @ table.T).toarray()
             mean = np.asarray(table @ metric) / total if total > 0 else np.zeros(size)
-        factor = 1.0
-        if stride > 1:
-            factor = float(curvature.sum()) / total if total > 0 else 1.0
+        factor = float(curvature.sum()) / total if stride > 1 and total > 0 else 1.0
         if self.design.center:
             gram -= total * np.outer(mean, mean)
         else:
@@ -239,8 +229,7 @@ class LogisticSubproblem(Subproblem):
     def _model_minimiser(
         self, hessian: tuple[Array, Array, float], coef: Array, corr: Array, profile: Profile, target: float
     ) -> Array:
-        gram, _, _ = hessian
-        trial = coef.copy()
+        gram, trial = hessian[0], coef.copy()
         linear = corr + gram @ coef
         square = float(coef @ (linear + corr)) + float(corr @ corr) / max(float(np.trace(gram)), 1e-300) + 1.0
         solve_gram(gram, linear, square, trial, profile, 0.1 * target, MODEL_EPOCHS, np.empty(0))
@@ -250,17 +239,5 @@ class LogisticSubproblem(Subproblem):
 def combined(coef: Array, table: Array) -> Array:
     """Combination of rows, by blocks of columns on threads, each with one BLAS thread."""
     out = np.empty(table.shape[1])
-
-    def block(start: int) -> None:
-        part = slice(start, start + COLUMNS_A_BLOCK)
-        np.matmul(coef, table[:, part], out=out[part])
-
-    for _ in ordered_map(block, range(0, out.size, COLUMNS_A_BLOCK)):
-        pass
+    by_blocks(lambda part: np.matmul(coef, table[:, part], out=out[part]), out.size, COLUMNS_A_BLOCK)
     return out
-
-
-def _labels(design: Design) -> Array:
-    """The labels 0 and 1, read back from the centred target."""
-    root = np.where(design.root > 0, design.root, 1.0)
-    return np.round(design.target / root + design.mean_y)

@@ -53,14 +53,14 @@ def distance_to_stationarity(coef, corr, penalty):  # type: ignore[no-untyped-de
 
 
 @compiled
-def fenchel_young(coef, corr, slope, curvature, positive, scale):  # type: ignore[no-untyped-def]
+def fenchel_young(coef, corr, penalty, scale):  # type: ignore[no-untyped-def]
     """Ω(w) + Ω*(κg) − κ wᵀg, term by term, each at least 0; unpenalised coordinates count nothing."""
     total = 0.0
     for j in range(coef.size):
-        a, c, g = slope[j], curvature[j], scale * corr[j]
+        a, c, g = penalty.slope[j], penalty.curvature[j], scale * corr[j]
         if a == np.inf or (a == 0.0 and c == 0.0):  # excluded, unpenalised
             continue
-        inside = min(g, a) if positive else min(max(g, -a), a)
+        inside = min(g, a) if penalty.positive else min(max(g, -a), a)
         total += max(a * abs(coef[j]) - inside * coef[j], 0.0)
         if c > 0.0:
             miss = c * coef[j] - (g - inside)
@@ -69,14 +69,14 @@ def fenchel_young(coef, corr, slope, curvature, positive, scale):  # type: ignor
 
 
 @compiled
-def quadratic_gap(cross, residual, coef, corr, slope, curvature, positive):  # type: ignore[no-untyped-def]
+def quadratic_gap(cross, residual, coef, corr, penalty):  # type: ignore[no-untyped-def]
     """Duality gap of ½‖y − Xw‖² + Σ a|w| + ½c w² at the best multiple κ r of the residual.
 
     `cross` is yᵀr, `residual` is ‖r‖². The gap is ½(1 − κ)²‖r‖² plus Fenchel–Young terms:
     a sum of numbers that are not negative. Returns the gap and κ.
     """
-    largest = np.inf
-    bent = False
+    slope, curvature, positive = penalty.slope, penalty.curvature, penalty.positive
+    largest, bent = np.inf, False
     for j in range(coef.size):
         pull = corr[j] if positive else abs(corr[j])
         if curvature[j] > 0.0:
@@ -87,8 +87,7 @@ def quadratic_gap(cross, residual, coef, corr, slope, curvature, positive):  # t
             largest = slope[j] / pull
     scale = 1.0 if residual <= 0.0 else max(cross / residual, 0.0)
     scale = min(scale, largest)
-    gap = 0.5 * (1.0 - scale) ** 2 * residual
-    gap += fenchel_young(coef, corr, slope, curvature, positive, scale)
+    gap = 0.5 * (1.0 - scale) ** 2 * residual + fenchel_young(coef, corr, penalty, scale)
     if bent and scale != 1.0:
         feasible = True
         for j in range(coef.size):
@@ -96,7 +95,7 @@ def quadratic_gap(cross, residual, coef, corr, slope, curvature, positive):  # t
             if curvature[j] == 0.0 and slope[j] > 0.0 and pull > slope[j]:
                 feasible = False
         if feasible:
-            other = fenchel_young(coef, corr, slope, curvature, positive, 1.0)
+            other = fenchel_young(coef, corr, penalty, 1.0)
             if other < gap:
                 gap, scale = other, 1.0
     return gap, scale
@@ -152,7 +151,7 @@ def convergence_measure(cross, residual, coef, corr, penalty):  # type: ignore[n
 def _chosen_measure(cross, residual, coef, corr, penalty):  # type: ignore[no-untyped-def]
     if penalty.instance_class is ElasticNetForm:
         return lambda cross, residual, coef, corr, penalty: quadratic_gap(
-            cross, residual, coef, corr, penalty.slope, penalty.curvature, penalty.positive
+            cross, residual, coef, corr, penalty
         )[0]
     return lambda cross, residual, coef, corr, penalty: distance_to_stationarity(coef, corr, penalty)
 

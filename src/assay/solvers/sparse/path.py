@@ -10,22 +10,119 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from assay.losses import Logistic, Loss, Squared
-from assay.losses import loss as named_loss
 from assay.penalties import L1, GroupL2, SparseGroup
-from assay.penalties.coordinates import CoordinateForm, ElasticNetForm, coordinate_form
+from assay.penalties.coordinates import CoordinateForm, ElasticNetForm, coordinate_form, scaled
 from assay.rows import MemoryRows
-from assay.solvers.least_squares.moments import moments
+from assay.solvers.least_squares.moments import TableMoments, moments
 from assay.solvers.sparse.design import Array, DenseDesign, Design, SparseDesign
 from assay.solvers.sparse.groups import GroupForm, GroupPath, group_form
 from assay.solvers.sparse.logistic import LogisticSubproblem
-from assay.solvers.sparse.moments import MomentPath
+from assay.solvers.sparse.loops import distance_to_stationarity, quadratic_gap
 from assay.solvers.sparse.subproblem import (
     ColumnSubproblem,
     GramSubproblem,
+    Profile,
     Subproblem,
     WorkingSetTooLargeError,
+    solve_gram,
 )
-from assay.solvers.sparse.working_set import PathSolver, SolvedPath, Stop, Watch, WorkingSetPath
+from assay.solvers.sparse.working_set import (
+    INNER_SHARE,
+    ROUNDED_OFF,
+    PathSolver,
+    Solved,
+    SolvedPath,
+    Stop,
+    Watch,
+    WorkingSetPath,
+    predicted,
+    scores_at_unit,
+)
+
+
+class MomentPath(PathSolver):
+    """A path of strengths on the moments of a table; see `WorkingSetPath`."""
+
+    def __init__(self, stats: TableMoments, unit: Profile, stop: Stop) -> None:
+        super().__init__(stop)
+        self.stats, self.unit = stats, unit
+        self.convex = isinstance(unit, ElasticNetForm)
+        self.gram = np.ascontiguousarray(stats.xx / stats.weight)
+        self.linear = stats.xy[:, 0] / stats.weight
+        self.square = float(stats.yy[0] / stats.weight)
+        self.free = np.flatnonzero((unit.slope == 0) & (unit.curvature == 0))
+        self.kept = np.flatnonzero(np.isfinite(unit.slope))
+        self._inverse = np.linalg.pinv(self.gram[np.ix_(self.free, self.free)], hermitian=True)
+        scale = self.square / 2 if self.convex else float(np.max(np.abs(self.linear), initial=0.0))
+        self.goal = stop.tol * scale
+        if self.kept.size < unit.slope.size:
+            self.gram[:, ~np.isfinite(unit.slope)] = 0.0
+            self.gram[~np.isfinite(unit.slope)] = 0.0
+
+    def critical_strength(self) -> float:
+        """The smallest strength at which every penalised coefficient is zero."""
+        step = self._inverse @ self.linear[self.free]
+        corr = self.linear - step @ self.gram[self.free]
+        return float(np.max(scores_at_unit(corr, self.unit), initial=0.0))
+
+    def run(self, strengths: Array, start: Array | None = None) -> SolvedPath:
+        """Solve every strength, in the order given."""
+        coef = np.zeros(self.linear.size) if start is None else start.astype(np.float64)
+        before: Array | None = None
+        solved: list[Solved] = []
+        corr = self.linear
+        for index, strength in enumerate(strengths):
+            warm = coef.copy()
+            if before is not None and strengths[index - 1] != strengths[index - 2]:
+                step = (strength - strengths[index - 1]) / (strengths[index - 1] - strengths[index - 2])
+                warm = predicted(coef, before, step) if self.convex else warm
+            before, coef = (coef if index else None), warm
+            item, corr = self._solve(float(strength), coef)
+            solved.append(item)
+        return SolvedPath(solved, corr, self.trace)
+
+    def _solve(self, strength: float, coef: Array) -> tuple[Solved, Array]:
+        profile = scaled(self.unit, strength)
+        target, used, stop = INNER_SHARE * self.goal, 0, False
+        while True:
+            trace = self._room(used)
+            table, left = (self.gram, self.linear, self.square), self.max_iter - used
+            spent, _ = solve_gram(*table, coef, profile, target, left, trace)
+            used += spent
+            self._record(trace, spent)
+            gap, loss, corr = self._measure(coef, profile)
+            if self.watch is not None:
+                stop = self.watch(coef, self._intercept(coef))
+            if gap <= self.goal or used >= self.max_iter or stop:
+                break
+            target = 0.1 * min(target, gap)
+            if target < ROUNDED_OFF * self.goal:
+                break
+        which = np.flatnonzero(coef)
+        level = self._intercept(coef)
+        return Solved(which, coef[which], level, gap, loss, max(used, 1), bool(gap <= self.goal)), corr
+
+    def _intercept(self, coef: Array) -> float:
+        return float(self.stats.mean_y[0] - self.stats.mean_x @ coef)
+
+    def _measure(self, coef: Array, profile: Profile) -> tuple[float, float, Array]:
+        """Gap (or distance to stationarity), mean loss and correlations, afresh from the moments."""
+        support = np.flatnonzero(coef)
+        corr = self.linear - coef[support] @ self.gram[support]
+        cross = self.square - float(self.linear @ coef)
+        residual = max(cross - float(coef @ corr), 0.0)
+        if not self.convex:
+            return float(distance_to_stationarity(coef, corr, profile)), residual / 2, corr
+        step = self._inverse @ corr[self.free]
+        taken = float(step @ corr[self.free])
+        seen = corr - step @ self.gram[self.free]
+        seen[self.free] = 0.0
+        cross -= float(step @ self.linear[self.free])
+        gap, _ = quadratic_gap(cross, max(residual - taken, 0.0), coef, seen, profile)
+        return float(gap) + max(taken, 0.0) / 2, residual / 2, corr
+
+
+SQUARED = Squared()
 
 COLUMNS_A_WALK = 25
 """A Gram matrix of so many columns costs about as much as one walk over the table."""
@@ -78,7 +175,7 @@ class SparseProblem:
     weight : array of shape (n,) or None
     penalty : L1, ElasticNet, PositiveElasticNet, MCP, SCAD, GroupL2 or SparseGroup
         The penalty at strength 1.
-    loss : Squared, Logistic or their names
+    loss : Squared or Logistic
     center : bool
         Whether an intercept is fitted.
     n_strengths : int
@@ -92,13 +189,13 @@ class SparseProblem:
         weight: NDArray | None,
         penalty: Any,
         *,
-        loss: Loss | str = "squared",
+        loss: Loss = SQUARED,
         center: bool = True,
         n_strengths: int = 1,
     ) -> None:
-        self.loss = named_loss(loss)
-        if not isinstance(self.loss, Squared | Logistic):
-            raise TypeError(f"Sparse paths need the squared or the logistic loss. Got {self.loss!r} instead.")
+        if not isinstance(loss, Squared | Logistic):
+            raise TypeError(f"Sparse paths need the squared or the logistic loss. Got {loss!r} instead.")
+        self._is_squared = isinstance(loss, Squared)
         self._source = (X, y, weight, center)
         self._stats = X if hasattr(X, "xx") else None
         n, d = (np.inf, X.xx.shape[0]) if self._stats is not None else X.shape
@@ -108,10 +205,6 @@ class SparseProblem:
             data = X.tocsr() if hasattr(X, "tocsr") else X
             self._stats = moments(MemoryRows(data, y, weight), center=center)
         self._design: Design | None = None
-
-    @property
-    def _is_squared(self) -> bool:
-        return isinstance(self.loss, Squared)
 
     def reshaped(self, penalty: Any) -> SparseProblem:
         """The same table under another penalty."""
@@ -192,11 +285,9 @@ class SparseProblem:
         except WorkingSetTooLargeError:
             X, y, weight, center = self._source
             if not self._is_squared or not isinstance(self.unit, ElasticNetForm):
-                raise ValueError(
-                    "The working set has grown past 8192 columns; use a stronger penalty."
-                ) from None
-            self._source = (sparse.csc_array(X), y, weight, center)
-            self._design = None
+                message = "The working set has grown past 8192 columns; use a stronger penalty."
+                raise ValueError(message) from None
+            self._source, self._design = (sparse.csc_array(X), y, weight, center), None
             solver = self._solver(stop)
             path = solver.run(grid, first)
         return _solutions(path, self.unit.slope.size, solver.goal / tol)
@@ -221,17 +312,10 @@ def _solutions(path: SolvedPath, d: int, scale: float) -> SparseSolutions:
         coef = np.zeros((len(solved), d))
         for row, item in zip(coef, solved, strict=True):
             row[item.which] = item.coef
-    return SparseSolutions(
-        coef,
-        np.array([item.intercept for item in solved]),
-        gap,
-        np.divide(gap, scale, out=np.zeros_like(gap), where=gap > 0) if scale > 0 else gap * 0.0,
-        np.array([item.n_iter for item in solved]),
-        np.array([item.converged for item in solved]),
-        np.array([item.loss for item in solved]),
-        path.corr,
-        path.trace,
-    )
+    relative = np.divide(gap, scale, out=np.zeros_like(gap), where=gap > 0) if scale > 0 else gap * 0.0
+    names = "intercept", "n_iter", "converged", "loss"
+    level, n_iter, done, loss = (np.array([getattr(item, name) for item in solved]) for name in names)
+    return SparseSolutions(coef, level, gap, relative, n_iter, done, loss, path.corr, path.trace)
 
 
 def sparse_path(
@@ -240,7 +324,7 @@ def sparse_path(
     weight: NDArray | None,
     strengths: NDArray,
     *,
-    loss: Loss | str = "squared",
+    loss: Loss = SQUARED,
     penalty: Any = None,
     fit_intercept: bool = True,
     tol: float = 1e-6,
@@ -261,7 +345,7 @@ def sparse_path(
         s; W is its sum.
     strengths : array of positive numbers
         α, best in decreasing order.
-    loss : Squared, Logistic or their names
+    loss : Squared or Logistic, default=Squared()
         ½(y − f)² or log(1 + e^{−yf}).
     penalty : L1, ElasticNet, MCP, SCAD, GroupL2 or SparseGroup, optional
         Ω, at strength 1; the l1 norm by default.

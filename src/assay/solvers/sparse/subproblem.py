@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay.penalties.coordinates import CoordinateForm, ElasticNetForm
-from assay.rows import alone, ordered_map
-from assay.solvers.sparse.design import Array, Design, SparseDesign
+from assay.rows import alone
+from assay.solvers.sparse.design import Array, Design, SparseDesign, by_blocks
 from assay.solvers.sparse.loops import (
     DEPTH,
     column_epoch,
@@ -44,17 +44,10 @@ class WorkingSetTooLargeError(Exception):
 
 
 class Point(NamedTuple):
-    """What a check on all columns needs to know of coefficients.
+    """What a check on all columns needs to know of coefficients: the mean loss, what it keeps of each row.
 
-    Attributes
-    ----------
-    residual : array of shape (n,)
-        Negative gradient of the loss in the predictions, centred and scaled by √h, less its projection on the
-        unpenalised columns: any multiple κ ≤ 1 that the penalty admits is a dual point.
-    loss : float
-        Mean loss.
-    rows : array of shape (n,)
-        What the loss keeps of each row.
+    `residual` is the negative gradient of the loss in the predictions, centred and scaled by √h, less its
+    projection on the unpenalised columns: any multiple κ ≤ 1 that the penalty admits is a dual point.
     """
 
     residual: Array
@@ -65,12 +58,8 @@ class Point(NamedTuple):
 class Subproblem(ABC):
     """Working set, in the order in which columns entered it; unpenalised columns are the first.
 
-    Attributes
-    ----------
-    strong_concavity : float
-        Of the dual objective in the scale of the residual: 1/(smoothness of the loss).
-    null : float
-        Objective of the model without features.
+    `strong_concavity` is that of the dual objective in the scale of the residual, 1/(smoothness of the loss);
+    `null` the objective of the model without features.
     """
 
     strong_concavity = 1.0
@@ -111,9 +100,7 @@ class Subproblem(ABC):
         """
         kept = float(point.residual @ point.residual)
         cross = float(self.design.target @ point.residual)
-        gap, scale = quadratic_gap(
-            cross, kept, coef, corr, profile.slope, profile.curvature, profile.positive
-        )
+        gap, scale = quadratic_gap(cross, kept, coef, corr, profile)
         return float(gap) + max(point.loss - kept / 2, 0.0), float(scale)
 
     def intercept(self, coef: Array) -> float:
@@ -137,6 +124,11 @@ class GramSubproblem(Subproblem):
         self._gram = np.empty((0, 0))
         super().__init__(design, free)
 
+    @property
+    def gram(self) -> Array:
+        """The Gram matrix of the working set."""
+        return self._gram[: self.which.size, : self.which.size]
+
     def _enter(self, new: NDArray) -> None:
         m, k = self.which.size, new.size
         if m + k > LARGEST_WORKING_SET:
@@ -159,9 +151,8 @@ class GramSubproblem(Subproblem):
         self, coef: Array, profile: Profile, target: float, max_epochs: int, trace: Array
     ) -> tuple[int, float]:
         """Coordinate descent on the Gram matrix."""
-        m = self.which.size
-        gram, linear = self._gram[:m, :m], self.design.linear[self.which]
-        return solve_gram(gram, linear, self.design.square, coef, profile, target, max_epochs, trace)
+        linear, square = self.design.linear[self.which], self.design.square
+        return solve_gram(self.gram, linear, square, coef, profile, target, max_epochs, trace)
 
     def point(self, coef: Array) -> Point:
         """Target less the columns times the coefficients."""
@@ -173,13 +164,7 @@ class GramSubproblem(Subproblem):
 def products(few: Array, many: Array) -> Array:
     """All inner products of rows, by blocks of `many` on threads, each with one BLAS thread."""
     out = np.empty((len(few), len(many)))
-
-    def block(start: int) -> None:
-        part = slice(start, start + ROWS_A_BLOCK)
-        np.matmul(few, many[part].T, out=out[:, part])
-
-    for _ in ordered_map(block, range(0, len(many), ROWS_A_BLOCK)):
-        pass
+    by_blocks(lambda part: np.matmul(few, many[part].T, out=out[:, part]), len(many), ROWS_A_BLOCK)
     return out
 
 
@@ -199,9 +184,8 @@ def solve_gram(
         support = np.flatnonzero(coef)
         corr = linear - coef[support] @ gram[support]
         epochs = min(EPOCHS_A_JUMP, max_epochs - used)
-        epochs, measure = gram_descent(
-            gram, linear, square, coef, corr, profile, target, epochs, trace[used:]
-        )
+        room = trace[used:]
+        epochs, measure = gram_descent(gram, linear, square, coef, corr, profile, target, epochs, room)
         used += int(epochs)
         if measure <= target or used >= max_epochs:
             return used, float(measure)
@@ -257,7 +241,7 @@ class ColumnSubproblem(Subproblem):
         level = float(pull.sum())
         past, past_pull = np.empty((DEPTH + 1, coef.size)), np.empty((DEPTH + 1, pull.size))
         weights = np.empty(DEPTH)
-        measure, value = np.inf, np.inf
+        measure = np.inf
         for epoch in range(max_epochs):
             level = column_epoch(
                 design.entries, which, design.mean_x, design.column_squares, share, coef, pull, level, profile
@@ -272,8 +256,7 @@ class ColumnSubproblem(Subproblem):
                     coef[:], pull[:] = trial, trial_pull
                     level = float(pull.sum())
             if epoch < trace.size:
-                value = self._value(coef, pull, profile)
-                trace[epoch] = value
+                trace[epoch] = self._value(coef, pull, profile)
             if last or epoch == 0 or epoch + 1 == max_epochs:
                 measure = self._gap(coef, pull, level, profile)
                 if measure <= target:
@@ -289,16 +272,12 @@ class ColumnSubproblem(Subproblem):
         centred = (pull - design.center * level * design.share) / design.root
         corr = design.correlations(centred[None], self.which)[0]
         cross, residual = float(design.target @ centred), float(centred @ centred)
-        gap, _ = quadratic_gap(
-            cross, residual, coef, corr, profile.slope, profile.curvature, profile.positive
-        )
-        return float(gap)
+        return float(quadratic_gap(cross, residual, coef, corr, profile)[0])
 
     def point(self, coef: Array) -> Point:
         """Target less the centred columns times the coefficients."""
         residual = self.design.target - self._centred(self.which[: coef.size], coef)
-        units = np.eye(self.free.size)
-        columns = np.array([self._centred(self.free, unit) for unit in units])
+        columns = np.array([self._centred(self.free, unit) for unit in np.eye(self.free.size)])
         return Point(_without(residual, columns), float(residual @ residual) / 2, residual)
 
     def _centred(self, which: NDArray, coef: Array) -> Array:

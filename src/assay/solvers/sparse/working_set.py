@@ -52,18 +52,11 @@ class SolvedPath(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """When to stop, and who is told on the way: coefficients and intercept after each round.
+    """When to stop, and who is told on the way.
 
-    Attributes
-    ----------
-    tol : float
-        Gap over the objective of the model without features at which a strength is done.
-    max_iter : int
-        Most cycles for a strength.
-    history : bool
-        Whether the objective after every cycle is kept.
-    watch : callable or None
-        Told coefficients and intercept; true asks to stop.
+    `tol` is the gap over the objective of the model without features, `max_iter` the most cycles, both of a
+    strength; `history` keeps the objective after every cycle; `watch` is told coefficients and intercept
+    after each round, and true asks to stop.
     """
 
     tol: float
@@ -122,13 +115,10 @@ def predicted(coef: Array, before: Array, step: float) -> Array:
 class _State:
     """What a strength carries between rounds."""
 
-    def __init__(self, strength: float, profile: Profile) -> None:
-        self.strength, self.profile = strength, profile
-        self.coef = np.empty(0)
-        self.target = np.inf
-        self.n_iter = 0
-        self.gap = np.inf
-        self.loss = np.nan
+    def __init__(self, strength: float, unit: Profile, target: float) -> None:
+        self.strength, self.profile, self.target = strength, scaled(unit, strength), target
+        self.coef, self.n_iter = np.empty(0), 0
+        self.gap, self.loss = np.inf, np.nan
         self.done = self.converged = False
         self.alive: NDArray | None = None
 
@@ -157,7 +147,8 @@ class WorkingSetPath(PathSolver):
         latest: _State | None = None
         position = 0
         while position < len(strengths):
-            batch = [self._state(float(value)) for value in self._admit(strengths[position:], corr, previous)]
+            ahead = self._admit(strengths[position:], corr, previous).tolist()
+            batch = [_State(strength, self.unit, INNER_SHARE * self.goal) for strength in ahead]
             for state in batch:
                 state.coef = self._padded(self._predicted(state, latest, earlier, warm))
                 earlier, latest = latest, state
@@ -166,11 +157,6 @@ class WorkingSetPath(PathSolver):
             solved.extend(self._finished(state) for state in batch)
             position, previous = position + len(batch), batch[-1].strength
         return SolvedPath(solved, corr, self.trace)
-
-    def _state(self, strength: float) -> _State:
-        state = _State(strength, scaled(self.unit, strength))
-        state.target = INNER_SHARE * self.goal
-        return state
 
     def _warm(self, start: Array | None) -> Array:
         if start is None:
@@ -193,42 +179,37 @@ class WorkingSetPath(PathSolver):
         scores = scores_at_unit(self._first_correlations(self._warm(None)), self.unit)
         return float(np.max(scores, initial=0.0))
 
-    def _newcomers(self, scores: Array, threshold: float, limit: int) -> NDArray:
+    @property
+    def _limit(self) -> int:
+        return max(FEWEST_NEWCOMERS, self.subproblem.which.size)
+
+    def _newcomers(self, scores: Array, threshold: float) -> NDArray:
+        limit = self._limit
         new = np.flatnonzero((scores > threshold) & ~self.subproblem.inside)
         if new.size > limit:
             new = np.sort(new[np.argpartition(-scores[new], limit)[:limit]])
         return new
 
-    def _limit(self) -> int:
-        return max(FEWEST_NEWCOMERS, self.subproblem.which.size)
-
     def _admit(self, ahead: Array, corr: Array, previous: float) -> Array:
-        """Choose the next strengths to solve together and let in what the sequential strong rule names."""
-        scores, limit = scores_at_unit(corr, self.unit), self._limit()
-        previous = min(previous, float(np.max(scores[np.isfinite(scores)], initial=0.0)))
-        size = 1 if isinstance(self.design, SparseDesign) else min(LARGEST_BATCH, len(ahead))
-        while size > 1:
-            threshold = self._threshold(ahead[size - 1], previous)
-            if np.count_nonzero((scores > threshold) & ~self.subproblem.inside) <= max(32, limit // 8):
-                break
-            size -= 1
-        new = self._newcomers(scores, self._threshold(ahead[size - 1], previous), limit)
-        if new.size:
-            self.subproblem.grow(new)
-        return ahead[:size]
-
-    def _threshold(self, strength: float, previous: float) -> float:
-        """Score from which a column may become active on the way from one strength to another.
+        """Choose the next strengths to solve together and let in what the sequential strong rule names.
 
         Correlations move by at most the change of the strength under the strong rule; most move by less, and
         those that are missed are found by the check.
         """
-        return strength - CAUTION * (previous - strength)
+        scores = scores_at_unit(corr, self.unit)
+        previous = min(previous, float(np.max(scores[np.isfinite(scores)], initial=0.0)))
+        size = 1 if isinstance(self.design, SparseDesign) else min(LARGEST_BATCH, len(ahead))
+        thresholds, few = ahead[:size] - CAUTION * (previous - ahead[:size]), max(32, self._limit // 8)
+        outside = scores[~self.subproblem.inside]
+        while size > 1 and np.count_nonzero(outside > thresholds[size - 1]) > few:
+            size -= 1
+        new = self._newcomers(scores, thresholds[size - 1])
+        if new.size:
+            self.subproblem.grow(new)
+        return ahead[:size]
 
     def _padded(self, coef: Array) -> Array:
-        padded = np.zeros(self.subproblem.which.size)
-        padded[: coef.size] = coef
-        return padded
+        return np.pad(coef, (0, self.subproblem.which.size - coef.size))
 
     def _predicted(self, state: _State, latest: _State | None, earlier: _State | None, warm: Array) -> Array:
         """Solutions are piecewise linear in the strength: go on along the line of the last two."""
@@ -238,23 +219,18 @@ class WorkingSetPath(PathSolver):
         if earlier is None or earlier.strength == latest.strength or not self.convex:
             return coef
         step = (state.strength - latest.strength) / (latest.strength - earlier.strength)
-        before = np.zeros(coef.size)
-        before[: earlier.coef.size] = earlier.coef
-        return predicted(coef, before, step)
+        return predicted(coef, np.pad(earlier.coef, (0, coef.size - earlier.coef.size)), step)
 
     def _improve(self, state: _State) -> None:
         """Solve a strength on the working set."""
         state.coef = self._padded(state.coef)
-        left = self.max_iter - state.n_iter
-        trace = self._room(state.n_iter)
+        left, trace = self.max_iter - state.n_iter, self._room(state.n_iter)
         profile = restricted(state.profile, self.subproblem.which)
         used, _ = self.subproblem.solve(state.coef, profile, state.target, left, trace)
         state.n_iter += used
         self._record(trace, used)
-        if self.watch is not None:
-            self.stopped = self.stopped or self.watch(
-                self._full(state), self.subproblem.intercept(state.coef)
-            )
+        if self.watch is not None and not self.stopped:
+            self.stopped = self.watch(self._full(state), self.subproblem.intercept(state.coef))
 
     def _full(self, state: _State) -> Array:
         full = np.zeros(self.design.shape[1])
@@ -308,7 +284,7 @@ class WorkingSetPath(PathSolver):
         scores = np.full(self.design.shape[1], -np.inf)
         unit = self.unit if alive is None else restricted(self.unit, alive)
         scores[slice(None) if alive is None else alive] = scores_at_unit(corr, unit)
-        new = self._newcomers(scores, state.strength, self._limit())
+        new = self._newcomers(scores, state.strength)
         if not new.size:
             state.target = 0.1 * min(state.target, state.gap)
             state.done = state.target < ROUNDED_OFF * self.goal
@@ -330,12 +306,6 @@ class WorkingSetPath(PathSolver):
 
     def _finished(self, state: _State) -> Solved:
         support = np.flatnonzero(state.coef)
-        return Solved(
-            self.subproblem.which[support],
-            state.coef[support],
-            self.subproblem.intercept(state.coef),
-            state.gap,
-            state.loss,
-            max(state.n_iter, 1),
-            state.converged,
-        )
+        which, coef = self.subproblem.which[support], state.coef[support]
+        ends = state.gap, state.loss, max(state.n_iter, 1), state.converged
+        return Solved(which, coef, self.subproblem.intercept(state.coef), *ends)

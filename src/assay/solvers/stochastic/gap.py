@@ -83,8 +83,7 @@ def risk_step(
         conjugate = np.where(weight > 0, conjugate, 0.0)
     value, terms, pushed, up = weight * value, weight * conjugate, weight * slope, slope > 0
     parts = np.stack([np.where(up, pushed, 0.0), np.where(up, 0.0, pushed)])
-    numbers = machine.positive is None
-    constant = loss.value(y, np.array(level)) if numbers else loss.value(y[:1], np.zeros(1))
+    constant = loss.terms(y, np.full(len(y), level)).value
     return RiskEvidence(
         float(weight.sum()),
         float(value.sum()),

@@ -5,14 +5,11 @@ The loops take the row form of a loss and are compiled once per form; step rules
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.loops import compiled, inlined
-from assay.losses._row_form import row_terms
-from assay.solvers.in_memory import DenseRows, SparseRows, add_row, row_product
+from assay.losses.row_form import row_terms
+from assay.solvers.in_memory import add_row, row_product
 
 FALLING, OPTIMAL, ADAGRAD, RMSPROP, ADADELTA, ADAM = range(6)
 
@@ -20,37 +17,22 @@ RHO_RMSPROP, RHO_ADADELTA, BETA_FIRST, BETA_SECOND = 0.9, 0.95, 0.9, 0.999
 EPS, EPS_ADADELTA = 1e-8, 1e-3
 
 
-class Window(NamedTuple):
-    """Rows that are visited in an order of their own, their targets and the factors of their gradients."""
-
-    rows: DenseRows | SparseRows
-    target: NDArray
-    factor: NDArray
-
-
-class SlopeSums(NamedTuple):
-    """Sums over the visits of a row: its slope times the step, and the step; empty when they are not kept."""
-
-    slope: NDArray
-    step: NDArray
-
-
 @inlined
 def step_size(rule, t):  # type: ignore[no-untyped-def]
     """Step of update t = 1, 2, …: η/t^power, or η/(1 + ηλt) for the rule OPTIMAL."""
-    if rule.code == OPTIMAL:
-        return rule.eta / (1.0 + rule.eta * rule.decay * t)
-    return rule.eta / t**rule.power if rule.power > 0.0 else rule.eta
+    eta, power, decay = rule[1], rule[2], rule[3]
+    if rule[0] == OPTIMAL:
+        return eta / (1.0 + eta * decay * t)
+    return eta / t**power if power > 0.0 else eta
 
 
 @inlined
-def move_point(state, gradient, strengths, rule, size, t):  # type: ignore[no-untyped-def]
+def move_point(state, gradient, l1, l2, code, size, t):  # type: ignore[no-untyped-def]
     """One update of the point in place: a step and the proximal map of the penalty, or an adaptive step.
 
     Adaptive rules take the subgradient of the penalty; `first` and `second` are their running means.
     """
-    point, first, second = state.point, state.first, state.second
-    l1, l2, code = strengths.l1, strengths.l2, rule.code
+    point, first, second = state[0], state[2], state[3]
     for j in range(point.shape[0]):
         if code <= OPTIMAL:
             moved = point[j] - size * gradient[j]
@@ -79,16 +61,19 @@ def move_point(state, gradient, strengths, rule, size, t):  # type: ignore[no-un
 
 
 @compiled
-def batch_pass(window, order, batch_size, form, frame, strengths, rule, state, sums):  # type: ignore[no-untyped-def]
+def batch_pass(rows, table, order, batch_size, form, frame, free, rule, state, updates):  # type: ignore[no-untyped-def]
     """One pass over a window in the given order, cut into batches of nearly equal size.
 
-    θ is in the columns less `shift`, over `scale`, then the intercept if there is one. `state.total` gains
-    the sum of the points; `sums`, unless empty, those of the slopes. Returns the number of updates so far.
+    A call unboxes plain arrays several times faster than tuples of them. Columns of `table`: target, factor
+    of the gradient and, where they are kept, the sums of slope times step and of steps, which are added to.
+    Rows of `frame`: shift and scale of each coordinate of θ, its l1 and l2 strength; with `free` the last
+    one is the intercept. `rule`: code, η, power, decay. Rows of `state`, changed: point, sum of the points,
+    two running means. Returns the number of updates so far.
     """
-    n, d, updates = order.shape[0], frame.shift.shape[0], state.updates
-    point, total, shift, scale = state.point, state.total, frame.shift, frame.scale
+    n, d = order.shape[0], frame.shape[1] - free
+    point, total, shift, scale = state[0], state[1], frame[0], frame[1]
     coef, gradient = np.empty(d), np.empty(point.shape[0])
-    kept = sums.slope.shape[0] > 0
+    kept = table.shape[1] > 2
     n_batches = (n + batch_size - 1) // batch_size
     for batch in range(n_batches):
         # All rows of a batch are scored at the same point, of which `coef` and `intercept` are the view in
@@ -96,7 +81,7 @@ def batch_pass(window, order, batch_size, form, frame, strengths, rule, state, s
         begin, end = batch * n // n_batches, (batch + 1) * n // n_batches
         updates += 1
         size = step_size(rule, np.float64(updates))
-        intercept = point[d] if frame.intercept else 0.0
+        intercept = point[d] if free else 0.0
         for j in range(d):
             coef[j] = point[j] / scale[j]
             gradient[j] = 0.0
@@ -106,24 +91,24 @@ def batch_pass(window, order, batch_size, form, frame, strengths, rule, state, s
         level = 0.0
         for place in range(begin, end):
             i = order[place]
-            if window.factor[i] == 0.0:
+            if table[i, 1] == 0.0:
                 continue
-            score = intercept + row_product(window.rows, i, coef)
-            slope = row_terms(form, window.target[i], score)[1]
+            score = intercept + row_product(rows, i, coef)
+            slope = row_terms(form, table[i, 0], score)[1]
             if kept:
-                sums.slope[i] += size * slope
-                sums.step[i] += size
-            slope *= window.factor[i]
+                table[i, 2] += size * slope
+                table[i, 3] += size
+            slope *= table[i, 1]
             if slope == 0.0:
                 continue
             level += slope
-            add_row(window.rows, i, slope, gradient)
+            add_row(rows, i, slope, gradient)
         inverse = 1.0 / (end - begin)
         for j in range(d):
             gradient[j] = (gradient[j] - level * shift[j]) * inverse / scale[j]
-        if frame.intercept:
+        if free:
             gradient[d] = level * inverse
-        move_point(state, gradient, strengths, rule, size, np.float64(updates))
+        move_point(state, gradient, frame[2], frame[3], rule[0], size, np.float64(updates))
         for j in range(point.shape[0]):
             total[j] += point[j]
     return updates

@@ -15,15 +15,35 @@ import numpy as np
 
 from assay.losses import Loss
 from assay.parameters import refusal
-from assay.rows import Block, Matrix, MemoryRows, Rows, block_rows
-from assay.solvers.in_memory import LARGEST_BYTES, in_memory, loop_rows, targets_and_weights
+from assay.rows import Block, MemoryRows, Rows, block_rows
+from assay.solvers.in_memory import (
+    LARGEST_BYTES,
+    DenseRows,
+    SparseRows,
+    in_memory,
+    loop_rows,
+    targets_and_weights,
+)
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, scores
 from assay.solvers.stochastic import loops
-from assay.solvers.stochastic.loops import SlopeSums, Window, batch_pass
+from assay.solvers.stochastic.loops import batch_pass
+
+RULES = {
+    "auto": (loops.FALLING, 1.0, 0.5),
+    "invscaling": (loops.FALLING, 1.0, 0.25),
+    "root": (loops.FALLING, 1.0, 0.5),
+    "optimal": (loops.OPTIMAL, 1.0, 0.0),
+    "constant": (loops.FALLING, 0.5, 0.0),
+    "adagrad": (loops.ADAGRAD, 0.5, 0.0),
+    "rmsprop": (loops.RMSPROP, 0.3, 0.5),
+    "adadelta": (loops.ADADELTA, 1.0, 0.0),
+    "adam": (loops.ADAM, 0.3, 0.5),
+}
+"""Number of each rule in the loops, its first step in units of 1/L or of the spread, and its power of t."""
 
 ADAPTIVE = ("adagrad", "rmsprop", "adadelta", "adam")
-LEARNING_RATES = ("auto", "invscaling", "root", "optimal", "constant", *ADAPTIVE)
+LEARNING_RATES = tuple(RULES)
 
 PILOT_ROWS = 4096
 """Rows from which the curvature is estimated."""
@@ -51,18 +71,14 @@ class Rule(NamedTuple):
     unit: float = 1.0
 
 
-class Strengths(NamedTuple):
-    """λ₁‖w‖₁ + ½λ₂‖w‖², a number of each for every coordinate of θ."""
-
-    l1: Array
-    l2: Array
-
-
 class SgdSetting(NamedTuple):
-    """Coordinates, penalty and steps of a machine."""
+    """Coordinates, penalty and steps of a machine.
+
+    The penalty is λ₁‖w‖₁ + ½λ₂‖w‖²: `strengths` has λ₁ and λ₂ of every coordinate of θ as its rows.
+    """
 
     frame: Frame
-    strengths: Strengths
+    strengths: Array
     rule: Rule
 
 
@@ -76,40 +92,39 @@ class SgdPlan(NamedTuple):
 
 
 class SgdState(NamedTuple):
-    """What is carried from update to update; `total` is the sum of the last `n_averaged` points."""
+    """What is carried from update to update.
 
-    point: Array
-    total: Array
-    first: Array
-    second: Array
+    `vectors` are, row by row, the point, the sum of the last `n_averaged` points, and two running means.
+    """
+
+    vectors: Array
     updates: int = 0
     n_averaged: int = 0
 
     @classmethod
     def start(cls, size: int, level: float = 0.0) -> SgdState:
         """At zero, but for a last coordinate, the intercept, at a level."""
-        point = np.zeros(size)
+        vectors = np.zeros((4, size))
         if level:
-            point[-1] = level
-        return cls(point, np.zeros(size), np.zeros(size), np.zeros(size))
+            vectors[0, -1] = level
+        return cls(vectors)
+
+    @property
+    def point(self) -> Array:
+        """θ."""
+        return self.vectors[0]
+
+    def forgotten(self) -> SgdState:
+        """The same point, with an average that begins anew."""
+        self.vectors[1] = 0.0
+        return self._replace(n_averaged=0)
 
 
 class Sgd(NamedTuple):
-    """Result of `sgd`.
+    """Result of `sgd`: θ in the coordinates of the frame, and how the passes ended.
 
-    Attributes
-    ----------
-    point : array
-        θ in the coordinates of the frame.
-    n_iter, converged : int, bool
-        Passes, and whether `done` ended them.
-    gaps : list of float
-        Gaps seen.
-    slopes : array or None
-        Mean of the slopes of each row on the way, weighted by the steps, where they were asked for: a dual
-        point, since they stay in a convex domain, with a gradient (θ₀ − θ)/Σ steps.
-    state : SgdState
-        To go on from.
+    `slopes`, where they were asked for, are the means of the slopes of each row on the way, weighted by the
+    steps: a dual point, since they stay in a convex domain, with a gradient (θ₀ − θ)/Σ steps.
     """
 
     point: Array
@@ -139,28 +154,15 @@ def sgd(
     After 1, 2, 4, … passes and the last `done` is asked about the answer so far; it gives the gap and whether
     that is enough.
 
-    Parameters
-    ----------
-    data, machine, setting, plan : Rows, MachineLoss, SgdSetting, SgdPlan
-    state : SgdState
-        To go on from. Its arrays are changed.
-    rng : Generator
-        Orders of the rows.
-    done, report : callable
-        `done` is told the answer and the mean slopes; `report`, if there is one, the answer after each pass:
-        true asks to stop.
-    retune : callable, optional
-        Told the point after 1, 2, 4, … 64, 128, 192, … passes; gives the steps from there on.
-    scaled : bool
-        Whether weights are divided by their mean.
+    The arrays of `state`, to go on from, are changed. `done` is told the answer and the mean slopes; `report`
+    the answer after each pass: true asks to stop. `retune` is told the point after 1, 2, 4, … 64, 128, 192, …
+    passes and gives the steps from there on. `scaled`: whether weights are divided by their mean.
     """
     if not machine.loss.convex or machine.loss.row_form is None:
         raise refusal("sgd", "loss", "a convex loss with a row form, which compiled loops take", machine.loss)
-    target, factor = _targets_and_factors(data, machine, scaled)
-    sums = SlopeSums(*np.zeros((2, len(target) if plan.keep_slopes else 0)))
-    ahead = report is None and len(target) <= min(
-        plan.batch_size, block_rows(*data.shape[1:], data.dtype.itemsize)
-    )
+    walk = Walk(data, machine, setting, plan, scaled=scaled)
+    one_batch = min(plan.batch_size, block_rows(*data.shape[1:], data.dtype.itemsize))
+    ahead = report is None and data.shape[0] <= one_batch
     gaps: list[float] = []
     answer, converged, slopes, iteration = state.point.copy(), False, None, 0
     while iteration < plan.max_iter:
@@ -168,84 +170,84 @@ def sgd(
         next_look = (1 << iteration.bit_length()) - iteration
         passes = min(next_look, plan.max_iter - iteration, MOST_AHEAD) if ahead else 1
         iteration += passes
-        state = walk(data, target, factor, machine.loss, setting, plan.batch_size, passes, rng, state, sums)
+        state = walk(setting.rule, passes, rng, state)
         if not np.isfinite(state.point).all():
             zero = np.zeros_like(state.point)
             return Sgd(zero, iteration, False, [*gaps, np.inf], None, SgdState.start(len(zero)))
-        answer = state.total / state.n_averaged if plan.average else state.point.copy()
-        if plan.keep_slopes:
-            slopes = np.divide(sums.slope, sums.step, out=np.zeros_like(target), where=sums.step > 0)
+        answer = state.vectors[1] / state.n_averaged if plan.average else state.point.copy()
         stop = report is not None and report(answer)
         looks = iteration & (iteration - 1) == 0
         if looks or iteration == plan.max_iter:
+            slopes = walk.mean_slopes()
             gap, converged = done(answer, slopes)
             gaps.append(gap)
             stop = stop or (iteration >= PATIENCE and min(gaps[-3:]) > 0.9 * gaps[-4])
         if converged or stop:
             break
         if looks and iteration < plan.max_iter:
-            state.total[:], sums.slope[:], sums.step[:] = 0.0, 0.0, 0.0
-            state = state._replace(n_averaged=0)
+            walk.table[:, 2:] = 0.0
+            state = state.forgotten()
         if retune is not None and (looks or iteration % MOST_AHEAD == 0):
             setting = setting._replace(rule=retune(state.point))
-    return Sgd(answer, iteration, converged, gaps, slopes, state)
+    return Sgd(answer, iteration, converged, gaps, walk.mean_slopes(), state)
 
 
-def _targets_and_factors(data: Rows, machine: MachineLoss[Loss], scaled: bool) -> tuple[Array, Array]:
-    """Targets as the loss wants them, and factors of the gradients of the rows."""
-    y, weight = targets_and_weights(data)
-    factor = np.ones(len(y)) if weight is None else weight.astype(np.float64)
-    return machine.target(y), factor / factor.mean() if weight is not None and scaled else factor
+class Walk:
+    """Passes over the rows; a `table` has target, factor and, where slopes are kept, their sums of each.
 
-
-def walk(
-    data: Rows,
-    target: Array,
-    factor: Array,
-    loss: Loss,
-    setting: SgdSetting,
-    batch_size: int,
-    passes: int,
-    rng: np.random.Generator,
-    state: SgdState,
-    sums: SlopeSums,
-) -> SgdState:
-    """Visit every row once, or `passes` times where all are one batch.
-
-    The arrays of the state and the sums of slopes are changed.
+    What does not change from pass to pass is laid out once. The unit of slopes is that of the first rule.
     """
-    frame, strengths, rule = setting
-    strengths = Strengths(strengths.l1 / rule.unit, strengths.l2 / rule.unit)
-    form, before = loss.row_form, state.updates
-    for X, first, last in windows(data, batch_size):
-        order = np.arange(last - first)
-        if len(order) > batch_size:
-            rng.shuffle(order)
-        size = batch_size
-        if passes > 1:
-            order, size = np.tile(order, passes), len(order)
-        kept = slice(first, last) if len(sums.slope) else slice(0, 0)
-        window = Window(loop_rows(X), target[first:last], factor[first:last] / rule.unit)
-        part = SlopeSums(sums.slope[kept], sums.step[kept])
-        updates = batch_pass(window, order, size, form, frame, strengths, rule, state, part)
-        state = state._replace(updates=updates)
-    return state._replace(n_averaged=state.n_averaged + state.updates - before)
+
+    def __init__(
+        self, data: Rows, machine: MachineLoss[Loss], setting: SgdSetting, plan: SgdPlan, *, scaled: bool
+    ) -> None:
+        frame, strengths, rule = setting
+        y, weight = targets_and_weights(data)
+        self.table = np.zeros((len(y), 4 if plan.keep_slopes else 2))
+        self.table[:, 0] = machine.target(y)
+        self.table[:, 1] = 1.0 if weight is None else weight / (weight.mean(dtype=float) if scaled else 1.0)
+        self.table[:, 1] /= rule.unit
+        self.data, self.batch_size, self.form = data, plan.batch_size, machine.loss.row_form
+        self.free, ones = frame.intercept, np.ones(int(frame.intercept))
+        self.frame = np.vstack([np.append(frame.shift, 0 * ones), np.append(frame.scale, ones), strengths])
+        self.frame[2:] /= rule.unit
+        self.near = list(windows(data, self.batch_size)) if isinstance(data, MemoryRows) else None
+
+    def __call__(self, rule: Rule, passes: int, rng: np.random.Generator, state: SgdState) -> SgdState:
+        """Visit every row once, or `passes` times where all are one batch; vectors and table are changed."""
+        vectors, before, averaged = state
+        updates, steps = before, np.array(rule[:4])
+        for rows, first, last in self.near or windows(self.data, self.batch_size):
+            order, size = np.arange(last - first), self.batch_size
+            if len(order) > size:
+                rng.shuffle(order)
+            if passes > 1:
+                order, size = np.tile(order, passes), len(order)
+            part = self.table[first:last]
+            updates = batch_pass(
+                rows, part, order, size, self.form, self.frame, self.free, steps, vectors, updates
+            )
+        return SgdState(vectors, updates, averaged + updates - before)
+
+    def mean_slopes(self) -> Array | None:
+        """Mean slope of each row since the sums began, weighted by the steps; 0 for a row not visited."""
+        if self.table.shape[1] == 2:
+            return None
+        slope, step = self.table[:, 2:].T
+        return np.divide(slope, step, out=np.zeros_like(slope), where=step > 0)
 
 
-def windows(data: Rows, batch_size: int) -> Iterator[tuple[Matrix, int, int]]:
+def windows(data: Rows, batch_size: int) -> Iterator[tuple[DenseRows | SparseRows, int, int]]:
     """Windows of whole batches of the rows in order: features, first and one past the last row."""
     n, d = data.shape
     size = batch_size * max(1, block_rows(d, data.dtype.itemsize) // batch_size)
-    if isinstance(data, MemoryRows):
-        for first in range(0, n, size):
-            yield data.X[first : first + size], first, min(first + size, n)
-        return
-    slab = size * max(1, SLAB_BYTES // (size * d * data.dtype.itemsize))
+    near = data.X if isinstance(data, MemoryRows) else None
+    slab = n if near is not None else size * max(1, SLAB_BYTES // (size * d * data.dtype.itemsize))
     for begin in range(0, n, slab):
-        X = data.take(np.arange(begin, min(begin + slab, n)))
+        X = near if near is not None else data.take(np.arange(begin, min(begin + slab, n)))
         for first in range(0, X.shape[0], size):
             part = X[first : first + size]
-            yield part, begin + first, begin + first + part.shape[0]
+            yield loop_rows(part), begin + first, begin + first + part.shape[0]
 
 
 def near_rows(data: Rows, owner: str) -> Rows:
@@ -302,7 +304,7 @@ def pilot_moments(
     bend = weight
     if machine is not None and point is not None:
         assert block.y is not None
-        bend = weight * machine.loss.curvature(machine.target(block.y), scores(block, frame, point))
+        bend = weight * machine.loss.terms(machine.target(block.y), scores(block, frame, point)).curvature
     return gram(design(block, frame, np.sqrt(bend)), frame) / weight.sum()
 
 
@@ -314,18 +316,10 @@ def make_rule(
     `step` is 1/L. Steps that adapt to coordinates are in units of the `spread` of the target, and their
     slopes in units of the slope that a row has at first.
     """
-    falls = noisy or has_corners(loss, spread)
-    unit = min(loss.lipschitz, spread * min(loss.smoothness, loss.lipschitz / spread))
-    rules = {
-        "constant": Rule(loops.FALLING, step / 2),
-        "optimal": Rule(loops.OPTIMAL, step, decay=decay),
-        "auto": Rule(loops.FALLING, step, 0.5 if falls else 0.0),
-        "invscaling": Rule(loops.FALLING, step, 0.25),
-        "root": Rule(loops.FALLING, step, 0.5),
-        "adagrad": Rule(loops.ADAGRAD, 0.5 * spread, unit=unit),
-        "rmsprop": Rule(loops.RMSPROP, 0.3 * spread, 0.5, unit=unit),
-        "adadelta": Rule(loops.ADADELTA, spread, unit=unit),
-        "adam": Rule(loops.ADAM, 0.3 * spread, 0.5, unit=unit),
-    }
-    rule = rules[rate]
-    return rule._replace(eta=eta0 * rule.eta)
+    code, factor, power = RULES[rate]
+    if code >= loops.ADAGRAD:
+        unit = min(loss.lipschitz, spread * min(loss.smoothness, loss.lipschitz / spread))
+        return Rule(code, eta0 * (factor * spread), power, unit=unit)
+    if rate == "auto" and not noisy and not has_corners(loss, spread):
+        power = 0.0
+    return Rule(code, eta0 * (factor * step), power, decay if code == loops.OPTIMAL else 0.0)

@@ -1,8 +1,9 @@
-"""Families of counts: with the logarithm as link they are losses of the score."""
+"""Families with a score log μ, and those of counts, which are losses of the score."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,9 +14,112 @@ from scipy import special
 
 from assay import parameters
 from assay.loops import EXP_MAX, exp
-from assay.losses._family import LogLinkLoss
-from assay.losses._loss import negative_entropy, require
-from assay.losses._row_form import decay, terms_of
+from assay.losses.base import Loss, exponential, negative_entropy, require, weighted_mean
+from assay.losses.row_form import decay, terms_of
+
+
+class Family(ABC):
+    """A law whose variance is φ V(μ): mean μ, variance function V, dispersion φ.
+
+    `canonical` names the link of the natural parameter, `usual` the one taken by default; `links` those that
+    fit its means; `dispersed` says whether φ is estimated (else it is 1). With a link a family is a loss of
+    the score, `LinkedFamily`; a `LogLinkLoss` is a family and its loss with the logarithm as link in one.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    canonical: ClassVar[str]
+    usual: ClassVar[str]
+    links: ClassVar[tuple[str, ...]]
+    dispersed: ClassVar[bool] = True
+    target: ClassVar[str] = "a number"
+    low: ClassVar[float] = -math.inf
+    high: ClassVar[float] = math.inf
+    positive: ClassVar[bool] = False
+
+    @abstractmethod
+    def variance(self, mean: NDArray) -> NDArray:
+        """V(μ), the variance of the target at dispersion 1."""
+
+    @abstractmethod
+    def unit_deviance(self, y: NDArray, mean: NDArray) -> NDArray:
+        """Twice what the log-likelihood of a row at φ = 1 falls short of that of the mean y; 0 at μ = y."""
+
+    @abstractmethod
+    def log_likelihood(self, y: NDArray, mean: NDArray, dispersion: float) -> NDArray:
+        """Logarithm of the density of each row."""
+
+    @property
+    def canonical_loss(self) -> Loss | None:
+        """The loss of the canonical score, up to a function of y; None where it is not compiled."""
+        return None
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether every target is one that the law can give."""
+        return bool(np.isfinite(y).all())
+
+    def first_mean(self, y: float) -> float:
+        """A mean inside the domain, near the average target."""
+        return y
+
+    def inside(self, mean: NDArray) -> NDArray:
+        """Which means are means of the law."""
+        return (mean > self.low) & (mean < self.high)
+
+    def law(self, mean: NDArray, dispersion: float) -> Any:
+        """The law of a new target as a frozen SciPy distribution; None where there is none in closed form."""
+        return None
+
+
+class LogLinkLoss(Loss, Family):
+    """Base of the families of positive means, as losses of the score f = log μ.
+
+    The loss is the negative log-likelihood at dispersion 1 without the terms that do not depend on f.
+    """
+
+    __slots__ = ()
+
+    canonical: ClassVar[str] = "log"
+    usual: ClassVar[str] = "log"
+    low: ClassVar[float] = 0.0
+    positive: ClassVar[bool] = True
+
+    @abstractmethod
+    def smallest(self, y: NDArray) -> NDArray:
+        """inf_f ℓ(y, f), reached at f = log y for y > 0."""
+
+    def negative_log_likelihood(self, y: NDArray, prediction: NDArray, dispersion: float = 1.0) -> NDArray:
+        """The loss over φ with the terms that do not depend on f; NaN where they are not known."""
+        return np.full(np.broadcast_shapes(np.shape(y), np.shape(prediction)), np.nan)
+
+    def mean(self, prediction: NDArray) -> NDArray:
+        """The mean e^f."""
+        return exponential(prediction)
+
+    def deviance(self, y: NDArray, prediction: NDArray) -> NDArray:
+        """Unit deviance 2(ℓ(y, f) − inf ℓ(y, ·)) of each row, never negative."""
+        return np.maximum(2 * (self.value(y, prediction) - self.smallest(y)), 0)
+
+    def unit_deviance(self, y: NDArray, mean: NDArray) -> NDArray:
+        """See `Family.unit_deviance`."""
+        return self.deviance(y, log_of_mean(mean))
+
+    def log_likelihood(self, y: NDArray, mean: NDArray, dispersion: float) -> NDArray:
+        """See `Family.log_likelihood`."""
+        return -self.negative_log_likelihood(y, log_of_mean(mean), dispersion)
+
+    def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> float:
+        """The logarithm of the weighted mean; −inf when it is not above 0."""
+        mean = weighted_mean(y, sample_weight)
+        return math.log(mean) if mean > 0 else -math.inf
+
+
+def log_of_mean(mean: NDArray) -> NDArray:
+    """Log μ, and that of the smallest float at 0; NaN below."""
+    mean = np.asarray(mean)
+    with np.errstate(invalid="ignore"):
+        return np.log(np.where(mean == 0, np.finfo(mean.dtype).tiny, mean))
 
 
 class PoissonForm(NamedTuple):
@@ -47,8 +151,22 @@ def negative_binomial_terms(form, y, score):  # type: ignore[no-untyped-def]
     return value, total * share - y, total * small * inverse * inverse
 
 
+class CountLoss(LogLinkLoss):
+    """Base of the families of counts."""
+
+    __slots__ = ()
+    convex: ClassVar[bool] = True
+    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
+    dispersed: ClassVar[bool] = False
+    target: ClassVar[str] = "a count: an integer at least 0"
+
+    def accepts(self, y: NDArray) -> bool:
+        """Whether all are integers at least 0."""
+        return bool(np.all((y >= 0) & (y == np.floor(y))))
+
+
 @dataclass(frozen=True, slots=True)
-class Poisson(LogLinkLoss):
+class Poisson(CountLoss):
     """ℓ(y, f) = e^f − y f, the negative log-likelihood of a Poisson count of mean e^f, up to log y!.
 
     As a family, V(μ) = μ: counts.
@@ -61,11 +179,8 @@ class Poisson(LogLinkLoss):
     array([-2.])
     """
 
-    convex: ClassVar[bool] = True
     row_form: ClassVar[PoissonForm] = PoissonForm()
     name: ClassVar[str] = "poisson"
-    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
-    dispersed: ClassVar[bool] = False
     target: ClassVar[str] = (
         "a count: an integer at least 0 (rates and other fractions: family='quasi_poisson', or exposure)"
     )
@@ -92,10 +207,6 @@ class Poisson(LogLinkLoss):
         """The family itself."""
         return self
 
-    def accepts(self, y: NDArray) -> bool:
-        """Whether all are counts."""
-        return are_counts(y)
-
     def law(self, mean: NDArray, dispersion: float) -> Any:
         """The Poisson law."""
         return scipy.stats.poisson(mean)
@@ -117,13 +228,8 @@ class QuasiPoisson(Poisson):
         """Two moments make no law."""
 
 
-def are_counts(y: NDArray) -> bool:
-    """Whether all are integers at least 0."""
-    return bool(np.all((y >= 0) & (y == np.floor(y))))
-
-
 @dataclass(frozen=True, slots=True)
-class NegativeBinomial(LogLinkLoss):
+class NegativeBinomial(CountLoss):
     """Negative log-likelihood of a count of mean μ = e^f and variance μ + αμ², up to terms free of f.
 
     ℓ(y, f) = (y + 1/α) log(1 + αe^f) − y log(αe^f).
@@ -142,11 +248,7 @@ class NegativeBinomial(LogLinkLoss):
     """
 
     dispersion: float = 1.0
-    convex: ClassVar[bool] = True
     name: ClassVar[str] = "negative_binomial"
-    links: ClassVar[tuple[str, ...]] = ("log", "identity", "sqrt")
-    dispersed: ClassVar[bool] = False
-    target: ClassVar[str] = "a count: an integer at least 0"
 
     def __post_init__(self) -> None:
         require(self, "dispersion", parameters.real(above=0.0))
@@ -156,18 +258,14 @@ class NegativeBinomial(LogLinkLoss):
         return 1 / float(self.dispersion)
 
     @property
-    def _shift(self) -> float:
-        return math.log(self.dispersion)
-
-    @property
     def row_form(self) -> NegativeBinomialForm:
         """See `Loss.row_form`."""
-        return NegativeBinomialForm(self._size, self._shift)
+        return NegativeBinomialForm(self._size, math.log(self.dispersion))
 
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """(y + 1/α)(p log p + (1 − p) log(1 − p)) − u log α at p = (u + y)/(y + 1/α) ∈ [0, 1]."""
         total = y + self._size
-        return total * negative_entropy((slope + y) / total) - slope * self._shift
+        return total * negative_entropy((slope + y) / total) - slope * math.log(self.dispersion)
 
     def smallest(self, y: NDArray) -> NDArray:
         """(y + 1/α) log(1 + αy) − y log(αy)."""
@@ -182,10 +280,6 @@ class NegativeBinomial(LogLinkLoss):
         """The loss plus log Γ(1/α) + log y! − log Γ(y + 1/α)."""
         constant = special.gammaln(self._size) + special.gammaln(y + 1) - special.gammaln(y + self._size)
         return self.value(y, prediction) + constant
-
-    def accepts(self, y: NDArray) -> bool:
-        """Whether all are counts."""
-        return are_counts(y)
 
     def law(self, mean: NDArray, dispersion: float) -> Any:
         """The negative binomial law of size 1/α."""

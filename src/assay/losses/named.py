@@ -7,44 +7,31 @@ from dataclasses import fields
 from typing import Any
 
 from assay import parameters
-from assay.losses._counts import NegativeBinomial, Poisson
-from assay.losses._cumulative import CumulativeResponse, Probit
-from assay.losses._hinge import Hinge, SquaredHinge, ZeroOne
-from assay.losses._logistic import CrossEntropy, Exponential, Logistic, Savage
-from assay.losses._loss import Loss
-from assay.losses._multinomial import Multinomial, ReferenceMultinomial
-from assay.losses._positive import Gamma, Tweedie
-from assay.losses._residual import (
-    Absolute,
-    EpsilonInsensitive,
-    Huber,
-    Quantile,
-    Squared,
-    SquaredEpsilonInsensitive,
-)
+from assay.losses import counts, logistic, margin, multinomial, positive, residual, responses
+from assay.losses.base import Loss
 
 _CLASSES: Mapping[str, Any] = {
-    "squared": Squared,
-    "absolute": Absolute,
-    "huber": Huber,
-    "quantile": Quantile,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
-    "logistic": Logistic,
-    "exponential": Exponential,
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-    "savage": Savage,
-    "zero_one": ZeroOne,
-    "probit": Probit,
-    "cumulative_response": CumulativeResponse,
-    "cross_entropy": CrossEntropy,
-    "poisson": Poisson,
-    "negative_binomial": NegativeBinomial,
-    "gamma": Gamma,
-    "tweedie": Tweedie,
-    "multinomial": Multinomial,
-    "reference_multinomial": ReferenceMultinomial,
+    "squared": residual.Squared,
+    "absolute": residual.Absolute,
+    "huber": residual.Huber,
+    "quantile": residual.Quantile,
+    "epsilon_insensitive": residual.EpsilonInsensitive,
+    "squared_epsilon_insensitive": residual.SquaredEpsilonInsensitive,
+    "logistic": logistic.Logistic,
+    "exponential": logistic.Exponential,
+    "hinge": margin.Hinge,
+    "squared_hinge": margin.SquaredHinge,
+    "savage": logistic.Savage,
+    "zero_one": margin.ZeroOne,
+    "probit": responses.Probit,
+    "cumulative_response": responses.CumulativeResponse,
+    "cross_entropy": logistic.CrossEntropy,
+    "poisson": counts.Poisson,
+    "negative_binomial": counts.NegativeBinomial,
+    "gamma": positive.Gamma,
+    "tweedie": positive.Tweedie,
+    "multinomial": multinomial.Multinomial,
+    "reference_multinomial": multinomial.ReferenceMultinomial,
 }
 
 LOSS_NAMES: tuple[str, ...] = tuple(_CLASSES)

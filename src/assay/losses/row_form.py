@@ -28,7 +28,7 @@ def terms_of(form: type[Form]) -> Callable[[Callable[..., Any]], Any]:
     Examples
     --------
     >>> from typing import NamedTuple
-    >>> from assay.losses._row_form import fill_row_terms, terms_of
+    >>> from assay.losses.row_form import fill_row_terms, terms_of
     >>> import numpy as np
     >>> class Quartic(NamedTuple):
     ...     scale: float

@@ -13,29 +13,31 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay import parameters
 from assay.loops import inlined
-from assay.losses._loss import Loss, piecewise_linear_root, weighted_quantile, weights_of
-from assay.losses._row_form import terms_of
+from assay.losses.base import (
+    Loss,
+    piecewise_linear_root,
+    require,
+    weighted_mean,
+    weighted_quantile,
+    weights_of,
+)
+from assay.losses.row_form import terms_of
+from assay.parameters import Domain
 
 
 class SidedForm(NamedTuple):
-    """Row form of all sided losses.
+    """Row form of all sided losses: factors above and below the target, errors ε that cost nothing.
 
-    Attributes
-    ----------
-    upper, lower : float
-        Factors above and below the target.
-    epsilon : float
-        Errors ε that cost nothing.
-    curve, reach : float
-        Curvature κ and how far δ the excess stays quadratic; a reach of 0 is a corner.
-    labelled : bool
-        Whether the target is a label ±1, and a row has the side of its label alone.
+    `curve` is the curvature κ and `reach` how far δ the excess stays quadratic; a reach of 0 is a corner.
+    With `labelled` the target is a label ±1, and a row has the side of its label alone.
     """
 
     upper: float = 1.0
@@ -106,6 +108,7 @@ class SidedLoss(Loss):
     """
 
     __slots__ = ()
+    convex: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -116,11 +119,6 @@ class SidedLoss(Loss):
     def cornered(self) -> bool:
         """Whether the loss has corners and is linear beyond them."""
         return self.row_form.reach == 0
-
-    @property
-    def convex(self) -> bool:
-        """True."""
-        return True
 
     @property
     def smoothness(self) -> float:
@@ -154,10 +152,8 @@ class SidedLoss(Loss):
         sides: Any = self.sides(y) if form.labelled else (form.upper, form.lower)
         side = np.where(slope < 0, *sides).astype(np.result_type(slope, np.float32))
         size = np.abs(slope)
-        if form.reach == math.inf:
-            inside = (side > 0) | (size == 0)
-        else:
-            inside = size <= form.steepest * side
+        squares = form.reach == math.inf
+        inside = (side > 0) | (size == 0) if squares else size <= form.steepest * side
         value = slope * y + form.epsilon * size + self.conjugate_square(slope, side)
         return np.where(inside, value, np.inf)
 
@@ -181,3 +177,188 @@ class SidedLoss(Loss):
         if edge == 0:
             return weighted_quantile(values, weight, level)
         return weighted_quantile(edges, np.concatenate([form.upper * weight, form.lower * weight]), level)
+
+
+LEVEL = Domain(
+    "a number above 0 and below 1", lambda value: parameters.real(above=0.0).contains(value) and value < 1
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Squared(SidedLoss):
+    """ℓ(y, f) = ½ (y − f)², a function of the prediction f; or (y − f)², without the half.
+
+    Smooth and strongly convex with the same constant, 1 (or 2); its population minimiser is the conditional
+    mean E[Y | X].
+
+    Parameters
+    ----------
+    halved : bool, default=True
+        Whether the square is halved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import Squared
+    >>> Squared().value(np.array([3.0]), np.array([1.0]))
+    array([2.])
+
+    References
+    ----------
+    Sangnier §1.4.1; Rudi & Şimşekli §2.1.2.
+    """
+
+    halved: bool = True
+
+    def __post_init__(self) -> None:
+        require(self, "halved", parameters.boolean)
+
+    @property
+    def row_form(self) -> SidedForm:
+        """Quadratic everywhere."""
+        return SidedForm(curve=1.0 if self.halved else 2.0, reach=math.inf)
+
+    def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> float:
+        """The weighted mean."""
+        return weighted_mean(y, sample_weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute(SidedLoss):
+    """ℓ(y, f) = |y − f|; its population minimiser is the conditional median.
+
+    At f = y the subgradient is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import Absolute
+    >>> Absolute().value(np.array([3.0]), np.array([1.0]))
+    array([2.])
+
+    References
+    ----------
+    Sangnier §1.4.1.
+    """
+
+    row_form: ClassVar[SidedForm] = SidedForm()
+
+
+@dataclass(frozen=True, slots=True)
+class Huber(SidedLoss):
+    """ℓ(y, f) = ½ r² where r = f − y has |r| ≤ δ, and δ|r| − ½ δ² beyond.
+
+    Parameters
+    ----------
+    delta : float above 0, default=1.0
+        Size δ of the errors from which the loss is linear.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import Huber
+    >>> Huber(delta=1.0).value(np.zeros(2), np.array([0.5, 3.0]))
+    array([0.125, 2.5  ])
+    """
+
+    delta: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(self, "delta", parameters.real(above=0.0))
+
+    @property
+    def row_form(self) -> SidedForm:
+        """Quadratic up to δ."""
+        return SidedForm(curve=1.0, reach=float(self.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile(SidedLoss):
+    """The pinball loss ℓ(y, f) = τ (y − f) where y ≥ f, (1 − τ)(f − y) elsewhere.
+
+    Its population minimiser is the conditional quantile of level τ. At f = y the subgradient is 0.
+
+    Parameters
+    ----------
+    level : float above 0 and below 1, default=0.5
+        The level τ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import Quantile
+    >>> Quantile(0.75).value(np.zeros(2), np.array([-1.0, 1.0]))
+    array([0.75, 0.25])
+    """
+
+    level: float = 0.5
+
+    def __post_init__(self) -> None:
+        require(self, "level", LEVEL)
+
+    @property
+    def row_form(self) -> SidedForm:
+        """Slope τ above, 1 − τ below."""
+        return SidedForm(float(self.level), 1 - float(self.level))
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonInsensitive(SidedLoss):
+    """ℓ(y, f) = max(0, |y − f| − ε), which is ½ |f − y − ε| + ½ |f − y + ε| − ε.
+
+    At |f − y| = ε the subgradient is 0.
+
+    Parameters
+    ----------
+    epsilon : float at least 0, default=0.1
+        Half the width ε of the tube.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(0.5).value(np.zeros(2), np.array([0.25, 2.0]))
+    array([0. , 1.5])
+
+    References
+    ----------
+    Sangnier §1.5.
+    """
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        require(self, "epsilon", parameters.real(at_least=0.0))
+
+    @property
+    def row_form(self) -> SidedForm:
+        """Corners at ±ε."""
+        return SidedForm(epsilon=float(self.epsilon))
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredEpsilonInsensitive(SidedLoss):
+    """ℓ(y, f) = max(0, |y − f| − ε)².
+
+    Parameters
+    ----------
+    epsilon : float at least 0, default=0.1
+        Half the width ε of the tube.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(0.5).value(np.zeros(2), np.array([0.25, 2.0]))
+    array([0.  , 2.25])
+    """
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        require(self, "epsilon", parameters.real(at_least=0.0))
+
+    @property
+    def row_form(self) -> SidedForm:
+        """Quadratic beyond ±ε."""
+        return SidedForm(epsilon=float(self.epsilon), curve=2.0, reach=math.inf)

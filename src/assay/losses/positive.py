@@ -13,10 +13,9 @@ from scipy import special
 
 from assay import parameters
 from assay.loops import EXP_MAX, exp, log
-from assay.losses._counts import Poisson
-from assay.losses._family import LogLinkLoss
-from assay.losses._loss import exponential, increasing_root, require
-from assay.losses._row_form import terms_of
+from assay.losses.base import exponential, increasing_root, require
+from assay.losses.counts import LogLinkLoss, Poisson
+from assay.losses.row_form import terms_of
 from assay.parameters import Domain
 
 _POWER = Domain(

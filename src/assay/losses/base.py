@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.losses._row_form import fill_row_terms, row_terms_of_arrays
+from assay.losses.row_form import fill_row_terms, row_terms_of_arrays
 from assay.parameters import Domain
 
 
@@ -33,7 +33,7 @@ class Loss(ABC):
 
     A loss writes its formula once: as the compiled terms of its row form, from which value, derivative and
     second derivative of arrays follow; or, where it needs special functions that compiled loops do not have,
-    as the three methods `value`, `gradient` and `curvature`, which it overrides.
+    as the three methods `value`, `gradient` and `curvature`, or as `terms`, which it overrides.
 
     All methods work entry by entry on arrays that broadcast together (row by row for losses of several
     scores), keep float32, and do not look at whether `y` is a legal target: that is for the estimator.
@@ -73,15 +73,19 @@ class Loss(ABC):
 
     def value(self, y: NDArray, prediction: NDArray) -> NDArray:
         """Loss of each row."""
-        return row_terms_of_arrays(self.row_form, y, prediction)[0]
+        return self._array_terms(y, prediction)[0]
 
     def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
         """Derivative in the prediction, or the subgradient that the class names."""
-        return row_terms_of_arrays(self.row_form, y, prediction)[1]
+        return self._array_terms(y, prediction)[1]
 
     def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
         """Second derivative in the prediction, where there is one."""
-        return row_terms_of_arrays(self.row_form, y, prediction)[2]
+        return self._array_terms(y, prediction)[2]
+
+    def _array_terms(self, y: NDArray, prediction: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        form = self.row_form
+        return self.terms(y, prediction.copy()) if form is None else row_terms_of_arrays(form, y, prediction)
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
         """Value, derivative and second derivative of each row in one pass; `scores` may be overwritten."""
@@ -172,10 +176,9 @@ def weighted_quantile(y: NDArray, sample_weight: NDArray | None, level: float) -
     values, weight = values[weight > 0], weight[weight > 0]
     order = np.argsort(values, kind="stable")
     values, below = values[order], np.cumsum(weight[order])
-    share, last = below / below[-1] - level, len(values) - 1
-    rounding = 8 * np.finfo(float).eps
-    first = min(int(np.searchsorted(share, -rounding)), last)
-    return float(values[first] + values[min(int(np.searchsorted(share, rounding)), last)]) / 2
+    share, rounding = below / below[-1] - level, 8 * np.finfo(float).eps
+    ends = np.searchsorted(share, [-rounding, rounding])
+    return float(values[np.minimum(ends, len(values) - 1)].sum()) / 2
 
 
 def piecewise_linear_root(slope: Callable[[float], float], breakpoints: NDArray) -> float:

@@ -12,7 +12,7 @@ from scipy import special
 
 from assay import parameters
 from assay.loops import compiled, exp, log
-from assay.losses._loss import Loss, RowTerms, weights_of
+from assay.losses.base import Loss, RowTerms, weights_of
 
 
 def logsumexp(scores: NDArray, axis: int = -1) -> NDArray:
@@ -121,7 +121,7 @@ class SoftmaxLoss(Loss):
         return array if self._fixed is None else np.delete(array, self._fixed, axis=axis)
 
     def terms(self, y: NDArray, scores: NDArray) -> RowTerms:
-        """Loss, softmax(f) − y, and the probabilities softmax(f); `scores` may be overwritten."""
+        """Loss (n,), softmax(f) − y and softmax(f), both (n, n_scores); `scores` may be overwritten."""
         relative = np.ascontiguousarray(self._with_reference(scores))
         relative = relative.reshape(-1, relative.shape[-1])
         losses, probabilities = np.empty_like(relative[:, 0]), np.empty_like(relative)
@@ -141,14 +141,6 @@ class SoftmaxLoss(Loss):
             self._without_reference(slope).reshape(shape),
             self._without_reference(probabilities).reshape(shape),
         )
-
-    def value(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """Loss of each row, shape (n,)."""
-        return self.terms(y, prediction.copy()).value
-
-    def gradient(self, y: NDArray, prediction: NDArray) -> NDArray:
-        """softmax(f) − y, shape (n, n_scores)."""
-        return self.terms(y, prediction.copy()).slope
 
     def curvature(self, y: NDArray, prediction: NDArray) -> NDArray:
         """The matrix diag(p) − p pᵀ of each row, p = softmax(f), shape (n, n_scores, n_scores)."""

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.losses._loss import Loss, negative_entropy, require, weighted_mean
-from assay.losses._margin import MarginLoss, logit
-from assay.losses._row_form import decay, terms_of, wide_exp
+from assay.losses.base import Loss, negative_entropy, require, weighted_mean
+from assay.losses.margin import MarginLoss, logit
+from assay.losses.row_form import decay, terms_of, wide_exp
 from assay.parameters import Domain
 
 _BASE = Domain(
