@@ -238,7 +238,6 @@ def parse_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> from assay.linear import Ridge
-    >>> from assay.report.fitting import parse_parameters
     >>> parse_parameters(Ridge, {"alpha": "0.5", "fit_intercept": "false"})
     {'alpha': 0.5, 'fit_intercept': False}
     """

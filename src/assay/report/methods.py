@@ -97,7 +97,6 @@ def describe(kind: type, family: str) -> Method:
     Examples
     --------
     >>> from assay.linear import Ridge
-    >>> from assay.report.methods import describe
     >>> method = describe(Ridge, "linear")
     >>> method.task, method.summary
     ('regression', 'Least squares with a squared-norm penalty.')

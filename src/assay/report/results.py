@@ -77,8 +77,6 @@ def residual_quantiles(residuals: NDArray) -> dict[str, float]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.results import residual_quantiles
     >>> residual_quantiles(np.arange(-9, 10))["0.90"]
     9.0
     """

@@ -55,7 +55,6 @@ def prose(text: str) -> str:
 
     Examples
     --------
-    >>> from assay.report.page.appendix import prose
     >>> prose("The best of `n_init` for x < 0.")
     '<p>The best of <code>n_init</code> for x &lt; 0.</p>'
     >>> prose("the sum of x_i^2")
@@ -101,7 +100,6 @@ def typeset(formula: str) -> str:
 
     Examples
     --------
-    >>> from assay.report.page.appendix import typeset
     >>> typeset("x_i²")
     '<div role="math" aria-label="x_i²"><span style="grid-area: 1 / 1 / 2 / 2">x<sub>i</sub>²</span></div>'
     """

@@ -51,9 +51,7 @@ def summarise(values: pd.Series[Any], column: Column) -> Summary:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> from assay.report import describe_columns
-    >>> from assay.report.page.columns import summarise
     >>> frame = pd.DataFrame({"size": ["small", "large", "small"]})
     >>> summarise(frame["size"], describe_columns(frame)[0]).values
     'small (2), large (1)'
@@ -74,8 +72,6 @@ def summarise_numbers(values: NDArray, write: Callable[[float], str] = shown) ->
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.page.columns import summarise_numbers
     >>> summarise_numbers(np.array([1.0, 2.0, np.nan, 9.0])).values
     '1 … 2 … 9'
     """
@@ -96,8 +92,6 @@ def summarise_levels(names: Sequence[str], counts: NDArray, *, ordered: bool = F
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.page.columns import summarise_levels
     >>> summarise_levels(["a", "b", "c", "d", "e"], np.array([9, 5, 4, 2, 1])).values
     'a (9), b (5), c (4), d (2) and 1 more'
     """

@@ -55,9 +55,6 @@ def target_remarks(data: Data, task: Task) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from assay.report import Data
-    >>> from assay.report.page.data import target_remarks
     >>> frame = pd.DataFrame({"x": np.arange(20.0) ** 2})
     >>> data = Data.from_frame(frame, np.repeat(["no", "yes"], [18, 2]), target="churn")
     >>> target_remarks(data, "classification")[0]
@@ -106,9 +103,6 @@ def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from assay.report import Data
-    >>> from assay.report.page.data import count_doubles, double_remarks
     >>> frame = pd.DataFrame({"x": [1.0, 2.0, 2.0, 3.0], "y": [0.5, 0.5, 0.5, 0.1]})
     >>> data = Data.from_frame(frame)
     >>> double_remarks(count_doubles(data), data, "clustering")

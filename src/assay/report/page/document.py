@@ -170,11 +170,7 @@ HOW_CLASSIFICATION = (
     "Log-loss, Brier score and calibration error judge the probabilities out of fold; 0 is perfect.",
     *HOW_NOISE,
 )
-HOW = {
-    "regression": HOW_REGRESSION,
-    "classification": HOW_CLASSIFICATION,
-    "clustering": HOW_CLUSTERING,
-}
+HOW = {"regression": HOW_REGRESSION, "classification": HOW_CLASSIFICATION, "clustering": HOW_CLUSTERING}
 
 
 def method(comparison: Comparison) -> str:

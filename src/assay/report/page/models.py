@@ -146,7 +146,6 @@ def assumption_that_matters(certificates: Certificates) -> str:
 
     Examples
     --------
-    >>> from assay.certificates import Certificate, Certificates
     >>> gap = Certificate("It is close.", "gap", 0.0, "<=", 1.0, assumptions=("the kernel is positive",))
     >>> assumption_that_matters(Certificates([gap]))
     'the kernel is positive'

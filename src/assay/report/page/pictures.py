@@ -68,18 +68,12 @@ def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator
 
 
 def draw(
-    on_axes: OnAxes,
-    caption: str,
-    key: str,
-    *,
-    size: tuple[float, float] = (5.6, 3.9),
-    words: str = "",
+    on_axes: OnAxes, caption: str, key: str, *, size: tuple[float, float] = (5.6, 3.9), words: str = ""
 ) -> Picture:
     """Draw a picture for the page.
 
     Examples
     --------
-    >>> from assay.report.page.pictures import draw
     >>> picture = draw(lambda ax: ax.plot([0, 1, 2], [0, 1, 4]), "Squares.", "squares")
     >>> 'aria-label="Curve, left to right: from 0 to 4. ' in picture.svg
     True

@@ -25,8 +25,6 @@ def correlations(table: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.tables.associations import correlations
     >>> x = np.arange(20.0)
     >>> correlations(np.column_stack([x, -3 * x, np.where(x < 5, np.nan, x**2)])).round(2)
     array([[ 1.  , -1.  ,  0.99],
@@ -76,8 +74,6 @@ def correlation_ratio(values: NDArray, groups: NDArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.tables.associations import correlation_ratio
     >>> round(correlation_ratio(np.repeat([1.0, 5.0], 10), np.repeat([0, 1], 10)), 6)
     1.0
     >>> correlation_ratio(np.arange(20.0), np.arange(20))
@@ -104,8 +100,6 @@ def cramers_v(first: NDArray, second: NDArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.tables.associations import cramers_v
     >>> codes = np.arange(60) % 3
     >>> round(cramers_v(codes, 2 - codes), 6), cramers_v(codes, np.arange(60) // 30)
     (1.0, 0.0)
@@ -247,9 +241,6 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from assay.report import Data
-    >>> from assay.report.tables.associations import leaks
     >>> y = np.random.default_rng(0).normal(size=50)
     >>> frame = pd.DataFrame({"copy": np.exp(y), "other": y[::-1]})
     >>> leaks(Data.from_frame(frame, y, target="price"), "regression")[0]

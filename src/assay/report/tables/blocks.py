@@ -44,7 +44,6 @@ def table_blocks(
     Examples
     --------
     >>> from assay.report import describe_columns, read_table
-    >>> from assay.report.tables.blocks import table_blocks
     >>> columns = describe_columns(read_table("us_arrests").frame)
     >>> [block.shape for block in table_blocks("us_arrests", columns)]
     [(50, 4)]

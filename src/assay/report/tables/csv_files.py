@@ -95,7 +95,6 @@ def sniff(head: bytes, name: str) -> Dialect:
 
     Examples
     --------
-    >>> from assay.report.tables.csv_files import sniff
     >>> sniff("prix;âge\n1,5;30\n".encode("cp1252"), "t.csv")[:4]
     ('cp1252', ';', ',', True)
     """
@@ -258,8 +257,6 @@ def numbers_from_texts(texts: pd.Series[Any], decimal: str = ".") -> Numbers | N
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from assay.report.tables.csv_files import numbers_from_texts
     >>> numbers_from_texts(pd.Series(["1,250", "?", "900"])).values.tolist()
     [1250.0, nan, 900.0]
     >>> numbers_from_texts(pd.Series(["1,250", "many"])) is None

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from assay.cluster import (
-    Silhouette,
-    calinski_harabasz,
-    davies_bouldin,
-    select_k,
-    silhouette,
-    within_inertia,
-)
+from assay.cluster import Silhouette, calinski_harabasz, davies_bouldin, select_k, silhouette, within_inertia
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data

@@ -153,7 +153,6 @@ def conformal_width(residuals: NDArray, coverage: float = COVERAGE) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> conformal_width(np.arange(1, 20), 0.9)
     18.0
     >>> conformal_width(np.arange(1, 5), 0.9)
@@ -170,7 +169,6 @@ def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> brier_score(np.array(["a", "b"]), np.array([[1.0, 0.0], [0.5, 0.5]]), np.array(["a", "b"]))
     0.25
     """
@@ -186,7 +184,6 @@ def calibration_error(y: NDArray, probabilities: NDArray, labels: NDArray) -> fl
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.repeat(["a", "b"], [80, 20])
     >>> calibration_error(y, np.tile([0.9, 0.1], (100, 1)), np.array(["a", "b"])).__round__(3)
     0.1

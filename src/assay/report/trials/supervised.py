@@ -53,10 +53,7 @@ class Question:
 
 QUESTIONS: dict[str, Question] = {
     "regression": Question(
-        "R²",
-        r2_score,
-        DummyRegressor,
-        "Always answers the mean of the target; what any model must beat.",
+        "R²", r2_score, DummyRegressor, "Always answers the mean of the target; what any model must beat."
     ),
     "classification": Question(
         "accuracy",
