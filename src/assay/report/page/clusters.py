@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.report.page.pieces import Heading, Row, notes, table
 from assay.report.tables.data import Data
-from assay.report.trials.cluster_comparison import CRITERIA, ClusteringComparison
+from assay.report.trials.clustering import CRITERIA, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison
 from assay.report.trials.wording import capital, shown
 

@@ -26,7 +26,7 @@ from assay.display import (
 )
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
 from assay.report.tables.data import Data
-from assay.report.trials.cluster_comparison import CRITERIA, Clustering, ClusteringComparison
+from assay.report.trials.clustering import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison, final_step
 
 ALL_PAIRS_ROWS = 2000

@@ -17,7 +17,7 @@ from assay.display import house_style
 from assay.display.style import ACCENT, FAINT_INK, GRID, INK, PALETTE, write_beside
 from assay.report.page.alternative import describe
 from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
-from assay.report.trials.cluster_comparison import Clustering
+from assay.report.trials.clustering import Clustering
 from assay.report.trials.comparison import Candidate, Comparison
 from assay.report.trials.wording import capital, plus_minus
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -14,7 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from assay.cluster import Silhouette, calinski_harabasz, davies_bouldin, select_k, silhouette, within_inertia
+from assay.cluster import (
+    KMeans,
+    Silhouette,
+    calinski_harabasz,
+    davies_bouldin,
+    select_k,
+    silhouette,
+    within_inertia,
+)
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
@@ -132,15 +139,26 @@ def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPa
     # Of equal ones, the fewest groups: the first number of them, the last of the least sizes.
     sign = 1 if parameter == "min_cluster_size" else -1
     place = max(range(len(values)), key=lambda at: (partitions[at].silhouette, sign * at))
-    return ChosenPartition(
-        scan=Scan(parameter, values, partitions, place),
-        model=models[place],
-        labels=labels[place],
-        scores=measured[place][1],
-        widths=measured[place][2],
-        fit_seconds=perf_counter() - start,
-        notes=(*notes, *_placement(models[place], encoded.Z, labels[place])),
-    )
+    seconds, model, (_, scores, widths) = perf_counter() - start, models[place], measured[place]
+    moved = int(np.count_nonzero(np.asarray(model.predict(encoded.Z)) != labels[place]))
+    if moved:
+        notes.append(
+            f"Asked about the rows of the table again, the model places {moved} of {len(encoded.Z)} "
+            "elsewhere: a new row is placed by what lies near it, without finding the groups anew."
+        )
+    scan = Scan(parameter, values, partitions, place)
+    return ChosenPartition(scan, model, labels[place], scores, widths, seconds, tuple(notes))
+
+
+def one_group(encoded: EncodedTable, seed: int) -> ChosenPartition:
+    """All rows in one group: silhouettes are not defined there, and count 0."""
+    load(KMeans(random_state=seed))
+    start = perf_counter()
+    model = KMeans(1, random_state=seed).fit(encoded.Z)
+    labels = np.asarray(model.labels_)
+    measures, scores, widths = measure(encoded.Z, labels, encoded.measured)
+    scan = Scan("n_clusters", (1,), (measures._replace(explained=0.0),), 0)
+    return ChosenPartition(scan, model, labels, scores, widths, perf_counter() - start, ())
 
 
 def fit_values(
@@ -207,16 +225,6 @@ def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:
     except ValueError:  # a part may have fewer different rows than there are groups
         return float("nan")
     return float(adjusted_rand_score(chosen.labels[part], again.labels_))
-
-
-def _placement(model: Any, Z: NDArray, labels: NDArray) -> Iterator[str]:
-    """A sentence where the model, asked again, places rows of the table elsewhere."""
-    moved = int(np.count_nonzero(np.asarray(model.predict(Z)) != labels))
-    if moved:
-        yield (
-            f"Asked about the rows of the table again, the model places {moved} of {len(labels)} elsewhere: "
-            "a new row is placed by what lies near it, without finding the groups anew."
-        )
 
 
 def load(made: Any) -> None:

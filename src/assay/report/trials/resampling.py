@@ -37,12 +37,9 @@ def splits(
     n_rows: int, *, folds: int, repeats: int, seed: int, classes: NDArray | None = None
 ) -> list[FoldSplit]:
     """Folds of a repeated cross-validation; with classes, each fold has its share of every class."""
-    if classes is None:
-        parts = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed).split(np.empty(n_rows))
-    else:
-        stratified = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-        parts = stratified.split(np.empty(n_rows), classes)
-    return [FoldSplit(train, test) for train, test in parts]
+    kind = RepeatedKFold if classes is None else RepeatedStratifiedKFold
+    repeated = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return [FoldSplit(train, test) for train, test in repeated.split(np.empty(n_rows), classes)]
 
 
 def default_repeats(n_rows: int) -> int:
@@ -81,13 +78,10 @@ def simplest_within_noise(scores: Sequence[NDArray], complexity: Sequence[int], 
     near = [
         index
         for index, item in enumerate(scores)
-        if index == best or _within(compare_scores(scores[best], item, test_share))
+        if (loss := compare_scores(scores[best], item, test_share)).mean <= loss.standard_error
+        or index == best
     ]
     return min(near, key=lambda index: (complexity[index], -means[index]))
-
-
-def _within(difference: Difference) -> bool:
-    return bool(difference.mean <= difference.standard_error)
 
 
 COVERAGE = 0.9

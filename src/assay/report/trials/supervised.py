@@ -18,7 +18,7 @@ from assay.report.errors import ReportError
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
-from assay.report.trials.engine import Engine, Progress, Work
+from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.resampling import (
     Intervals,
     brier_score,
@@ -30,7 +30,6 @@ from assay.report.trials.resampling import (
 )
 from assay.report.trials.roster import roster
 from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
-from assay.report.trials.wording import plus_minus
 from assay.rows import n_threads
 
 PARALLEL_NUMBERS = 2_000_000
@@ -143,27 +142,14 @@ class Validation:
     in_files: bool  # whether fits read their rows from files, as those in other processes do
 
 
-@dataclass(frozen=True)
-class ValidatedMethod:
+class ValidatedMethod(Contender):
     """A method that predicts, in a comparison: a fit for each split, and one on the whole table."""
 
-    recipe: Recipe
-    settings: Validation
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return self.recipe.name
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether it is only there to be beaten."""
-        return self.recipe.entry is None
-
-    @property
-    def n_fits(self) -> int:
-        """Number of its fits."""
-        return len(self.settings.encodings.parts) + 1
+    def __init__(self, recipe: Recipe, settings: Validation) -> None:
+        self.recipe, self.settings, self.entry = recipe, settings, recipe.entry
+        self.n_fits = len(settings.encodings.parts) + 1
+        self.score_name = settings.question.score_name
+        self.baseline_summary = settings.question.baseline_summary
 
     def work(self, fit: int, results: Sequence[Any]) -> Work:
         """Fit on the training rows of a split and ask about the others; at last, fit on all rows."""
@@ -182,8 +168,7 @@ class ValidatedMethod:
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
         *answers, final = results
-        entry, question, labels = self.recipe.entry, self.settings.question, self.settings.labels
-        encodings = self.settings.encodings
+        labels, encodings = self.settings.labels, self.settings.encodings
         parts, y = encodings.parts, encodings.target
         outputs, intervals = gather(parts, answers, y), None
         if labels is None:
@@ -191,12 +176,12 @@ class ValidatedMethod:
         else:
             measures = classification_measures(y, outputs, labels)
         pairs = zip(parts, answers, strict=True)
-        scores = np.array([question.score(y[part.test], said.predictions) for part, said in pairs])
+        score = self.settings.question.score
+        scores = np.array([score(y[part.test], said.predictions) for part, said in pairs])
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
         return Candidate(
-            name=self.name,
-            summary=question.baseline_summary if entry is None else entry.summary,
+            **self.headings,
             score=float(scores.mean()),
             standard_error=corrected_error(scores, 1 / self.settings.folds),
             scores=scores,
@@ -207,17 +192,10 @@ class ValidatedMethod:
             certificates=certificates_of(model),
             predictions=outputs.predictions,
             probabilities=outputs.probabilities,
-            family="" if entry is None else entry.family,
-            complexity=0 if entry is None else entry.suits.complexity,
             notes=tuple(dict.fromkeys(notes)),
             intervals=intervals,
             selection=final.selection,
         )
-
-    def note(self, candidate: Candidate) -> str:
-        """The score in words."""
-        score = plus_minus(candidate.score, candidate.standard_error)
-        return f"{self.settings.question.score_name} {score}"
 
 
 def _from_files(ask: Callable[..., Any], stored: StoredSplit) -> Any:
@@ -244,7 +222,4 @@ def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> 
         )
     if np.unique(y).size == 1:
         raise ReportError(f"The target {data.target!r} is {y[0]} in every row; there is nothing to predict.")
-    if labels is not None:
-        rarest = int(np.unique(y, return_counts=True)[1].min())
-        return min(folds, rarest)
-    return folds
+    return folds if labels is None else min(folds, int(np.unique(y, return_counts=True)[1].min()))

@@ -58,10 +58,7 @@ class Encodings:
     def __init__(
         self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[FoldSplit]
     ) -> None:
-        self.frame = frame
-        self.target = target
-        self.columns = columns
-        self.parts = parts
+        self.frame, self.target, self.columns, self.parts = frame, target, columns, parts
         self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
         self._stored: dict[int, StoredSplit] = {}
@@ -103,16 +100,14 @@ class Encodings:
         return self._stored[number]
 
     def _encode(self, number: int) -> EncodedSplit:
-        whole = number == len(self.parts)
-        encoder = TableEncoder(self.columns)
-        if whole:
+        encoder = self._encoders[number] = TableEncoder(self.columns)
+        if number == len(self.parts):
             train = encoder.fit_transform(self.frame)
             test, target = train[:0], self.target
         else:
             rows, shown = self.parts[number]
             train = encoder.fit_transform(self.frame.iloc[rows])
             test, target = encoder.transform(self.frame.iloc[shown]), self.target[rows]
-        self._encoders[number] = encoder
         return EncodedSplit(encoder, train, target, test)
 
 
@@ -133,11 +128,24 @@ class Recipe:
         return "Baseline" if self.entry is None else self.entry.name
 
     def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
-        """Choose the main parameter and fit."""
-        if self.entry is None:
+        """Choose the main parameter and fit: all from these rows."""
+        entry = self.entry
+        if entry is None:
             assert self.baseline is not None
             return FittedMethod(self.baseline().fit(features, target), {}, None)
-        return fit_entry(self.entry, features, target, seed)
+        model = entry.make(seed)
+        if entry.suits.select is None:
+            model.fit(features, target)
+            return FittedMethod(model, chosen_parameters(entry, model, seed), None)
+        options = dict(entry.suits.select)
+        accepted = inspect.signature(model.select).parameters
+        if "random_state" in accepted:
+            options.setdefault("random_state", seed)
+        if "cv" in accepted and len(target) > TUNING_ROWS:
+            options["cv"] = "split"
+        chosen = model.select(features, target, **options)
+        curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
+        return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
 
 
 class FittedMethod(NamedTuple):
@@ -147,23 +155,6 @@ class FittedMethod(NamedTuple):
     parameters: Mapping[str, float]
     selection: Selection | None
     notes: tuple[str, ...] = ()
-
-
-def fit_entry(entry: Entry, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
-    """Choose the main parameter of an estimator and fit it: all from these rows."""
-    model = entry.make(seed)
-    if entry.suits.select is None:
-        model.fit(features, target)
-        return FittedMethod(model, chosen_parameters(entry, model, seed), None)
-    options = dict(entry.suits.select)
-    accepted = inspect.signature(model.select).parameters
-    if "random_state" in accepted:
-        options.setdefault("random_state", seed)
-    if "cv" in accepted and len(target) > TUNING_ROWS:
-        options["cv"] = "split"
-    chosen = model.select(features, target, **options)
-    curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
-    return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
 
 
 def chosen_parameters(entry: Entry, model: Any, seed: int) -> dict[str, float]:
@@ -270,11 +261,9 @@ def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -
 
 def _table(answers: Sequence[NDArray | None], parts: Sequence[FoldSplit], n_rows: int) -> NDArray | None:
     """Answers of the splits of one repetition in the order of the rows; None if a model had none."""
-    table: NDArray | None = None
-    for part, rows in zip(parts, answers, strict=True):
-        if rows is None:
-            return None
-        if table is None:
-            table = np.empty((n_rows, rows.shape[1]))
-        table[part.test] = rows
+    there = [rows for rows in answers if rows is not None]
+    if len(there) < len(answers):
+        return None
+    table = np.empty((n_rows, there[0].shape[1]))
+    table[np.concatenate([part.test for part in parts])] = np.concatenate(there)
     return table
