@@ -113,7 +113,7 @@ def sniff(head: bytes, name: str) -> Dialect:
     fields = list(csv.reader(whole[:200], delimiter=separator))
     cells = [cell for line in fields[1:] for cell in line]
     commas = separator != "," and any(DECIMAL_COMMA.match(cell) for cell in cells)
-    header = not _are_all_numbers(fields[0])
+    header = not fields[0] or not all(NUMBER.fullmatch(field.strip()) for field in fields[0])
     if not header:
         notes.append("The first line holds numbers, not names: the columns were numbered.")
     if separator not in (",", "\t"):
@@ -218,12 +218,7 @@ def _encoding(head: bytes, name: str, notes: list[str]) -> str:
 
 def _is_binary(head: bytes) -> bool:
     """Whether more bytes are control characters than any text has."""
-    controls = sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in head)
-    return controls > len(head) / 100
-
-
-def _are_all_numbers(fields: Sequence[str]) -> bool:
-    return bool(fields) and all(NUMBER.fullmatch(field.strip()) for field in fields)
+    return sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in head) > len(head) / 100
 
 
 MISSING_MARKS = frozenset(
@@ -279,9 +274,7 @@ def tidy_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, tuple
     """A frame whose columns of texts that are numbers hold numbers, and what was decided."""
     notes = []
     for name in frame.columns:
-        if not is_text(frame[name]):
-            continue
-        numbers = numbers_from_texts(frame[name], decimal)
+        numbers = numbers_from_texts(frame[name], decimal) if is_text(frame[name]) else None
         if numbers is None:
             continue
         frame = frame.assign(**{name: numbers.values}) if isinstance(name, str) else frame
@@ -302,10 +295,9 @@ def _number(text: str, decimal: str) -> float | None:
     """A number, NaN for a mark of a missing one, None for anything else."""
     if text.lower() in MISSING_MARKS or not text:
         return np.nan
-    if PLAIN[decimal].fullmatch(text):
-        return float(text.replace(",", ".") if decimal == "," else text)
-    grouped = GROUPED[decimal].fullmatch(text)
-    if grouped is None:
-        return None
-    plain = text.replace(grouped[1], "")
-    return float(plain.replace(",", ".") if decimal == "," else plain)
+    if not PLAIN[decimal].fullmatch(text):
+        grouped = GROUPED[decimal].fullmatch(text)
+        if grouped is None:
+            return None
+        text = text.replace(grouped[1], "")
+    return float(text.replace(",", ".") if decimal == "," else text)
