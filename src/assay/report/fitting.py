@@ -6,6 +6,7 @@ import ast
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -187,7 +188,10 @@ def parse_value(text: str) -> Any:
     """
     word = text.strip()
     if word[:1] in ("'", '"'):
-        return _quoted(word)
+        with suppress(SyntaxError, ValueError):
+            if isinstance(value := ast.literal_eval(word), str):
+                return value
+        raise ReportError(f"The quotes of {word} do not close; write a word as 'word'.")
     if word[:1] and word[0] in OPENING:
         if len(word) < 2 or word[-1] != CLOSING[OPENING.index(word[0])]:
             raise ReportError(f"The list {word!r} is not closed; write it as [1, 2, 3].")
@@ -195,10 +199,8 @@ def parse_value(text: str) -> Any:
     if word.lower() in WORDS:
         return WORDS[word.lower()]
     for number in (int, float):
-        try:
+        with suppress(ValueError):
             return number(word)
-        except ValueError:
-            continue
     return word
 
 
@@ -242,16 +244,6 @@ def _chosen(value: Any, domain: parameters.Domain | None) -> Any:
         if isinstance(parsed, list) and domain.contains(tuple(parsed)):
             return tuple(parsed)
     return parsed
-
-
-def _quoted(word: str) -> str:
-    try:
-        value = ast.literal_eval(word)
-    except (SyntaxError, ValueError):
-        value = None
-    if not isinstance(value, str):
-        raise ReportError(f"The quotes of {word} do not close; write a word as 'word'.")
-    return value
 
 
 def _items(inside: str, whole: str) -> list[str]:

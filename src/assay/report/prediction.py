@@ -75,7 +75,9 @@ def predict_table(
         model, about = persistence.load(model), persistence.about(model)
     encoder = _encoder(model)
     half_width = None if interval is None else _half_width(model, interval, about)
-    written = columns_written(model, interval)
+    labels = model[-1].classes_ if hasattr(model[-1], "predict_proba") else ()
+    written = ["prediction", *(f"probability of {label}" for label in labels)]
+    written += [] if interval is None else ["lower", "upper"]
     twice = [name for name in keep if name in written or list(keep).count(name) > 1]
     if twice:
         raise ReportError(
@@ -116,15 +118,6 @@ def predictions(model: Pipeline, frame: pd.DataFrame, interval: float | None = N
         for place, label in enumerate(last.classes_):
             columns[f"probability of {label}"] = probabilities[:, place]
     return pd.DataFrame(columns)
-
-
-def columns_written(model: Pipeline, interval: float | None = None) -> list[str]:
-    """Names of the columns that `predictions` gives."""
-    last = model[-1]
-    names = ["prediction", *(["lower", "upper"] if interval is not None else [])]
-    if hasattr(last, "predict_proba"):
-        names += [f"probability of {label}" for label in last.classes_]
-    return names
 
 
 def _asked(last: Any, method: Callable[[NDArray], Any], features: NDArray) -> Any:

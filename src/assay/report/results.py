@@ -125,23 +125,20 @@ def fingerprint_of(X: pd.DataFrame, y: NDArray | None, columns: Sequence[Column]
         if not column.learnable:
             continue
         digest.update(repr((column.name, column.kind)).encode())
-        digest.update(_hashed(X[column.name], column).tobytes())
+        values: Any = X[column.name]
+        if column.kind in ("numeric", "boolean"):
+            values = read_numbers(values, column) + 0.0  # -0.0 is 0.0
+        elif column.kind == "date":
+            values = days_of(values, day_first=column.day_first)
+        else:  # a missing word is no word: a byte that no text begins with
+            words = read_words(values)
+            values = words.where(words.notna(), "\0").to_numpy(dtype=object)
+        digest.update(pd.util.hash_array(values).tobytes())
     if y is not None:
         numbers = y.dtype.kind in "fiub"
         values = y.astype(np.float64) if numbers else y.astype(str).astype(object)
         digest.update(pd.util.hash_array(values).tobytes())
     return digest.hexdigest()
-
-
-def _hashed(values: pd.Series[Any], column: Column) -> NDArray:
-    """One hash per row."""
-    if column.kind in ("numeric", "boolean"):
-        return pd.util.hash_array(read_numbers(values, column) + 0.0)  # -0.0 is 0.0
-    if column.kind == "date":
-        return pd.util.hash_array(days_of(values, day_first=column.day_first))
-    words = read_words(values)
-    # A missing word is no word: a byte that no text begins with.
-    return pd.util.hash_array(words.where(words.notna(), "\0").to_numpy(dtype=object))
 
 
 def _columns(data: Data) -> list[dict[str, Any]]:

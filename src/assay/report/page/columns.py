@@ -15,7 +15,6 @@ from assay.report.tables.associations import (
     MAX_COLUMNS,
     SAMPLE_ROWS,
     Association,
-    Pair,
     as_numbers,
     correlations,
     repeats,
@@ -59,7 +58,11 @@ def summarise(values: pd.Series[Any], column: Column) -> Summary:
     if column.kind == "numeric":
         return summarise_numbers(finite(values))
     if column.kind == "date":
-        return summarise_numbers(days_of(values), _iso_date)
+        # Days since 1970 as dates, by the calendar that the table's dates follow.
+        first = pd.Timestamp(0)
+        return summarise_numbers(
+            days_of(values), lambda day: str((first + pd.Timedelta(days=int(np.floor(day)))).date())
+        )
     counts = read_words(values).value_counts()
     ordered = column.kind == "ordinal"
     if ordered:
@@ -151,11 +154,6 @@ def _bars(counts: NDArray, words: str, *, gap: float) -> str:
     return f'<svg class="spark" viewBox="0 0 96 22" role="img" aria-label="{escape(words)}">{shapes}</svg>'
 
 
-def _iso_date(day: float) -> str:
-    """A number of days since 1970 as a date, by the calendar that the table's dates follow."""
-    return str((pd.Timestamp(0) + pd.Timedelta(days=int(np.floor(day)))).date())
-
-
 MAX_HEAT_COLUMNS = 20
 MAX_BARS = 20
 MAX_PAIRS = 5
@@ -193,13 +191,25 @@ def association_with_target(data: Data, associations: Sequence[Association]) -> 
 
 
 def correlations_of_columns(data: Data, associations: Sequence[Association]) -> str:
-    """The strongest correlations in words, warnings on columns that repeat each other, and all as a table."""
-    names, matrix = _number_columns(data)
-    if len(names) < 2:
+    """The correlations of columns of numbers, or with an order: the strongest in words, all as a table.
+
+    Columns that repeat each other are warned about.
+    """
+    used = [item for item in data.columns if item.learnable and item.kind != "categorical"][:MAX_COLUMNS]
+    if len(used) < 2:
         return ""
+    frame, _ = sample(data, SAMPLE_ROWS * 50 // max(len(used), 50))
+    columns = [as_numbers(frame[column.name], column) for column in used]
+    numbers = np.column_stack([column for column in columns if column is not None])
+    names, matrix = [column.name for column in used], alone(correlations, numbers)
     strongest = repeats(names, matrix, TOLD_CORRELATION)
     doubled = repeats(names, matrix)
-    told = [_in_words(pair) for pair in strongest[:MAX_PAIRS]]
+    told = []
+    for pair in strongest[:MAX_PAIRS]:
+        first, second = short(pair.first), short(pair.second)
+        rise = f"{first} and {second} rise together"
+        words = rise if pair.correlation > 0 else f"{first} falls as {second} rises"
+        told.append(f"{words} ({signed(pair.correlation)})")
     warned = [
         f"{short(pair.first)} and {short(pair.second)} nearly repeat each other (correlation "
         f"{signed(pair.correlation)}): one tells little that the other does not."
@@ -208,32 +218,15 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
     if len(doubled) > MAX_WARNINGS:
         warned.append(f"So do {len(doubled) - MAX_WARNINGS} more pairs of columns.")
     strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
-    shown = _heat_columns(associations, names, matrix)
+    # All columns are shown, or those that matter most for the target or for the others.
+    strength = {item.name: abs(item.strength) for item in associations}
+    weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
+    shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
     rest = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
     return (
         f"<h3>How the columns go together</h3><p>{strong}</p>{warnings_in_html(warned)}"
         f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(rest)}"
     )
-
-
-def _number_columns(data: Data) -> tuple[list[str], NDArray]:
-    """The columns that are numbers, or have an order, and their correlations."""
-    used = [item for item in data.columns if item.learnable and item.kind != "categorical"][:MAX_COLUMNS]
-    if len(used) < 2:
-        return [], np.empty((0, 0))
-    frame, _ = sample(data, SAMPLE_ROWS * 50 // max(len(used), 50))
-    columns = [as_numbers(frame[column.name], column) for column in used]
-    numbers = np.column_stack([column for column in columns if column is not None])
-    return [column.name for column in used], alone(correlations, numbers)
-
-
-def _heat_columns(associations: Sequence[Association], names: list[str], matrix: NDArray) -> list[int]:
-    """Places of the columns to show: all, or those that matter most for the target or for the others."""
-    if len(names) <= MAX_HEAT_COLUMNS:
-        return list(range(len(names)))
-    strength = {item.name: abs(item.strength) for item in associations}
-    weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
-    return sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
 
 
 def _heat_map(names: list[str], matrix: NDArray) -> str:
@@ -256,14 +249,6 @@ def _heat_map(names: list[str], matrix: NDArray) -> str:
         '<table class="heat"><caption class="aloud">Correlations of the columns, named by their number.'
         f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
-
-
-def _in_words(pair: Pair) -> str:
-    first, second = short(pair.first), short(pair.second)
-    rise = (
-        f"{first} and {second} rise together" if pair.correlation > 0 else f"{first} falls as {second} rises"
-    )
-    return f"{rise} ({signed(pair.correlation)})"
 
 
 def named(name: str) -> str:

@@ -172,12 +172,18 @@ def data_section(comparison: Comparison) -> str:
         *target_remarks(data, task),
         *(repeated if doubles.matter else ()),
     )
+    unused = "".join(
+        f"<li><b>{named(column.name)}</b> ({column.kind}): {escape(column.reason)}.</li>"
+        for column in data.columns
+        if not column.learnable
+    )
+    unused = f"<h3>Columns that are left out</h3><ul>{unused}</ul>" if unused else ""
     n_rows, n_columns = data.X.shape
     rows, columns = counted(n_rows), "column" if n_columns == 1 else "columns"
     return (
         f'<section id="data"><h2>The data</h2><p>{rows} rows, {n_columns} {columns} to learn from.</p>{words}'
         f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y)}{_missing(data, task)}"
-        f"{notes(() if doubles.matter else repeated)}{_left_out(data)}"
+        f"{notes(() if doubles.matter else repeated)}{unused}"
         f"{association_with_target(data, associations)}"
         f"{correlations_of_columns(data, associations)}</section>"
     )
@@ -188,8 +194,13 @@ def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None) -> str:
     if y is not None:
         name = f"{named(str(data.target))} (target)"
         kind = "numeric" if data.classes is None else "classes"
-        cells = _cells(name, kind, 0, len(data.labels), len(data.X), _target_summary(data, y))
-        rows.append(Row(cells, marked=True))
+        if data.classes is None:
+            summary = summarise_numbers(y.astype(np.float64))
+        else:
+            counts = np.bincount(np.searchsorted(data.labels, y), minlength=len(data.classes))
+            order = np.argsort(-counts, kind="stable")
+            summary = summarise_levels([data.classes[place] for place in order], counts[order])
+        rows.append(Row(_cells(name, kind, 0, len(data.labels), len(data.X), summary), marked=True))
     used = [column for column in data.columns if column.learnable]
     for column in used[:MAX_SUMMARY_COLUMNS]:
         summary, missing = summarise(frame[column.name], column), column.n_missing
@@ -198,21 +209,13 @@ def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None) -> str:
         )
     values = "Least … middle … greatest, or commonest"
     names = ("Column", "Kind", "Missing", "Distinct", "Distribution", values)
-    counts = ("Missing", "Distinct")
-    headings = [Heading(name, numeric=name in counts, great_first=name in counts) for name in names]
+    numbers = ("Missing", "Distinct")
+    headings = [Heading(name, numeric=name in numbers, great_first=name in numbers) for name in names]
     first = f"The first {MAX_SUMMARY_COLUMNS} of {len(used)} columns are shown."
     drawn = f"Distributions and associations are those of {counted(SAMPLE_ROWS)} rows drawn at random."
     cut = {first: len(used) > MAX_SUMMARY_COLUMNS, drawn: len(data.X) > SAMPLE_ROWS}
     more = notes(words for words, needed in cut.items() if needed)
     return f'<div class="columns">{table("The columns.", headings, rows, sortable=True)}</div>{more}'
-
-
-def _target_summary(data: Data, y: NDArray) -> Summary:
-    if data.classes is None:
-        return summarise_numbers(y.astype(np.float64))
-    counts = np.bincount(np.searchsorted(data.labels, y), minlength=len(data.classes))
-    order = np.argsort(-counts, kind="stable")
-    return summarise_levels([data.classes[place] for place in order], counts[order])
 
 
 def _cells(
@@ -235,12 +238,3 @@ def _missing(data: Data, task: Task) -> str:
     where = " inside the cross-validation, from the training rows of each fold alone"
     first = f"{counted(n_gaps)} {values} missing, in {len(gaps)} of {data.X.shape[1]} columns."
     return notes([first, f"What is missing is filled{where if task != 'clustering' else ''}: {how}."])
-
-
-def _left_out(data: Data) -> str:
-    items = "".join(
-        f"<li><b>{named(column.name)}</b> ({column.kind}): {escape(column.reason)}.</li>"
-        for column in data.columns
-        if not column.learnable
-    )
-    return f"<h3>Columns that are left out</h3><ul>{items}</ul>" if items else ""

@@ -190,25 +190,20 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
     if candidate is comparison.recommended and len(candidate.scan.values) > 1:
         caption = CHOICE_CAPTIONS[candidate.scan.parameter]
         yield "choice", caption, partial(draw_choice, comparison, candidate)
-    for kind in cluster_kinds(candidate.model):
+    inside = final_step(model)
+    there = set(kinds(inside))
+    if len(getattr(inside, "restart_inertias_", ())) < 2:
+        there.discard("restarts")
+    for kind in (kind for kind in CLUSTER_PICTURES if kind in there):
         rows = None if kind == "restarts" else X
         yield kind, CLUSTER_PICTURES[kind], _on(partial(plot, model, rows, kind=kind))
-    if hasattr(final_step(candidate.model), "eigenvalues_") and comparison.eigengap is not None:
+    if hasattr(inside, "eigenvalues_") and comparison.eigengap is not None:
         yield (
             "eigengap",
             "Least eigenvalues of the Laplacian of the graph of neighbours: as many as there are groups stay "
             "near 0; the widest gap is marked.",
             _on(partial(plot_selection, comparison.eigengap, kind="eigenvalues")),
         )
-
-
-def cluster_kinds(model: Any) -> tuple[str, ...]:
-    """The kinds of pictures of a fitted clusterer that a page shows beside its map."""
-    inside = final_step(model)
-    there = set(kinds(inside))
-    if len(getattr(inside, "restart_inertias_", ())) < 2:
-        there.discard("restarts")
-    return tuple(kind for kind in CLUSTER_PICTURES if kind in there)
 
 
 def draw_choice(comparison: ClusteringComparison, candidate: Clustering, ax: Any) -> None:
@@ -234,18 +229,14 @@ def draw_choice(comparison: ClusteringComparison, candidate: Clustering, ax: Any
     ax.set_title(f"the silhouette chooses {scan.values[at]}")
 
 
-def votes(comparison: ClusteringComparison, candidate: Clustering) -> dict[str, int]:
-    """Number of groups that each further criterion chooses, by its name."""
-    chosen = {words: candidate.scan.choice_of(name) for name, words in CRITERIA.items()}
-    for words, selection in (("gap", comparison.gap), ("eigengap", comparison.eigengap)):
-        chosen[words] = None if selection is None else int(selection.best)
-    del chosen[CRITERIA["silhouette"]]
-    return {words: number for words, number in chosen.items() if number is not None}
-
-
 def _draw_votes(comparison: ClusteringComparison, candidate: Clustering, ax: Any) -> None:
     """The further criteria below the curves: a line each, with a mark at the number that it chooses."""
-    chosen = votes(comparison, candidate)
+    numbers = {
+        words: candidate.scan.choice_of(name) for name, words in CRITERIA.items() if name != "silhouette"
+    }
+    for words, selection in (("gap", comparison.gap), ("eigengap", comparison.eigengap)):
+        numbers[words] = None if selection is None else int(selection.best)
+    chosen = {words: number for words, number in numbers.items() if number is not None}
     low, high = ax.get_ylim()
     room = 0.085 * (high - low)
     last = candidate.scan.values[-1]

@@ -41,7 +41,10 @@ GREAT_IS_GOOD = {"balanced accuracy", "ROC AUC", "explained", "stability", "cove
 
 def leaderboard(comparison: Comparison) -> str:
     """The section: the scores as a picture, then as a table that can be sorted."""
-    measures = measure_names(comparison)
+    # The measures that some method has: those of the task first, then any other, in order.
+    there = dict.fromkeys(name for candidate in comparison.candidates for name in candidate.measures)
+    measures = [name for name in MEASURES[comparison.task] if name in there]
+    measures += [name for name in there if name not in measures]
     paired = comparison.task != "clustering"
     score = comparison.score_name
     headings = [
@@ -68,20 +71,15 @@ def leaderboard(comparison: Comparison) -> str:
             Cell(duration(candidate.fit_seconds), candidate.fit_seconds),
         ]
         rows.append(Row(cells, candidate is comparison.recommended))
-    caption = f"Methods by {score}; ± is one standard error."
+    caption, beside = f"Methods by {score}; ± is one standard error.", ""
+    if isinstance(comparison, ClusteringComparison):  # what the methods say about each other
+        beside = _numbers(comparison) + _agreement(comparison)
     return section(
         "leaderboard",
         "Leaderboard",
         f"{figure(overview(comparison), wide=True)}{table(caption, headings, rows, sortable=True)}"
-        f"{notes(comparison.skipped)}{beside_the_leaderboard(comparison)}",
+        f"{notes(comparison.skipped)}{beside}",
     )
-
-
-def measure_names(comparison: Comparison) -> list[str]:
-    """The measures that some method has: those of the task first, then any other, in order."""
-    there = dict.fromkeys(name for candidate in comparison.candidates for name in candidate.measures)
-    first = [name for name in MEASURES[comparison.task] if name in there]
-    return first + [name for name in there if name not in first]
 
 
 def _name(comparison: Comparison, candidate: Candidate, rank: int) -> str:
@@ -145,6 +143,7 @@ def assumption_that_matters(certificates: Certificates) -> str:
 
     Examples
     --------
+    >>> from assay.certificates import Certificate
     >>> gap = Certificate("It is close.", "gap", 0.0, "<=", 1.0, assumptions=("the kernel is positive",))
     >>> assumption_that_matters(Certificates([gap]))
     'the kernel is positive'
@@ -190,6 +189,12 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
     figures = "".join(figure(picture) for picture in pictures(comparison, candidate, f"m{rank}"))
     chosen = ", ".join(f'<code class="whole">{escape(part)}</code>' for part in parameters(candidate))
     words = f"<p>{escape(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}</p>"
+    if (intervals := candidate.intervals) is not None:
+        words += (
+            f"<p>Its {intervals.coverage:.0%} prediction intervals ({escape(intervals.source)}) held "
+            f"{intervals.held:.1%} of the rows that the models had not seen; they are "
+            f"{shown(intervals.width, 3)} wide on average.</p>"
+        )
     groups = groups_of(comparison, candidate) if chosen_one else ""
     score = f"{comparison.score_name} {plus_minus(candidate.score, candidate.standard_error)}"
     proof = f'<span class="proof">{badge(candidate) if candidate.certificates else ""}</span>'
@@ -199,20 +204,8 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
         f"<details{' open' if chosen_one else ''}><summary>"
         f'<h3 id="{name}-title">{escape(candidate.name)}</h3>{tag(comparison, candidate)}{family}'
         f'<span class="score">{escape(score)}</span>{proof}</summary>'
-        f'{words}{_intervals(candidate)}<div class="figures">{figures}</div>{groups}'
+        f'{words}<div class="figures">{figures}</div>{groups}'
         f"{certificates_of_model(candidate)}{notes(candidate.notes)}</details></section>"
-    )
-
-
-def _intervals(candidate: Candidate) -> str:
-    """How the prediction intervals fared on rows that no fit had seen."""
-    intervals = candidate.intervals
-    if intervals is None:
-        return ""
-    return (
-        f"<p>Its {intervals.coverage:.0%} prediction intervals ({escape(intervals.source)}) held "
-        f"{intervals.held:.1%} of the rows that the models had not seen; they are "
-        f"{shown(intervals.width, 3)} wide on average.</p>"
     )
 
 
@@ -236,13 +229,6 @@ HOW_CLUSTERING = (
     "eigengap looks at the graph of 10 neighbours of each row. Both see up to 1000 rows. Where the gap "
     "statistic speaks for one group without doubt, the page says that there are no clear groups.",
 )
-
-
-def beside_the_leaderboard(comparison: Comparison) -> str:
-    """What the methods say about each other, as HTML; empty when the task is not clustering."""
-    if not isinstance(comparison, ClusteringComparison):
-        return ""
-    return _numbers(comparison) + _agreement(comparison)
 
 
 def groups_of(comparison: Comparison, candidate: Candidate) -> str:

@@ -223,7 +223,15 @@ def describe(ax: Any) -> str:
     'Bars: bmi 3, age −1.5. Horizontal axis: coefficient, from −2 to 4.'
     """
     title = ax.get_title("left") or ax.get_title()
-    sentences = [title, *_images(ax), *_bars(ax), *_lines(ax), *_points(ax), *_words(ax)]
+    images = [image.get_array().shape for image in ax.get_images()]
+    sentences = [
+        title,
+        *(f"A grid of {n} by {m} cells" if n * m <= 400 else "Coloured areas" for n, m, *_ in images),
+        *_bars(ax),
+        *_lines(ax),
+        *_points(ax),
+        *_words(ax),
+    ]
     for side, axis, limits in (
         ("Horizontal", ax.xaxis, ax.get_xlim()),
         ("Vertical", ax.yaxis, ax.get_ylim()),
@@ -254,12 +262,6 @@ def _named_ticks(axis: Any) -> dict[float, str]:
             float(name.replace("−", "-").replace(",", "") or "0")
         return {}
     return {float(place): name for place, name in zip(places, names, strict=True) if name}
-
-
-def _images(ax: Any) -> Iterator[str]:
-    for image in ax.get_images():
-        rows, columns = image.get_array().shape[:2]
-        yield f"A grid of {rows} by {columns} cells" if rows * columns <= 400 else "Coloured areas"
 
 
 def _bars(ax: Any) -> Iterator[str]:

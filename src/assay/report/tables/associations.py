@@ -127,8 +127,8 @@ def correlation(first: NDArray, second: NDArray) -> float:
     known = ~np.isnan(first)
     if int(known.sum()) < FEWEST:
         return 0.0
-    pair = [_unit(first[known]), _unit(second[known].astype(np.float64))]
-    return float(np.clip(pair[0] @ pair[1], -1.0, 1.0))
+    product = _unit(first[known]) @ _unit(second[known].astype(np.float64))
+    return float(np.clip(product, -1.0, 1.0))
 
 
 def _unit(values: NDArray) -> NDArray:
@@ -251,7 +251,13 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
         if abs(item.strength) > LEAK:
             told.append((item.name, item.strength, item.measure))
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
-            strength = _rank_correlation(data, item.name)
+            frame, y = sample(data)
+            column = next(column for column in data.columns if column.name == item.name)
+            numbers = as_numbers(frame[item.name], column)
+            assert y is not None
+            assert numbers is not None
+            known = ~np.isnan(numbers)
+            strength = correlation(rankdata(numbers[known]), rankdata(y[known]))
             if abs(strength) > LEAK:
                 told.append((item.name, strength, "rank correlation"))
     return tuple(
@@ -281,13 +287,3 @@ def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDAr
     if numbers is None:
         return Association(column.name, cramers_v(as_codes(values), classes), "Cramér's V")
     return Association(column.name, correlation_ratio(numbers, classes), "correlation ratio")
-
-
-def _rank_correlation(data: Data, name: str) -> float:
-    frame, y = sample(data)
-    column = next(column for column in data.columns if column.name == name)
-    numbers = as_numbers(frame[name], column)
-    assert y is not None
-    assert numbers is not None
-    known = ~np.isnan(numbers)
-    return correlation(rankdata(numbers[known]), rankdata(y[known]))

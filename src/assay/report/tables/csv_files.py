@@ -36,45 +36,39 @@ class Dialect(NamedTuple):
     decimal: str
     header: bool
     notes: tuple[str, ...]
-
-
-class CsvLayout(NamedTuple):
-    """The dialect of a file, the names in its header, and whether its lines begin with a field more."""
-
-    dialect: Dialect
-    names: tuple[str, ...]
-    has_row_names: bool
+    names: tuple[str, ...] = ()
+    has_row_names: bool = False  # whether lines begin with a field more than the header names
 
 
 def read_csv(lines: LineReader, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The whole table, and what was decided while reading."""
-    layout = lay_out(lines.opening, name)
+    dialect = lay_out(lines.opening, name)
     try:
-        frame = pd.read_csv(io.BufferedReader(lines), **_options(layout))
+        frame = pd.read_csv(io.BufferedReader(lines), **_options(dialect))
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
-    frame = _named(frame, layout, name)
-    frame, notes = tidy_numbers(frame, layout.dialect.decimal)
-    return frame, (*layout.dialect.notes, *notes)
+    frame = _named(frame, dialect, name)
+    frame, notes = tidy_numbers(frame, dialect.decimal)
+    return frame, (*dialect.notes, *notes)
 
 
 def csv_blocks(lines: LineReader, name: str, *, n_rows: int, words: Sequence[str]) -> Iterator[pd.DataFrame]:
     """The table in blocks of rows, every column of the same kind in all of them."""
-    layout = lay_out(lines.opening, name)
+    dialect = lay_out(lines.opening, name)
     # pandas calls columns without a header by their number until they are named.
-    places = layout.names if layout.dialect.header else range(len(layout.names))
-    kinds = {place: str for place, title in zip(places, layout.names, strict=True) if title in words}
+    places = dialect.names if dialect.header else range(len(dialect.names))
+    kinds = {place: str for place, title in zip(places, dialect.names, strict=True) if title in words}
     try:
         with pd.read_csv(
-            io.BufferedReader(lines), **_options(layout), dtype=kinds, chunksize=n_rows
+            io.BufferedReader(lines), **_options(dialect), dtype=kinds, chunksize=n_rows
         ) as reader:
             for block in reader:
-                yield _settled(_named(block, layout, name), words, layout.dialect.decimal)
+                yield _settled(_named(block, dialect, name), words, dialect.decimal)
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
 
 
-def lay_out(opening: bytes, name: str) -> CsvLayout:
+def lay_out(opening: bytes, name: str) -> Dialect:
     """Tell the dialect, the names and the place of row names from the opening of a file."""
     try:
         dialect = sniff(opening, name)
@@ -84,10 +78,10 @@ def lay_out(opening: bytes, name: str) -> CsvLayout:
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
     if not dialect.header:
-        return CsvLayout(dialect, tuple(f"column {number}" for number in range(1, len(names) + 1)), False)
+        return dialect._replace(names=tuple(f"column {number}" for number in range(1, len(names) + 1)))
     check_names([title for title in names if title], name)
     titles = tuple(title or f"Unnamed: {place}" for place, title in enumerate(names))
-    return CsvLayout(dialect, titles, len(first) > len(names))
+    return dialect._replace(names=titles, has_row_names=len(first) > len(names))
 
 
 def sniff(head: bytes, name: str) -> Dialect:
@@ -150,8 +144,7 @@ def sentence(error: BaseException, name: str) -> str:
     return f"{name} cannot be read: {reason_of(error)}."
 
 
-def _options(layout: CsvLayout) -> dict[str, Any]:
-    dialect = layout.dialect
+def _options(dialect: Dialect) -> dict[str, Any]:
     return {
         "sep": dialect.separator,
         "decimal": dialect.decimal,
@@ -162,11 +155,11 @@ def _options(layout: CsvLayout) -> dict[str, Any]:
     }
 
 
-def _named(frame: pd.DataFrame, layout: CsvLayout, name: str) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, dialect: Dialect, name: str) -> pd.DataFrame:
     """The frame with the names of its columns, one for the field that the header does not name."""
-    if not layout.dialect.header:
+    if not dialect.header:
         frame.columns = pd.Index([f"column {number}" for number in range(1, frame.shape[1] + 1)])
-    elif layout.has_row_names:  # pandas takes the fields before those the header names for the index
+    elif dialect.has_row_names:  # pandas takes the fields before those the header names for the index
         if frame.index.nlevels > 1:
             raise ReportError(f"The rows of {name} have more fields than its header has names.")
         frame.insert(0, UNNAMED, frame.index)

@@ -183,20 +183,9 @@ def choose_data(
         if column.day_first:  # read as dates here, once: a text does not tell the day from the month
             frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
             notes.append(f"The dates of {column.name!r} were read with the day before the month.")
-    data = Data(
-        name=table.name,
-        X=frame[used],
-        columns=columns,
-        y=y,
-        target=target,
-        classes=classes,
-        row_names=row_names,
-        description=table.description,
-        source=table.source,
-        notes=tuple(notes),
-        dropped=tuple(drop),
-    )
-    return chosen, data
+    about = {"description": table.description, "source": table.source}
+    rest: dict[str, Any] = {**about, "notes": tuple(notes), "dropped": tuple(drop)}
+    return chosen, Data(table.name, frame[used], columns, y, target, classes, row_names, **rest)
 
 
 def _task_of(table: RawTable, target: str) -> Task:
@@ -232,17 +221,13 @@ def open_target(
         notes.append(f"{column.n_missing} {rows} no value of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
-        return kept, _numbers(present, column, name), None, notes
+        if column.kind == "boolean":
+            present = truth(present)
+        if not pd.api.types.is_numeric_dtype(present.dtype):
+            only = str(present.iloc[0])
+            raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {only!r}.")
+        return kept, present.to_numpy(dtype=np.float64), None, notes
     return kept, *_labels(table, present, column, name, notes), notes
-
-
-def _numbers(values: pd.Series, column: Column, name: str) -> NDArray:
-    if column.kind == "boolean":
-        return truth(values).to_numpy(dtype=np.float64)
-    if not pd.api.types.is_numeric_dtype(values.dtype):
-        example = str(values.iloc[0])
-        raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {example!r}.")
-    return values.to_numpy(dtype=np.float64)
 
 
 def _labels(

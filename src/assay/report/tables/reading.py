@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
@@ -16,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from assay.report.errors import ReportError
-from assay.report.tables.byte_streams import BROKEN, OPENING_BYTES, PACKED_ENDINGS, opened, reason_of
+from assay.report.tables.byte_streams import BROKEN, PACKED_ENDINGS, on_disk, opened, reason_of
 from assay.report.tables.csv_files import UNNAMED, check_names, csv_blocks, listed, read_csv
 from assay.report.tables.schema import Column
 
@@ -86,7 +84,12 @@ def read_table(source: str | Path, *, without: Sequence[str] = ()) -> RawTable:
             return _embedded(str(source), place)
         if kind == "CSV":
             where = name if str(source) == STANDARD_INPUT else str(Path(source))
-            table = _with_row_names(name, where, *read_csv(place, name))
+            frame, notes = read_csv(place, name)
+            table = RawTable(name, frame, source=where, notes=notes)
+            if frame.shape[1] > 1 and str(frame.columns[0]) == UNNAMED:  # as pandas and R write names of rows
+                names = tuple(str(item) for item in frame.iloc[:, 0])
+                note = "The first column has no name: it was taken for the names of the rows."
+                table = replace(table, frame=frame.iloc[:, 1:], row_names=names, notes=(*notes, note))
         else:
             table = _read_arrow(place, name, kind, without)
     if 0 in table.frame.shape:
@@ -101,10 +104,12 @@ def located(source: str | Path) -> Iterator[tuple[Any, str, str | None]]:
     """Where the bytes of a table are, its name and its kind: lines of CSV, else a path or an open file."""
     with ExitStack() as stack:
         place: Any = Path(source)
+        kind: str | None
         if str(source) == STANDARD_INPUT:
             name = "standard input"
             place = stack.enter_context(opened(sys.stdin.buffer, name))
-            kind: str | None = kind_of_bytes(place.opening)
+            marks = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
+            kind = next((kind for mark, kind in marks.items() if place.opening.startswith(mark)), "CSV")
             if kind != "CSV":  # to be read in any order, which a stream cannot
                 place = stack.enter_context(on_disk(place))
         else:
@@ -157,31 +162,9 @@ def _embedded(name: str, path: Path) -> RawTable:
         known = ", ".join(sorted(datasets.available()))
         raise ReportError(f"There is no file {name}, and no embedded table of that name (there are {known}).")
     table = datasets.load(name)
-    return RawTable(
-        name=name,
-        frame=table.frame.reset_index(drop=True),
-        target=table.target_name,
-        row_names=table.row_names,
-        classes=None if table.target_names is None else tuple(map(str, table.target_names)),
-        description=table.description,
-        source=table.source,
-    )
-
-
-def kind_of_bytes(opening: bytes) -> str:
-    """The format that the first bytes of a table tell."""
-    if opening.startswith(b"PAR1"):
-        return "Parquet"
-    return "Arrow" if opening.startswith(b"ARROW1") else "CSV"
-
-
-def on_disk(stream: io.RawIOBase) -> IO[bytes]:
-    """A copy of a stream that can be read in any order; it is gone when it is closed."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
-    while piece := stream.read(OPENING_BYTES):
-        copy.write(piece)
-    copy.seek(0)
-    return copy
+    frame, about = table.frame.reset_index(drop=True), (table.description, table.source)
+    classes = None if table.target_names is None else tuple(map(str, table.target_names))
+    return RawTable(name, frame, table.target_name, table.row_names, classes, *about)
 
 
 def arrow() -> Any:
@@ -230,26 +213,15 @@ def _read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence
     frame.columns = frame.columns.map(str)
     source = str(place) if isinstance(place, Path) else name
     unread = tuple(column for column in names if column not in table.column_names)
-    if type(frame.index).__name__ == "RangeIndex":
-        return RawTable(name=name, frame=frame, source=source, unread=unread)
-    row_names = tuple(str(item) for item in frame.index)
-    frame = frame.reset_index(drop=True)
-    return RawTable(name=name, frame=frame, row_names=row_names, source=source, unread=unread)
+    row_names = None if isinstance(frame.index, pd.RangeIndex) else tuple(map(str, frame.index))
+    frame = frame if row_names is None else frame.reset_index(drop=True)
+    return RawTable(name, frame, row_names=row_names, source=source, unread=unread)
 
 
 def _wanted(names: Sequence[str], without: Sequence[str]) -> list[str] | None:
     """The columns to read; None for all, also where none would be left: that is for others to say."""
     kept = [name for name in names if name not in without]
     return kept if 0 < len(kept) < len(names) else None
-
-
-def _with_row_names(name: str, source: str, frame: pd.DataFrame, notes: tuple[str, ...]) -> RawTable:
-    """Take a first column without a name, as pandas and R write it, for the names of the rows."""
-    if frame.shape[1] > 1 and str(frame.columns[0]) == UNNAMED:
-        names = tuple(str(item) for item in frame.iloc[:, 0])
-        note = "The first column has no name: it was taken for the names of the rows."
-        return RawTable(name, frame.iloc[:, 1:], row_names=names, source=source, notes=(*notes, note))
-    return RawTable(name, frame, source=source, notes=notes)
 
 
 BLOCK_ROWS = 65_536
@@ -324,12 +296,8 @@ def _parquet_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_
 def _folder_batches(pa: Any, place: Path, wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
     data = pa.dataset.dataset(parquet_files(place), partitioning="hive")
     yield pa.RecordBatch.from_pylist([], schema=data.schema)
-    yield from data.to_batches(
-        columns=[name for name in data.schema.names if name in wanted],
-        batch_size=n_rows,
-        batch_readahead=1,
-        fragment_readahead=1,
-    )
+    columns = [name for name in data.schema.names if name in wanted]
+    yield from data.to_batches(columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1)
 
 
 def _ipc_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_rows: int) -> Iterator[Any]:

@@ -111,17 +111,6 @@ def parameter_of(model: Any) -> str:
     return "n_clusters" if "n_clusters" in model.get_params(deep=False) else "min_cluster_size"
 
 
-def values_to_try(model: Any, encoded: EncodedTable) -> tuple[str, tuple[int, ...]]:
-    """The main parameter of a clusterer and its values."""
-    parameter, n_rows = parameter_of(model), len(encoded.Z)
-    if parameter == "n_clusters":
-        # Without rows that repeat, as many groups as rows would say nothing.
-        most = encoded.n_distinct if encoded.n_distinct < n_rows else n_rows - 1
-        return parameter, tuple(range(2, min(MAX_CLUSTERS, most) + 1))
-    sizes = [max(DENSE_ROWS, n_rows // 200) * 2**power for power in range(MAX_DENSE_SIZES)]
-    return parameter, tuple(size for size in sizes if size <= n_rows // 4) or (max(2, n_rows // 4),)
-
-
 def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPartition:
     """Fit a clusterer for every value of its main parameter and keep the greatest mean silhouette."""
     made = entry.make(seed)
@@ -129,10 +118,26 @@ def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPa
         # Few rows tell whether a row is dense: as many as a large group has would make its rim noise.
         made.set_params(min_samples=min(DENSE_ROWS, max(2, len(encoded.Z) // 4)))
     load(made)
-    parameter, values = values_to_try(made, encoded)
+    parameter, n_rows = parameter_of(made), len(encoded.Z)
+    if parameter == "n_clusters":
+        # Without rows that repeat, as many groups as rows would say nothing.
+        most = encoded.n_distinct if encoded.n_distinct < n_rows else n_rows - 1
+        values = tuple(range(2, min(MAX_CLUSTERS, most) + 1))
+    else:
+        sizes = [max(DENSE_ROWS, n_rows // 200) * 2**power for power in range(MAX_DENSE_SIZES)]
+        values = tuple(size for size in sizes if size <= n_rows // 4) or (max(2, n_rows // 4),)
     start = perf_counter()
     with noted() as notes:
-        values, models = fit_values(made, encoded.Z, parameter, values)
+        try:
+            # A criterion of one pass over the rows: silhouettes compare pairs of them, and would leave out
+            # those in no group, so that they are measured on a sample by `measure`.
+            scanned = select_k(
+                made, encoded.Z, values=values, parameter=parameter, criterion="calinski_harabasz"
+            )
+            models = list(scanned.models)
+        except ValueError:  # no value gives two groups; what the fit itself refuses it refuses again
+            values = values[:1]
+            models = [clone(made).set_params(**{parameter: values[0]}).fit(encoded.Z)]
         labels = [np.asarray(model.labels_) for model in models]
         measured = [measure(encoded.Z, own, encoded.measured) for own in labels]
     partitions = tuple(measures for measures, _, _ in measured)
@@ -161,19 +166,6 @@ def one_group(encoded: EncodedTable, seed: int) -> ChosenPartition:
     return ChosenPartition(scan, model, labels, scores, widths, perf_counter() - start, ())
 
 
-def fit_values(
-    made: Any, Z: NDArray, parameter: str, values: tuple[int, ...]
-) -> tuple[tuple[int, ...], list[Any]]:
-    """The values of a parameter and a model for each; the first alone where none of them gives two groups."""
-    try:
-        # A criterion of one pass over the rows: silhouettes compare pairs of them, and would leave out those
-        # in no group, so that they are measured on a sample by `measure`.
-        selection = select_k(made, Z, values=values, parameter=parameter, criterion="calinski_harabasz")
-    except ValueError:  # what the fit itself refuses it refuses again
-        return values[:1], [clone(made).set_params(**{parameter: values[0]}).fit(Z)]
-    return values, list(selection.models)
-
-
 def measure(
     Z: NDArray, labels: NDArray, measured: NDArray
 ) -> tuple[PartitionMeasures, NDArray, Silhouette | None]:
@@ -200,12 +192,6 @@ def measure(
         davies_bouldin=float(davies_bouldin(Z, labels)) if several else float("nan"),
     )
     return item, scores, widths
-
-
-def halves(n_rows: int, seed: int) -> list[NDArray]:
-    """Rows drawn at random, half of the table each time, or as many as are enough."""
-    random, size = np.random.default_rng(seed), min(n_rows // 2, STABILITY_ROWS)
-    return [np.sort(random.choice(n_rows, size, replace=False)) for _ in range(N_RESAMPLES)]
 
 
 def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:

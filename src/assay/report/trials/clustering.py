@@ -24,13 +24,12 @@ from assay.report.tables.data import Data
 from assay.report.trials.cluster_trial import (
     MAX_CLUSTERS,
     N_RESAMPLES,
-    ChosenPartition,
+    STABILITY_ROWS,
     EncodedTable,
     Scan,
     agreement,
     choose_partition,
     encode,
-    halves,
     one_group,
 )
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, final_step, ranked
@@ -78,24 +77,18 @@ class Clustering(Candidate):
 
 @dataclass(frozen=True, kw_only=True)
 class ClusteringComparison(Comparison):
-    """The result of `compare` without a target.
+    """The result of `compare` without a target."""
 
-    Attributes
-    ----------
-    gap, eigengap : Selection or None
-        What the gap statistic of k-means, and the eigenvalues of the graph of neighbours, say about the
-        number of groups; None when there was no time for them.
-    """
-
+    # What the gap statistic of k-means, and the eigenvalues of the graph of neighbours, say about the number
+    # of groups; None when there was no time for them.
     gap: Selection | None = None
     eigengap: Selection | None = None
 
     @property
     def clusterings(self) -> tuple[Clustering, ...]:
         """The candidates that look for groups, best first."""
-        return tuple(
-            item for item in self.candidates if isinstance(item, Clustering) and not item.is_baseline
-        )
+        real = [item for item in self.candidates if not item.is_baseline]
+        return tuple(item for item in real if isinstance(item, Clustering))
 
     @property
     def chosen(self) -> Clustering:
@@ -152,11 +145,8 @@ class ClusteringComparison(Comparison):
         if chosen.n_noise:
             share = chosen.n_noise / len(chosen.predictions)
             left_out = f" {chosen.name} leaves {chosen.n_noise} rows ({share:.0%}) in no group; they count 0."
-        strength = (
-            "strong"
-            if chosen.score > STRONG_SILHOUETTE
-            else ("reasonable" if chosen.score >= CLEAR_SILHOUETTE else "weak")
-        )
+        strength = "reasonable" if chosen.score >= CLEAR_SILHOUETTE else "weak"
+        strength = "strong" if chosen.score > STRONG_SILHOUETTE else strength
         speaks = f"speaks of {strength} structure: 1 means groups far apart, 0 groups that touch"
         if self._gap_finds_one:
             speaks = (
@@ -209,18 +199,14 @@ class ClusteringComparison(Comparison):
                 f"Share of the pairs of rows that others put together or apart as {chosen.name} does: "
                 f"{joined(shares)}."
             )
-        firm = [
-            item
-            for item in others
-            if adjusted[item.name] < OTHER
-            and item.measures.get("stability", 0.0) >= FIRM
-            and not hasattr(final_step(item.model), "cluster_centers_")  # those the silhouette is fair to
-        ]
-        for item in firm:
-            remarks.append(
-                f"{item.name} finds {item.n_groups} other groups, and finds them again in half of the rows "
-                f"(adjusted Rand {item.measures['stability']:.2f}): look at its map before you decide."
-            )
+        for item in others:
+            stability = item.measures.get("stability", 0.0)
+            centred = hasattr(final_step(item.model), "cluster_centers_")  # those the silhouette is fair to
+            if adjusted[item.name] < OTHER and stability >= FIRM and not centred:
+                remarks.append(
+                    f"{item.name} finds {item.n_groups} other groups, and finds them again in half of the "
+                    f"rows (adjusted Rand {stability:.2f}): look at its map before you decide."
+                )
         return tuple(remarks)
 
 
@@ -253,17 +239,8 @@ def compare_clusterings(
         for criterion in ("gap", "eigengap"):
             if engine.has_time:
                 selections[criterion] = select_number(encoded, criterion, seed)
-    return ClusteringComparison(
-        task="clustering",
-        data=data,
-        score_name="silhouette",
-        candidates=ordered,
-        folds=None,
-        seed=seed,
-        skipped=tuple(skipped),
-        **selections,
-        seconds=perf_counter() - start,
-    )
+    selections |= {"skipped": tuple(skipped), "seconds": perf_counter() - start}
+    return ClusteringComparison("clustering", data, "silhouette", ordered, None, seed, **selections)
 
 
 def select_number(encoded: EncodedTable, criterion: str, seed: int) -> Selection | None:
@@ -297,7 +274,10 @@ class Grouping(Contender):
     ) -> None:
         self.entry, self.encoded, self.seed, self.row_names = entry, encoded, seed, row_names
         self.n_fits = 1 if entry is None else 1 + N_RESAMPLES
-        self._halves = halves(len(encoded.Z), seed)
+        # Rows drawn at random, half of the table each time, or as many as are enough.
+        random, n_rows = np.random.default_rng(seed), len(encoded.Z)
+        size = min(n_rows // 2, STABILITY_ROWS)
+        self._halves = [np.sort(random.choice(n_rows, size, replace=False)) for _ in range(N_RESAMPLES)]
 
     def work(self, fit: int, results: Sequence[Any]) -> Work:
         """Choose the main parameter; after that, look for the same groups in half of the rows."""
@@ -317,6 +297,11 @@ class Grouping(Contender):
             measures["stability"] = float(np.nanmean(agreements))
         if scan.parameter == "min_cluster_size":
             measures["noise"] = partition.n_noise / len(chosen.labels)
+        # The rows that stand for their groups, by name, where the method has such rows.
+        medoids, representers = getattr(chosen.model, "medoid_indices_", None), []
+        if medoids is not None and self.row_names is not None:
+            names = joined([str(self.row_names[row]) for row in medoids])
+            representers.append(f"The rows that stand for their groups: {names}.")
         return Clustering(
             **self.headings,
             score=partition.silhouette,
@@ -328,7 +313,7 @@ class Grouping(Contender):
             model=model,
             certificates=Certificates() if self.entry is None else certificates_of(model),
             predictions=chosen.labels,
-            notes=(*_representers(chosen, self.row_names), *chosen.notes),
+            notes=(*representers, *chosen.notes),
             scan=scan,
             widths=chosen.widths,
         )
@@ -336,11 +321,3 @@ class Grouping(Contender):
     def note(self, candidate: Candidate) -> str:
         """The score in words."""
         return "silhouette 0 by convention" if self.entry is None else super().note(candidate)
-
-
-def _representers(chosen: ChosenPartition, row_names: Sequence[str] | None) -> tuple[str, ...]:
-    """The rows that stand for their groups, by name, where the method has such rows."""
-    rows = getattr(chosen.model, "medoid_indices_", None)
-    if rows is None or row_names is None:
-        return ()
-    return (f"The rows that stand for their groups: {joined([str(row_names[row]) for row in rows])}.",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import signal
 import sys
 from abc import ABC, abstractmethod
@@ -12,7 +13,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -24,7 +24,7 @@ from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.trials.comparison import Candidate
 from assay.report.trials.wording import plus_minus
-from assay.rows import n_threads, threads
+from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 """What a fit may raise on a table that it cannot serve."""
@@ -210,7 +210,7 @@ def carry_out(
                 task = waiting.popleft()
                 work = prepare(task)
                 if work is not None:
-                    running[_submit(executor, partial(_with_threads, share, work))] = task
+                    running[_submit(executor, work)] = task
             if running:
                 done = wait(running, return_when=FIRST_COMPLETED).done
                 for future in [future for future in running if future in done]:
@@ -245,14 +245,10 @@ def _one_by_one(
         yield task, future
 
 
-def _with_threads(count: int, work: Work) -> Any:
-    with threads(count):
-        return work()
-
-
 def _prepare_worker(count: int) -> None:
     # Ctrl-C reaches every process of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["ASSAY_NUM_THREADS"] = str(count)
     threadpool_limits(count)
 
 

@@ -92,24 +92,12 @@ OWN, RESIDUALS = "its own", "from the residuals of the folds"
 
 
 class Intervals(NamedTuple):
-    """How the prediction intervals of a method fared on rows it had not seen.
+    """How the prediction intervals of a method fared on rows it had not seen."""
 
-    Attributes
-    ----------
-    coverage : float
-        The share of rows that they were to hold.
-    held : float
-        The share that they held.
-    width : float
-        Their mean width.
-    source : str
-        "its own", or "from the residuals of the folds" for a method that has none of its own.
-    """
-
-    coverage: float
-    held: float
-    width: float
-    source: str
+    coverage: float  # the share of rows that they were to hold
+    held: float  # the share that they held
+    width: float  # their mean
+    source: str  # OWN, or RESIDUALS for a method that has none of its own
 
 
 def measure_intervals(

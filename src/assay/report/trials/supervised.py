@@ -36,10 +36,6 @@ PARALLEL_NUMBERS = 2_000_000
 """Numbers in an encoded table from which on further processes pay for their start."""
 
 
-HELD, WIDTH = "coverage", "interval width"
-"""Measures of the 90 % prediction intervals: the share of unseen rows they held, and their mean width."""
-
-
 @dataclass(frozen=True)
 class Question:
     """How the answers to a task are scored, and what any model must beat."""
@@ -69,7 +65,7 @@ def regression_measures(y: NDArray, outputs: Outputs) -> tuple[dict[str, float],
     measures = {"RMSE": float(np.sqrt(np.mean(residuals**2))), "MAE": float(np.mean(np.abs(residuals)))}
     intervals = measure_intervals(y, outputs.predictions, outputs.folds, outputs.bounds)
     if intervals is not None:
-        measures |= {HELD: intervals.held, WIDTH: intervals.width}
+        measures |= {"coverage": intervals.held, "interval width": intervals.width}
     return measures, intervals
 
 
@@ -117,17 +113,9 @@ def compare_predictions(
         recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
         candidates = engine.run([ValidatedMethod(recipe, settings) for recipe in recipes], jobs=jobs)
     skipped += engine.skipped
-    return Comparison(
-        task=task,
-        data=data,
-        score_name=question.score_name,
-        candidates=ranked(candidates, skipped),
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-        skipped=tuple(skipped),
-        seconds=perf_counter() - start,
-    )
+    ordered, seconds = ranked(candidates, skipped), perf_counter() - start
+    name, said = question.score_name, tuple(skipped)
+    return Comparison(task, data, name, ordered, folds, seed, repeats, skipped=said, seconds=seconds)
 
 
 @dataclass(frozen=True)

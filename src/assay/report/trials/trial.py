@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -159,14 +159,11 @@ class FittedMethod(NamedTuple):
 
 def chosen_parameters(entry: Entry, model: Any, seed: int) -> dict[str, float]:
     """The numbers that were chosen: parameters that differ from those the estimator was made with."""
-    made = entry.make(seed).get_params(deep=False)
-    now = model.get_params(deep=False)
+    made, now = entry.make(seed).get_params(deep=False), model.get_params(deep=False)
     return {
         name: float(value)
         for name, value in now.items()
-        if isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and (made[name] is None or value != made[name])
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value != made[name]
     }
 
 
@@ -200,20 +197,11 @@ def answer(
         if detailed and classes is not None and hasattr(model, "predict_proba"):
             probabilities = np.zeros((len(test), len(classes)))
             probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(test)
-        if detailed and classes is None:
-            bounds = own_interval(model, test)
+        if detailed and classes is None and hasattr(model, "predict_interval"):
+            with suppress(ValueError):  # penalised, or with no row to spare: the model says that it has none
+                bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)
+                bounds = bounds if np.isfinite(bounds).all() else None
     return Answers(predictions, probabilities, bounds, seconds, tuple(notes))
-
-
-def own_interval(model: Any, rows: NDArray) -> NDArray | None:
-    """The interval that a model gives for each row; None where it has none."""
-    if not hasattr(model, "predict_interval"):
-        return None
-    try:
-        bounds = np.asarray(model.predict_interval(rows, coverage=COVERAGE), dtype=np.float64)
-    except ValueError:  # penalised, or with no row to spare: the model says that it has none
-        return None
-    return bounds if np.isfinite(bounds).all() else None
 
 
 def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> FittedMethod:
