@@ -98,9 +98,8 @@ def fit_table(
     settings = parse_parameters(kind, parameters or {})
     if "random_state" in inspect.signature(kind).parameters:
         settings.setdefault("random_state", seed)
-    model = kind(**settings)
     chosen, data = choose_data(read_table(source, without=drop), target=target, task=asked, drop=drop)
-    pipeline, notes = fit(model, data)
+    pipeline, notes = fit(kind(**settings), data)
     certificates = certificates_of(pipeline)
     try:
         save(pipeline, place, about=about_fit(data, chosen, kind.__name__, certificates))
