@@ -14,8 +14,8 @@ import assay
 from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.report import Data, ReportError, compare, describe_columns, render
-from assay.report.page.clusters import groups_of
 from assay.report.page.model_pictures import of_clusters
+from assay.report.page.models import groups_of
 from assay.report.tables.encoder import ClusterEncoder
 from assay.report.trials import clustering as clusterings
 from assay.report.trials import engine

@@ -10,8 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from assay.display.style import INK, PALETTE
-from assay.report.page.alternative import describe
-from assay.report.page.pictures import draw, embed
+from assay.report.page.pictures import describe, draw, embed
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from assay.report import (
     read_table,
 )
 from assay.report.results import about_model
-from assay.report.tables import blocks
+from assay.report.tables import reading as blocks
 from assay.report.tables.byte_streams import opened
 from assay.report.tables.csv_files import csv_blocks
 

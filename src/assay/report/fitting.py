@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
@@ -21,10 +20,11 @@ from assay.certificates import Certificates
 from assay.report.errors import ReportError
 from assay.report.methods import find_method
 from assay.report.results import about_fit
-from assay.report.tables.data import Data, Task, choose_data
+from assay.report.tables.data import TASKS, Data, Task, choose_data
 from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
 from assay.report.tables.reading import read_table
 from assay.report.trials.comparison import certificates_of
+from assay.report.trials.trial import noted
 
 
 class FittedTable(NamedTuple):
@@ -91,14 +91,20 @@ def fit_table(
     (Ridge(alpha=0.1), True)
     """
     # What can be refused is refused before the table is read; nothing is written before the fit is whole.
+    from assay.persistence import save
+
     place = check_file(output, force=force)
-    kind = estimator(method)
-    asked = task_of(kind, task)
-    model = make(kind, parameters or {}, seed)
+    kind, asked = find_estimator(method, task)
+    settings = parse_parameters(kind, parameters or {})
+    if "random_state" in inspect.signature(kind).parameters:
+        settings.setdefault("random_state", seed)
     chosen, data = choose_data(read_table(source, without=drop), target=target, task=asked, drop=drop)
-    pipeline, notes = fit(model, data)
+    pipeline, notes = fit(kind(**settings), data)
     certificates = certificates_of(pipeline)
-    save_fit(pipeline, place, about_fit(data, chosen, kind.__name__, certificates))
+    try:
+        save(pipeline, place, about=about_fit(data, chosen, kind.__name__, certificates))
+    except OSError as error:
+        raise ReportError(f"The model cannot be written to {place}: {error.strerror or error}.") from error
     return FittedTable(pipeline, certificates, place, chosen, (*data.notes, *notes))
 
 
@@ -122,43 +128,27 @@ def check_file(output: str | Path, *, force: bool = False) -> Path:
     return place
 
 
-def estimator(method: str) -> type:
-    """The class of a method that answers a question about a table; a sentence for one that does not."""
+def find_estimator(method: str, task: str) -> tuple[type, Task]:
+    """The class of a method and what it does; a sentence for one that answers no question, or another one."""
     entry = find_method(method)
     if entry.task == "transformation" and entry.family != "cluster":
         raise ReportError(
             f"{entry.name} turns columns into features and answers no question by itself; "
             "use it in a scikit-learn Pipeline before a model."
         )
-    return entry.kind
-
-
-def task_of(kind: type, task: str = "auto") -> Task:
-    """What an estimator does; refuses a wish that is something else."""
-    made = kind()
-    does: Task = "clustering"
-    if is_classifier(made):
-        does = "classification"
-    elif is_regressor(made):
-        does = "regression"
+    does: Task = next((known for known in TASKS if known == entry.task), "clustering")
     if task not in ("auto", does):
-        raise ReportError(f"{kind.__name__} is for {does}, not for {task}; leave out --task.")
-    return does
-
-
-def make(kind: type, given: Mapping[str, Any], seed: int) -> Any:
-    """The estimator with the parameters given, and the seed if it draws."""
-    settings = parse_parameters(kind, given)
-    if "random_state" in inspect.signature(kind).parameters:
-        settings.setdefault("random_state", seed)
-    return kind(**settings)
+        raise ReportError(f"{entry.name} is for {does}, not for {task}; leave out --task.")
+    return entry.kind, does
 
 
 def fit(model: Any, data: Data) -> tuple[Pipeline, tuple[str, ...]]:
     """Encode the columns and fit; the warnings of the fit come back as notes."""
-    pipeline = Pipeline([("table", _encoder_for(model, data)), ("model", model)])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    # Counts and similarities stay as they are; without a target there are distances to keep in proportion.
+    plain = get_tags(model).input_tags.positive_only
+    encoder = PlainEncoder if plain else ClusterEncoder if data.y is None else TableEncoder
+    pipeline = Pipeline([("table", encoder(data.columns)), ("model", model)])
+    with noted() as notes:
         try:
             pipeline.fit(data.X, data.y)
         except ReportError:
@@ -171,24 +161,7 @@ def fit(model: Any, data: Data) -> tuple[Pipeline, tuple[str, ...]]:
                 f"{type(model).__name__} needs more memory than there is for the {len(data.X)} rows of "
                 f"{data.name}; take fewer rows, or a method that does not look at all pairs of them."
             ) from error
-    return pipeline, tuple(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
-
-
-def _encoder_for(model: Any, data: Data) -> TableEncoder:
-    if get_tags(model).input_tags.positive_only:  # counts or similarities
-        return PlainEncoder(data.columns)
-    # Without a target there are distances to keep in proportion.
-    return ClusterEncoder(data.columns) if data.y is None else TableEncoder(data.columns)
-
-
-def save_fit(model: Any, place: Path, about: Mapping[str, Any]) -> None:
-    """Save a model; what the disk refuses is said in a sentence."""
-    from assay.persistence import save
-
-    try:
-        save(model, place, about=about)
-    except OSError as error:
-        raise ReportError(f"The model cannot be written to {place}: {error.strerror or error}.") from error
+    return pipeline, tuple(notes)
 
 
 WORDS: dict[str, Any] = {"true": True, "false": False, "none": None}
@@ -214,7 +187,10 @@ def parse_value(text: str) -> Any:
     """
     word = text.strip()
     if word[:1] in ("'", '"'):
-        return _quoted(word)
+        with suppress(SyntaxError, ValueError):
+            if isinstance(value := ast.literal_eval(word), str):
+                return value
+        raise ReportError(f"The quotes of {word} do not close; write a word as 'word'.")
     if word[:1] and word[0] in OPENING:
         if len(word) < 2 or word[-1] != CLOSING[OPENING.index(word[0])]:
             raise ReportError(f"The list {word!r} is not closed; write it as [1, 2, 3].")
@@ -222,10 +198,8 @@ def parse_value(text: str) -> Any:
     if word.lower() in WORDS:
         return WORDS[word.lower()]
     for number in (int, float):
-        try:
+        with suppress(ValueError):
             return number(word)
-        except ValueError:
-            continue
     return word
 
 
@@ -238,7 +212,6 @@ def parse_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> from assay.linear import Ridge
-    >>> from assay.report.fitting import parse_parameters
     >>> parse_parameters(Ridge, {"alpha": "0.5", "fit_intercept": "false"})
     {'alpha': 0.5, 'fit_intercept': False}
     """
@@ -247,7 +220,10 @@ def parse_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     values = {}
     for name, value in given.items():
         if name not in known:
-            raise ReportError(_unknown(kind, name, known))
+            near = get_close_matches(name, known, n=3, cutoff=0.5)
+            way = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+            way = way or f"it has {', '.join(map(repr, known)) or 'none'}."
+            raise ReportError(f"{kind.__name__} has no parameter {name!r}; {way}")
         values[name] = _chosen(value, domains.get(name))
         if name in domains:
             try:
@@ -267,23 +243,6 @@ def _chosen(value: Any, domain: parameters.Domain | None) -> Any:
         if isinstance(parsed, list) and domain.contains(tuple(parsed)):
             return tuple(parsed)
     return parsed
-
-
-def _unknown(kind: type, name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
-    if near:
-        return f"{kind.__name__} has no parameter {name!r}; did you mean {' or '.join(map(repr, near))}?"
-    return f"{kind.__name__} has no parameter {name!r}; it has {', '.join(map(repr, known)) or 'none'}."
-
-
-def _quoted(word: str) -> str:
-    try:
-        value = ast.literal_eval(word)
-    except (SyntaxError, ValueError):
-        value = None
-    if not isinstance(value, str):
-        raise ReportError(f"The quotes of {word} do not close; write a word as 'word'.")
-    return value
 
 
 def _items(inside: str, whole: str) -> list[str]:

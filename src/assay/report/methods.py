@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import NamedTuple
 
 from assay.registry import courses_among, documentation, estimators, task_of
@@ -97,7 +97,6 @@ def describe(kind: type, family: str) -> Method:
     Examples
     --------
     >>> from assay.linear import Ridge
-    >>> from assay.report.methods import describe
     >>> method = describe(Ridge, "linear")
     >>> method.task, method.summary
     ('regression', 'Least squares with a squared-norm penalty.')
@@ -108,7 +107,10 @@ def describe(kind: type, family: str) -> Method:
     """
     opening, sections = documentation(kind)
     summary, *paragraphs = re.split(r"\n\s*\n", opening.strip("\n"))
-    labelled = {label: _labelled(paragraphs, label) for label in ("Assumes:", "Certificates:")}
+    labelled = {
+        label: _flat(" ".join(text.removeprefix(label) for text in paragraphs if text.startswith(label)))
+        for label in ("Assumes:", "Certificates:")
+    }
     ends = [place for place, text in enumerate(paragraphs) if text.startswith(tuple(labelled))]
     body = paragraphs[: ends[0]] if ends else paragraphs
     rest = [text for text in paragraphs[len(body) :] if not text.startswith(tuple(labelled))]
@@ -119,7 +121,7 @@ def describe(kind: type, family: str) -> Method:
         family=family,
         task=task_of(kind()),
         summary=_flat(summary),
-        objective="\n\n".join(text for text in (lead, _indented(formula)) if text),
+        objective="\n\n".join(text for text in (lead, indent(formula, "    ", bool)) if text),
         formula=formula,
         algorithm=algorithm,
         assumptions=labelled["Assumes:"],
@@ -174,11 +176,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
-def _labelled(paragraphs: list[str], label: str) -> str:
-    texts = [text.removeprefix(label) for text in paragraphs if text.startswith(label)]
-    return _flat(" ".join(texts))
-
-
 def _objective(body: list[str]) -> tuple[str, str, str]:
     """What leads to the formula, the formula, and the algorithm."""
     formulas = [place for place, text in enumerate(body) if text.startswith(" ")]
@@ -208,7 +205,3 @@ def _parameters(kind: type, text: str) -> tuple[Parameter, ...]:
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())

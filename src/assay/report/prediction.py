@@ -7,6 +7,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,9 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.report.errors import ReportError
 from assay.report.results import fingerprint_of
-from assay.report.tables.blocks import table_blocks
 from assay.report.tables.data import TASKS, open_target
 from assay.report.tables.encoder import TableEncoder
-from assay.report.tables.reading import PARQUET_ENDINGS, RawTable, read_table
+from assay.report.tables.reading import PARQUET_ENDINGS, RawTable, read_table, table_blocks
 
 FROM_RESIDUALS = (
     "{name} has no prediction intervals of its own: these come from the residuals of the folds and are all "
@@ -68,10 +68,21 @@ def predict_table(
     -------
     predicted : Predicted
     """
-    model, about = _opened(model)
+    about: dict[str, Any] = {}
+    if isinstance(model, (str, Path)):
+        from assay import persistence
+
+        model, about = persistence.load(model), persistence.about(model)
     encoder = _encoder(model)
     half_width = None if interval is None else _half_width(model, interval, about)
-    _check_kept(keep, columns_written(model, interval))
+    labels = model[-1].classes_ if hasattr(model[-1], "predict_proba") else ()
+    written = ["prediction", *(f"probability of {label}" for label in labels)]
+    written += [] if interval is None else ["lower", "upper"]
+    twice = [name for name in keep if name in written or list(keep).count(name) > 1]
+    if twice:
+        raise ReportError(
+            f"The column {twice[0]!r} cannot be kept: another of that name is written; leave it out."
+        )
     # Whatever can be refused is refused above: the file is opened for a table that can be predicted.
     n_rows, unseen = 0, dict[str, list[str]]()
     n_features = len(encoder.feature_names_out_)
@@ -109,15 +120,6 @@ def predictions(model: Pipeline, frame: pd.DataFrame, interval: float | None = N
     return pd.DataFrame(columns)
 
 
-def columns_written(model: Pipeline, interval: float | None = None) -> list[str]:
-    """Names of the columns that `predictions` gives."""
-    last = model[-1]
-    names = ["prediction", *(["lower", "upper"] if interval is not None else [])]
-    if hasattr(last, "predict_proba"):
-        names += [f"probability of {label}" for label in last.classes_]
-    return names
-
-
 def _asked(last: Any, method: Callable[[NDArray], Any], features: NDArray) -> Any:
     """What a model says about rows; a sentence where its rule holds for those of the fit alone."""
     try:
@@ -140,15 +142,6 @@ def _encoder(model: Any) -> TableEncoder:
     return model[0]
 
 
-def _opened(model: Any) -> tuple[Any, dict[str, Any]]:
-    """The model, and what was kept beside it where it comes from a file."""
-    if not isinstance(model, (str, Path)):
-        return model, {}
-    from assay.persistence import about, load
-
-    return load(model), about(model)
-
-
 def _half_width(model: Pipeline, interval: float, about: Mapping[str, Any]) -> float | None:
     """Half the width of intervals from the residuals of the folds; None for a model that has its own."""
     if not 0 < interval < 1:
@@ -168,19 +161,11 @@ def _half_width(model: Pipeline, interval: float, about: Mapping[str, Any]) -> f
     return float(min(enough))
 
 
-def _check_kept(keep: Sequence[str], written: Sequence[str]) -> None:
-    twice = [name for name in keep if name in written or list(keep).count(name) > 1]
-    if twice:
-        raise ReportError(
-            f"The column {twice[0]!r} cannot be kept: another of that name is written; leave it out."
-        )
-
-
 @contextlib.contextmanager
 def _writer(output: str | Path | None) -> Iterator[Any]:
     """A function that writes blocks; the file takes its place at the end."""
     if output is None:
-        yield _CsvWriter(sys.stdout)
+        yield _csv_writer(sys.stdout)
         return
     target = Path(output)
     if target.is_dir() or not target.absolute().parent.is_dir():
@@ -190,11 +175,11 @@ def _writer(output: str | Path | None) -> Iterator[Any]:
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
     try:
         if target.name.lower().endswith(PARQUET_ENDINGS):
-            with _ParquetWriter(draft) as parquet:
+            with _parquet_writer(draft) as parquet:
                 yield parquet
         else:
             with open(draft, "w", encoding="utf-8", newline="") as file:
-                yield _CsvWriter(file)
+                yield _csv_writer(file)
         os.replace(draft, target)
     except OSError as error:
         raise ReportError(
@@ -204,46 +189,28 @@ def _writer(output: str | Path | None) -> Iterator[Any]:
         draft.unlink(missing_ok=True)
 
 
-class _CsvWriter:
+def _csv_writer(file: Any) -> Callable[[pd.DataFrame], None]:
     """Writes blocks as CSV, the names of the columns once."""
-
-    def __init__(self, file: Any) -> None:
-        self._file, self._begun = file, False
-
-    def __call__(self, block: pd.DataFrame) -> None:
-        block.to_csv(self._file, index=False, header=not self._begun)
-        self._begun = True
+    headers = chain([True], repeat(False))
+    return lambda block: block.to_csv(file, index=False, header=next(headers))
 
 
-class _ParquetWriter:
+@contextlib.contextmanager
+def _parquet_writer(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Writes blocks as row groups of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._writer: Any = None
+    with contextlib.ExitStack() as stack:
+        writers: list[Any] = []
 
-    def __enter__(self) -> _ParquetWriter:
-        return self
+        def write(block: pd.DataFrame) -> None:
+            table = pa.Table.from_pandas(block, preserve_index=False)
+            if not writers:
+                writers.append(stack.enter_context(pq.ParquetWriter(path, table.schema)))
+            writers[0].write_table(table)
 
-    def __call__(self, block: pd.DataFrame) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        table = pa.Table.from_pandas(block, preserve_index=False)
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
-
-    def __exit__(self, *error: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
-class SavedModel(NamedTuple):
-    """A saved model, and what was kept beside it."""
-
-    model: Pipeline
-    about: dict[str, Any]
+        yield write
 
 
 def certify_table(path: str | Path, source: str | Path) -> Certificates:
@@ -273,18 +240,18 @@ def certify_table(path: str | Path, source: str | Path) -> Certificates:
     ...     certify_table(place, "diabetes").holds
     True
     """
-    fitted = open_fitted(path)
-    encoder, final = fitted.model[0], fitted.model[-1]
+    model, about = open_fitted(path)
+    encoder, final = model[0], model[-1]
     if not hasattr(final, "certify"):
         raise ReportError(f"{type(final).__name__} carries no certificates; there is nothing to measure.")
     table = read_table(source)
-    X, y = _rows_of_the_fit(table, encoder, fitted.about)
+    X, y = _rows_of_the_fit(table, encoder, about)
     # Nothing is measured on rows that are not those of the fit.
-    if fingerprint_of(X, y, encoder.columns) != fitted.about["fingerprint"]:
+    if fingerprint_of(X, y, encoder.columns) != about["fingerprint"]:
         raise ReportError(
-            f"{table.name} is not the table that the model was fitted on "
-            f"({fitted.about.get('table', 'another')}, {fitted.about.get('n_rows', 'other')} rows): "
-            "certificates are about the rows of the fit; name that table."
+            f"{table.name} is not the table that the model was fitted on ({about.get('table', 'another')}, "
+            f"{about.get('n_rows', 'other')} rows): certificates are about the rows of the fit; name that "
+            "table."
         )
     features = encoder.transform(X)
     try:
@@ -300,7 +267,7 @@ def certify_table(path: str | Path, source: str | Path) -> Certificates:
         ) from error
 
 
-def open_fitted(path: str | Path) -> SavedModel:
+def open_fitted(path: str | Path) -> tuple[Pipeline, dict[str, Any]]:
     """A model with what `compare` and `fit` keep beside it; a sentence for one that another way saved."""
     from assay.persistence import about, load
 
@@ -311,7 +278,7 @@ def open_fitted(path: str | Path) -> SavedModel:
             f"{path} was not saved by assay compare or assay fit and does not tell its table: load it with "
             "assay.load and call its certify."
         )
-    return SavedModel(model, kept)
+    return model, kept
 
 
 def _rows_of_the_fit(
@@ -328,5 +295,5 @@ def _rows_of_the_fit(
             f"{table.name} lacks the target {target!r}; certificates compare the model with it: "
             "name the table of the fit."
         )
-    opened = open_target(table, target, about["task"])
-    return used.loc[opened.kept].reset_index(drop=True), opened.y
+    kept, y, _, _ = open_target(table, target, about["task"])
+    return used.loc[kept].reset_index(drop=True), y

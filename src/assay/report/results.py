@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -20,7 +20,7 @@ from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, read_numbers, read_words
 from assay.report.tables.schema import Column
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.resampling import Intervals, conformal_width
+from assay.report.trials.resampling import conformal_width
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""
@@ -77,8 +77,6 @@ def residual_quantiles(residuals: NDArray) -> dict[str, float]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.results import residual_quantiles
     >>> residual_quantiles(np.arange(-9, 10))["0.90"]
     9.0
     """
@@ -127,23 +125,20 @@ def fingerprint_of(X: pd.DataFrame, y: NDArray | None, columns: Sequence[Column]
         if not column.learnable:
             continue
         digest.update(repr((column.name, column.kind)).encode())
-        digest.update(_hashed(X[column.name], column).tobytes())
+        values: Any = X[column.name]
+        if column.kind in ("numeric", "boolean"):
+            values = read_numbers(values, column) + 0.0  # -0.0 is 0.0
+        elif column.kind == "date":
+            values = days_of(values, day_first=column.day_first)
+        else:  # a missing word is no word: a byte that no text begins with
+            words = read_words(values)
+            values = words.where(words.notna(), "\0").to_numpy(dtype=object)
+        digest.update(pd.util.hash_array(values).tobytes())
     if y is not None:
         numbers = y.dtype.kind in "fiub"
         values = y.astype(np.float64) if numbers else y.astype(str).astype(object)
         digest.update(pd.util.hash_array(values).tobytes())
     return digest.hexdigest()
-
-
-def _hashed(values: pd.Series[Any], column: Column) -> NDArray:
-    """One hash per row."""
-    if column.kind in ("numeric", "boolean"):
-        return pd.util.hash_array(read_numbers(values, column) + 0.0)  # -0.0 is 0.0
-    if column.kind == "date":
-        return pd.util.hash_array(days_of(values, day_first=column.day_first))
-    words = read_words(values)
-    # A missing word is no word: a byte that no text begins with.
-    return pd.util.hash_array(words.where(words.notna(), "\0").to_numpy(dtype=object))
 
 
 def _columns(data: Data) -> list[dict[str, Any]]:
@@ -166,9 +161,9 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
         "complexity": candidate.complexity,
         "score": _number(candidate.score),
         "standard_error": _number(candidate.standard_error),
-        "measures": {name: _plain(value) for name, value in candidate.measures.items()},
-        "intervals": None if candidate.intervals is None else _intervals(candidate.intervals),
-        "parameters": {name: _plain(value) for name, value in candidate.parameters.items()},
+        "measures": _values(candidate.measures),
+        "intervals": None if candidate.intervals is None else _values(candidate.intervals._asdict()),
+        "parameters": _values(candidate.parameters),
         "fit_seconds": candidate.fit_seconds,
         "certificates": [item.to_dict() for item in candidate.certificates],
         "notes": list(candidate.notes),
@@ -184,17 +179,10 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
     return record
 
 
-def _intervals(intervals: Intervals) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in intervals._asdict().items()}
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON can hold: null for a number that is not finite."""
-    if value is None or isinstance(value, (bool, str, int)):
-        return value
-    if isinstance(value, (float, np.floating)):
-        return _number(value)
-    return int(value) if isinstance(value, np.integer) else str(value)
+def _values(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that JSON can hold: null for a number that is not finite."""
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in named.items()}
+    return {name: _number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
 def _number(value: float | np.floating) -> float | None:

@@ -87,11 +87,9 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
 
 def _take_places(drafts: Written, places: Written, scratch: Path) -> None:
     """Put every draft in its place, or leave every place as it was."""
-    before: dict[Path, Path | None] = {}
-    for place in places:
-        before[place] = scratch / f"before {place.name}" if place.exists() else None
-        if (kept := before[place]) is not None:
-            shutil.copy2(place, kept)
+    before = {place: scratch / f"before {place.name}" for place in places if place.exists()}
+    for place, kept in before.items():
+        shutil.copy2(place, kept)
     changed: list[Path] = []
     try:
         for draft, place in zip(drafts, places, strict=True):
@@ -99,8 +97,8 @@ def _take_places(drafts: Written, places: Written, scratch: Path) -> None:
             changed.append(place)
     except BaseException:
         for place in changed:
-            if (kept := before[place]) is None:
-                place.unlink(missing_ok=True)
+            if place in before:
+                os.replace(before[place], place)
             else:
-                os.replace(kept, place)
+                place.unlink(missing_ok=True)
         raise

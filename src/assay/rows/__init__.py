@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_array
 
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
 from assay.rows._columns import beside, check_weights, is_name, split_columns
-from assay.rows._mapped import MappedRows, class_weights, code, coded_rows, merge_weights
-from assay.rows._memory import MemoryRows
+from assay.rows._memory import MappedRows, MemoryRows, class_weights, code, coded_rows, merge_weights
 from assay.rows._threads import alone, n_threads, one_blas_thread, ordered_map, threads
 
 __all__ = [

@@ -12,7 +12,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assay.rows._columns import feature_columns
+from assay.rows._columns import feature_columns, not_numbers
 from assay.rows._threads import n_threads
 
 BUFFER_BYTES = 2**16
@@ -102,7 +102,8 @@ class ArrowDataset:
         try:
             yield
         except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{self.where} cannot be read: {_first_line(error)}.") from error
+            reason = str(error).partition("\n")[0].rstrip(".")
+            raise ValueError(f"{self.where} cannot be read: {reason}.") from error
 
     def batches(self, columns: list[str], batch_rows: int, wanted: NDArray | None = None) -> Batches:
         """See `ColumnTable.batches`."""
@@ -112,14 +113,8 @@ class ArrowDataset:
                 use_buffered_stream=True, buffer_size=BUFFER_BYTES, pre_buffer=False
             )
         with self._reading():
-            batches = self._dataset.to_batches(
-                columns=columns,
-                batch_size=batch_rows,
-                batch_readahead=2,
-                fragment_readahead=1,
-                use_threads=n_threads() > 1,
-                **options,
-            )
+            options |= {"batch_readahead": 2, "fragment_readahead": 1, "use_threads": n_threads() > 1}
+            batches = self._dataset.to_batches(columns=columns, batch_size=batch_rows, **options)
             yield from _numbered(batches, 0)
 
 
@@ -264,9 +259,7 @@ def _plain_parquet(dataset: pads.Dataset) -> ParquetFiles | None:
 
     Read file by file, their row groups need not be held as a whole.
     """
-    if not isinstance(dataset, pads.FileSystemDataset) or not isinstance(
-        dataset.format, pads.ParquetFileFormat
-    ):
+    if not isinstance(getattr(dataset, "format", None), pads.ParquetFileFormat):
         return None
     try:
         files = ParquetFiles(dataset.files, "the dataset", dataset.filesystem)
@@ -307,18 +300,9 @@ def _column_numbers(column: pa.Array, if_null: str) -> NDArray:
 
 def _require_numbers(name: str, kind: pa.DataType, where: str) -> None:
     values = kind.value_type if pa.types.is_dictionary(kind) else kind
-    tests = (
-        pa.types.is_integer,
-        pa.types.is_floating,
-        pa.types.is_boolean,
-        pa.types.is_decimal,
-        pa.types.is_null,
-    )
-    if not any(test(values) for test in tests):
-        raise ValueError(
-            f"The column {name!r} of {where} has type {kind} where numbers are needed; encode it as numbers "
-            "or leave it out of the table."
-        )
+    known = ("is_integer", "is_floating", "is_boolean", "is_decimal", "is_null")
+    if not any(getattr(pa.types, test)(values) for test in known):
+        raise not_numbers(name, where, kind)
 
 
 def _require_same_columns(first: pa.Schema, first_path: str, other: pa.Schema, path: str) -> None:
@@ -331,7 +315,3 @@ def _require_same_columns(first: pa.Schema, first_path: str, other: pa.Schema, p
                 f"The files of a table must have the same columns, but {name!r} is {left} in {first_path!r} "
                 f"and {right} in {path!r}."
             )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")

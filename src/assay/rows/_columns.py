@@ -44,6 +44,23 @@ def beside(y: Any, offset: Any) -> Any:
     return np.column_stack([y, offset.astype(y.dtype if y.dtype.kind == "f" else np.float64)])
 
 
+def refuse_names(what: str, **values: Any) -> None:
+    """Raise one sentence if a target or weights of an array are given by name."""
+    for name, value in values.items():
+        if is_name(value):
+            raise ValueError(
+                f"{name} must be an array, since {what} has no named columns. Got {value!r} instead."
+            )
+
+
+def not_numbers(name: Any, where: str, kind: Any) -> ValueError:
+    """The error for a column of something else."""
+    return ValueError(
+        f"The column {name!r} of {where} has type {kind} where numbers are needed; encode it as numbers or "
+        "leave it out of the table."
+    )
+
+
 def split_columns(
     X: Any, y: Any, sample_weight: Any, features: NDArray | None = None
 ) -> tuple[Any, Any, Any]:

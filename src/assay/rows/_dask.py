@@ -21,6 +21,8 @@ from assay.rows._columns import (
     check_weights,
     feature_columns,
     is_name,
+    not_numbers,
+    refuse_names,
 )
 from assay.rows._threads import alone
 
@@ -86,7 +88,7 @@ class DaskRows(Rows):
         self._checked = False
 
     def _task(self, function: Any, walk: Delayed, part: Part, *arguments: Any) -> Delayed:
-        return delayed(function)(walk, part.X, part.y, part.weight, part.start, *arguments)
+        return delayed(alone)(function, walk, part.X, part.y, part.weight, part.start, *arguments)
 
     def _walk(self, step: Step, state: tuple[Any, ...]) -> Delayed:
         return delayed(Walk(self._layout, not self._checked, step, state), traverse=False)
@@ -117,17 +119,11 @@ class DaskRows(Rows):
         """See `Rows.map`: a Dask array with the partitions of the source, computed when it is asked for."""
         walk, columns = self._walk(step, state), () if width is None else (width,)
         meta = np.empty((0,) * (1 + len(columns)), dtype=dtype)
-        return da.concatenate(
-            [
-                da.from_delayed(
-                    self._task(_map, walk, part, meta.dtype, columns),
-                    (part.n_rows, *columns),
-                    dtype,
-                    meta=meta,
-                )
-                for part in self._parts
-            ]
-        )
+        pieces = []
+        for part in self._parts:
+            piece = self._task(_map, walk, part, meta.dtype, columns)
+            pieces.append(da.from_delayed(piece, (part.n_rows, *columns), dtype, meta=meta))
+        return da.concatenate(pieces)
 
     def head(self, n_rows: int, step: Step, *state: Any) -> Any:
         """See `Rows.head`; only the first partitions are computed."""
@@ -153,12 +149,7 @@ class DaskRows(Rows):
 def open_dask(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> DaskRows:
     """Open a Dask array or dataframe; see `assay.rows.rows`."""
     if isinstance(X, da.Array):
-        for name, value in (("y", y), ("sample_weight", sample_weight)):
-            if is_name(value):
-                raise ValueError(
-                    f"{name} must be an array, since a Dask array has no named columns. "
-                    f"Got {value!r} instead."
-                )
+        refuse_names("a Dask array", y=y, sample_weight=sample_weight)
         return _open_array(X, y, sample_weight)
     if hasattr(X, "map_partitions") and getattr(X, "ndim", None) == 2:
         return _open_frame(X, y, sample_weight, features)
@@ -187,14 +178,12 @@ def _open_frame(X: Any, y: Any, sample_weight: Any, features: NDArray | None) ->
         raise ValueError("The dataframe has no column left for the features.")
     used = list(dict.fromkeys([*columns, *names, *([weight] if weight else [])]))
     for name in used:
-        _require_numbers(name, X.dtypes[name])
+        kind = X.dtypes[name]
+        if getattr(kind, "kind", "O") not in "biuf" or str(kind) == "category":
+            raise not_numbers(name, "the dataframe", kind)
     single = all(getattr(X.dtypes[name], "numpy_dtype", X.dtypes[name]) == np.float32 for name in columns)
-    layout = Layout(
-        np.dtype(np.float32 if single else np.float64),
-        columns,
-        target if target is None or isinstance(target, str) else names,
-        weight,
-    )
+    wanted = target if target is None or isinstance(target, str) else names
+    layout = Layout(np.dtype(np.float32 if single else np.float64), columns, wanted, weight)
     (lengths,) = compute(X[used[:1]].map_partitions(len))
     lengths = tuple(int(length) for length in lengths)
     return _join(X[used].to_delayed(), lengths, layout, len(columns), y, sample_weight)
@@ -258,26 +247,17 @@ def _with_lengths(array: da.Array) -> da.Array:
     return array
 
 
-def _require_numbers(name: Any, kind: Any) -> None:
-    if getattr(kind, "kind", "O") not in "biuf" or str(kind) == "category":
-        raise ValueError(
-            f"The column {name!r} of the dataframe has type {kind} where numbers are needed; encode it as "
-            "numbers or leave it out of the table."
-        )
-
-
 # What the tasks do, on any worker.
 
 
 def _arrays(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> Block:
     layout = walk.layout
     if layout.features is not None:
-        frame = X
-        X = _of_frame(frame, layout.features, layout.dtype)
-        if layout.target is not None:
-            y = _of_frame(frame, layout.target, layout.dtype)
-        if layout.weight is not None:
-            weight = _of_frame(frame, layout.weight, layout.dtype)
+        named = ((layout.features, X), (layout.target, y), (layout.weight, weight))
+        X, y, weight = (
+            values if columns is None else X[columns].to_numpy(dtype=layout.dtype, na_value=np.nan)
+            for columns, values in named
+        )
     X, y, weight = (
         None if values is None else np.ascontiguousarray(values, dtype=layout.dtype)
         for values in (X, y, weight)
@@ -287,10 +267,6 @@ def _arrays(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> Block:
     return Block(X, y, weight, start)
 
 
-def _of_frame(frame: Any, columns: Any, dtype: np.dtype) -> NDArray:
-    return frame[columns].to_numpy(dtype=dtype, na_value=np.nan)
-
-
 def _blocks(whole: Block) -> Iterator[Block]:
     n_rows, step = whole.X.shape[0], block_rows(whole.X.shape[1], whole.X.dtype.itemsize)
     for start in range(0, n_rows, step):
@@ -298,25 +274,19 @@ def _blocks(whole: Block) -> Iterator[Block]:
 
 
 def _reduce(walk: Walk, X: Any, y: Any, weight: Any, start: int, combine: Combine) -> Any:
-    def on_blocks() -> Any:
-        blocks = _blocks(_arrays(walk, X, y, weight, start))
-        return functools.reduce(combine, (walk.step(block, *walk.state) for block in blocks))
-
-    return alone(on_blocks)
+    blocks = _blocks(_arrays(walk, X, y, weight, start))
+    return functools.reduce(combine, (walk.step(block, *walk.state) for block in blocks))
 
 
 def _map(
     walk: Walk, X: Any, y: Any, weight: Any, start: int, dtype: np.dtype, columns: tuple[int, ...]
 ) -> NDArray:
-    def on_blocks() -> NDArray:
-        whole = _arrays(walk, X, y, weight, start)
-        result = np.empty((whole.X.shape[0], *columns), dtype=dtype)
-        for block in _blocks(whole):
-            first = block.start - start
-            result[first : first + block.X.shape[0]] = walk.step(block, *walk.state)
-        return result
-
-    return alone(on_blocks)
+    whole = _arrays(walk, X, y, weight, start)
+    result = np.empty((whole.X.shape[0], *columns), dtype=dtype)
+    for block in _blocks(whole):
+        first = block.start - start
+        result[first : first + block.X.shape[0]] = walk.step(block, *walk.state)
+    return result
 
 
 def _any_weight(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> bool:

@@ -26,6 +26,7 @@ from assay.rows._columns import (
     check_values,
     check_weights,
     is_name,
+    refuse_names,
 )
 from assay.rows._memory import LocalRows
 from assay.rows._threads import n_threads, read_ahead
@@ -132,12 +133,7 @@ def open_stream(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None 
     if isinstance(X, (str, os.PathLike)):
         X = _at(os.path.expanduser(os.fspath(X)))
     if isinstance(X, np.memmap):
-        for name, value in (("y", y), ("sample_weight", sample_weight)):
-            if is_name(value):
-                raise ValueError(
-                    f"{name} must be an array, since an array on disk has no named columns. "
-                    f"Got {value!r} instead."
-                )
+        refuse_names("an array on disk", y=y, sample_weight=sample_weight)
         return _join(ArrayMap(X), y, sample_weight)
     target = y if is_name(y) else None
     weight = sample_weight if isinstance(sample_weight, str) else None
@@ -157,7 +153,8 @@ def _join(source: Source, y: Any, sample_weight: Any) -> StreamRows:
 def _at(path: str) -> Any:
     """The memory map of a `.npy` file, or the Parquet files of a path or pattern."""
     if os.path.isdir(path):
-        files = sorted(str(file) for file in Path(path).iterdir() if _is_part(file))
+        there = [file for file in Path(path).iterdir() if file.suffix in PARQUET_SUFFIXES and file.is_file()]
+        files = sorted(str(file) for file in there if file.name[0] not in "._")
         if not files:
             raise ValueError(
                 f"The folder {path!r} holds no Parquet file (*.parquet); for files in folders below it give "
@@ -188,10 +185,6 @@ def _at(path: str) -> Any:
     raise FileNotFoundError(f"There is no file or folder {path!r}.")
 
 
-def _is_part(file: Path) -> bool:
-    return file.suffix in PARQUET_SUFFIXES and file.name[0] not in "._" and file.is_file()
-
-
 def _kind(path: str) -> str:
     """What a file is, by its name or else by its first bytes."""
     suffix = Path(path).suffix
@@ -212,9 +205,6 @@ def _arrow() -> Any:
             "Reading Parquet files needs pyarrow: pip install 'assay[frames]'.", name="pyarrow"
         ) from None
     return _arrow
-
-
-PAGES_CAN_BE_RELEASED = hasattr(mmap, "MADV_DONTNEED")
 
 
 class ArrayMap:
@@ -253,7 +243,8 @@ class ArrayMap:
         They stay in the system's file cache. Private maps are left alone: theirs may hold unsaved values.
         """
         pages: Any = self._map.base
-        if PAGES_CAN_BE_RELEASED and isinstance(pages, mmap.mmap) and self._map.mode != "c":
+        can_release = hasattr(mmap, "MADV_DONTNEED") and isinstance(pages, mmap.mmap)
+        if can_release and self._map.mode != "c":
             pages.madvise(mmap.MADV_DONTNEED)
 
 
@@ -261,13 +252,9 @@ def open_npy(path: str) -> np.memmap:
     """Map a `.npy` file; one sentence says why it cannot be."""
     try:
         with open(path, "rb") as file:
-            version = np.lib.format.read_magic(file)
-            read_header = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = read_header(file)
+            first = np.lib.format.read_magic(file) == (1, 0)
+            npy = np.lib.format
+            shape, _, dtype = (npy.read_array_header_1_0 if first else npy.read_array_header_2_0)(file)
             begin = file.tell()
             present = file.seek(0, 2) - begin
     except (ValueError, EOFError):

@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -140,11 +140,9 @@ def alone(function: Callable[..., Result], *arguments: Any) -> Result:
         return context.run(function, *arguments)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[None]:
     """Keep BLAS on one thread between walks too: for solvers whose own matrices are small."""
-    with _single_threaded_blas:
-        yield
+    return _single_threaded_blas
 
 
 def _pool(count: int) -> ThreadPoolExecutor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from html import escape
 from itertools import pairwise
 
@@ -55,7 +56,6 @@ def prose(text: str) -> str:
 
     Examples
     --------
-    >>> from assay.report.page.appendix import prose
     >>> prose("The best of `n_init` for x < 0.")
     '<p>The best of <code>n_init</code> for x &lt; 0.</p>'
     >>> prose("the sum of x_i^2")
@@ -65,9 +65,20 @@ def prose(text: str) -> str:
 
 
 def _entry(method: Method, candidate: Candidate, rank: int) -> str:
+    # What the documentation promises, and what each certificate of this fit claims.
+    explained: dict[tuple[str, str], Certificate] = {}
+    for item in candidate.certificates:
+        explained.setdefault((item.quantity, item.claim), item)
+    items = ""
+    for item in explained.values():
+        assumed = f" Assumes: {escape('; '.join(item.assumptions))}." if item.assumptions else ""
+        source = f' <span class="source">{escape(item.source)}</span>' if item.source else ""
+        claim = escape(item.claim if item.claim.endswith(".") else f"{item.claim}.")
+        items += f"<li><b>{escape(item.quantity)}</b>: {claim}{assumed}{source}</li>"
+    certified = _marked(capital(method.certificates)) + (f"<ul>{items}</ul>" if items else "")
     facts = [
-        ("Assumes", _sentence(method.assumptions)),
-        ("Certifies", _certified(method, candidate)),
+        ("Assumes", _marked(capital(method.assumptions))),
+        ("Certifies", certified),
         ("Size", escape(_limits(getattr(method.kind, "_suits", None)))),
         ("Besides", _marked(method.notes)),
         ("Read more", escape(method.references)),
@@ -101,7 +112,6 @@ def typeset(formula: str) -> str:
 
     Examples
     --------
-    >>> from assay.report.page.appendix import typeset
     >>> typeset("x_i²")
     '<div role="math" aria-label="x_i²"><span style="grid-area: 1 / 1 / 2 / 2">x<sub>i</sub>²</span></div>'
     """
@@ -116,22 +126,6 @@ def typeset(formula: str) -> str:
             area = f"{row} / {starts.index(start) + 1} / {row + 1} / {last + 1}"
             cells.append(f'<span style="grid-area: {area}">{_marked(line[start:end])}</span>')
     return f'<div role="math" aria-label="{escape(" ".join(formula.split()))}">{"".join(cells)}</div>'
-
-
-def _certified(method: Method, candidate: Candidate) -> str:
-    """What the documentation promises, and what each certificate of this fit claims."""
-    explained: dict[tuple[str, str], Certificate] = {}
-    for item in candidate.certificates:
-        explained.setdefault((item.quantity, item.claim), item)
-    items = "".join(_certificate(item) for item in explained.values())
-    return _sentence(method.certificates) + (f"<ul>{items}</ul>" if items else "")
-
-
-def _certificate(item: Certificate) -> str:
-    assumed = f" Assumes: {escape('; '.join(item.assumptions))}." if item.assumptions else ""
-    source = f' <span class="source">{escape(item.source)}</span>' if item.source else ""
-    claim = escape(item.claim if item.claim.endswith(".") else f"{item.claim}.")
-    return f"<li><b>{escape(item.quantity)}</b>: {claim}{assumed}{source}</li>"
 
 
 def _limits(suits: Suitability | None) -> str:
@@ -153,11 +147,6 @@ def _limits(suits: Suitability | None) -> str:
     return f"It is tried on {size}{where}. Complexity {suits.complexity}."
 
 
-def _sentence(words: str) -> str:
-    """Words that follow a label in the documentation, as a sentence of their own."""
-    return _marked(capital(words))
-
-
 def _marked(text: str) -> str:
     """One paragraph: names set as code, scripts of formulas in the text lowered and raised."""
     text, done, place = escape(" ".join(text.split()), quote=False), "", 0
@@ -168,15 +157,11 @@ def _marked(text: str) -> str:
 
 
 def _scripts(text: str) -> str:
+    def set_as(kind: str, mark: re.Match[str]) -> str:
+        script = mark["script"][1:-1] if mark["script"][0] in "{(" else mark["script"]
+        return f"{mark['base']}<{kind}>{script}</{kind}>"
+
     lowered = text
-    while (again := SUBSCRIPT.sub(_lowered, lowered)) != lowered:  # a script may have one of its own
+    while (again := SUBSCRIPT.sub(partial(set_as, "sub"), lowered)) != lowered:  # a script may have its own
         lowered = again
-    return SUPERSCRIPT.sub(lambda mark: f"{mark['base']}<sup>{_bare(mark['script'])}</sup>", lowered)
-
-
-def _lowered(mark: re.Match[str]) -> str:
-    return f"{mark['base']}<sub>{_bare(mark['script'])}</sub>"
-
-
-def _bare(script: str) -> str:
-    return script[1:-1] if script[0] in "{(" else script
+    return SUPERSCRIPT.sub(partial(set_as, "sup"), lowered)

@@ -15,7 +15,6 @@ from assay.report.tables.associations import (
     MAX_COLUMNS,
     SAMPLE_ROWS,
     Association,
-    Pair,
     as_numbers,
     correlations,
     repeats,
@@ -51,9 +50,7 @@ def summarise(values: pd.Series[Any], column: Column) -> Summary:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> from assay.report import describe_columns
-    >>> from assay.report.page.columns import summarise
     >>> frame = pd.DataFrame({"size": ["small", "large", "small"]})
     >>> summarise(frame["size"], describe_columns(frame)[0]).values
     'small (2), large (1)'
@@ -61,12 +58,16 @@ def summarise(values: pd.Series[Any], column: Column) -> Summary:
     if column.kind == "numeric":
         return summarise_numbers(finite(values))
     if column.kind == "date":
-        return summarise_numbers(days_of(values), _iso_date)
+        # Days since 1970 as dates, by the calendar that the table's dates follow.
+        first = pd.Timestamp(0)
+        return summarise_numbers(
+            days_of(values), lambda day: str((first + pd.Timedelta(days=int(np.floor(day)))).date())
+        )
     counts = read_words(values).value_counts()
-    if column.kind == "ordinal":
+    ordered = column.kind == "ordinal"
+    if ordered:
         counts = counts.reindex([level for level in column.levels if level in counts.index])
-        return summarise_levels([str(level) for level in counts.index], counts.to_numpy(), ordered=True)
-    return summarise_levels([str(level) for level in counts.index], counts.to_numpy())
+    return summarise_levels([str(level) for level in counts.index], counts.to_numpy(), ordered=ordered)
 
 
 def summarise_numbers(values: NDArray, write: Callable[[float], str] = shown) -> Summary:
@@ -74,15 +75,13 @@ def summarise_numbers(values: NDArray, write: Callable[[float], str] = shown) ->
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.page.columns import summarise_numbers
     >>> summarise_numbers(np.array([1.0, 2.0, np.nan, 9.0])).values
     '1 … 2 … 9'
     """
     there = values[~np.isnan(values)]
     if not there.size:
         return Summary("", "none known")
-    least, middle, most = (float(value) for value in np.percentile(there, [0, 50, 100]))
+    least, middle, most = np.percentile(there, [0, 50, 100]).tolist()
     told = escape(f"{write(least)} … {write(middle)} … {write(most)}")
     if least > 0 and middle < LOPSIDED * most:
         # Half of the rows would share the first bar: they are told apart on a scale of powers of ten.
@@ -96,8 +95,6 @@ def summarise_levels(names: Sequence[str], counts: NDArray, *, ordered: bool = F
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.page.columns import summarise_levels
     >>> summarise_levels(["a", "b", "c", "d", "e"], np.array([9, 5, 4, 2, 1])).values
     'a (9), b (5), c (4), d (2) and 1 more'
     """
@@ -146,21 +143,15 @@ def _histogram(values: NDArray, write: Callable[[float], str], scale: str) -> st
 
 def _bars(counts: NDArray, words: str, *, gap: float) -> str:
     step, height = 96.0 / max(len(counts), 6 if gap else 1), 22.0
-    tall = height * counts / counts.max()
-    # A bar with a row in it is seen, however many rows the highest has.
-    tall = np.where(counts > 0, np.maximum(tall, 0.8), 0.0)
     width = step - gap - 0.4
+    # A bar with a row in it is seen, however many rows the highest has.
+    tall = np.maximum(height * counts / counts.max(), 0.8)
     shapes = "".join(
         f'<rect x="{step * index:.4g}" y="{height - size:.4g}" width="{width:.4g}" height="{size:.3g}"/>'
         for index, size in enumerate(tall)
-        if size > 0
+        if counts[index] > 0
     )
     return f'<svg class="spark" viewBox="0 0 96 22" role="img" aria-label="{escape(words)}">{shapes}</svg>'
-
-
-def _iso_date(day: float) -> str:
-    """A number of days since 1970 as a date, by the calendar that the table's dates follow."""
-    return str((pd.Timestamp(0) + pd.Timedelta(days=int(np.floor(day)))).date())
 
 
 MAX_HEAT_COLUMNS = 20
@@ -182,7 +173,13 @@ def association_with_target(data: Data, associations: Sequence[Association]) -> 
         Heading("Strength", numeric=True, great_first=True),
         Heading("From 0 to 1", great_first=True),
     ]
-    rows = [_association_row(item) for item in associations[:MAX_BARS]]
+    rows = []
+    for item in associations[:MAX_BARS]:
+        size, sign = abs(item.strength), " down" if item.strength < 0 else ""
+        width = f'<i style="width:{100 * size:.3g}%"></i>'
+        bar = f'<span class="strength{sign}" aria-hidden="true">{width}</span>'
+        measure = item.measure.replace(" ", "\u00a0")
+        rows.append(Row([named(item.name), measure, Cell(signed(item.strength), size), Cell(bar, size)]))
     target = short(str(data.target))
     how = "One column at a time; 0 is none, 1 is all. What columns tell together is what the models measure."
     rest = [f"The {MAX_BARS} strongest of {len(associations)}."] if len(associations) > MAX_BARS else []
@@ -193,22 +190,26 @@ def association_with_target(data: Data, associations: Sequence[Association]) -> 
     )
 
 
-def _association_row(item: Association) -> Row:
-    size = abs(item.strength)
-    sign = " down" if item.strength < 0 else ""
-    bar = f'<span class="strength{sign}" aria-hidden="true"><i style="width:{100 * size:.3g}%"></i></span>'
-    measure = item.measure.replace(" ", "\u00a0")
-    return Row([named(item.name), measure, Cell(signed(item.strength), size), Cell(bar, size)])
-
-
 def correlations_of_columns(data: Data, associations: Sequence[Association]) -> str:
-    """The strongest correlations in words, warnings on columns that repeat each other, and all as a table."""
-    names, matrix = _number_columns(data)
-    if len(names) < 2:
+    """The correlations of columns of numbers, or with an order: the strongest in words, all as a table.
+
+    Columns that repeat each other are warned about.
+    """
+    used = [item for item in data.columns if item.learnable and item.kind != "categorical"][:MAX_COLUMNS]
+    if len(used) < 2:
         return ""
+    frame, _ = sample(data, SAMPLE_ROWS * 50 // max(len(used), 50))
+    columns = [as_numbers(frame[column.name], column) for column in used]
+    numbers = np.column_stack([column for column in columns if column is not None])
+    names, matrix = [column.name for column in used], alone(correlations, numbers)
     strongest = repeats(names, matrix, TOLD_CORRELATION)
     doubled = repeats(names, matrix)
-    told = [_in_words(pair) for pair in strongest[:MAX_PAIRS]]
+    told = []
+    for pair in strongest[:MAX_PAIRS]:
+        first, second = short(pair.first), short(pair.second)
+        rise = f"{first} and {second} rise together"
+        words = rise if pair.correlation > 0 else f"{first} falls as {second} rises"
+        told.append(f"{words} ({signed(pair.correlation)})")
     warned = [
         f"{short(pair.first)} and {short(pair.second)} nearly repeat each other (correlation "
         f"{signed(pair.correlation)}): one tells little that the other does not."
@@ -216,42 +217,16 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
     ]
     if len(doubled) > MAX_WARNINGS:
         warned.append(f"So do {len(doubled) - MAX_WARNINGS} more pairs of columns.")
-    strong = (
-        f"<p>Strongest: {escape('; '.join(told))}.</p>"
-        if told
-        else "<p>No two columns go together closely.</p>"
-    )
-    shown = _heat_columns(associations, names, matrix)
+    strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
+    # All columns are shown, or those that matter most for the target or for the others.
+    strength = {item.name: abs(item.strength) for item in associations}
+    weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
+    shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
     rest = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
     return (
-        f"<h3>How the columns go together</h3>{strong}{warnings_in_html(warned)}"
+        f"<h3>How the columns go together</h3><p>{strong}</p>{warnings_in_html(warned)}"
         f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(rest)}"
     )
-
-
-def _number_columns(data: Data) -> tuple[list[str], NDArray]:
-    """The columns that are numbers, or have an order, and their correlations."""
-    used = [column for column in data.columns if column.learnable and column.kind != "categorical"][
-        :MAX_COLUMNS
-    ]
-    if len(used) < 2:
-        return [], np.empty((0, 0))
-    frame, _ = sample(data, SAMPLE_ROWS * 50 // max(len(used), 50))
-    columns = [as_numbers(frame[column.name], column) for column in used]
-    numbers = np.column_stack([column for column in columns if column is not None])
-    return [column.name for column in used], alone(correlations, numbers)
-
-
-def _heat_columns(associations: Sequence[Association], names: list[str], matrix: NDArray) -> list[int]:
-    """Places of the columns to show: all, or those that matter most for the target or for the others."""
-    if len(names) <= MAX_HEAT_COLUMNS:
-        return list(range(len(names)))
-    if not associations:
-        weight = np.nansum(np.abs(matrix), axis=1)
-    else:
-        strength = {item.name: abs(item.strength) for item in associations}
-        weight = np.array([strength[name] for name in names])
-    return sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
 
 
 def _heat_map(names: list[str], matrix: NDArray) -> str:
@@ -262,30 +237,18 @@ def _heat_map(names: list[str], matrix: NDArray) -> str:
     )
     lines = []
     for row, name in enumerate(names):
-        cells = "".join(_heat_cell(matrix[row, column]) for column in range(row))
-        empty = "<td></td>" * (len(names) - 1 - row)
-        lines.append(
-            f'<tr><th scope="row"><span>{row + 1}</span> {escape(short(name, 28))}</th>{cells}{empty}</tr>'
-        )
+        cells = "".join(
+            f'<td class="{"down" if value < 0 else "up"}" style="--r:{abs(value):.2f}">{signed(value)}</td>'
+            if np.isfinite(value)
+            else "<td>—</td>"
+            for value in matrix[row, :row]
+        ) + "<td></td>" * (len(names) - 1 - row)
+        lines.append(f'<tr><th scope="row"><span>{row + 1}</span> {escape(short(name, 28))}</th>{cells}</tr>')
     return (
         '<div class="scroll" role="group" tabindex="0" aria-label="Correlations of the columns.">'
         '<table class="heat"><caption class="aloud">Correlations of the columns, named by their number.'
         f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
-
-
-def _heat_cell(value: float) -> str:
-    if not np.isfinite(value):
-        return "<td>—</td>"
-    sign = "down" if value < 0 else "up"
-    return f'<td class="{sign}" style="--r:{abs(value):.2f}">{signed(value)}</td>'
-
-
-def _in_words(pair: Pair) -> str:
-    first, second = short(pair.first), short(pair.second)
-    if pair.correlation > 0:
-        return f"{first} and {second} rise together ({signed(pair.correlation)})"
-    return f"{first} falls as {second} rises ({signed(pair.correlation)})"
 
 
 def named(name: str) -> str:

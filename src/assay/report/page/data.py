@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from assay.report.page.columns import (
 from assay.report.page.pieces import Cell, Heading, Row, notes, table
 from assay.report.tables.associations import SAMPLE_ROWS, as_codes, leaks, sample, short, signed, with_target
 from assay.report.tables.data import Data, Task
-from assay.report.tables.schema import Column, left_out
+from assay.report.tables.schema import left_out
 from assay.report.trials.comparison import Comparison
 
 SKEWED = 1.0
@@ -55,9 +55,6 @@ def target_remarks(data: Data, task: Task) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from assay.report import Data
-    >>> from assay.report.page.data import target_remarks
     >>> frame = pd.DataFrame({"x": np.arange(20.0) ** 2})
     >>> data = Data.from_frame(frame, np.repeat(["no", "yes"], [18, 2]), target="churn")
     >>> target_remarks(data, "classification")[0]
@@ -106,9 +103,6 @@ def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from assay.report import Data
-    >>> from assay.report.page.data import count_doubles, double_remarks
     >>> frame = pd.DataFrame({"x": [1.0, 2.0, 2.0, 3.0], "y": [0.5, 0.5, 0.5, 0.1]})
     >>> data = Data.from_frame(frame)
     >>> double_remarks(count_doubles(data), data, "clustering")
@@ -152,8 +146,6 @@ def share_of(part: int, whole: int) -> str:
     return f"{share:.0f} %" if share >= 10 or share == round(share) else f"{share:.2g} %"
 
 
-__all__ = ["data_section", "leaks", "target_remarks"]
-
 MAX_SUMMARY_COLUMNS = 60
 
 HOW_FILLED = {
@@ -180,12 +172,18 @@ def data_section(comparison: Comparison) -> str:
         *target_remarks(data, task),
         *(repeated if doubles.matter else ()),
     )
+    unused = "".join(
+        f"<li><b>{named(column.name)}</b> ({column.kind}): {escape(column.reason)}.</li>"
+        for column in data.columns
+        if not column.learnable
+    )
+    unused = f"<h3>Columns that are left out</h3><ul>{unused}</ul>" if unused else ""
     n_rows, n_columns = data.X.shape
     rows, columns = counted(n_rows), "column" if n_columns == 1 else "columns"
     return (
         f'<section id="data"><h2>The data</h2><p>{rows} rows, {n_columns} {columns} to learn from.</p>{words}'
         f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y)}{_missing(data, task)}"
-        f"{notes(() if doubles.matter else repeated)}{_left_out(data)}"
+        f"{notes(() if doubles.matter else repeated)}{unused}"
         f"{association_with_target(data, associations)}"
         f"{correlations_of_columns(data, associations)}</section>"
     )
@@ -196,85 +194,47 @@ def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None) -> str:
     if y is not None:
         name = f"{named(str(data.target))} (target)"
         kind = "numeric" if data.classes is None else "classes"
-        cells = _cells(name, kind, 0, len(data.labels), len(data.X), _target_summary(data, y))
-        rows.append(Row(cells, marked=True))
+        if data.classes is None:
+            summary = summarise_numbers(y.astype(np.float64))
+        else:
+            counts = np.bincount(np.searchsorted(data.labels, y), minlength=len(data.classes))
+            order = np.argsort(-counts, kind="stable")
+            summary = summarise_levels([data.classes[place] for place in order], counts[order])
+        rows.append(Row(_cells(name, kind, 0, len(data.labels), len(data.X), summary), marked=True))
     used = [column for column in data.columns if column.learnable]
-    rows += [_column_row(column, frame[column.name], len(data.X)) for column in used[:MAX_SUMMARY_COLUMNS]]
-    headings = [
-        Heading("Column"),
-        Heading("Kind"),
-        Heading("Missing", numeric=True, great_first=True),
-        Heading("Distinct", numeric=True, great_first=True),
-        Heading("Distribution"),
-        Heading("Least … middle … greatest, or commonest"),
-    ]
-    more = []
-    if len(used) > MAX_SUMMARY_COLUMNS:
-        more.append(f"The first {MAX_SUMMARY_COLUMNS} of {len(used)} columns are shown.")
-    if len(data.X) > SAMPLE_ROWS:
-        more.append(
-            f"Distributions and associations are those of {counted(SAMPLE_ROWS)} rows drawn at random."
+    for column in used[:MAX_SUMMARY_COLUMNS]:
+        summary, missing = summarise(frame[column.name], column), column.n_missing
+        rows.append(
+            Row(_cells(named(column.name), column.kind, missing, column.n_distinct, len(data.X), summary))
         )
-    return f'<div class="columns">{table("The columns.", headings, rows, sortable=True)}</div>{notes(more)}'
-
-
-def _target_summary(data: Data, y: NDArray) -> Summary:
-    if data.classes is None:
-        return summarise_numbers(y.astype(np.float64))
-    counts = np.bincount(np.searchsorted(data.labels, y), minlength=len(data.classes))
-    order = np.argsort(-counts, kind="stable")
-    return summarise_levels([data.classes[place] for place in order], counts[order])
-
-
-def _column_row(column: Column, values: pd.Series[Any], n_rows: int) -> Row:
-    summary = summarise(values, column)
-    return Row(_cells(named(column.name), column.kind, column.n_missing, column.n_distinct, n_rows, summary))
+    values = "Least … middle … greatest, or commonest"
+    names = ("Column", "Kind", "Missing", "Distinct", "Distribution", values)
+    numbers = ("Missing", "Distinct")
+    headings = [Heading(name, numeric=name in numbers, great_first=name in numbers) for name in names]
+    first = f"The first {MAX_SUMMARY_COLUMNS} of {len(used)} columns are shown."
+    drawn = f"Distributions and associations are those of {counted(SAMPLE_ROWS)} rows drawn at random."
+    cut = {first: len(used) > MAX_SUMMARY_COLUMNS, drawn: len(data.X) > SAMPLE_ROWS}
+    more = notes(words for words, needed in cut.items() if needed)
+    return f'<div class="columns">{table("The columns.", headings, rows, sortable=True)}</div>{more}'
 
 
 def _cells(
     name: str, kind: str, n_missing: int, n_distinct: int, n_rows: int, summary: Summary
 ) -> list[str | Cell]:
-    share = n_missing / n_rows
-    missing = "—"
+    share, missing = n_missing / n_rows, "—"
     if n_missing:
         bar = f'<span class="share" aria-hidden="true"><i style="width:{100 * share:.3g}%"></i></span>'
         missing = f"{counted(n_missing)} ({share_of(n_missing, n_rows)}){bar}"
-    return [
-        name,
-        kind,
-        Cell(missing, share),
-        Cell(counted(n_distinct), n_distinct),
-        summary.picture,
-        summary.values,
-    ]
+    return [name, kind, Cell(missing, share), Cell(counted(n_distinct), n_distinct), *summary]
 
 
 def _missing(data: Data, task: Task) -> str:
     gaps = [column for column in data.columns if column.learnable and column.n_missing]
     if not gaps:
         return notes(["No value is missing in the columns that are learnt from."])
-    kinds = [kind for kind in HOW_FILLED if any(column.kind == kind for column in gaps)]
-    how = "; ".join(HOW_FILLED[kind] for kind in kinds)
+    how = "; ".join(words for kind, words in HOW_FILLED.items() if any(item.kind == kind for item in gaps))
     n_gaps = sum(column.n_missing for column in gaps)
     values = "value is" if n_gaps == 1 else "values are"
-    where = (
-        ""
-        if task == "clustering"
-        else " inside the cross-validation, from the training rows of each fold alone"
-    )
-    return notes(
-        [
-            f"{counted(n_gaps)} {values} missing, in {len(gaps)} of {data.X.shape[1]} columns.",
-            f"What is missing is filled{where}: {how}.",
-        ]
-    )
-
-
-def _left_out(data: Data) -> str:
-    unused = [column for column in data.columns if not column.learnable]
-    if not unused:
-        return ""
-    items = "".join(
-        f"<li><b>{named(column.name)}</b> ({column.kind}): {escape(column.reason)}.</li>" for column in unused
-    )
-    return f"<h3>Columns that are left out</h3><ul>{items}</ul>"
+    where = " inside the cross-validation, from the training rows of each fold alone"
+    first = f"{counted(n_gaps)} {values} missing, in {len(gaps)} of {data.X.shape[1]} columns."
+    return notes([first, f"What is missing is filled{where if task != 'clustering' else ''}: {how}."])

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
 from assay.report.page.appendix import appendix
-from assay.report.page.clusters import HOW_CLUSTERING
 from assay.report.page.data import data_section
-from assay.report.page.models import certificates_overview, leaderboard, models
+from assay.report.page.models import HOW_CLUSTERING, certificates_overview, leaderboard, models
 from assay.report.page.pieces import anchor, section
 from assay.report.results import fingerprint, versions
-from assay.report.tables.data import Data
 from assay.report.tables.reading import STANDARD_INPUT
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.wording import plus_minus, shown
@@ -58,18 +57,9 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
     inside = files("assay.report.page")
     style = inside.joinpath("style.css").read_text(encoding="utf-8")
     script = inside.joinpath("script.js").read_text(encoding="utf-8")
-    sections = [
-        _verdict(comparison),
-        leaderboard(comparison),
-        certificates_overview(comparison),
-        models(comparison),
-        data_section(comparison),
-        method(comparison),
-        appendix(comparison),
-        usage(comparison, model_path),
-        reproduction(comparison),
-    ]
-    body = "\n".join(sections)
+    before = (_verdict, leaderboard, certificates_overview, models, data_section, method, appendix)
+    sections = [part(comparison) for part in before]
+    body = "\n".join([*sections, usage(comparison, model_path), reproduction(comparison)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -84,63 +74,48 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
 
 def _contents(comparison: Comparison, body: str) -> str:
     """Links to the sections that are on the page, and to the models."""
-    lines = []
-    for place, name in CONTENTS.items():
-        if f'id="{place}"' not in body:
-            continue
-        inner = _models_list(comparison) if place == "models" else ""
-        lines.append(f'<li><a href="#{place}">{name}</a>{inner}</li>')
-    return (
-        '<nav class="contents" aria-label="Contents"><p class="brand">Assay</p>'
-        f"<ol>{''.join(lines)}</ol></nav>"
-    )
-
-
-def _models_list(comparison: Comparison) -> str:
-    lines = "".join(
+    inner = "".join(
         f'<li><a href="#{anchor(rank)}">{escape(candidate.name)}</a></li>'
         for rank, candidate in enumerate(comparison.candidates)
     )
-    return f"<ol>{lines}</ol>"
+    lines = "".join(
+        f'<li><a href="#{place}">{name}</a>{f"<ol>{inner}</ol>" if place == "models" else ""}</li>'
+        for place, name in CONTENTS.items()
+        if f'id="{place}"' in body
+    )
+    return f'<nav class="contents" aria-label="Contents"><p class="brand">Assay</p><ol>{lines}</ol></nav>'
 
 
 def _verdict(comparison: Comparison) -> str:
     """The answer in a sentence, what one must know beside it, and the figures that say most."""
     data = comparison.data
-    cards = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in _key_figures(comparison)
-    )
     first, *others = comparison.remarks or ("",)
     remarks = f'<p class="lead">{escape(first)}</p>' if first else ""
     if others:
-        items = "".join(f"<li>{escape(remark)}</li>" for remark in others)
-        remarks += f'<ul class="remarks">{items}</ul>'
+        remarks += f'<ul class="remarks">{_items(others)}</ul>'
+    best, (rows, columns) = comparison.recommended, data.X.shape
+    figures = {comparison.score_name: plus_minus(best.score, best.standard_error)}
+    if comparison.task == "regression":
+        figures["error (RMSE)"] = shown(best.measures["RMSE"], 3)
+    elif comparison.task == "classification":
+        figures["balanced accuracy"] = f"{best.measures['balanced accuracy']:.3f}"
+    else:
+        figures[comparison.score_name] = f"{best.score:.2f}"
+        figures["variance explained"] = f"{best.measures['explained']:.0%}"
+    figures["rows × columns"] = f"{rows:,} × {columns}".replace(",", " ")
+    figures["certificates"] = best.verdict
     return (
         f'<header id="verdict"><p class="kicker">{comparison.task} · {escape(data.name)}</p>'
-        f'<h1>{escape(comparison.headline)}</h1>{remarks}<dl class="cards">{cards}</dl></header>'
+        f'<h1>{escape(comparison.headline)}</h1>{remarks}<dl class="cards">{_facts(figures)}</dl></header>'
     )
 
 
-def _key_figures(comparison: Comparison) -> list[tuple[str, str]]:
-    best, data = comparison.recommended, comparison.data
-    score = plus_minus(best.score, best.standard_error)
-    if comparison.task == "regression":
-        figures = [(comparison.score_name, score), ("error (RMSE)", shown(best.measures["RMSE"], 3))]
-    elif comparison.task == "classification":
-        balanced = best.measures["balanced accuracy"]
-        figures = [(comparison.score_name, score), ("balanced accuracy", f"{balanced:.3f}")]
-    else:
-        figures = [
-            (comparison.score_name, f"{best.score:.2f}"),
-            ("variance explained", f"{best.measures['explained']:.0%}"),
-        ]
-    rows, columns = data.X.shape
-    return [
-        *figures,
-        ("rows × columns", f"{rows:,} × {columns}".replace(",", " ")),
-        ("certificates", best.verdict),
-    ]
+def _items(sentences: Iterable[str]) -> str:
+    return "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    return "".join(f"<div><dt>{escape(a)}</dt><dd>{escape(words)}</dd></div>" for a, words in facts.items())
 
 
 HOW_FOLDS = (
@@ -170,11 +145,7 @@ HOW_CLASSIFICATION = (
     "Log-loss, Brier score and calibration error judge the probabilities out of fold; 0 is perfect.",
     *HOW_NOISE,
 )
-HOW = {
-    "regression": HOW_REGRESSION,
-    "classification": HOW_CLASSIFICATION,
-    "clustering": HOW_CLUSTERING,
-}
+HOW = {"regression": HOW_REGRESSION, "classification": HOW_CLASSIFICATION, "clustering": HOW_CLUSTERING}
 
 
 def method(comparison: Comparison) -> str:
@@ -182,7 +153,7 @@ def method(comparison: Comparison) -> str:
     repeats = comparison.repeats or 1
     times = "once" if repeats == 1 else f"{repeats} times over"
     facts = {"seed": comparison.seed, "folds": comparison.folds, "times": times}
-    items = "".join(f"<li>{escape(sentence.format(**facts))}</li>" for sentence in HOW[comparison.task])
+    items = _items(sentence.format(**facts) for sentence in HOW[comparison.task])
     return section("method", "How it was measured", f"<ul>{items}</ul>")
 
 
@@ -218,21 +189,22 @@ def reproduction(comparison: Comparison) -> str:
         "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Time": f"{comparison.seconds:.1f} s in all",
     }
-    lines = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(words)}</dd></div>" for name, words in facts.items()
-    )
     return section(
         "reproduce",
         "Reproduce it",
         f"<p>The same command on the same table gives the same numbers, times apart:</p>"
-        f'{_listing(command(comparison))}<dl class="record">{lines}</dl>',
+        f'{_listing(command(comparison))}<dl class="record">{_facts(facts)}</dl>',
     )
 
 
 def command(comparison: Comparison) -> str:
     """The command that makes the comparison again, every choice written out."""
     data = comparison.data
-    words = ["assay", "compare", _table_argument(data), "--task", comparison.task]
+    # The path of a file as it was given, "-" for standard input, or the name of an embedded table.
+    source = STANDARD_INPUT if data.name == "standard input" else data.name
+    if Path(data.source).name == data.name:
+        source = data.source
+    words = ["assay", "compare", source, "--task", comparison.task]
     if data.target is not None:
         words += ["--target", data.target]
     for name in data.dropped:
@@ -242,13 +214,6 @@ def command(comparison: Comparison) -> str:
     names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})
     words += ["--methods", ",".join(names), "--seed", str(comparison.seed)]
     return shlex.join(words) + "\n"
-
-
-def _table_argument(data: Data) -> str:
-    """The path of a file as it was given, "-" for standard input, or the name of an embedded table."""
-    if Path(data.source).name == data.name:
-        return data.source
-    return STANDARD_INPUT if data.name == "standard input" else data.name
 
 
 def _listing(text: str) -> str:

@@ -26,7 +26,7 @@ from assay.display import (
 )
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
 from assay.report.tables.data import Data
-from assay.report.trials.cluster_comparison import CRITERIA, Clustering, ClusteringComparison
+from assay.report.trials.clustering import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison, final_step
 
 ALL_PAIRS_ROWS = 2000
@@ -90,22 +90,18 @@ def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
 def of_classes(comparison: Comparison, candidate: Candidate) -> Drawn:
     """Confusions and probabilities out of fold, then what the model has learnt."""
     data = comparison.data
-    assert data.y is not None
-    yield (
-        "confusion",
-        "Each row classified by a model that has not seen it: the diagonal is right.",
-        _on_predictions(ConfusionDisplay, data, candidate.predictions),
-    )
+
+    def draw(display: Any, said: NDArray) -> OnAxes:
+        return _on(partial(display.from_predictions, data.y, said, classes=data.labels, names=data.classes))
+
+    caption = "Each row classified by a model that has not seen it: the diagonal is right."
+    yield "confusion", caption, draw(ConfusionDisplay, candidate.predictions)
     if candidate.is_baseline:
         return
     if candidate.probabilities is not None:
         for kind, (display, caption) in PROBABILITY_PICTURES.items():
-            yield kind, caption, _on_predictions(display, data, candidate.probabilities)
+            yield kind, caption, draw(display, candidate.probabilities)
     yield from of_the_model(comparison, candidate)
-
-
-def _on_predictions(display: Any, data: Data, said: NDArray) -> OnAxes:
-    return lambda ax: display.from_predictions(data.y, said, classes=data.labels, names=data.classes, ax=ax)
 
 
 def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
@@ -161,6 +157,14 @@ CLUSTER_PICTURES = {
 MAP_CAPTION = "The rows in the plane that shows most of their spread, in the colours of their groups."
 
 
+CHOICE_CAPTIONS = {
+    "min_cluster_size": "Silhouette, by which the least size of a group is chosen, and share of rows in no "
+    "group.",
+    "n_clusters": "Silhouette, by which the number of groups is chosen, and explained share of the variance. "
+    "Below: what other criteria choose.",
+}
+
+
 def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
     """Name, caption and drawing of each picture of a candidate; most of the recommended one."""
     assert isinstance(comparison, ClusteringComparison)
@@ -184,26 +188,22 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
             _on(partial(plot_silhouette, candidate.widths)),
         )
     if candidate is comparison.recommended and len(candidate.scan.values) > 1:
-        yield "choice", _choice_caption(candidate), partial(draw_choice, comparison, candidate)
-    for kind in cluster_kinds(candidate.model):
+        caption = CHOICE_CAPTIONS[candidate.scan.parameter]
+        yield "choice", caption, partial(draw_choice, comparison, candidate)
+    inside = final_step(model)
+    there = set(kinds(inside))
+    if len(getattr(inside, "restart_inertias_", ())) < 2:
+        there.discard("restarts")
+    for kind in (kind for kind in CLUSTER_PICTURES if kind in there):
         rows = None if kind == "restarts" else X
         yield kind, CLUSTER_PICTURES[kind], _on(partial(plot, model, rows, kind=kind))
-    if hasattr(final_step(candidate.model), "eigenvalues_") and comparison.eigengap is not None:
+    if hasattr(inside, "eigenvalues_") and comparison.eigengap is not None:
         yield (
             "eigengap",
             "Least eigenvalues of the Laplacian of the graph of neighbours: as many as there are groups stay "
             "near 0; the widest gap is marked.",
             _on(partial(plot_selection, comparison.eigengap, kind="eigenvalues")),
         )
-
-
-def cluster_kinds(model: Any) -> tuple[str, ...]:
-    """The kinds of pictures of a fitted clusterer that a page shows beside its map."""
-    inside = final_step(model)
-    there = set(kinds(inside))
-    if len(getattr(inside, "restart_inertias_", ())) < 2:
-        there.discard("restarts")
-    return tuple(kind for kind in CLUSTER_PICTURES if kind in there)
 
 
 def draw_choice(comparison: ClusteringComparison, candidate: Clustering, ax: Any) -> None:
@@ -216,36 +216,27 @@ def draw_choice(comparison: ClusteringComparison, candidate: Clustering, ax: Any
     error = 2 * scan.curve("standard_error")
     ax.errorbar(scan.values, silhouettes, error, fmt="o-", color=PALETTE[0], capsize=3, markersize=5)
     ax.plot(scan.values[at], silhouettes[at], "o", color=ACCENT, markersize=9, zorder=5)
-    for name, value, color in (
-        ("rows in no group" if sizes else "explained share", second[-1], PALETTE[2]),
-        ("silhouette", silhouettes[-1], PALETTE[0]),
-    ):
-        write_beside(name, (scan.values[-1], value), ax, color=color)
+    name = "rows in no group" if sizes else "explained share"
+    write_beside(name, (scan.values[-1], second[-1]), ax, color=PALETTE[2])
+    write_beside("silhouette", (scan.values[-1], silhouettes[-1]), ax, color=PALETTE[0])
     if sizes:
         ax.set_xscale("log", base=2)
         ax.minorticks_off()
     else:
         _draw_votes(comparison, candidate, ax)
     ax.set_xticks(scan.values, [str(value) for value in scan.values])
-    ax.set(
-        xlabel="least rows of a group" if sizes else "number of groups",
-        title=f"the silhouette chooses {scan.values[at]}",
-    )
-
-
-def votes(comparison: ClusteringComparison, candidate: Clustering) -> dict[str, int]:
-    """Number of groups that each further criterion chooses, by its name."""
-    chosen = {
-        words: candidate.scan.choice_of(name) for name, words in CRITERIA.items() if name != "silhouette"
-    }
-    for words, selection in (("gap", comparison.gap), ("eigengap", comparison.eigengap)):
-        chosen[words] = None if selection is None else int(selection.best)
-    return {words: number for words, number in chosen.items() if number is not None}
+    ax.set_xlabel("least rows of a group" if sizes else "number of groups")
+    ax.set_title(f"the silhouette chooses {scan.values[at]}")
 
 
 def _draw_votes(comparison: ClusteringComparison, candidate: Clustering, ax: Any) -> None:
     """The further criteria below the curves: a line each, with a mark at the number that it chooses."""
-    chosen = votes(comparison, candidate)
+    numbers = {
+        words: candidate.scan.choice_of(name) for name, words in CRITERIA.items() if name != "silhouette"
+    }
+    for words, selection in (("gap", comparison.gap), ("eigengap", comparison.eigengap)):
+        numbers[words] = None if selection is None else int(selection.best)
+    chosen = {words: number for words, number in numbers.items() if number is not None}
     low, high = ax.get_ylim()
     room = 0.085 * (high - low)
     last = candidate.scan.values[-1]
@@ -256,12 +247,3 @@ def _draw_votes(comparison: ClusteringComparison, candidate: Clustering, ax: Any
         write_beside(name, (last, height), ax, color=FAINT_INK)
     ax.set_ylim(low - (len(chosen) + 0.7) * room, high)
     ax.set_yticks([tick for tick in ax.get_yticks() if low <= tick <= high])
-
-
-def _choice_caption(candidate: Clustering) -> str:
-    if candidate.scan.parameter == "min_cluster_size":
-        return "Silhouette, by which the least size of a group is chosen, and share of rows in no group."
-    return (
-        "Silhouette, by which the number of groups is chosen, and explained share of the variance. Below: "
-        "what other criteria choose."
-    )

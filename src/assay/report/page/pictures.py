@@ -1,4 +1,4 @@
-"""The pictures of a report, as SVG that follows the colours of the page."""
+"""The pictures of a report: SVG that follows the colours of the page, and what it shows in words."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from html import escape
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.display import house_style
 from assay.display.style import ACCENT, FAINT_INK, GRID, INK, PALETTE, write_beside
-from assay.report.page.alternative import describe
 from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
-from assay.report.trials.cluster_comparison import Clustering
+from assay.report.trials.clustering import Clustering
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import capital, plus_minus
+from assay.report.trials.wording import capital, plus_minus, shown
 
 OnAxes = Callable[[Any], Any]
 
@@ -40,8 +39,7 @@ OVERVIEW = {
 """What is said below the leaderboard as a picture, by task."""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture and the sentence below it; what it shows is told inside, in words."""
 
     svg: str
@@ -68,18 +66,12 @@ def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator
 
 
 def draw(
-    on_axes: OnAxes,
-    caption: str,
-    key: str,
-    *,
-    size: tuple[float, float] = (5.6, 3.9),
-    words: str = "",
+    on_axes: OnAxes, caption: str, key: str, *, size: tuple[float, float] = (5.6, 3.9), words: str = ""
 ) -> Picture:
     """Draw a picture for the page.
 
     Examples
     --------
-    >>> from assay.report.page.pictures import draw
     >>> picture = draw(lambda ax: ax.plot([0, 1, 2], [0, 1, 4]), "Squares.", "squares")
     >>> 'aria-label="Curve, left to right: from 0 to 4. ' in picture.svg
     True
@@ -128,10 +120,8 @@ def _draw_scores(comparison: Comparison, ax: Any) -> None:
             write_beside(words, (candidate.score + error, place), ax, color=FAINT_INK)
     if comparison.task == "regression":
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
-    names = [
-        f"{candidate.name} (recommended)" if candidate is comparison.recommended else candidate.name
-        for candidate in candidates
-    ]
+    chosen = comparison.recommended
+    names = [f"{item.name} (recommended)" if item is chosen else item.name for item in candidates]
     ax.set_yticks(range(len(candidates)), names)
     ax.set_ylim(-0.6, len(candidates) - 0.4)
     if comparison.task == "clustering":
@@ -194,13 +184,9 @@ def _own_ids(svg: str, key: str) -> str:
     """Ids that something refers to, made unique on the page; the others are dropped."""
     used = set(re.findall(r'(?:xlink:href="#|url\(#)([^")]*)', svg))
     short = {name: f"{key}-{number}" for number, name in enumerate(sorted(used))}
-    svg = re.sub(
-        r'\sid="([^"]*)"',
-        lambda match: f' id="{short[match.group(1)]}"' if match.group(1) in used else "",
-        svg,
-    )
-    svg = re.sub(r'xlink:href="#([^"]*)"', lambda match: f'href="#{short[match.group(1)]}"', svg)
-    svg = re.sub(r"url\(#([^)]*)\)", lambda match: f"url(#{short[match.group(1)]})", svg)
+    svg = re.sub(r'\sid="([^"]*)"', lambda mark: f' id="{short[mark[1]]}"' if mark[1] in used else "", svg)
+    svg = re.sub(r'xlink:href="#([^"]*)"', lambda mark: f'href="#{short[mark[1]]}"', svg)
+    svg = re.sub(r"url\(#([^)]*)\)", lambda mark: f"url(#{short[mark[1]]})", svg)
     return svg.replace("xlink:href=", "href=")
 
 
@@ -218,3 +204,118 @@ def _readable(element: re.Match[str]) -> str:
     for color in (*PALETTE, ACCENT):
         text = text.replace(f"fill: {color}", f"fill: color-mix(in srgb, {color} 50%, var(--ink))")
     return text
+
+
+MAX_NAMED = 12
+"""Bars, lines and words that are named one by one; more are counted."""
+
+
+def describe(ax: Any) -> str:
+    """Tell what is drawn on axes: the title, the marks with their values, and the axes with their range.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> _ = ax.barh(["bmi", "age"], [3.0, -1.5])
+    >>> _ = ax.set(xlim=(-2, 4), xlabel="coefficient")
+    >>> describe(ax)
+    'Bars: bmi 3, age −1.5. Horizontal axis: coefficient, from −2 to 4.'
+    """
+    title = ax.get_title("left") or ax.get_title()
+    images = [image.get_array().shape for image in ax.get_images()]
+    sentences = [
+        title,
+        *(f"A grid of {n} by {m} cells" if n * m <= 400 else "Coloured areas" for n, m, *_ in images),
+        *_bars(ax),
+        *_lines(ax),
+        *_points(ax),
+        *_words(ax),
+    ]
+    for side, axis, limits in (
+        ("Horizontal", ax.xaxis, ax.get_xlim()),
+        ("Vertical", ax.yaxis, ax.get_ylim()),
+    ):
+        if not _named_ticks(axis):
+            label, low, high = axis.get_label_text(), *(shown(float(limit), 3) for limit in limits)
+            sentences.append(f"{side} axis{f': {label},' if label else ''} from {low} to {high}")
+    return " ".join(f"{_plain(sentence).rstrip('.')}." for sentence in sentences if sentence)
+
+
+def _plain(text: str) -> str:
+    """Words without line breaks and without the escape of a dollar sign."""
+    return " ".join(text.replace(r"\$", "$").split())
+
+
+def _named_ticks(axis: Any) -> dict[float, str]:
+    """Names of the ticks that stand for things, not for numbers, by place."""
+    from matplotlib.category import StrCategoryFormatter
+    from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+    formatter = axis.get_major_formatter()
+    if not isinstance(formatter, FixedFormatter | FuncFormatter | StrCategoryFormatter):
+        return {}
+    places = axis.get_majorticklocs()
+    names = formatter.format_ticks(places)
+    with suppress(ValueError):
+        for name in names:
+            float(name.replace("−", "-").replace(",", "") or "0")
+        return {}
+    return {float(place): name for place, name in zip(places, names, strict=True) if name}
+
+
+def _bars(ax: Any) -> Iterator[str]:
+    for container in ax.containers:
+        bars = getattr(container, "patches", ())
+        if not bars:
+            continue
+        upright = container.orientation == "vertical"
+        names = _named_ticks(ax.xaxis if upright else ax.yaxis)
+        values = [float(bar.get_height() if upright else bar.get_width()) for bar in bars]
+        middles = [bar.get_center()[0 if upright else 1] for bar in bars]
+        told = [names.get(round(float(middle), 6), "") for middle in middles]
+        if len(bars) <= MAX_NAMED and all(told):
+            listed = (f"{name} {shown(value, 3)}" for name, value in zip(told, values, strict=True))
+            yield f"Bars: {', '.join(listed)}"
+        else:
+            yield f"{len(bars)} bars, from {shown(min(values), 3)} to {shown(max(values), 3)}"
+
+
+def _lines(ax: Any) -> Iterator[str]:
+    """Curves: where each begins and ends; straight helping lines of two points are left out."""
+    curves = []
+    for line in ax.get_lines():
+        heights = np.asarray(line.get_ydata(), dtype=float)
+        heights = heights[np.isfinite(heights)]
+        if line.get_linestyle() in ("None", "", " ") or heights.size < 3:
+            continue
+        label = str(line.get_label())
+        name = "" if label.startswith("_") else f"{label} "
+        curves.append(f"{name}from {shown(heights[0], 3)} to {shown(heights[-1], 3)}")
+    if 0 < len(curves) <= MAX_NAMED:
+        yield f"{'Curve' if len(curves) == 1 else 'Curves'}, left to right: {'; '.join(curves)}"
+    elif curves:
+        yield f"{len(curves)} curves"
+
+
+def _points(ax: Any) -> Iterator[str]:
+    from matplotlib.collections import PathCollection
+
+    scattered = [part for part in ax.collections if isinstance(part, PathCollection)]
+    clouds = [len(np.asarray(part.get_offsets())) for part in scattered]
+    unseen = ("None", "", " ", None)
+    dots = [line for line in ax.get_lines() if line.get_linestyle() in unseen]
+    clouds += [np.size(line.get_xdata()) for line in dots if line.get_marker() not in unseen]
+    if sum(clouds) > 1:
+        groups = f" in {len(clouds)} groups" if 1 < len(clouds) <= MAX_NAMED else ""
+        yield f"{sum(clouds):,} points{groups}"
+
+
+def _words(ax: Any) -> Iterator[str]:
+    """Labels beside the marks, and the legend."""
+    words = [text.get_text() for text in ax.texts if text.get_text().strip()]
+    legend = ax.get_legend()
+    if legend is not None:
+        words += [text.get_text() for text in legend.get_texts()]
+    if 0 < len(words) <= 2 * MAX_NAMED:
+        yield f"Labels: {', '.join(_plain(word) for word in words)}"

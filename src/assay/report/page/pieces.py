@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
@@ -11,8 +10,7 @@ from assay.report.page.pictures import Picture
 from assay.report.trials.comparison import Candidate, Comparison
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """The head of a column."""
 
     name: str

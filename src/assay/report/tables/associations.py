@@ -25,8 +25,6 @@ def correlations(table: NDArray) -> NDArray:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.tables.associations import correlations
     >>> x = np.arange(20.0)
     >>> correlations(np.column_stack([x, -3 * x, np.where(x < 5, np.nan, x**2)])).round(2)
     array([[ 1.  , -1.  ,  0.99],
@@ -76,8 +74,6 @@ def correlation_ratio(values: NDArray, groups: NDArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.tables.associations import correlation_ratio
     >>> round(correlation_ratio(np.repeat([1.0, 5.0], 10), np.repeat([0, 1], 10)), 6)
     1.0
     >>> correlation_ratio(np.arange(20.0), np.arange(20))
@@ -104,8 +100,6 @@ def cramers_v(first: NDArray, second: NDArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from assay.report.tables.associations import cramers_v
     >>> codes = np.arange(60) % 3
     >>> round(cramers_v(codes, 2 - codes), 6), cramers_v(codes, np.arange(60) // 30)
     (1.0, 0.0)
@@ -133,8 +127,8 @@ def correlation(first: NDArray, second: NDArray) -> float:
     known = ~np.isnan(first)
     if int(known.sum()) < FEWEST:
         return 0.0
-    pair = [_unit(first[known]), _unit(second[known].astype(np.float64))]
-    return float(np.clip(pair[0] @ pair[1], -1.0, 1.0))
+    product = _unit(first[known]) @ _unit(second[known].astype(np.float64))
+    return float(np.clip(product, -1.0, 1.0))
 
 
 def _unit(values: NDArray) -> NDArray:
@@ -247,9 +241,6 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from assay.report import Data
-    >>> from assay.report.tables.associations import leaks
     >>> y = np.random.default_rng(0).normal(size=50)
     >>> frame = pd.DataFrame({"copy": np.exp(y), "other": y[::-1]})
     >>> leaks(Data.from_frame(frame, y, target="price"), "regression")[0]
@@ -260,7 +251,13 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
         if abs(item.strength) > LEAK:
             told.append((item.name, item.strength, item.measure))
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
-            strength = _rank_correlation(data, item.name)
+            frame, y = sample(data)
+            column = next(column for column in data.columns if column.name == item.name)
+            numbers = as_numbers(frame[item.name], column)
+            assert y is not None
+            assert numbers is not None
+            known = ~np.isnan(numbers)
+            strength = correlation(rankdata(numbers[known]), rankdata(y[known]))
             if abs(strength) > LEAK:
                 told.append((item.name, strength, "rank correlation"))
     return tuple(
@@ -290,13 +287,3 @@ def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDAr
     if numbers is None:
         return Association(column.name, cramers_v(as_codes(values), classes), "Cramér's V")
     return Association(column.name, correlation_ratio(numbers, classes), "correlation ratio")
-
-
-def _rank_correlation(data: Data, name: str) -> float:
-    frame, y = sample(data)
-    column = next(column for column in data.columns if column.name == name)
-    numbers = as_numbers(frame[name], column)
-    assert y is not None
-    assert numbers is not None
-    known = ~np.isnan(numbers)
-    return correlation(rankdata(numbers[known]), rankdata(y[known]))

@@ -6,10 +6,11 @@ import bz2
 import gzip
 import io
 import lzma
+import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -23,9 +24,6 @@ MAX_LINE_BYTES = 2**26
 """No line of a table is longer."""
 
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zip")
-MARKS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
-"""What packed files begin with."""
-
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a damaged file raises."""
 
@@ -82,8 +80,10 @@ def opened(place: Path | IO[bytes], name: str) -> Iterator[LineReader]:
         try:
             raw = stack.enter_context(open(place, "rb")) if isinstance(place, Path) else place
             first = fully_read(raw, 6)
-            kind = next((kind for mark, kind in MARKS.items() if first.startswith(mark)), None)
-            plain = stack.enter_context(_unpacked(raw, first, kind, name)) if kind else Joined(first, raw)
+            plain: Any = Joined(first, raw)
+            for mark, unpacked in UNPACKED.items():
+                if first.startswith(mark):
+                    plain = stack.enter_context(unpacked(io.BufferedReader(Joined(first, raw)), name))
             opening = fully_read(plain, OPENING_BYTES)
         except BROKEN as error:
             raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
@@ -92,11 +92,10 @@ def opened(place: Path | IO[bytes], name: str) -> Iterator[LineReader]:
 
 def fully_read(file: Any, size: int) -> bytes:
     """So many bytes, or all there are; a pipe gives them in pieces."""
-    pieces, left = [], size
-    while left and (piece := file.read(left)):
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
+    whole = bytearray()
+    while len(whole) < size and (piece := file.read(size - len(whole))):
+        whole += piece
+    return bytes(whole)
 
 
 def reason_of(error: BaseException) -> str:
@@ -104,28 +103,31 @@ def reason_of(error: BaseException) -> str:
     return str(getattr(error, "strerror", None) or error).strip().rstrip(".").lower() or "it is damaged"
 
 
-def _unpacked(raw: IO[bytes], first: bytes, kind: str, name: str) -> Any:
-    whole: Any = io.BufferedReader(Joined(first, raw))
-    if kind == "gzip":
-        return gzip.GzipFile(fileobj=whole)
-    if kind == "bzip2":
-        return bz2.BZ2File(whole)
-    if kind == "xz":
-        return lzma.LZMAFile(whole)
-    return _only_member(whole, name)
+def on_disk(stream: Any) -> IO[bytes]:
+    """A copy of a stream that can be read in any order; it is gone when it is closed."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
+    shutil.copyfileobj(stream, copy, OPENING_BYTES)
+    copy.seek(0)
+    return copy
 
 
 @contextmanager
 def _only_member(packed: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """The one file in a zip, whose directory stands at its end: a stream is kept on the disk first."""
-    with tempfile.TemporaryFile() as copy:
-        while piece := packed.read(OPENING_BYTES):
-            copy.write(piece)
-        with zipfile.ZipFile(copy) as archive:
-            members = [item for item in archive.infolist() if not item.is_dir()]
-            if len(members) != 1:
-                raise ReportError(f"{name} holds {len(members)} files; a packed table must hold one.")
-            if members[0].flag_bits & 1:
-                raise ReportError(f"{name} is locked with a password; unpack it first.")
-            with archive.open(members[0]) as file:
-                yield file
+    with on_disk(packed) as copy, zipfile.ZipFile(copy) as archive:
+        members = [item for item in archive.infolist() if not item.is_dir()]
+        if len(members) != 1:
+            raise ReportError(f"{name} holds {len(members)} files; a packed table must hold one.")
+        if members[0].flag_bits & 1:
+            raise ReportError(f"{name} is locked with a password; unpack it first.")
+        with archive.open(members[0]) as file:
+            yield file
+
+
+UNPACKED: dict[bytes, Callable[[Any, str], Any]] = {
+    b"\x1f\x8b": lambda packed, name: gzip.GzipFile(fileobj=packed),
+    b"BZh": lambda packed, name: bz2.BZ2File(packed),
+    b"\xfd7zXZ\x00": lambda packed, name: lzma.LZMAFile(packed),  # noqa: SIM115
+    b"PK\x03\x04": _only_member,
+}
+"""How packed files are opened, by what they begin with."""

@@ -36,45 +36,39 @@ class Dialect(NamedTuple):
     decimal: str
     header: bool
     notes: tuple[str, ...]
-
-
-class CsvLayout(NamedTuple):
-    """The dialect of a file, the names in its header, and whether its lines begin with a field more."""
-
-    dialect: Dialect
-    names: tuple[str, ...]
-    has_row_names: bool
+    names: tuple[str, ...] = ()
+    has_row_names: bool = False  # whether lines begin with a field more than the header names
 
 
 def read_csv(lines: LineReader, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The whole table, and what was decided while reading."""
-    layout = lay_out(lines.opening, name)
+    dialect = lay_out(lines.opening, name)
     try:
-        frame = pd.read_csv(io.BufferedReader(lines), **_options(layout))
+        frame = pd.read_csv(io.BufferedReader(lines), **_options(dialect))
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
-    frame = _named(frame, layout, name)
-    frame, notes = tidy_numbers(frame, layout.dialect.decimal)
-    return frame, (*layout.dialect.notes, *notes)
+    frame = _named(frame, dialect, name)
+    frame, notes = tidy_numbers(frame, dialect.decimal)
+    return frame, (*dialect.notes, *notes)
 
 
 def csv_blocks(lines: LineReader, name: str, *, n_rows: int, words: Sequence[str]) -> Iterator[pd.DataFrame]:
     """The table in blocks of rows, every column of the same kind in all of them."""
-    layout = lay_out(lines.opening, name)
+    dialect = lay_out(lines.opening, name)
     # pandas calls columns without a header by their number until they are named.
-    places = layout.names if layout.dialect.header else range(len(layout.names))
-    kinds = {place: str for place, title in zip(places, layout.names, strict=True) if title in words}
+    places = dialect.names if dialect.header else range(len(dialect.names))
+    kinds = {place: str for place, title in zip(places, dialect.names, strict=True) if title in words}
     try:
         with pd.read_csv(
-            io.BufferedReader(lines), **_options(layout), dtype=kinds, chunksize=n_rows
+            io.BufferedReader(lines), **_options(dialect), dtype=kinds, chunksize=n_rows
         ) as reader:
             for block in reader:
-                yield _settled(_named(block, layout, name), words, layout.dialect.decimal)
+                yield _settled(_named(block, dialect, name), words, dialect.decimal)
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
 
 
-def lay_out(opening: bytes, name: str) -> CsvLayout:
+def lay_out(opening: bytes, name: str) -> Dialect:
     """Tell the dialect, the names and the place of row names from the opening of a file."""
     try:
         dialect = sniff(opening, name)
@@ -84,10 +78,10 @@ def lay_out(opening: bytes, name: str) -> CsvLayout:
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
     if not dialect.header:
-        return CsvLayout(dialect, tuple(f"column {number}" for number in range(1, len(names) + 1)), False)
+        return dialect._replace(names=tuple(f"column {number}" for number in range(1, len(names) + 1)))
     check_names([title for title in names if title], name)
     titles = tuple(title or f"Unnamed: {place}" for place, title in enumerate(names))
-    return CsvLayout(dialect, titles, len(first) > len(names))
+    return dialect._replace(names=titles, has_row_names=len(first) > len(names))
 
 
 def sniff(head: bytes, name: str) -> Dialect:
@@ -95,7 +89,6 @@ def sniff(head: bytes, name: str) -> Dialect:
 
     Examples
     --------
-    >>> from assay.report.tables.csv_files import sniff
     >>> sniff("prix;âge\n1,5;30\n".encode("cp1252"), "t.csv")[:4]
     ('cp1252', ';', ',', True)
     """
@@ -114,7 +107,7 @@ def sniff(head: bytes, name: str) -> Dialect:
     fields = list(csv.reader(whole[:200], delimiter=separator))
     cells = [cell for line in fields[1:] for cell in line]
     commas = separator != "," and any(DECIMAL_COMMA.match(cell) for cell in cells)
-    header = not _are_all_numbers(fields[0])
+    header = not fields[0] or not all(NUMBER.fullmatch(field.strip()) for field in fields[0])
     if not header:
         notes.append("The first line holds numbers, not names: the columns were numbered.")
     if separator not in (",", "\t"):
@@ -151,8 +144,7 @@ def sentence(error: BaseException, name: str) -> str:
     return f"{name} cannot be read: {reason_of(error)}."
 
 
-def _options(layout: CsvLayout) -> dict[str, Any]:
-    dialect = layout.dialect
+def _options(dialect: Dialect) -> dict[str, Any]:
     return {
         "sep": dialect.separator,
         "decimal": dialect.decimal,
@@ -163,11 +155,11 @@ def _options(layout: CsvLayout) -> dict[str, Any]:
     }
 
 
-def _named(frame: pd.DataFrame, layout: CsvLayout, name: str) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, dialect: Dialect, name: str) -> pd.DataFrame:
     """The frame with the names of its columns, one for the field that the header does not name."""
-    if not layout.dialect.header:
+    if not dialect.header:
         frame.columns = pd.Index([f"column {number}" for number in range(1, frame.shape[1] + 1)])
-    elif layout.has_row_names:  # pandas takes the fields before those the header names for the index
+    elif dialect.has_row_names:  # pandas takes the fields before those the header names for the index
         if frame.index.nlevels > 1:
             raise ReportError(f"The rows of {name} have more fields than its header has names.")
         frame.insert(0, UNNAMED, frame.index)
@@ -219,12 +211,7 @@ def _encoding(head: bytes, name: str, notes: list[str]) -> str:
 
 def _is_binary(head: bytes) -> bool:
     """Whether more bytes are control characters than any text has."""
-    controls = sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in head)
-    return controls > len(head) / 100
-
-
-def _are_all_numbers(fields: Sequence[str]) -> bool:
-    return bool(fields) and all(NUMBER.fullmatch(field.strip()) for field in fields)
+    return sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in head) > len(head) / 100
 
 
 MISSING_MARKS = frozenset(
@@ -258,8 +245,6 @@ def numbers_from_texts(texts: pd.Series[Any], decimal: str = ".") -> Numbers | N
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from assay.report.tables.csv_files import numbers_from_texts
     >>> numbers_from_texts(pd.Series(["1,250", "?", "900"])).values.tolist()
     [1250.0, nan, 900.0]
     >>> numbers_from_texts(pd.Series(["1,250", "many"])) is None
@@ -282,9 +267,7 @@ def tidy_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, tuple
     """A frame whose columns of texts that are numbers hold numbers, and what was decided."""
     notes = []
     for name in frame.columns:
-        if not is_text(frame[name]):
-            continue
-        numbers = numbers_from_texts(frame[name], decimal)
+        numbers = numbers_from_texts(frame[name], decimal) if is_text(frame[name]) else None
         if numbers is None:
             continue
         frame = frame.assign(**{name: numbers.values}) if isinstance(name, str) else frame
@@ -305,10 +288,9 @@ def _number(text: str, decimal: str) -> float | None:
     """A number, NaN for a mark of a missing one, None for anything else."""
     if text.lower() in MISSING_MARKS or not text:
         return np.nan
-    if PLAIN[decimal].fullmatch(text):
-        return float(text.replace(",", ".") if decimal == "," else text)
-    grouped = GROUPED[decimal].fullmatch(text)
-    if grouped is None:
-        return None
-    plain = text.replace(grouped[1], "")
-    return float(plain.replace(",", ".") if decimal == "," else plain)
+    if not PLAIN[decimal].fullmatch(text):
+        grouped = GROUPED[decimal].fullmatch(text)
+        if grouped is None:
+            return None
+        text = text.replace(grouped[1], "")
+    return float(text.replace(",", ".") if decimal == "," else text)

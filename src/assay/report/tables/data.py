@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -157,7 +157,7 @@ def choose_data(
     if target is not None and target in drop:
         raise ReportError(f"Column {target!r} is both the target and dropped; leave out one of the two.")
     declared = None if target is None and table.target in drop else table.target
-    chosen, target = choose_task(_with_target(table, declared), target=target, task=task)
+    chosen, target = choose_task(replace(table, target=declared), target=target, task=task)
     # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
     aside = (declared,) if target is None and declared is not None else ()
     frame = table.frame.drop(columns=[*read, *aside])
@@ -166,9 +166,8 @@ def choose_data(
         notes.append(f"Left out by request: {', '.join(drop)}.")
     row_names, classes, y = table.row_names, None, None
     if target is not None:
-        opened = open_target(table, target, chosen)
-        kept, y, classes = opened.kept, opened.y, opened.classes
-        notes += opened.notes
+        kept, y, classes, decided = open_target(table, target, chosen)
+        notes += decided
         frame = frame.drop(columns=[target])
         if not kept.all():
             frame = frame.loc[kept].reset_index(drop=True)
@@ -184,24 +183,9 @@ def choose_data(
         if column.day_first:  # read as dates here, once: a text does not tell the day from the month
             frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
             notes.append(f"The dates of {column.name!r} were read with the day before the month.")
-    data = Data(
-        name=table.name,
-        X=frame[used],
-        columns=columns,
-        y=y,
-        target=target,
-        classes=classes,
-        row_names=row_names,
-        description=table.description,
-        source=table.source,
-        notes=tuple(notes),
-        dropped=tuple(drop),
-    )
-    return chosen, data
-
-
-def _with_target(table: RawTable, target: str | None) -> RawTable:
-    return table if target == table.target else RawTable(table.name, table.frame, target)
+    about = {"description": table.description, "source": table.source}
+    rest: dict[str, Any] = {**about, "notes": tuple(notes), "dropped": tuple(drop)}
+    return chosen, Data(table.name, frame[used], columns, y, target, classes, row_names, **rest)
 
 
 def _task_of(table: RawTable, target: str) -> Task:
@@ -217,17 +201,13 @@ def _task_of(table: RawTable, target: str) -> Task:
     return "classification" if few else "regression"
 
 
-class Target(NamedTuple):
-    """Rows that have a target, their targets, the names of the classes, and what was decided."""
+def open_target(
+    table: RawTable, name: str, task: Task
+) -> tuple[NDArray, NDArray, tuple[str, ...] | None, list[str]]:
+    """Part the target from a table: floats for a regression, labels for a classification.
 
-    kept: NDArray
-    y: NDArray
-    classes: tuple[str, ...] | None
-    notes: tuple[str, ...]
-
-
-def open_target(table: RawTable, name: str, task: Task) -> Target:
-    """Part the target from a table: floats for a regression, labels for a classification."""
+    Gives the rows that have one, their targets, the names of the classes, and what was decided.
+    """
     column, values = describe_column(table.frame[name]), table.frame[name]
     notes: list[str] = []
     if column.kind == "empty":
@@ -241,18 +221,13 @@ def open_target(table: RawTable, name: str, task: Task) -> Target:
         notes.append(f"{column.n_missing} {rows} no value of {name!r}: left out.")
     present = values[kept]
     if task == "regression":
-        return Target(kept, _numbers(present, column, name), None, tuple(notes))
-    y, classes = _labels(table, present, column, name, notes)
-    return Target(kept, y, classes, tuple(notes))
-
-
-def _numbers(values: pd.Series, column: Column, name: str) -> NDArray:
-    if column.kind == "boolean":
-        return truth(values).to_numpy(dtype=np.float64)
-    if not pd.api.types.is_numeric_dtype(values.dtype):
-        example = str(values.iloc[0])
-        raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {example!r}.")
-    return values.to_numpy(dtype=np.float64)
+        if column.kind == "boolean":
+            present = truth(present)
+        if not pd.api.types.is_numeric_dtype(present.dtype):
+            only = str(present.iloc[0])
+            raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {only!r}.")
+        return kept, present.to_numpy(dtype=np.float64), None, notes
+    return kept, *_labels(table, present, column, name, notes), notes
 
 
 def _labels(

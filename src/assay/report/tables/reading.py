@@ -1,22 +1,22 @@
-"""Reading a table: CSV in any common dialect, Parquet, Arrow, standard input, or an embedded one by name."""
+"""Reading a table, whole or by blocks: CSV in any dialect, Parquet, Arrow, standard input, embedded ones."""
 
 from __future__ import annotations
 
-import io
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
 
 from assay.report.errors import ReportError
-from assay.report.tables.byte_streams import OPENING_BYTES, PACKED_ENDINGS, opened, reason_of
-from assay.report.tables.csv_files import UNNAMED, check_names, listed, read_csv
-
-if TYPE_CHECKING:
-    import pandas as pd
+from assay.report.tables.byte_streams import BROKEN, PACKED_ENDINGS, on_disk, opened, reason_of
+from assay.report.tables.csv_files import UNNAMED, check_names, csv_blocks, listed, read_csv
+from assay.report.tables.schema import Column
 
 PLAIN_ENDINGS = (".csv", ".tsv", ".txt")
 CSV_ENDINGS = (*PLAIN_ENDINGS, *(plain + packed for plain in PLAIN_ENDINGS for packed in PACKED_ENDINGS))
@@ -79,22 +79,44 @@ def read_table(source: str | Path, *, without: Sequence[str] = ()) -> RawTable:
     >>> read_table("us_arrests").frame.shape
     (50, 4)
     """
-    if str(source) == STANDARD_INPUT:
-        return _checked(_from_standard_input())
-    path = Path(source)
-    kind = kind_of(path)
-    if kind is None:
-        return _embedded(str(source), path)
-    if kind == "CSV":
-        with opened(path, path.name) as lines:
-            frame, notes = read_csv(lines, path.name)
-        return _checked(_with_row_names(path.name, str(path), frame, notes))
-    return _checked(_read_arrow(path, called(path), kind, without))
+    with located(source) as (place, name, kind):
+        if kind is None:
+            return _embedded(str(source), place)
+        if kind == "CSV":
+            where = name if str(source) == STANDARD_INPUT else str(Path(source))
+            frame, notes = read_csv(place, name)
+            table = RawTable(name, frame, source=where, notes=notes)
+            if frame.shape[1] > 1 and str(frame.columns[0]) == UNNAMED:  # as pandas and R write names of rows
+                names = tuple(str(item) for item in frame.iloc[:, 0])
+                note = "The first column has no name: it was taken for the names of the rows."
+                table = replace(table, frame=frame.iloc[:, 1:], row_names=names, notes=(*notes, note))
+        else:
+            table = _read_arrow(place, name, kind, without)
+    if 0 in table.frame.shape:
+        raise ReportError(f"{table.name} has no rows.")
+    if table.frame.shape[0] == 1:
+        raise ReportError(f"{table.name} has one row only; there is nothing to compare on.")
+    return table
 
 
-def called(path: Path) -> str:
-    """The name of a file or folder; "." has that of the folder it is."""
-    return path.name or path.resolve().name
+@contextmanager
+def located(source: str | Path) -> Iterator[tuple[Any, str, str | None]]:
+    """Where the bytes of a table are, its name and its kind: lines of CSV, else a path or an open file."""
+    with ExitStack() as stack:
+        place: Any = Path(source)
+        kind: str | None
+        if str(source) == STANDARD_INPUT:
+            name = "standard input"
+            place = stack.enter_context(opened(sys.stdin.buffer, name))
+            marks = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}
+            kind = next((kind for mark, kind in marks.items() if place.opening.startswith(mark)), "CSV")
+            if kind != "CSV":  # to be read in any order, which a stream cannot
+                place = stack.enter_context(on_disk(place))
+        else:
+            name, kind = place.name or place.resolve().name, kind_of(place)
+            if kind == "CSV":
+                place = stack.enter_context(opened(place, name))
+        yield place, name, kind
 
 
 def kind_of(path: Path) -> str | None:
@@ -140,42 +162,9 @@ def _embedded(name: str, path: Path) -> RawTable:
         known = ", ".join(sorted(datasets.available()))
         raise ReportError(f"There is no file {name}, and no embedded table of that name (there are {known}).")
     table = datasets.load(name)
-    return RawTable(
-        name=name,
-        frame=table.frame.reset_index(drop=True),
-        target=table.target_name,
-        row_names=table.row_names,
-        classes=None if table.target_names is None else tuple(map(str, table.target_names)),
-        description=table.description,
-        source=table.source,
-    )
-
-
-def _from_standard_input() -> RawTable:
-    name, stream = "standard input", sys.stdin.buffer
-    with opened(stream, name) as lines:
-        kind = kind_of_bytes(lines.opening)
-        if kind != "CSV":
-            with on_disk(lines) as file:
-                return _read_arrow(file, name, kind)
-        frame, notes = read_csv(lines, name)
-        return _with_row_names(name, name, frame, notes)
-
-
-def kind_of_bytes(opening: bytes) -> str:
-    """The format that the first bytes of a table tell."""
-    if opening.startswith(b"PAR1"):
-        return "Parquet"
-    return "Arrow" if opening.startswith(b"ARROW1") else "CSV"
-
-
-def on_disk(stream: io.RawIOBase) -> IO[bytes]:
-    """A copy of a stream that can be read in any order; it is gone when it is closed."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
-    while piece := stream.read(OPENING_BYTES):
-        copy.write(piece)
-    copy.seek(0)
-    return copy
+    frame, about = table.frame.reset_index(drop=True), (table.description, table.source)
+    classes = None if table.target_names is None else tuple(map(str, table.target_names))
+    return RawTable(name, frame, table.target_name, table.row_names, classes, *about)
 
 
 def arrow() -> Any:
@@ -224,11 +213,9 @@ def _read_arrow(place: Path | IO[bytes], name: str, kind: str, without: Sequence
     frame.columns = frame.columns.map(str)
     source = str(place) if isinstance(place, Path) else name
     unread = tuple(column for column in names if column not in table.column_names)
-    if type(frame.index).__name__ == "RangeIndex":
-        return RawTable(name=name, frame=frame, source=source, unread=unread)
-    row_names = tuple(str(item) for item in frame.index)
-    frame = frame.reset_index(drop=True)
-    return RawTable(name=name, frame=frame, row_names=row_names, source=source, unread=unread)
+    row_names = None if isinstance(frame.index, pd.RangeIndex) else tuple(map(str, frame.index))
+    frame = frame if row_names is None else frame.reset_index(drop=True)
+    return RawTable(name, frame, row_names=row_names, source=source, unread=unread)
 
 
 def _wanted(names: Sequence[str], without: Sequence[str]) -> list[str] | None:
@@ -237,18 +224,100 @@ def _wanted(names: Sequence[str], without: Sequence[str]) -> list[str] | None:
     return kept if 0 < len(kept) < len(names) else None
 
 
-def _with_row_names(name: str, source: str, frame: pd.DataFrame, notes: tuple[str, ...]) -> RawTable:
-    """Take a first column without a name, as pandas and R write it, for the names of the rows."""
-    if frame.shape[1] > 1 and str(frame.columns[0]) == UNNAMED:
-        names = tuple(str(item) for item in frame.iloc[:, 0])
-        note = "The first column has no name: it was taken for the names of the rows."
-        return RawTable(name, frame.iloc[:, 1:], row_names=names, source=source, notes=(*notes, note))
-    return RawTable(name, frame, source=source, notes=notes)
+BLOCK_ROWS = 65_536
+BLOCK_VALUES = 2**21
+"""A block has at most so many rows, and so many values of all columns together (at least 256 rows)."""
 
 
-def _checked(table: RawTable) -> RawTable:
-    if table.frame.shape[0] == 0 or table.frame.shape[1] == 0:
-        raise ReportError(f"{table.name} has no rows.")
-    if table.frame.shape[0] == 1:
-        raise ReportError(f"{table.name} has one row only; there is nothing to compare on.")
-    return table
+def table_blocks(
+    source: str | Path, columns: Sequence[Column], *, keep: Sequence[str] = (), n_features: int = 1
+) -> Iterator[pd.DataFrame]:
+    """Blocks of the columns that a model looks at, and of those to keep; no block is empty.
+
+    The kind of a column is that of the fit, not what one block of it looks like: a block of a column of words
+    that holds digits only is a block of words. Files are read from front to back; what comes from a pipe and
+    cannot be read so is kept on the disk meanwhile.
+
+    Examples
+    --------
+    >>> from assay.report import describe_columns, read_table
+    >>> columns = describe_columns(read_table("us_arrests").frame)
+    >>> [block.shape for block in table_blocks("us_arrests", columns)]
+    [(50, 4)]
+    """
+    used = [column.name for column in columns if column.learnable]
+    wanted = list(dict.fromkeys((*used, *keep)))
+    words = [column.name for column in columns if column.learnable and column.kind != "numeric"]
+    words += [name for name in keep if name not in used]
+    n_rows = int(np.clip(BLOCK_VALUES // max(n_features, len(wanted), 1), 256, BLOCK_ROWS))
+    begun = False
+    with located(source) as (place, name, kind):
+        if kind is None:
+            blocks = iter([read_table(source).frame])
+        elif kind == "CSV":
+            blocks = csv_blocks(place, name, n_rows=n_rows, words=words)
+        else:
+            blocks = _arrow_blocks(place, name, kind, wanted, n_rows)
+        for block in blocks:
+            if not begun:
+                _require(block.columns, used, keep)
+            if len(block):
+                begun = True
+                yield block[wanted]
+        if not begun:
+            raise ReportError(f"{name} has no rows.")
+
+
+def _arrow_blocks(
+    place: Path | IO[bytes], name: str, kind: str, wanted: Sequence[str], n_rows: int
+) -> Iterator[pd.DataFrame]:
+    pa = arrow()
+    batches: Any = {"Parquet": _parquet_batches, "Arrow": _ipc_batches, "folder": _folder_batches}[kind]
+    try:
+        for batch in batches(pa, place, wanted, n_rows):
+            for start in range(0, max(batch.num_rows, 1), n_rows):
+                frame = batch.slice(start, n_rows).to_pandas(ignore_metadata=True)
+                frame.columns = frame.columns.map(str)
+                yield frame
+    except PermissionError as error:
+        raise ReportError(f"{name} cannot be read: {reason_of(error)}.") from error
+    except (pa.ArrowException, *BROKEN) as error:
+        raise not_whole(name, kind) from error
+
+
+def _parquet_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
+    # Read through a small buffer: else pyarrow holds the columns of a whole row group.
+    with pa.parquet.ParquetFile(place, pre_buffer=False, buffer_size=2**20) as file:
+        names = file.schema_arrow.names
+        yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
+        yield from file.iter_batches(n_rows, columns=[name for name in names if name in wanted])
+
+
+def _folder_batches(pa: Any, place: Path, wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
+    data = pa.dataset.dataset(parquet_files(place), partitioning="hive")
+    yield pa.RecordBatch.from_pylist([], schema=data.schema)
+    columns = [name for name in data.schema.names if name in wanted]
+    yield from data.to_batches(columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1)
+
+
+def _ipc_batches(pa: Any, place: Path | IO[bytes], wanted: Sequence[str], n_rows: int) -> Iterator[Any]:
+    with ExitStack() as stack:
+        file = stack.enter_context(pa.OSFile(str(place))) if isinstance(place, Path) else place
+        with pa.ipc.open_file(file) as whole:
+            schema = whole.schema
+        yield pa.RecordBatch.from_pylist([], schema=schema)
+        fields = [index for index, name in enumerate(schema.names) if name in wanted]
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        with pa.ipc.open_file(file, options=options) as reader:
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number)
+
+
+def _require(names: Any, used: Sequence[str], keep: Sequence[str]) -> None:
+    missing = [name for name in used if name not in names]
+    if missing:
+        plural = "columns" if len(missing) > 1 else "column"
+        raise ReportError(f"The table lacks the {plural} {listed(missing)} that the model was fitted on.")
+    absent = [name for name in keep if name not in names]
+    if absent:
+        raise ReportError(f"The table has no column {absent[0]!r} to keep; its columns are {listed(names)}.")

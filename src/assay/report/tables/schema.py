@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ DAY_AND_MONTH = re.compile(r"\s*(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1
 NAMED_SHARE = 0.9  # more different values than this share of the rows name the rows, some of them repeated
 WORDS_OF_TEXT = 6.0  # mean number of words from which a column is prose
 FEW_ROWS = 20
+LONGEST_VALUE = 24
 
 
 @dataclass(frozen=True)
@@ -87,41 +89,30 @@ def describe_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
 def describe_column(values: pd.Series[Any]) -> Column:
     """Tell the kind of one column."""
     name, present = str(values.name), without_missing(values)
-    n_distinct = _count_distinct(present)
-    told = _tell(name, present, n_distinct)
-    n_missing = len(values) - len(present)
-    return Column(name, told.kind, n_missing, n_distinct, told.levels, told.reason, told.day_first)
-
-
-class Told(NamedTuple):
-    """What the values of a column tell."""
-
-    kind: Kind
-    levels: tuple[str, ...] = ()
-    reason: str = ""
-    day_first: bool = False
-
-
-def _tell(name: str, present: pd.Series[Any], n_distinct: int) -> Told:
+    try:
+        n_distinct = int(present.nunique())
+    except TypeError:  # lists and other things that cannot be compared
+        n_distinct = int(present.astype(str).nunique())
+    told = partial(Column, name, n_missing=len(values) - len(present), n_distinct=n_distinct)
     if n_distinct == 0:
-        return Told("empty", reason="it has no value")
+        return told("empty", reason="it has no value")
     if n_distinct == 1:
         only = str(present.iloc[0])
-        return Told("constant", reason=f"every value is {_short(only)}")
+        only = only if len(only) <= LONGEST_VALUE else only[: LONGEST_VALUE - 1] + "…"
+        return told("constant", reason=f"every value is {only!r}")
     kind = present.dtype
     if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
         used = set(present)
-        levels = tuple(str(level) for level in kind.categories if level in used)
-        return Told("ordinal", levels=levels)
+        return told("ordinal", levels=tuple(str(level) for level in kind.categories if level in used))
     if pd.api.types.is_bool_dtype(kind):
-        return Told("boolean")
+        return told("boolean")
     if pd.api.types.is_datetime64_any_dtype(kind):
-        return Told("date")
+        return told("date")
     if pd.api.types.is_numeric_dtype(kind):
         if _numbers_rows(present, name, n_distinct):
-            return Told("identifier", reason="it numbers the rows")
-        return Told("numeric")
-    return _tell_words(name, present.astype(str).str.strip(), n_distinct)
+            return told("identifier", reason="it numbers the rows")
+        return told("numeric")
+    return _describe_words(name, present.astype(str).str.strip(), n_distinct, told)
 
 
 def without_missing(values: pd.Series[Any]) -> pd.Series[Any]:
@@ -160,25 +151,25 @@ def truth(words: pd.Series[Any]) -> pd.Series[Any]:
     return lowered.map({**{word: float(value) for word, value in TRUTHS.items()}, "1": 1.0, "0": 0.0})
 
 
-def _tell_words(name: str, words: pd.Series[Any], n_distinct: int) -> Told:
-    n_rows, lowered = len(words), words.str.lower()
-    distinct = set(lowered.unique())
+def _describe_words(name: str, words: pd.Series[Any], n_distinct: int, told: Callable[..., Column]) -> Column:
+    n_rows, distinct = len(words), set(words.str.lower().unique())
     if distinct <= TRUTHS.keys():
-        return Told("boolean")
+        return told("boolean")
     for scale in SCALES:
         if len(distinct) > 1 and distinct <= set(scale):
             order = {word: place for place, word in enumerate(scale)}
             levels = sorted(words.unique(), key=lambda word: order[word.lower()])
-            return Told("ordinal", levels=tuple(levels))
-    if _are_dates(words):
-        return Told("date", day_first=_names_day_first(words))
-    if n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name)):
-        if float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT:
-            return Told("text", reason="it holds prose")
-        return Told("identifier", reason="it names the rows: nearly every value differs")
-    if float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT and n_distinct > n_rows / 2:
-        return Told("text", reason="it holds prose")
-    return Told("categorical", levels=by_frequency(words))
+            return told("ordinal", levels=tuple(levels))
+    like_dates = words.iloc[:200].map(lambda word: DATE_TEXT.match(word) is not None).all()
+    if like_dates and dates(words).notna().mean() > 0.95:
+        return told("date", day_first=_names_day_first(words))
+    names_rows = n_distinct > NAMED_SHARE * n_rows and (n_rows >= FEW_ROWS or IDENTIFIER_NAME.search(name))
+    prose = float(words.str.count(" ").mean()) + 1 >= WORDS_OF_TEXT
+    if prose and (names_rows or n_distinct > n_rows / 2):
+        return told("text", reason="it holds prose")
+    if names_rows:
+        return told("identifier", reason="it names the rows: nearly every value differs")
+    return told("categorical", levels=by_frequency(words))
 
 
 def by_frequency(words: pd.Series[Any]) -> tuple[str, ...]:
@@ -198,29 +189,11 @@ def _numbers_rows(values: pd.Series[Any], name: str, n_distinct: int) -> bool:
     return consecutive or IDENTIFIER_NAME.search(name) is not None
 
 
-def _are_dates(words: pd.Series[Any]) -> bool:
-    head = words.iloc[:200]
-    if not head.map(lambda word: DATE_TEXT.match(word) is not None).all():
-        return False
-    return bool(dates(words).notna().mean() > 0.95)
-
-
 def _names_day_first(words: pd.Series[Any]) -> bool:
     """Whether some date only makes sense, or is written with dots as where one does so, day before month."""
     parts = pd.Series(words.unique()).str.extract(DAY_AND_MONTH).dropna()
     first, second = parts["first"].astype(int), parts["second"].astype(int)
     return bool(((first > 12) | (parts["mark"] == ".")).any() and not (second > 12).any())
-
-
-def _count_distinct(values: pd.Series[Any]) -> int:
-    try:
-        return int(values.nunique())
-    except TypeError:  # lists and other things that cannot be compared
-        return int(values.astype(str).nunique())
-
-
-def _short(text: str, limit: int = 24) -> str:
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def left_out(columns: Sequence[Column]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from assay.cluster import (
+    KMeans,
     Silhouette,
     calinski_harabasz,
     davies_bouldin,
@@ -111,17 +111,6 @@ def parameter_of(model: Any) -> str:
     return "n_clusters" if "n_clusters" in model.get_params(deep=False) else "min_cluster_size"
 
 
-def values_to_try(model: Any, encoded: EncodedTable) -> tuple[str, tuple[int, ...]]:
-    """The main parameter of a clusterer and its values."""
-    parameter, n_rows = parameter_of(model), len(encoded.Z)
-    if parameter == "n_clusters":
-        # Without rows that repeat, as many groups as rows would say nothing.
-        most = encoded.n_distinct if encoded.n_distinct < n_rows else n_rows - 1
-        return parameter, tuple(range(2, min(MAX_CLUSTERS, most) + 1))
-    sizes = [max(DENSE_ROWS, n_rows // 200) * 2**power for power in range(MAX_DENSE_SIZES)]
-    return parameter, tuple(size for size in sizes if size <= n_rows // 4) or (max(2, n_rows // 4),)
-
-
 def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPartition:
     """Fit a clusterer for every value of its main parameter and keep the greatest mean silhouette."""
     made = entry.make(seed)
@@ -129,38 +118,52 @@ def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPa
         # Few rows tell whether a row is dense: as many as a large group has would make its rim noise.
         made.set_params(min_samples=min(DENSE_ROWS, max(2, len(encoded.Z) // 4)))
     load(made)
-    parameter, values = values_to_try(made, encoded)
+    parameter, n_rows = parameter_of(made), len(encoded.Z)
+    if parameter == "n_clusters":
+        # Without rows that repeat, as many groups as rows would say nothing.
+        most = encoded.n_distinct if encoded.n_distinct < n_rows else n_rows - 1
+        values = tuple(range(2, min(MAX_CLUSTERS, most) + 1))
+    else:
+        sizes = [max(DENSE_ROWS, n_rows // 200) * 2**power for power in range(MAX_DENSE_SIZES)]
+        values = tuple(size for size in sizes if size <= n_rows // 4) or (max(2, n_rows // 4),)
     start = perf_counter()
     with noted() as notes:
-        values, models = fit_values(made, encoded.Z, parameter, values)
+        try:
+            # A criterion of one pass over the rows: silhouettes compare pairs of them, and would leave out
+            # those in no group, so that they are measured on a sample by `measure`.
+            scanned = select_k(
+                made, encoded.Z, values=values, parameter=parameter, criterion="calinski_harabasz"
+            )
+            models = list(scanned.models)
+        except ValueError:  # no value gives two groups; what the fit itself refuses it refuses again
+            values = values[:1]
+            models = [clone(made).set_params(**{parameter: values[0]}).fit(encoded.Z)]
         labels = [np.asarray(model.labels_) for model in models]
         measured = [measure(encoded.Z, own, encoded.measured) for own in labels]
     partitions = tuple(measures for measures, _, _ in measured)
     # Of equal ones, the fewest groups: the first number of them, the last of the least sizes.
     sign = 1 if parameter == "min_cluster_size" else -1
     place = max(range(len(values)), key=lambda at: (partitions[at].silhouette, sign * at))
-    return ChosenPartition(
-        scan=Scan(parameter, values, partitions, place),
-        model=models[place],
-        labels=labels[place],
-        scores=measured[place][1],
-        widths=measured[place][2],
-        fit_seconds=perf_counter() - start,
-        notes=(*notes, *_placement(models[place], encoded.Z, labels[place])),
-    )
+    seconds, model, (_, scores, widths) = perf_counter() - start, models[place], measured[place]
+    moved = int(np.count_nonzero(np.asarray(model.predict(encoded.Z)) != labels[place]))
+    if moved:
+        notes.append(
+            f"Asked about the rows of the table again, the model places {moved} of {len(encoded.Z)} "
+            "elsewhere: a new row is placed by what lies near it, without finding the groups anew."
+        )
+    scan = Scan(parameter, values, partitions, place)
+    return ChosenPartition(scan, model, labels[place], scores, widths, seconds, tuple(notes))
 
 
-def fit_values(
-    made: Any, Z: NDArray, parameter: str, values: tuple[int, ...]
-) -> tuple[tuple[int, ...], list[Any]]:
-    """The values of a parameter and a model for each; the first alone where none of them gives two groups."""
-    try:
-        # A criterion of one pass over the rows: silhouettes compare pairs of them, and would leave out those
-        # in no group, so that they are measured on a sample by `measure`.
-        selection = select_k(made, Z, values=values, parameter=parameter, criterion="calinski_harabasz")
-    except ValueError:  # what the fit itself refuses it refuses again
-        return values[:1], [clone(made).set_params(**{parameter: values[0]}).fit(Z)]
-    return values, list(selection.models)
+def one_group(encoded: EncodedTable, seed: int) -> ChosenPartition:
+    """All rows in one group: silhouettes are not defined there, and count 0."""
+    load(KMeans(random_state=seed))
+    start = perf_counter()
+    model = KMeans(1, random_state=seed).fit(encoded.Z)
+    labels = np.asarray(model.labels_)
+    measures, scores, widths = measure(encoded.Z, labels, encoded.measured)
+    scan = Scan("n_clusters", (1,), (measures._replace(explained=0.0),), 0)
+    return ChosenPartition(scan, model, labels, scores, widths, perf_counter() - start, ())
 
 
 def measure(
@@ -191,12 +194,6 @@ def measure(
     return item, scores, widths
 
 
-def halves(n_rows: int, seed: int) -> list[NDArray]:
-    """Rows drawn at random, half of the table each time, or as many as are enough."""
-    random, size = np.random.default_rng(seed), min(n_rows // 2, STABILITY_ROWS)
-    return [np.sort(random.choice(n_rows, size, replace=False)) for _ in range(N_RESAMPLES)]
-
-
 def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:
     """Adjusted Rand index of the groups with those that the same clusterer finds in some of the rows.
 
@@ -214,16 +211,6 @@ def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:
     except ValueError:  # a part may have fewer different rows than there are groups
         return float("nan")
     return float(adjusted_rand_score(chosen.labels[part], again.labels_))
-
-
-def _placement(model: Any, Z: NDArray, labels: NDArray) -> Iterator[str]:
-    """A sentence where the model, asked again, places rows of the table elsewhere."""
-    moved = int(np.count_nonzero(np.asarray(model.predict(Z)) != labels))
-    if moved:
-        yield (
-            f"Asked about the rows of the table again, the model places {moved} of {len(labels)} elsewhere: "
-            "a new row is placed by what lies near it, without finding the groups anew."
-        )
 
 
 def load(made: Any) -> None:

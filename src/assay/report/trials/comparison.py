@@ -151,12 +151,8 @@ class Comparison:
         """
         real = [candidate for candidate in self.candidates if not candidate.is_baseline]
         proven = [candidate for candidate in real if candidate.certificates.holds] or real
-        index = simplest_within_noise(
-            [candidate.scores for candidate in proven],
-            [candidate.complexity for candidate in proven],
-            self.test_share,
-        )
-        return proven[index]
+        scores, complexity = zip(*((item.scores, item.complexity) for item in proven), strict=True)
+        return proven[simplest_within_noise(scores, complexity, self.test_share)]
 
     @property
     def test_share(self) -> float:
@@ -187,19 +183,22 @@ class Comparison:
 
     @cached_property
     def _cautions(self) -> tuple[str, ...]:
-        return cautions(self)
+        """Sentences on how far the recommended model can be trusted."""
+        own = of_intervals(self) if self.task == "regression" else of_classes(self)
+        n_rows = len(self.data.X)
+        few = [f"With {n_rows} rows, another sample could well rank the methods otherwise."]
+        return (*own, *(few if n_rows < FEW_ROWS else ()), *leaks(self.data, self.task))
 
     @property
     def _beats_baseline(self) -> bool:
         """Whether the recommended model is above every baseline by a clear difference."""
-        return all(
-            self._gain(baseline).mean > 0 and self._gain(baseline).p_value < LEVEL
-            for baseline in self.candidates
-            if baseline.is_baseline
-        )
+        return all(gain.mean > 0 and gain.p_value < LEVEL for gain in self._gains)
 
-    def _gain(self, baseline: Candidate) -> Difference:
-        return compare_scores(self.recommended.scores, baseline.scores, self.test_share)
+    @property
+    def _gains(self) -> list[Difference]:
+        """What the recommended model gains on each baseline."""
+        baselines = [item.scores for item in self.candidates if item.is_baseline]
+        return [compare_scores(self.recommended.scores, scores, self.test_share) for scores in baselines]
 
     def _error_remarks(self) -> tuple[str, ...]:
         chosen = self.recommended
@@ -211,8 +210,7 @@ class Comparison:
             wrong = 1 - float(np.mean(chosen.predictions == self.data.y))
             first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
             common = "always naming the commonest class"
-        gains = [self._gain(baseline) for baseline in self.candidates if baseline.is_baseline]
-        sizes = [plus_minus(gain.mean, gain.standard_error) for gain in gains]
+        sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
         return (first, *(f"Against {common} it gains {size} in {self.score_name}." for size in sizes))
 
     def _noise_remarks(self) -> tuple[str, ...]:
@@ -264,37 +262,22 @@ def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, 
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
 
 
-def cautions(comparison: Comparison) -> tuple[str, ...]:
-    """Sentences on how far the recommended model can be trusted."""
-    if comparison.task == "regression":
-        own = of_intervals(comparison)
-    else:
-        own = of_classes(comparison)
-    return (*own, *few_rows(comparison), *leaks(comparison.data, comparison.task))
-
-
 def of_intervals(comparison: Comparison) -> Iterator[str]:
     """How often the prediction intervals held rows that no fit had seen."""
     intervals = comparison.recommended.intervals
     if intervals is None:
         return
-    n_rows, meant = len(comparison.data.X), f"{intervals.coverage:.0%}".replace("%", " %")
-    held = f"{100 * intervals.held:.1f} % of unseen rows"
-    width, verdict = f"{shown(intervals.width, 3)} wide on average", _verdict(intervals, n_rows)
+    meant = f"{intervals.coverage:.0%}".replace("%", " %")
+    held = f"held {100 * intervals.held:.1f} % of unseen rows"
+    noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / len(comparison.data.X))
+    if abs(intervals.held - intervals.coverage) > noise:
+        fewer = intervals.held < intervals.coverage
+        held += ", fewer than they promise" if fewer else ", more than they need to"
+    width = f"{shown(intervals.width, 3)} wide on average"
     if intervals.source == OWN:
-        yield f"Its {meant} intervals held {held}{verdict}; they are {width}."
+        yield f"Its {meant} intervals {held}; they are {width}."
     else:
-        yield (
-            f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and held "
-            f"{held}{verdict}."
-        )
-
-
-def _verdict(intervals: Intervals, n_rows: int) -> str:
-    noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / n_rows)
-    if intervals.held < intervals.coverage - noise:
-        return ", fewer than they promise"
-    return ", more than they need to" if intervals.held > intervals.coverage + noise else ""
+        yield f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and {held}."
 
 
 def of_classes(comparison: Comparison) -> Iterator[str]:
@@ -304,9 +287,14 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
     if error is None:
         yield f"{chosen.name} names classes without a probability."
     else:
+        shares = [item.measures.get("log-loss") for item in comparison.candidates if item.is_baseline]
+        loss = ""
+        if shares and shares[0] is not None:
+            own = chosen.measures["log-loss"]
+            loss = f"; their log-loss is {own:.2f}, {shares[0]:.2f} for the shares of the classes"
         yield (
             f"Its probabilities miss how often it is right by {100 * error:.1f} percentage points on "
-            f"average, out of fold{_log_loss(comparison, chosen)}."
+            f"average, out of fold{loss}."
         )
     assert data.y is not None
     labels, counts = np.unique(data.y, return_counts=True)
@@ -318,18 +306,3 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
             f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
             f"the classes, it is right in {100 * balanced:.0f} % of cases."
         )
-
-
-def _log_loss(comparison: Comparison, chosen: Candidate) -> str:
-    own = chosen.measures["log-loss"]
-    shares = [item.measures.get("log-loss") for item in comparison.candidates if item.is_baseline]
-    if not shares or shares[0] is None:
-        return ""
-    return f"; their log-loss is {own:.2f}, {shares[0]:.2f} for the shares of the classes"
-
-
-def few_rows(comparison: Comparison) -> Iterator[str]:
-    """A word on small samples."""
-    n_rows = len(comparison.data.X)
-    if n_rows < FEW_ROWS:
-        yield f"With {n_rows} rows, another sample could well rank the methods otherwise."

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.trials.comparison import Candidate
-from assay.rows import n_threads, threads
+from assay.report.trials.wording import plus_minus
+from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 """What a fit may raise on a table that it cannot serve."""
@@ -58,36 +61,34 @@ Progress = Callable[[Event], None]
 """Told every event, on the thread that called `compare`."""
 
 
-class Contender(Protocol):
+class Contender(ABC):
     """A method that takes part in a comparison: some fits, and a candidate made of their results."""
 
-    @property
-    def name(self) -> str:
-        """Name of the method."""
+    entry: Entry | None  # None for the baseline, which a spent budget does not stop
+    baseline_summary: str
+    score_name: str
+    n_fits: int
 
     @property
-    def is_baseline(self) -> bool:
-        """Whether it is only there to be beaten; a spent budget does not stop it."""
+    def headings(self) -> dict[str, Any]:
+        """What a candidate has from its method alone."""
+        entry = self.entry
+        if entry is None:
+            return {"name": "Baseline", "summary": self.baseline_summary, "complexity": 0}
+        words = {"name": entry.name, "summary": entry.summary, "family": entry.family}
+        return {**words, "complexity": entry.suits.complexity}
 
-    @property
-    def n_fits(self) -> int:
-        """Number of its fits."""
-
+    @abstractmethod
     def work(self, fit: int, results: Sequence[Any]) -> Work:
         """What the fit of that number does; one by one, the results of the fits before it are there."""
 
+    @abstractmethod
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The candidate, once every fit is finished."""
 
     def note(self, candidate: Candidate) -> str:
         """The score in words."""
-
-
-class FitStep(NamedTuple):
-    """One fit of one method, by their numbers."""
-
-    method: int
-    fit: int
+        return f"{self.score_name} {plus_minus(candidate.score, candidate.standard_error)}"
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Standing:
     left_out: str = ""
 
     def __post_init__(self) -> None:
-        self.results = [None] * self.contender.n_fits
+        self.name, self.results = self.contender.headings["name"], [None] * self.contender.n_fits
 
 
 @dataclass
@@ -129,14 +130,11 @@ class Engine:
         standings = [Standing(contender) for contender in contenders]
         for known in standings:
             self._tell(known, "waiting")
-        steps = carry_out(
-            (FitStep(place, fit) for place, item in enumerate(contenders) for fit in range(item.n_fits)),
-            lambda step: self._begin(standings[step.method], step.fit),
-            jobs=jobs,
-        )
+        tasks = ((known, fit) for known in standings for fit in range(known.contender.n_fits))
+        steps = carry_out(tasks, lambda task: self._begin(*task), jobs=jobs)
         try:
-            for step, future in steps:
-                self._receive(standings[step.method], step.fit, future)
+            for (known, fit), future in steps:
+                self._receive(known, fit, future)
         except BrokenExecutor:
             raise ReportError(
                 "A process that fitted models was ended from outside, most likely for lack of memory: use "
@@ -145,26 +143,25 @@ class Engine:
         except KeyboardInterrupt:
             steps.close()
             self.interrupted = True
-            if not any(known.candidate and not known.contender.is_baseline for known in standings):
+            if not any(known.candidate and known.contender.entry for known in standings):
                 raise
-            left = [item.contender.name for item in standings if not item.candidate and not item.left_out]
+            left = [item.name for item in standings if not item.candidate and not item.left_out]
             if left:
                 self.skipped.append(f"Interrupted before the end: {', '.join(left)} left out.")
         return [known.candidate for known in standings if known.candidate is not None]
 
     def _tell(self, known: Standing, state: State, note: str = "") -> None:
         done = 0 if state == "left out" else known.n_done
-        self.progress(Event(known.contender.name, state, done, known.contender.n_fits, note))
+        self.progress(Event(known.name, state, done, known.contender.n_fits, note))
 
     def _begin(self, known: Standing, fit: int) -> Work | None:
         if known.left_out:
             return None
-        contender = known.contender
-        if not contender.is_baseline and not self.has_time:
+        if known.contender.entry and not self.has_time:
             self._leave_out(known, f"the {self.budget:g} s of --budget were spent", "out of time")
             return None
         self._tell(known, "running")
-        return contender.work(fit, known.results)
+        return known.contender.work(fit, known.results)
 
     def _receive(self, known: Standing, fit: int, future: Future[Any]) -> None:
         if known.left_out:
@@ -184,7 +181,7 @@ class Engine:
 
     def _leave_out(self, known: Standing, why: str, note: str) -> None:
         known.left_out = why
-        self.skipped.append(f"{known.contender.name} was left out: {why}.")
+        self.skipped.append(f"{known.name} was left out: {why}.")
         self._tell(known, "left out", note)
 
 
@@ -213,7 +210,7 @@ def carry_out(
                 task = waiting.popleft()
                 work = prepare(task)
                 if work is not None:
-                    running[_submit(executor, partial(_with_threads, share, work))] = task
+                    running[_submit(executor, work)] = task
             if running:
                 done = wait(running, return_when=FIRST_COMPLETED).done
                 for future in [future for future in running if future in done]:
@@ -248,14 +245,10 @@ def _one_by_one(
         yield task, future
 
 
-def _with_threads(count: int, work: Work) -> Any:
-    with threads(count):
-        return work()
-
-
 def _prepare_worker(count: int) -> None:
     # Ctrl-C reaches every process of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["ASSAY_NUM_THREADS"] = str(count)
     threadpool_limits(count)
 
 

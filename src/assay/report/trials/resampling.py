@@ -37,12 +37,9 @@ def splits(
     n_rows: int, *, folds: int, repeats: int, seed: int, classes: NDArray | None = None
 ) -> list[FoldSplit]:
     """Folds of a repeated cross-validation; with classes, each fold has its share of every class."""
-    if classes is None:
-        parts = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed).split(np.empty(n_rows))
-    else:
-        stratified = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-        parts = stratified.split(np.empty(n_rows), classes)
-    return [FoldSplit(train, test) for train, test in parts]
+    kind = RepeatedKFold if classes is None else RepeatedStratifiedKFold
+    repeated = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return [FoldSplit(train, test) for train, test in repeated.split(np.empty(n_rows), classes)]
 
 
 def default_repeats(n_rows: int) -> int:
@@ -81,13 +78,10 @@ def simplest_within_noise(scores: Sequence[NDArray], complexity: Sequence[int], 
     near = [
         index
         for index, item in enumerate(scores)
-        if index == best or _within(compare_scores(scores[best], item, test_share))
+        if (loss := compare_scores(scores[best], item, test_share)).mean <= loss.standard_error
+        or index == best
     ]
     return min(near, key=lambda index: (complexity[index], -means[index]))
-
-
-def _within(difference: Difference) -> bool:
-    return bool(difference.mean <= difference.standard_error)
 
 
 COVERAGE = 0.9
@@ -98,24 +92,12 @@ OWN, RESIDUALS = "its own", "from the residuals of the folds"
 
 
 class Intervals(NamedTuple):
-    """How the prediction intervals of a method fared on rows it had not seen.
+    """How the prediction intervals of a method fared on rows it had not seen."""
 
-    Attributes
-    ----------
-    coverage : float
-        The share of rows that they were to hold.
-    held : float
-        The share that they held.
-    width : float
-        Their mean width.
-    source : str
-        "its own", or "from the residuals of the folds" for a method that has none of its own.
-    """
-
-    coverage: float
-    held: float
-    width: float
-    source: str
+    coverage: float  # the share of rows that they were to hold
+    held: float  # the share that they held
+    width: float  # their mean
+    source: str  # OWN, or RESIDUALS for a method that has none of its own
 
 
 def measure_intervals(
@@ -153,7 +135,6 @@ def conformal_width(residuals: NDArray, coverage: float = COVERAGE) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> conformal_width(np.arange(1, 20), 0.9)
     18.0
     >>> conformal_width(np.arange(1, 5), 0.9)
@@ -170,7 +151,6 @@ def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> brier_score(np.array(["a", "b"]), np.array([[1.0, 0.0], [0.5, 0.5]]), np.array(["a", "b"]))
     0.25
     """
@@ -186,7 +166,6 @@ def calibration_error(y: NDArray, probabilities: NDArray, labels: NDArray) -> fl
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.repeat(["a", "b"], [80, 20])
     >>> calibration_error(y, np.tile([0.9, 0.1], (100, 1)), np.array(["a", "b"])).__round__(3)
     0.1

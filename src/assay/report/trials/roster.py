@@ -66,8 +66,10 @@ def roster(
         elif methods or suits.admits(n_rows, n_features):
             chosen.append(replace(entry, suits=suits, summary=suits.summary or entry.summary))
         else:
+            sizes = ((entry.suits.max_rows, "rows"), (entry.suits.max_features, "features"))
+            limits = [f"{limit:,} {what}".replace(",", " ") for limit, what in sizes if limit is not None]
             left_out.append(
-                f"{entry.name} was left out: it takes too long beyond {_limits(entry.suits)}; "
+                f"{entry.name} was left out: it takes too long beyond {' or '.join(limits)}; "
                 f"--methods {entry.name} tries it all the same."
             )
     if not chosen:
@@ -78,19 +80,9 @@ def roster(
 def _purpose(suits: Suitability) -> str:
     """For which targets a suitability and those otherwise are."""
     words = {"counts": "counts (whole numbers from zero or a few up)", "positive": "numbers above zero"}
-    targets, item = [], suits
-    while item.target is not None:
+    targets: list[str] = []
+    item: Suitability | None = suits
+    while item is not None and item.target is not None:
         targets.append(words[item.target])
-        if item.otherwise is None:
-            break
         item = item.otherwise
     return f"for a target of {' or '.join(targets)}"
-
-
-def _limits(suits: Suitability) -> str:
-    limits = [
-        f"{limit:,} {what}".replace(",", " ")
-        for limit, what in ((suits.max_rows, "rows"), (suits.max_features, "features"))
-        if limit is not None
-    ]
-    return " or ".join(limits)

@@ -18,7 +18,7 @@ from assay.report.errors import ReportError
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
-from assay.report.trials.engine import Engine, Progress, Work
+from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.resampling import (
     Intervals,
     brier_score,
@@ -30,15 +30,10 @@ from assay.report.trials.resampling import (
 )
 from assay.report.trials.roster import roster
 from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
-from assay.report.trials.wording import plus_minus
 from assay.rows import n_threads
 
 PARALLEL_NUMBERS = 2_000_000
 """Numbers in an encoded table from which on further processes pay for their start."""
-
-
-HELD, WIDTH = "coverage", "interval width"
-"""Measures of the 90 % prediction intervals: the share of unseen rows they held, and their mean width."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +48,7 @@ class Question:
 
 QUESTIONS: dict[str, Question] = {
     "regression": Question(
-        "R²",
-        r2_score,
-        DummyRegressor,
-        "Always answers the mean of the target; what any model must beat.",
+        "R²", r2_score, DummyRegressor, "Always answers the mean of the target; what any model must beat."
     ),
     "classification": Question(
         "accuracy",
@@ -73,7 +65,7 @@ def regression_measures(y: NDArray, outputs: Outputs) -> tuple[dict[str, float],
     measures = {"RMSE": float(np.sqrt(np.mean(residuals**2))), "MAE": float(np.mean(np.abs(residuals)))}
     intervals = measure_intervals(y, outputs.predictions, outputs.folds, outputs.bounds)
     if intervals is not None:
-        measures |= {HELD: intervals.held, WIDTH: intervals.width}
+        measures |= {"coverage": intervals.held, "interval width": intervals.width}
     return measures, intervals
 
 
@@ -121,17 +113,9 @@ def compare_predictions(
         recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
         candidates = engine.run([ValidatedMethod(recipe, settings) for recipe in recipes], jobs=jobs)
     skipped += engine.skipped
-    return Comparison(
-        task=task,
-        data=data,
-        score_name=question.score_name,
-        candidates=ranked(candidates, skipped),
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-        skipped=tuple(skipped),
-        seconds=perf_counter() - start,
-    )
+    ordered, seconds = ranked(candidates, skipped), perf_counter() - start
+    name, said = question.score_name, tuple(skipped)
+    return Comparison(task, data, name, ordered, folds, seed, repeats, skipped=said, seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -146,27 +130,14 @@ class Validation:
     in_files: bool  # whether fits read their rows from files, as those in other processes do
 
 
-@dataclass(frozen=True)
-class ValidatedMethod:
+class ValidatedMethod(Contender):
     """A method that predicts, in a comparison: a fit for each split, and one on the whole table."""
 
-    recipe: Recipe
-    settings: Validation
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return self.recipe.name
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether it is only there to be beaten."""
-        return self.recipe.entry is None
-
-    @property
-    def n_fits(self) -> int:
-        """Number of its fits."""
-        return len(self.settings.encodings.parts) + 1
+    def __init__(self, recipe: Recipe, settings: Validation) -> None:
+        self.recipe, self.settings, self.entry = recipe, settings, recipe.entry
+        self.n_fits = len(settings.encodings.parts) + 1
+        self.score_name = settings.question.score_name
+        self.baseline_summary = settings.question.baseline_summary
 
     def work(self, fit: int, results: Sequence[Any]) -> Work:
         """Fit on the training rows of a split and ask about the others; at last, fit on all rows."""
@@ -185,8 +156,7 @@ class ValidatedMethod:
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
         *answers, final = results
-        entry, question, labels = self.recipe.entry, self.settings.question, self.settings.labels
-        encodings = self.settings.encodings
+        labels, encodings = self.settings.labels, self.settings.encodings
         parts, y = encodings.parts, encodings.target
         outputs, intervals = gather(parts, answers, y), None
         if labels is None:
@@ -194,12 +164,12 @@ class ValidatedMethod:
         else:
             measures = classification_measures(y, outputs, labels)
         pairs = zip(parts, answers, strict=True)
-        scores = np.array([question.score(y[part.test], said.predictions) for part, said in pairs])
+        score = self.settings.question.score
+        scores = np.array([score(y[part.test], said.predictions) for part, said in pairs])
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
         return Candidate(
-            name=self.name,
-            summary=question.baseline_summary if entry is None else entry.summary,
+            **self.headings,
             score=float(scores.mean()),
             standard_error=corrected_error(scores, 1 / self.settings.folds),
             scores=scores,
@@ -210,17 +180,10 @@ class ValidatedMethod:
             certificates=certificates_of(model),
             predictions=outputs.predictions,
             probabilities=outputs.probabilities,
-            family="" if entry is None else entry.family,
-            complexity=0 if entry is None else entry.suits.complexity,
             notes=tuple(dict.fromkeys(notes)),
             intervals=intervals,
             selection=final.selection,
         )
-
-    def note(self, candidate: Candidate) -> str:
-        """The score in words."""
-        score = plus_minus(candidate.score, candidate.standard_error)
-        return f"{self.settings.question.score_name} {score}"
 
 
 def _from_files(ask: Callable[..., Any], stored: StoredSplit) -> Any:
@@ -247,7 +210,4 @@ def _check_folds(data: Data, y: NDArray, labels: NDArray | None, folds: int) -> 
         )
     if np.unique(y).size == 1:
         raise ReportError(f"The target {data.target!r} is {y[0]} in every row; there is nothing to predict.")
-    if labels is not None:
-        rarest = int(np.unique(y, return_counts=True)[1].min())
-        return min(folds, rarest)
-    return folds
+    return folds if labels is None else min(folds, int(np.unique(y, return_counts=True)[1].min()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,10 +58,7 @@ class Encodings:
     def __init__(
         self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[FoldSplit]
     ) -> None:
-        self.frame = frame
-        self.target = target
-        self.columns = columns
-        self.parts = parts
+        self.frame, self.target, self.columns, self.parts = frame, target, columns, parts
         self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
         self._stored: dict[int, StoredSplit] = {}
@@ -103,16 +100,14 @@ class Encodings:
         return self._stored[number]
 
     def _encode(self, number: int) -> EncodedSplit:
-        whole = number == len(self.parts)
-        encoder = TableEncoder(self.columns)
-        if whole:
+        encoder = self._encoders[number] = TableEncoder(self.columns)
+        if number == len(self.parts):
             train = encoder.fit_transform(self.frame)
             test, target = train[:0], self.target
         else:
             rows, shown = self.parts[number]
             train = encoder.fit_transform(self.frame.iloc[rows])
             test, target = encoder.transform(self.frame.iloc[shown]), self.target[rows]
-        self._encoders[number] = encoder
         return EncodedSplit(encoder, train, target, test)
 
 
@@ -133,11 +128,24 @@ class Recipe:
         return "Baseline" if self.entry is None else self.entry.name
 
     def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
-        """Choose the main parameter and fit."""
-        if self.entry is None:
+        """Choose the main parameter and fit: all from these rows."""
+        entry = self.entry
+        if entry is None:
             assert self.baseline is not None
             return FittedMethod(self.baseline().fit(features, target), {}, None)
-        return fit_entry(self.entry, features, target, seed)
+        model = entry.make(seed)
+        if entry.suits.select is None:
+            model.fit(features, target)
+            return FittedMethod(model, chosen_parameters(entry, model, seed), None)
+        options = dict(entry.suits.select)
+        accepted = inspect.signature(model.select).parameters
+        if "random_state" in accepted:
+            options.setdefault("random_state", seed)
+        if "cv" in accepted and len(target) > TUNING_ROWS:
+            options["cv"] = "split"
+        chosen = model.select(features, target, **options)
+        curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
+        return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
 
 
 class FittedMethod(NamedTuple):
@@ -149,33 +157,13 @@ class FittedMethod(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def fit_entry(entry: Entry, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
-    """Choose the main parameter of an estimator and fit it: all from these rows."""
-    model = entry.make(seed)
-    if entry.suits.select is None:
-        model.fit(features, target)
-        return FittedMethod(model, chosen_parameters(entry, model, seed), None)
-    options = dict(entry.suits.select)
-    accepted = inspect.signature(model.select).parameters
-    if "random_state" in accepted:
-        options.setdefault("random_state", seed)
-    if "cv" in accepted and len(target) > TUNING_ROWS:
-        options["cv"] = "split"
-    chosen = model.select(features, target, **options)
-    curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
-    return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
-
-
 def chosen_parameters(entry: Entry, model: Any, seed: int) -> dict[str, float]:
     """The numbers that were chosen: parameters that differ from those the estimator was made with."""
-    made = entry.make(seed).get_params(deep=False)
-    now = model.get_params(deep=False)
+    made, now = entry.make(seed).get_params(deep=False), model.get_params(deep=False)
     return {
         name: float(value)
         for name, value in now.items()
-        if isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and (made[name] is None or value != made[name])
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value != made[name]
     }
 
 
@@ -209,20 +197,11 @@ def answer(
         if detailed and classes is not None and hasattr(model, "predict_proba"):
             probabilities = np.zeros((len(test), len(classes)))
             probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(test)
-        if detailed and classes is None:
-            bounds = own_interval(model, test)
+        if detailed and classes is None and hasattr(model, "predict_interval"):
+            with suppress(ValueError):  # penalised, or with no row to spare: the model says that it has none
+                bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)
+                bounds = bounds if np.isfinite(bounds).all() else None
     return Answers(predictions, probabilities, bounds, seconds, tuple(notes))
-
-
-def own_interval(model: Any, rows: NDArray) -> NDArray | None:
-    """The interval that a model gives for each row; None where it has none."""
-    if not hasattr(model, "predict_interval"):
-        return None
-    try:
-        bounds = np.asarray(model.predict_interval(rows, coverage=COVERAGE), dtype=np.float64)
-    except ValueError:  # penalised, or with no row to spare: the model says that it has none
-        return None
-    return bounds if np.isfinite(bounds).all() else None
 
 
 def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> FittedMethod:
@@ -270,11 +249,9 @@ def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -
 
 def _table(answers: Sequence[NDArray | None], parts: Sequence[FoldSplit], n_rows: int) -> NDArray | None:
     """Answers of the splits of one repetition in the order of the rows; None if a model had none."""
-    table: NDArray | None = None
-    for part, rows in zip(parts, answers, strict=True):
-        if rows is None:
-            return None
-        if table is None:
-            table = np.empty((n_rows, rows.shape[1]))
-        table[part.test] = rows
+    there = [rows for rows in answers if rows is not None]
+    if len(there) < len(answers):
+        return None
+    table = np.empty((n_rows, there[0].shape[1]))
+    table[np.concatenate([part.test for part in parts])] = np.concatenate(there)
     return table
