@@ -43,7 +43,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KCoordinateMedian": {"init": ("random",)},
     "KGeometricMedian": {"init": ("random",)},
     "KMeans": {"init": ("k-means++", "farthest", "random"), "empty_clusters": ("keep", "error")},
-    "KMedian": {"method": ("alternate",)},
+    "KMedian": {"method": ("alternate",), "init": ("k-medoids++", "random")},
     "KMedoids": {"method": ("pam", "alternate"), "init": ("k-medoids++", "random")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},
     "KernelRidge": {"kernel": ("rbf", "laplacian", "polynomial")},

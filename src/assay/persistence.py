@@ -53,8 +53,11 @@ class ModelFileError(ValueError):
 class Seed(np.random.SeedSequence):
     """A `SeedSequence` that can be written to a model file."""
 
-    def __init__(self, entropy: Any = None, spawn_key: Any = (), pool: int = 4, n_spawned: int = 0) -> None:
-        super().__init__(entropy, spawn_key=spawn_key, pool_size=pool, n_children_spawned=n_spawned)
+    def __init__(
+        self, entropy: Any = None, spawn_key: Any = (), pool_size: int = 4, n_children_spawned: int = 0
+    ) -> None:
+        counts = {"pool_size": pool_size, "n_children_spawned": n_children_spawned}
+        super().__init__(entropy, spawn_key=spawn_key, **counts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Seed, (self.entropy, tuple(self.spawn_key), self.pool_size, self.n_children_spawned)

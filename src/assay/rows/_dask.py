@@ -52,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Walk:
+class DaskWalk:
     """What every task of a walk shares: one object of the graph, however many tasks there are."""
 
     layout: Layout
@@ -91,7 +91,7 @@ class DaskRows(Rows):
         return delayed(alone)(function, walk, part.X, part.y, part.weight, part.start, *arguments)
 
     def _walk(self, step: Step, state: tuple[Any, ...]) -> Delayed:
-        return delayed(Walk(self._layout, not self._checked, step, state), traverse=False)
+        return delayed(DaskWalk(self._layout, not self._checked, step, state), traverse=False)
 
     def reduce(
         self, step: Step, *state: Any, combine: Combine | None = None, rowwise: Sequence[NDArray] = ()
@@ -250,7 +250,7 @@ def _with_lengths(array: da.Array) -> da.Array:
 # What the tasks do, on any worker.
 
 
-def _arrays(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> Block:
+def _arrays(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int) -> Block:
     layout = walk.layout
     if layout.features is not None:
         named = ((layout.features, X), (layout.target, y), (layout.weight, weight))
@@ -273,13 +273,13 @@ def _blocks(whole: Block) -> Iterator[Block]:
         yield whole.cut(start, start + step)
 
 
-def _reduce(walk: Walk, X: Any, y: Any, weight: Any, start: int, combine: Combine) -> Any:
+def _reduce(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int, combine: Combine) -> Any:
     blocks = _blocks(_arrays(walk, X, y, weight, start))
     return functools.reduce(combine, (walk.step(block, *walk.state) for block in blocks))
 
 
 def _map(
-    walk: Walk, X: Any, y: Any, weight: Any, start: int, dtype: np.dtype, columns: tuple[int, ...]
+    walk: DaskWalk, X: Any, y: Any, weight: Any, start: int, dtype: np.dtype, columns: tuple[int, ...]
 ) -> NDArray:
     whole = _arrays(walk, X, y, weight, start)
     result = np.empty((whole.X.shape[0], *columns), dtype=dtype)
@@ -289,15 +289,15 @@ def _map(
     return result
 
 
-def _any_weight(walk: Walk, X: Any, y: Any, weight: Any, start: int) -> bool:
+def _any_weight(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int) -> bool:
     return bool(np.any(weight if walk.layout.weight is None else X[walk.layout.weight]))
 
 
-def _first(walk: Walk, X: Any, y: Any, weight: Any, start: int, n_rows: int) -> Block:
+def _first(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int, n_rows: int) -> Block:
     return _arrays(walk, X, y, weight, start).cut(0, n_rows)
 
 
-def _on_one_block(walk: Walk, pieces: list[Block]) -> Any:
+def _on_one_block(walk: DaskWalk, pieces: list[Block]) -> Any:
     X, y, weight = (
         None if values[0] is None else np.concatenate(values)
         for values in zip(*(piece[:3] for piece in pieces), strict=True)
@@ -305,5 +305,5 @@ def _on_one_block(walk: Walk, pieces: list[Block]) -> Any:
     return alone(walk.step, Block(X, y, weight, 0), *walk.state)
 
 
-def _take(walk: Walk, X: Any, y: Any, weight: Any, start: int, indices: NDArray) -> NDArray:
+def _take(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int, indices: NDArray) -> NDArray:
     return _arrays(walk, X, None, None, start).X[indices]

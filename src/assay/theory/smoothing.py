@@ -112,8 +112,7 @@ def kernel_ridge_risk(
 
     Parameters
     ----------
-    gram : array of shape (n, n)
-        Gram matrix K of the rows.
+    gram : array of shape (n, n), the Gram matrix K of the rows
     f_star : array of shape (n,), optional
         Values of the regression function at the rows; one of `f_star` and `beta_star` is given.
     beta_star : array of shape (n,), optional

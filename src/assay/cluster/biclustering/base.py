@@ -245,7 +245,7 @@ def _deviation(sums: NDArray) -> float:
     return float(np.abs(filled / filled.mean() - 1.0).max(initial=0.0))
 
 
-class Blocks(NamedTuple):
+class BlockValues(NamedTuple):
     """Values of the blocks of a checkerboard, and the number of entries of each."""
 
     values: NDArray
@@ -300,16 +300,16 @@ def alternate(
 
 def block_values(
     X: NDArray, row_labels: NDArray, column_labels: NDArray, shape: tuple[int, int], penalty: float
-) -> Blocks:
+) -> BlockValues:
     """Minimisers for given labels: soft(block mean, λ / entries of the block); 0 for empty blocks."""
     rows_of, columns_of = indicators(row_labels, shape[0]), indicators(column_labels, shape[1])
     counts = np.outer(rows_of.sum(axis=0), columns_of.sum(axis=0))
     means = rows_of.T @ X @ columns_of / np.maximum(counts, 1.0)
     size = np.maximum(np.abs(means) - penalty / np.maximum(counts, 1.0), 0.0)
-    return Blocks(np.where(counts > 0, np.sign(means) * size, 0.0), means, counts)
+    return BlockValues(np.where(counts > 0, np.sign(means) * size, 0.0), means, counts)
 
 
-def objective_of(blocks: Blocks, total: float, penalty: float) -> float:
+def objective_of(blocks: BlockValues, total: float, penalty: float) -> float:
     """½ Σ x² + Σ_kr n_kr (½ μ² − μ x̄) + λ Σ |μ|."""
     fit = blocks.counts * blocks.values * (0.5 * blocks.values - blocks.means)
     return 0.5 * total + float(fit.sum() + penalty * np.abs(blocks.values).sum())
