@@ -75,8 +75,10 @@ class CentroidClustering(CenterModel):
         Whether no representer could be bettered any more.
     optimality_ : float
         Share by which the next representers would lower D.
-    n_iter_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_, n_features_in_, feature_names_in_
+    n_iter_, restart_inertias_, inertia_trace_, cluster_weights_, certificates_
         As in `KMeans`, with this cost in place of the inertia.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------
