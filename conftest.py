@@ -35,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept, left = [], []
     for item in items:
         room, of_one_estimator = _room(item)
-        item.add_marker(pytest.mark.xdist_group(room))
+        if config.pluginmanager.hasplugin("xdist"):
+            item.add_marker(pytest.mark.xdist_group(room))
         (left if wanted and of_one_estimator and room != wanted else kept).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
