@@ -6,12 +6,13 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from assay.rows import MemoryRows, n_threads, threads
+from assay.rows import MemoryRows, n_threads, one_blas_thread, threads
 from assay.rows._threads import ordered_map, read_ahead
 
 
@@ -23,8 +24,7 @@ def blas_threads():
 def two_blas_threads():
     """Something to be restored, whatever the machine and its settings."""
     with threadpool_limits(2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("the BLAS of this process keeps one thread: there is nothing to be restored")
+        assert blas_threads() == {2}
         yield
 
 
@@ -171,6 +171,18 @@ def test_overlapping_walks_of_two_threads_restore_blas(two_blas_threads):
     assert blas_threads() == {1}
     second.close()
     assert blas_threads() == before
+
+
+def test_blas_is_restored_by_whichever_thread_leaves_last(two_blas_threads):
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        first.submit(one_blas_thread().__enter__).result()
+        second.submit(one_blas_thread().__enter__).result()
+        first.submit(one_blas_thread().__exit__, None, None, None).result()
+        assert blas_threads() == {1}
+        second.submit(one_blas_thread().__exit__, None, None, None).result()
+        assert blas_threads() == {2}
+        with threadpool_limits(1, user_api="blas"):  # while both threads live
+            assert blas_threads() == {1}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from numbers import Integral
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -156,8 +156,8 @@ class _SingleThreadedBlas:
     """One BLAS thread while any walk is under way.
 
     The limit belongs to the whole process: walks of several threads overlap, so the first one in sets it and
-    the last one out restores it. The look-up of libraries costs more than a small fit: it is done again only
-    when modules were imported since, which may have brought a BLAS of their own.
+    the last one out restores it, be they different threads. The look-up of libraries costs more than a small
+    fit: it is done again only when modules were imported since, which may have brought a BLAS of their own.
     """
 
     def __init__(self) -> None:
@@ -171,6 +171,7 @@ class _SingleThreadedBlas:
             if self._walks == 0:
                 if self._controller is None or self._n_modules != len(sys.modules):
                     self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
+                _let_any_thread_set_blas()
                 self._limit = self._controller.limit(limits=1, user_api="blas")
             self._walks += 1
 
@@ -178,13 +179,26 @@ class _SingleThreadedBlas:
         with self._lock:
             self._walks = max(0, self._walks - 1)  # a forked child may leave a walk that it never entered
             if self._walks == 0 and self._limit is not None:
+                _let_any_thread_set_blas()
                 self._limit.restore_original_limits()
+                _let_any_thread_set_blas()
                 self._limit = None
 
     def forget(self) -> None:
         """Start afresh in a forked child, where no walk is under way."""
         self._lock = threading.Lock()
         self._limit, self._walks = None, 0
+
+
+def _let_any_thread_set_blas() -> None:
+    """Lift threadpoolctl's rule that only the thread which set OpenBLAS first may set it again.
+
+    Any other thread is ignored without a word, so a walk entered on one thread and left last on another would
+    keep the process on one BLAS thread for good.
+    """
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)  # older versions have no such rule
+    if clear is not None:
+        clear(force=True)
 
 
 _single_threaded_blas = _SingleThreadedBlas()
