@@ -205,29 +205,10 @@ UNSEEN: dict[str, dict[str, str]] = {
     },
 }
 
-# Estimator → attributes in which NaN is not seen, though damage is. Not yet certified.
-UNSEEN_NAN: dict[str, str] = {
-    "DictionaryRegression": "alpha_",
-    "GeneralizedLinear": "coef_ intercept_ dual_gap_",
-    "HuberRegressor": "coef_ intercept_ scale_",
-    "KernelKMeans": "center_norms_",
-    "LinearSVR": "coef_ intercept_",
-    "LogisticRegression": "penalty_strength_",
-    "PolynomialRegression": "alpha_",
-    "Ridge": "alpha_",
-    "SplineRegression": "alpha_",
-}
-
-
 def unseen_of(kind: type) -> dict[str, str]:
     """Attributes whose damage may pass, each with the reason."""
     listed = UNSEEN.get(kind.__name__, {})
     return {name: reason for reason, names in listed.items() for name in names.split()}
-
-
-def unseen_nan_of(kind: type) -> set[str]:
-    """Attributes in which NaN may pass."""
-    return set(UNSEEN_NAN.get(kind.__name__, "").split())
 
 
 def damages(model: Any) -> Iterator[tuple[str, Any]]:

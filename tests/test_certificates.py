@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import pickle
 
+import numpy as np
 import pytest
 
-from assay.certificates import Certificate, CertificateError, Certificates
+from assay.certificates import Certificate, CertificateError, Certificates, agreement
 
 
 def certificate(value=0.5, relation="<=", bound=1.0, **fields):
@@ -96,3 +97,43 @@ def test_certificates_travel_through_json_and_pickle():
 def test_a_certificate_cannot_be_changed():
     with pytest.raises(AttributeError):
         certificate().value = 0.0
+
+
+def test_a_theorem_that_holds_for_any_fit_is_shown_and_not_counted():
+    proof = Certificates([certificate(), certificate(informative=True)])
+    assert [item.verdict for item in proof] == ["holds", "bound"]
+    assert len(proof.decisive) == 1
+    assert ">holds<" in proof.to_html(collapsible=True)  # and not "all hold": there is only one
+    assert Certificates.from_json(proof.to_json()) == proof
+    assert certificate(2.0, informative=True).verdict == "fails"
+
+
+def test_a_certificate_from_before_a_field_was_added_takes_its_default():
+    old = Certificate.__new__(Certificate)
+    old.__setstate__(certificate().__getstate__()[:-1])
+    assert old == certificate()
+
+
+@pytest.mark.parametrize(
+    ("stored", "fresh", "holds"),
+    [
+        ([1.0, 2.0], [1.0, 2.0 + 1e-9], True),
+        ([1.0, 2.0], [1.0, 2.02], False),
+        ([1e308, -1e308], [1e308, -1e308], True),
+        ([1e308, -1e308], [1e308, 1e308], False),
+        ([0.0], [0.0], True),
+        ([1e-3], [0.0], False),
+        ([np.nan], [1.0], False),
+        ([1.0], [np.nan], False),
+        ([np.inf, 1.0], [np.inf, 1.0], True),
+        ([np.inf, 1.0], [-np.inf, 1.0], False),
+        ([np.inf], [1.0], False),
+        ([1.0], [1.0, 1.0], False),
+        (None, None, True),
+        (None, [1.0], False),
+        ([], [], True),
+    ],
+)
+def test_agreement_compares_stored_numbers_with_those_recomputed(stored, fresh, holds):
+    assert agreement("They agree.", {"name": (stored, fresh)}).holds == holds
+    assert agreement("They agree.", {"one": (1.0, 1.0), "name": (stored, fresh)}).holds == holds

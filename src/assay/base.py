@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -10,12 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from assay import parameters, rows
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows
 from assay.suitability import Suitability
@@ -63,6 +65,29 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
         raise ValueError(f"{first.rstrip('.')}; drop or fill those rows first.") from None
 
 
+def _and_no_nan(certify: Callable[..., Certificates]) -> Callable[..., Certificates]:
+    """Let no fit hold that has NaN among its numbers: comparisons with NaN may go unnoticed in a maximum."""
+
+    @functools.wraps(certify)
+    def certified(self: Model, *data: Any, **options: Any) -> Certificates:
+        certificates = certify(self, *data, **options)
+        spoilt = [name for name, value in vars(self).items() if name[-1:] == "_" and _has_nan(value)]
+        if not spoilt:
+            return certificates
+        claim = f"Every fitted number is a number; there is NaN in {', '.join(spoilt)}."
+        return Certificates([*certificates, at_most(claim, "attributes with NaN", len(spoilt), 0)])
+
+    return certified
+
+
+def _has_nan(value: Any) -> bool:
+    if sparse.issparse(value):
+        value = value.data
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
 class Model(BaseEstimator):
     """Base of all estimators.
 
@@ -77,6 +102,11 @@ class Model(BaseEstimator):
     _checks_finite: ClassVar[bool] = False  # whether the fit's own walk finds NaN and infinity
     _suits: ClassVar[Suitability | None] = None  # for which tables `assay compare` tries it
     certificates_: Certificates
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "certify" in cls.__dict__:
+            cls.certify = _and_no_nan(cls.__dict__["certify"])  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypeAlias, TypedDict, Unpack, overload
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas
 
@@ -52,6 +54,9 @@ class Certificate:
         The bound anyone knows without the theorem; a bound no better than it is `vacuous`.
     tolerance : float, default=0.0
         Absolute room for rounding, needed by "==".
+    informative : bool, default=False
+        Whether the claim is a theorem that holds for any fit, good or bad: worth reading, but no evidence for
+        this one. It is shown as a "bound" and is not counted among the certificates that hold.
 
     Examples
     --------
@@ -71,6 +76,17 @@ class Certificate:
     source: str = ""
     trivial: float | None = None
     tolerance: float = 0.0
+    informative: bool = False
+
+    def __getstate__(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the fields in order; those that a file from before their time lacks have their defaults."""
+        known = fields(self)
+        values = [*state, *(field.default for field in known[len(state) :])]
+        for field, value in zip(known, values, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def slack(self) -> float:
@@ -97,10 +113,12 @@ class Certificate:
 
     @property
     def verdict(self) -> str:
-        """One word: "holds", "fails" or "vacuous"."""
+        """One word: "holds", "fails", "vacuous", or "bound" for a theorem that holds for any fit."""
         if not self.holds:
             return "fails"
-        return "vacuous" if self.vacuous else "holds"
+        if self.vacuous:
+            return "vacuous"
+        return "bound" if self.informative else "holds"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields and the verdict, ready for JSON (non-finite numbers as strings)."""
@@ -122,6 +140,7 @@ class Details(TypedDict, total=False):
     assumptions: tuple[str, ...]
     trivial: float | None
     tolerance: float
+    informative: bool
 
 
 def at_most(
@@ -152,11 +171,60 @@ def equal(
     return Certificate(claim, quantity, float(value), "==", float(bound), source=source, **details)
 
 
+def agreement(
+    claim: str, pairs: Mapping[str, tuple[Any, Any]], source: str = "", *, rtol: float = 1e-6
+) -> Certificate:
+    """The certificate that stored numbers are what the data give again.
+
+    Parameters
+    ----------
+    claim, source : str
+        As in `Certificate`.
+    pairs : mapping
+        Name → stored and recomputed array, or None on both sides.
+    rtol : float
+        How far an entry may be from the recomputed one, relative to the largest of its array.
+
+    Returns
+    -------
+    certificate : Certificate
+        Its value is the largest deviation of all pairs. A wrong shape does not hold; infinities and NaN must
+        be in the same places.
+
+    Examples
+    --------
+    >>> from assay.certificates import agreement
+    >>> agreement("The mean is that of the rows.", {"mean": ([1.0, 2.02], [1.0, 2.0])}).holds
+    False
+    """
+    deviations = [_deviation(stored, fresh) for stored, fresh in pairs.values()]
+    worst = max(deviations, default=0.0)
+    return at_most(claim, f"largest deviation of {', '.join(pairs)}", worst, rtol, source)
+
+
+def _deviation(stored: Any, fresh: Any) -> float:
+    if stored is None or fresh is None:
+        return 0.0 if stored is fresh else math.inf
+    first, second = np.asarray(stored, dtype=float), np.asarray(fresh, dtype=float)
+    if first.shape != second.shape:
+        return math.inf
+    finite = np.isfinite(second)
+    if not np.array_equal(first[~finite], second[~finite], equal_nan=True):
+        return math.inf
+    first, second = first[finite], second[finite]
+    if not np.isfinite(first).all():
+        return math.inf
+    scale = np.abs(second).max(initial=0.0)
+    # Divided before the difference is taken: neither overflows, and zeros are compared as they are.
+    return float(np.abs(first / (scale or 1.0) - second / (scale or 1.0)).max(initial=0.0))
+
+
 class Certificates(Sequence[Certificate]):
     """The certificates of one fit, in order.
 
     Prints as a table, shows as HTML in notebooks, exports to JSON and to a pandas frame. Every certificate
-    must hold for `holds` to be true; `require()` raises and names those that do not.
+    must hold for `holds` to be true; `require()` raises and names those that do not. `decisive` leaves out
+    the theorems that hold for any fit.
 
     Examples
     --------
@@ -208,6 +276,11 @@ class Certificates(Sequence[Certificate]):
         return all(item.holds for item in self._items)
 
     @property
+    def decisive(self) -> Certificates:
+        """Those that a worse fit would have failed: what is counted."""
+        return Certificates(item for item in self._items if not item.informative)
+
+    @property
     def failed(self) -> Certificates:
         """Those that do not hold."""
         return Certificates(item for item in self._items if not item.holds)
@@ -246,7 +319,10 @@ class Certificates(Sequence[Certificate]):
             return value if value is None or name not in kinds else kinds[name](value)
 
         names = [field.name for field in fields(Certificate)]
-        return cls(Certificate(*(read(name, item[name]) for name in names)) for item in json.loads(text))
+        return cls(
+            Certificate(**{name: read(name, item[name]) for name in names if name in item})
+            for item in json.loads(text)
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """The certificates as a pandas frame, one row each."""
@@ -297,7 +373,7 @@ class Certificates(Sequence[Certificate]):
         verdict = "fails" if failed else "holds"
         words = f"{failed} of {len(self)} {'fails' if failed == 1 else 'fail'}"
         if not failed:
-            words = "all hold" if len(self) > 1 else "holds"
+            words = "all hold" if len(self.decisive) > 1 else "holds"
             vacuous = sum(item.vacuous for item in self._items)
             words += f", {vacuous} vacuous" if vacuous else ""
         return (
@@ -311,7 +387,9 @@ class Certificates(Sequence[Certificate]):
         return self.to_html()
 
 
-COLORS: Mapping[str, str] = {"holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#8a5d00"}
+COLORS: Mapping[str, str] = {
+    "holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#8a5d00", "bound": "#57606a",
+}  # fmt: skip
 """Backgrounds of the verdicts: white letters are readable on each, on a light and on a dark page."""
 
 CELL = "text-align:left;vertical-align:top;padding:0.25em 0.7em;border-bottom:1px solid rgba(128,128,128,.35)"

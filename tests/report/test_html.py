@@ -256,11 +256,13 @@ def test_the_overview_of_certificates_counts_them_and_names_what_they_assume(clu
     empty = Certificate("It is below.", "risk", 0.1, "<=", 1.0, trivial=0.5)
     plain = Certificate("It is small.", "rest", 0.0, "<=", 1.0)
     first, *others = clustering.candidates
-    damaged = dataclasses.replace(first, certificates=Certificates([resting, empty, plain]))
+    theorem = Certificate("It is so.", "law", 0.0, "<=", 1.0, informative=True)
+    damaged = dataclasses.replace(first, certificates=Certificates([resting, empty, plain, theorem]))
+    assert damaged.verdict == "2/3 hold, 1 vacuous"
     text = render(dataclasses.replace(clustering, candidates=(damaged, *others)))
     overview = text[text.index('<section id="certificates"') : text.index('<div class="models"')]
     row = next(row for row in overview.split("<tr")[1:] if damaged.name in row)
-    assert re.findall(r'data-value="(\d+)"', row) == ["1", "1", "1"]
+    assert re.findall(r'data-value="(\d+)"', row) == ["1", "1", "1", "1"]
     assert "some fail" in row
     assert "gap (fails), risk (vacuous)" in row
     assert "the earth is flat" in row

@@ -21,7 +21,7 @@ NARROWEST_TABLE = 72
 RULE_IN_ASCII = box.Box("\n".join(["    ", "    ", " -- "] + 5 * ["    "]) + "\n", ascii=True)
 """What Rich would replace by a full frame."""
 
-COLORS = {"holds": "green", "fails": "red", "vacuous": "yellow"}
+COLORS = {"holds": "green", "fails": "red", "vacuous": "yellow", "bound": "dim"}
 
 
 class Terminal(Console):
@@ -88,10 +88,10 @@ def show_verdict(console: Console, certificates: Certificates) -> None:
     if failed:
         words = f"{len(failed)} of {len(certificates)} certificates fail: {', '.join(failed)}."
         say(console, words, style="red")
-    elif len(certificates) == 1:
+    elif len(certificates.decisive) == 1:
         say(console, "The certificate holds.", style="green")
     else:
-        say(console, f"All {len(certificates)} certificates hold.", style="green")
+        say(console, f"All {len(certificates.decisive)} certificates hold.", style="green")
 
 
 MEASURES = {

@@ -101,9 +101,12 @@ def _loss(comparison: Comparison, candidate: Candidate) -> Cell:
 
 CERTIFICATES_NOTE = (
     "A certificate is a claim about a fit that was measured and could have failed. It holds, it fails, or "
-    "it is vacuous: true, but no more than is known anyway. A claim that is a theorem needs what it assumes."
+    "it is vacuous: true, but no more than is known anyway. A claim that is a theorem needs what it assumes. "
+    "A bound is a theorem that holds for any fit: worth reading, not counted."
 )
-VERDICTS = ("holds", "vacuous", "fails")
+VERDICTS = ("holds", "vacuous", "fails", "bound")
+WORDS = {"fails": "some fail", "vacuous": "hold, some vacuous", "holds": "all hold", "bound": "bounds only"}
+"""What is said of a model, by the worst verdict among its certificates."""
 
 
 def certificates_overview(comparison: Comparison) -> str:
@@ -119,20 +122,23 @@ def certificates_overview(comparison: Comparison) -> str:
         for rank, candidate in enumerate(comparison.candidates)
         if candidate.certificates
     ]
-    caption = "Certificates of every model: how many hold, are vacuous or fail, and what they assume."
+    caption = "Certificates of every model: how many hold, are vacuous, fail or are bounds; what they assume."
     body = f"<p>{CERTIFICATES_NOTE}</p>{table(caption, headings, rows, sortable=True)}"
     return section("certificates", "Certificates", body)
 
 
 def _line(comparison: Comparison, candidate: Candidate, rank: int) -> list[str | Cell]:
     counts = Counter(item.verdict for item in candidate.certificates)
-    worst = next(verdict for verdict in ("fails", "vacuous", "holds") if counts[verdict])
-    verdict = {"holds": "all hold", "vacuous": "hold, some vacuous", "fails": "some fail"}[worst]
+    worst = next(verdict for verdict in WORDS if counts[verdict])
     # The quantities whose certificates fail or are vacuous stand below the verdict.
-    odd = [f"{item.quantity} ({item.verdict})" for item in candidate.certificates if item.verdict != "holds"]
+    odd = [
+        f"{item.quantity} ({item.verdict})"
+        for item in candidate.certificates
+        if item.verdict in ("fails", "vacuous")
+    ]
     return [
         _name(comparison, candidate, rank),
-        f'<span class="{worst}">{verdict}</span>{_small(", ".join(odd)) if odd else ""}',
+        f'<span class="{worst}">{WORDS[worst]}</span>{_small(", ".join(odd)) if odd else ""}',
         *(Cell(str(counts[name]), counts[name]) for name in VERDICTS),
         escape(assumption_that_matters(candidate.certificates)),
     ]

@@ -96,12 +96,13 @@ class Candidate:
 
     @property
     def verdict(self) -> str:
-        """The certificates in a few words: "4/4 hold", "3/4 hold", "4/4 hold, 1 vacuous"."""
-        if not self.certificates:
+        """The certificates that could have failed, in a few words: "4/4 hold", "4/4 hold, 1 vacuous"."""
+        counted = self.certificates.decisive
+        if not counted:
             return "none"
-        holding = sum(item.holds for item in self.certificates)
-        vacuous = sum(item.verdict == "vacuous" for item in self.certificates)
-        return f"{holding}/{len(self.certificates)} hold" + (f", {vacuous} vacuous" if vacuous else "")
+        holding = sum(item.holds for item in counted)
+        vacuous = sum(item.verdict == "vacuous" for item in counted)
+        return f"{holding}/{len(counted)} hold" + (f", {vacuous} vacuous" if vacuous else "")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -45,12 +46,12 @@ def newton_step(
     try:
         if not inverse.all():
             raise linalg.LinAlgError
-        factor = linalg.cholesky(scaled, lower=True, check_finite=False)
-        if not lift and np.diagonal(factor).min() ** 2 < size * 4 * EPSILON:
+        # LAPACK itself: the checks of linalg.cholesky cost more than a small system.
+        factor, failure = linalg.lapack.dpotrf(scaled, lower=True)
+        if failure or (not lift and np.diagonal(factor).min() ** 2 < size * 4 * EPSILON):
             raise linalg.LinAlgError
-        half = linalg.solve_triangular(factor, flat, lower=True, check_finite=False)
-        step = linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False)
-        decrement = float(np.linalg.norm(half))
+        step = linalg.lapack.dpotrs(factor, flat, lower=True)[0]
+        decrement = math.sqrt(max(float(flat @ step), 0.0))
     except linalg.LinAlgError:
         values, vectors = np.linalg.eigh(scaled)
         kept = values > size * 4 * EPSILON * values[-1]
