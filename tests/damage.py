@@ -75,8 +75,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
     },
     "GeneralizedLinear": {
-        NOT_READ: "deviance_ null_deviance_ log_likelihood_ null_log_likelihood_ optimality_",
-        NOT_YET: "total_weight_ center_ information_ dispersion_",
+        NOT_READ: "optimality_",
     },
     "GroupLasso": {
         NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
@@ -123,8 +122,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "penalty_strength_ dual_gap_ optimality_",
     },
     "LogisticRegression": {
-        NOT_READ: "null_log_likelihood_ empirical_risk_ training_error_ log_likelihood_ "
-        "information_ center_ optimality_ dual_gap_",
+        NOT_READ: "training_error_ center_ optimality_ dual_gap_",
     },
     "MiniBatchKMeans": {
         NOT_READ: "center_weights_ batch_inertias_ cluster_weights_ optimality_",
@@ -204,6 +202,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "low_ spread_",
     },
 }
+
 
 def unseen_of(kind: type) -> dict[str, str]:
     """Attributes whose damage may pass, each with the reason."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from assay.families.families import (
     FAMILIES,
-    LINKS,
     Binomial,
     Gaussian,
     InverseGaussian,
-    Link,
     LinkedFamily,
-    link,
 )
+from assay.families.links import LINKS, Link, ShareLoss, link
 from assay.homes import publish
 from assay.losses import Family, Gamma, NegativeBinomial, Poisson, QuasiPoisson, Tweedie
 
@@ -28,9 +26,10 @@ __all__ = [
     "NegativeBinomial",
     "Poisson",
     "QuasiPoisson",
+    "ShareLoss",
     "Tweedie",
     "link",
 ]
 
-_HERE = ["Binomial", "Gaussian", "InverseGaussian", "Link", "LinkedFamily", "link"]
+_HERE = ["Binomial", "Gaussian", "InverseGaussian", "Link", "LinkedFamily", "ShareLoss", "link"]
 publish({**globals(), "__all__": _HERE})  # the others live in `assay.losses`

@@ -1,10 +1,9 @@
-"""Families and links: laws of a target around its mean, a function of a linear score; both are a loss."""
+"""Families: laws of a target around its mean, which with a link are a loss of a linear score."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from assay import parameters
+from assay.families.links import Link, ShareLoss
 from assay.losses import (
     CrossEntropy,
     Family,
@@ -25,7 +25,6 @@ from assay.losses import (
     Tweedie,
     weighted_mean,
 )
-from assay.losses.responses import RESPONSES
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,10 @@ class Binomial(Family):
 
     def unit_deviance(self, y: NDArray, mean: NDArray) -> NDArray:
         """Twice the relative entropy of y to μ."""
-        return 2 * (special.xlogy(y, y / mean) + special.xlogy(1 - y, (1 - y) / (1 - mean)))
+        failed, missed = 1 - y, 1 - mean
+        positive = special.xlogy(y, np.divide(y, mean, out=np.ones_like(missed + y), where=y > 0))
+        negative = special.xlogy(failed, np.divide(failed, missed, out=np.ones_like(missed + y), where=y < 1))
+        return 2 * (positive + negative)
 
     def log_likelihood(self, y: NDArray, mean: NDArray, dispersion: float) -> NDArray:
         """Of one trial; the number of ways to order several is left out."""
@@ -134,90 +136,6 @@ FAMILIES: dict[str, type[Family]] = {
 """Families by name."""
 
 
-Function = Callable[[NDArray], NDArray]
-
-
-@dataclass(frozen=True)
-class Link:
-    """A monotone function g with g(mean) = score.
-
-    Attributes
-    ----------
-    name : str
-    score, mean : callables
-        g and its inverse.
-    slope : callable
-        Derivative of the mean in the score.
-    low, high : float
-        Scores outside this interval have no mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from assay.families import link
-    >>> link("cloglog").mean(np.array([0.0])).round(4)        # 1 − 1/e
-    array([0.6321])
-
-    References
-    ----------
-    Sangnier §1.2.1; McCullagh & Nelder (1989), chapter 2.
-    """
-
-    name: str
-    score: Function = field(repr=False, compare=False)
-    mean: Function = field(repr=False, compare=False)
-    slope: Function = field(repr=False, compare=False)
-    low: float = -math.inf
-    high: float = math.inf
-
-    def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
-        return link, (self.name,)
-
-
-def _exp(score: NDArray) -> NDArray:
-    return np.exp(np.minimum(score, 700.0))
-
-
-def _of_law(name: str, law: str, density: Function) -> Link:
-    """The link F⁻¹ of a distribution function F that losses know."""
-    return Link(name, RESPONSES[law].quantile, RESPONSES[law].cdf, density)
-
-
-LINKS: Mapping[str, Link] = {
-    one.name: one
-    for one in (
-        Link("identity", lambda mean: mean, lambda score: score, np.ones_like),
-        Link("log", np.log, _exp, _exp),
-        _of_law("logit", "logistic", lambda score: special.expit(score) * special.expit(-score)),
-        _of_law("probit", "normal", lambda score: np.exp(-np.square(score) / 2) / math.sqrt(2 * math.pi)),
-        _of_law("cloglog", "gumbel_l", lambda score: np.exp(np.minimum(score, 700.0) - _exp(score))),
-        _of_law("loglog", "gumbel_r", lambda score: np.exp(np.minimum(-score, 700.0) - _exp(-score))),
-        _of_law("cauchit", "cauchy", lambda score: 1 / (math.pi * (1 + np.square(score)))),
-        Link(
-            "inverse",
-            lambda mean: 1 / mean,
-            lambda score: 1 / score,
-            lambda score: -1 / np.square(score),
-            low=0.0,
-        ),
-        Link(
-            "inverse_squared",
-            lambda mean: 1 / np.square(mean),
-            lambda score: 1 / np.sqrt(score),
-            lambda score: -0.5 * score**-1.5,
-            low=0.0,
-        ),
-        Link("sqrt", np.sqrt, np.square, lambda score: 2 * score, low=0.0),
-    )
-}
-"""Links by name."""
-
-
-def link(name: str) -> Link:
-    """The link of a name."""
-    return LINKS[name]
-
-
 @dataclass(frozen=True)
 class LinkedFamily(Loss):
     """The loss ½ d(y, g⁻¹(f)) of a score f: half the unit deviance, at dispersion 1.
@@ -241,18 +159,30 @@ class LinkedFamily(Loss):
     @property
     def convex(self) -> bool:
         """With the canonical link, or as a convex loss of the logarithm of the mean; otherwise not known."""
-        return self._log_loss.convex if self._log_loss else self.link.name == self.family.canonical
+        return self._log_loss.convex if self._log_loss else self.link.standard == self.family.canonical
 
     @property
     def _log_loss(self) -> LogLinkLoss | None:
         """The family as a loss of the score, if the link is the logarithm."""
-        return self.family if self.link.name == "log" and isinstance(self.family, LogLinkLoss) else None
+        return self.family if self.link.standard == "log" and isinstance(self.family, LogLinkLoss) else None
 
     @property
     def compiled(self) -> Loss:
         """The same loss up to a function of y, in compiled terms where there are some for this link."""
-        loss = self.family.canonical_loss if self.link.name == self.family.canonical else None
-        return self if loss is None else loss
+        if self.link.standard == self.family.canonical and self.family.canonical_loss is not None:
+            return self.family.canonical_loss
+        return self if self._shares is None else self._shares
+
+    @property
+    def _shares(self) -> ShareLoss | None:
+        """The loss of shares from the score alone, where the link knows −log μ and −log(1 − μ)."""
+        counted = isinstance(self.family, Binomial) and self.link.sides is not None
+        return ShareLoss(self.link) if counted else None
+
+    @property
+    def takes_shares(self) -> bool:
+        """Of the binomial family."""
+        return isinstance(self.family, Binomial)
 
     def mean(self, scores: NDArray) -> NDArray:
         """The mean of each score, NaN outside the domain of the link."""
@@ -262,8 +192,12 @@ class LinkedFamily(Loss):
     def score_terms(self, y: NDArray, scores: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Loss, slope and expected curvature of each row; the loss is inf where the law has no such mean.
 
-        The slope is (μ − y) μ'/V(μ) and the expected curvature μ'²/V(μ).
+        The slope is (μ − y) μ'/V(μ) and the expected curvature μ'²/V(μ); of shares they are computed from the
+        score, as the mean may round to 0 or 1.
         """
+        if self._shares is not None:
+            value, slope, curvature = self._shares.terms(y, scores)
+            return value - self._shares.smallest(y).astype(scores.dtype), slope, curvature
         with np.errstate(all="ignore"):
             mean = self.mean(scores)
             slope_of_mean = self.link.slope(scores)

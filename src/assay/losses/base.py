@@ -121,6 +121,11 @@ class Loss(ABC):
         return np.abs(terms.slope) > self.wrong_slope if self.wrong_slope < math.inf else None
 
     @property
+    def takes_shares(self) -> bool:
+        """Whether a target in [0, 1] is the share of rows of target 1 among rows of targets 1 and 0."""
+        return False
+
+    @property
     def n_groups(self) -> int:
         """Groups of rows whose slopes point in opposite directions; 0 for a loss without a dual problem."""
         return 2 if self.convex else 0

@@ -22,8 +22,9 @@ class Family(ABC):
     """A law whose variance is φ V(μ): mean μ, variance function V, dispersion φ.
 
     `canonical` names the link of the natural parameter, `usual` the one taken by default; `links` those that
-    fit its means; `dispersed` says whether φ is estimated (else it is 1). With a link a family is a loss of
-    the score, `LinkedFamily`; a `LogLinkLoss` is a family and its loss with the logarithm as link in one.
+    fit its means; `dispersed` says whether φ is estimated (else it is 1), `has_likelihood` whether there is a
+    density in closed form. With a link a family is a loss of the score, `LinkedFamily`; a `LogLinkLoss` is a
+    family and its loss with the logarithm as link in one.
     """
 
     __slots__ = ()
@@ -33,6 +34,7 @@ class Family(ABC):
     usual: ClassVar[str]
     links: ClassVar[tuple[str, ...]]
     dispersed: ClassVar[bool] = True
+    has_likelihood: ClassVar[bool] = True
     target: ClassVar[str] = "a number"
     low: ClassVar[float] = -math.inf
     high: ClassVar[float] = math.inf
@@ -218,6 +220,7 @@ class QuasiPoisson(Poisson):
 
     name: ClassVar[str] = "quasi_poisson"
     dispersed: ClassVar[bool] = True
+    has_likelihood: ClassVar[bool] = False
     target: ClassVar[str] = "a number at least 0"
 
     def accepts(self, y: NDArray) -> bool:

@@ -268,6 +268,11 @@ class CrossEntropy(Loss):
         """For classes."""
         return not self.shares
 
+    @property
+    def takes_shares(self) -> bool:
+        """Unless they are classes."""
+        return self.shares
+
     def conjugate(self, y: NDArray, slope: NDArray) -> NDArray:
         """ℓ*(y, u) = p log p + (1 − p) log(1 − p) at p = u + y ∈ [0, 1]."""
         return negative_entropy(slope + y)

@@ -127,6 +127,7 @@ class Tweedie(LogLinkLoss):
 
     power: float = 1.5
     name: ClassVar[str] = "tweedie"
+    has_likelihood: ClassVar[bool] = False
     links: ClassVar[tuple[str, ...]] = ("log", "identity")
     target: ClassVar[str] = "a number at least 0"
 

@@ -113,13 +113,19 @@ class ParameterInference:
 
     @property
     def aic(self) -> Any:
-        """Akaike's criterion −2 llf + 2p; as in statsmodels p does not count a variance (R counts it)."""
-        return -2 * self.llf + 2 * len(self.names)
+        """Akaike's criterion −2 llf + 2p; as in statsmodels p does not count a variance (R counts it).
+
+        None where the law has no likelihood.
+        """
+        return None if self.llf is None else -2 * self.llf + 2 * len(self.names)
 
     @property
     def bic(self) -> Any:
-        """Schwarz' criterion −2 llf + p log n; as in statsmodels p does not count a variance."""
-        return -2 * self.llf + np.log(self.nobs) * len(self.names)
+        """Schwarz' criterion −2 llf + p log n; as in statsmodels p does not count a variance.
+
+        None where the law has no likelihood.
+        """
+        return None if self.llf is None else -2 * self.llf + np.log(self.nobs) * len(self.names)
 
     def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
         """The table of one target as a pandas frame, one row per parameter."""

@@ -226,9 +226,9 @@ class HasPenaltyPath(Model):
         models: Any = tuple(self._at(float(alpha)).fit(X, y, sample_weight) for alpha in grid)
         names = ("coef_", "intercept_", "dual_gap_", "n_iter_", "converged_")
         coef, intercept, gap, n_iter, converged = (
-            np.array([getattr(model, name, np.nan) for model in models]) for name in names
+            np.array([getattr(model, name, None) for model in models]) for name in names
         )
-        return FittedPath(grid, coef, intercept, gap, n_iter, converged, models)
+        return FittedPath(grid, coef, intercept, gap.astype(float), n_iter, converged, models)
 
     def _values(self, table: FoldTable, alphas: Any) -> NDArray:
         """The values to choose from, from simple models to rich ones."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from assay.base import Watch
 from assay.linear.likelihood.inference import LikelihoodInference, likelihood_inference
 from assay.linear.predictor import LinearPredictor
+from assay.models import convergence
 from assay.models.inference import parameter_names
 from assay.models.path import HasPenaltyPath, PenaltyPath, penalty_grid
 from assay.models.selection import FoldTable, checked_alphas
@@ -75,8 +76,11 @@ class LikelihoodModel(HasPenaltyPath, LinearPredictor):
     tol: float
     max_iter: int
     total_weight_: float
-    log_likelihood_: float
-    null_log_likelihood_: float
+    log_likelihood_: float | None
+    null_log_likelihood_: float | None
+    n_iter_: int
+    converged_: bool
+    solver_: str
     information_: NDArray | None
     center_: NDArray
 
@@ -92,6 +96,20 @@ class LikelihoodModel(HasPenaltyPath, LinearPredictor):
     def _report(self, watch: Watch, risk: RowRisk, point: Array) -> bool:
         """Tell the callbacks of a point; true where they ask to stop."""
         return watch.iteration(lambda: self._attributes(risk, point))
+
+    def _warn_unless_converged(self, remedy: str) -> None:
+        """One sentence of where and why the iterations ended, if not by `tol`."""
+        if self.converged_:
+            return
+        where = f"stopped after {self.n_iter_} iterations of {self.solver_} before reaching tol"
+        if self.n_iter_ >= self.max_iter:
+            words = f"{where}, which is max_iter; its certificates say how far it is. Increase max_iter"
+        else:
+            words = (
+                f"{where}: rounding hides any further progress, or a callback asked to stop; its "
+                "certificates say how far it is. Divide the columns by their scale"
+            )
+        convergence.warn(f"{type(self).__name__} {words}{remedy}.")
 
     def _fold(self, evidence: bool) -> Self:
         """A model for a fold, a looser one where its fits need no evidence."""
@@ -130,8 +148,9 @@ class LikelihoodModel(HasPenaltyPath, LinearPredictor):
             The data of the fit; needed by robust covariances only.
         covariance : {"classical", "HC0", "HC1"}, default="classical"
             "classical" is the inverse of the information, times φ where the dispersion is free; "HC0" the
-            sandwich H⁻¹ (Σ s² g gᵀ) H⁻¹ of the scores g of the rows, which holds for a wrong model too; "HC1"
-            multiplies it by n/(n − p).
+            sandwich H⁻¹ (Σ s g gᵀ) H⁻¹ of the scores g of the rows, which holds for a wrong model too; "HC1"
+            multiplies it by n/(n − p). A weight s counts s rows, as everywhere, and a share y of weight s
+            counts s y rows of target 1 and s (1 − y) of target 0: grouped trials give what the trials give.
         known : array-like of shape (n_samples,), optional
             `offset`, and `exposure` of `GeneralizedLinear`, as in `fit`.
 
@@ -152,6 +171,12 @@ class LikelihoodModel(HasPenaltyPath, LinearPredictor):
         self._require_plain()
         risk = None if X is None else self._fitted_problem(X, y, sample_weight, **known)
         return likelihood_inference(self, risk, covariance)
+
+    def _deviances(self) -> tuple[float, float]:
+        """Deviance of the fit and of a constant, up to the same number."""
+        assert self.log_likelihood_ is not None
+        assert self.null_log_likelihood_ is not None
+        return -2 * self.log_likelihood_, -2 * self.null_log_likelihood_
 
     @abstractmethod
     def _require_plain(self) -> None:

@@ -13,25 +13,24 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
-from assay.certificates import Certificates
-from assay.families import FAMILIES, LINKS, Family, LinkedFamily, NegativeBinomial, Tweedie, link
+from assay.certificates import Certificate, Certificates
+from assay.families import FAMILIES, LINKS, Family, Link, LinkedFamily, NegativeBinomial, Tweedie, link
 from assay.linear.likelihood.base import LikelihoodPath
+from assay.linear.likelihood.certificates import generalized_certificates, score_rounding, stored_numbers
 from assay.linear.likelihood.generalized_fit import (
-    deviance,
+    Likelihoods,
     fit_generalized,
-    generalized_certificates,
+    likelihoods,
     mean_rows,
     over_targets,
-    pearson_statistic,
     target_summary,
-    target_sums,
 )
 from assay.linear.likelihood.generalized_results import GeneralizedResults
 from assay.linear.predictor import vector_target
-from assay.models import convergence
+from assay.losses.response_laws import is_response
 from assay.parameters import Domain
 from assay.rows import Rows
-from assay.solvers import RowRisk, SmoothFit
+from assay.solvers import RowMeasure, RowRisk
 from assay.suitability import Suitability
 
 # Only the families that take any positive number are options: data made for a check are no counts.
@@ -40,7 +39,11 @@ FAMILY = Domain(
     lambda value: isinstance(value, str) and value in FAMILIES,
     ("gaussian", "quasi_poisson", "gamma", "inverse_gaussian", "tweedie"),
 )
-LINK = Domain(parameters.one_of(*LINKS).words, lambda value: isinstance(value, str) and value in LINKS)
+LINK = Domain(
+    f"{parameters.one_of(*LINKS).words}, a Link, a law with SciPy's methods, or a function of scores that "
+    "rises from 0 to 1",
+    lambda value: value in LINKS if isinstance(value, str) else isinstance(value, Link) or is_response(value),
+)
 PENALTY = parameters.real(at_least=0) | parameters.array(
     "an array of non-negative numbers, one per feature",
     lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
@@ -61,7 +64,8 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
     the columns. Without a penalty, that the maximum is finite (no separation).
 
     Certificates: the distance to the maximum in standard errors; with a penalty on every feature and the
-    Poisson family with its logarithm, the duality gap.
+    Poisson family with its logarithm, the duality gap; on `certify`, that dispersion, information and the
+    other numbers behind inference are those of the rows.
 
     Parameters
     ----------
@@ -70,8 +74,10 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         Law of the target. "binomial" takes shares of successes, weighted by the number of trials;
         "quasi_poisson" any target that is not negative, with a dispersion.
     link : {"identity", "log", "logit", "probit", "cloglog", "loglog", "cauchit", "inverse", \
-"inverse_squared", "sqrt"}, optional
-        g; the usual one of the family by default.
+"inverse_squared", "sqrt"}, law, callable or Link, optional
+        g; the usual one of the family by default. For "binomial" also any response F, with P(Y = 1) = F(f)
+        for the score f and g = F⁻¹: a law with SciPy's methods (`scipy.stats.t(4)`), or a function of arrays
+        of scores that rises from 0 to 1. A `Link` of one's own suits any family.
     alpha : float or array of shape (n_features,), default=0.0
         Squared-norm penalty on the scale of the mean, as in scikit-learn; one for all features or one each.
     power : float, default=1.5
@@ -94,15 +100,16 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
     coef_ : array of shape (n_features,)
     intercept_ : float
     link_ : str
-        The link used.
-    dispersion_ : float
-        φ: Pearson's statistic over n − p, or 1 where the family knows it.
+        Name of the link used.
+    dispersion_ : float or None
+        φ: Pearson's statistic over n − p, or 1 where the family knows it; None where n − p is not above 0.
     deviance_, null_deviance_ : float
         Σ s d of the model, and of a constant score.
-    log_likelihood_, null_log_likelihood_ : float
-        Both at the dispersion of the fit; NaN for "tweedie" and "quasi_poisson".
-    dual_gap_ : float
-        Relative duality gap, where there is a dual; else NaN.
+    log_likelihood_, null_log_likelihood_ : float or None
+        Both at the dispersion of the fit; None for "tweedie" and "quasi_poisson", which have no density in
+        closed form, and where the dispersion is 0 or None.
+    dual_gap_ : float or None
+        Relative duality gap; None where the loss has no dual or a feature no penalty.
     information_ : array of shape (p, p)
         Expected Hessian of half the mean deviance about `center_`, or None where it was not formed.
     center_ : array of shape (n_features,)
@@ -168,7 +175,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         self,
         family: str = "gaussian",
         *,
-        link: str | None = None,
+        link: Any = None,
         alpha: Any = 0.0,
         power: float = 1.5,
         overdispersion: float = 1.0,
@@ -234,16 +241,13 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         self.solver_, self.center_, self.information_ = fit.solver, risk.center, fit.measured.hessian
         if self.history:
             self.history_ = np.array(fit.values)
-        self._store_likelihood(risk, law, fit, float(mean / weight))
+        free = self.total_weight_ - self.rank_
+        self._store(likelihoods(risk, law, fit.point, fit.measured, float(mean / weight), free))
         self.certificates_ = generalized_certificates(risk, fit.point, fit.measured, fit.split)
         self.optimality_ = self.certificates_[0].value
         gap = "gap" in self.certificates_[0].quantity
-        self.dual_gap_ = self.optimality_ if gap else np.nan
-        if not self.converged_:
-            convergence.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} iterations of {self.solver_} before "
-                "reaching tol; its certificates say how far it is. Increase max_iter, or add a penalty."
-            )
+        self.dual_gap_ = self.optimality_ if gap else None
+        self._warn_unless_converged(", or add a penalty")
         return self
 
     def _owner(self) -> str:
@@ -258,11 +262,12 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
             family = NegativeBinomial(self.overdispersion)
         else:
             family = kind()
-        name = family.usual if self.link is None else self.link
-        if name not in family.links:
+        chosen = link(family.usual if self.link is None else self.link)
+        own = not isinstance(self.link, str) and (isinstance(self.link, Link) or self.family == "binomial")
+        if not own and chosen.standard not in family.links:
             shown = ", ".join(repr(option) for option in family.links)
             raise self._refuse("link", f"one that gives means of family={self.family!r} ({shown})")
-        return LinkedFamily(family, link(name))
+        return LinkedFamily(family, chosen)
 
     def _open_target(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, *, fitted: bool
@@ -282,7 +287,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         return data, True
 
     def _with_exposure(self, offset: Any, exposure: Any) -> NDArray:
-        if self._law().link.name != "log":
+        if self._law().link.standard != "log":
             raise ValueError("An exposure multiplies the mean: it needs link='log'.")
         try:
             size = np.asarray(exposure, dtype=np.float64)
@@ -311,25 +316,11 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         dtype = risk.data.dtype
         return {"coef_": coef[:, 0].astype(dtype), "intercept_": dtype.type(intercept[0])}
 
-    def _store_likelihood(self, risk: RowRisk, law: LinkedFamily, fit: SmoothFit, mean: float) -> None:
-        """Deviance, dispersion and likelihood of the fit and of a constant score.
-
-        log-likelihood = that of means equal to the targets − deviance/(2φ).
-        """
-        free = self.total_weight_ - self.rank_
-        self.dispersion_, scale = 1.0, 1.0
-        if law.family.dispersed:
-            pearson = pearson_statistic(risk, law, fit.point)
-            self.dispersion_ = scale = pearson / free if free > 0 else np.nan
-            if self.family == "gaussian":  # the likelihood has a maximum in φ too
-                scale = 2 * fit.measured.risk
-        usable = scale > 0 and np.isfinite(scale)
-        sums = target_sums(risk, law, mean, scale if usable else 1.0)
-        self.deviance_, self.null_deviance_ = deviance(risk, fit.measured, sums), sums.null_deviance
-        self.log_likelihood_ = self.null_log_likelihood_ = np.nan
-        if usable and self.family != "quasi_poisson":
-            self.log_likelihood_ = sums.saturated - self.deviance_ / (2 * scale)
-            self.null_log_likelihood_ = sums.saturated - self.null_deviance_ / (2 * scale)
+    def _store(self, measured: Likelihoods) -> None:
+        self.dispersion_ = measured.dispersion
+        self.deviance_, self.null_deviance_ = measured.deviance, measured.null_deviance
+        self.log_likelihood_ = measured.log_likelihood
+        self.null_log_likelihood_ = measured.null_log_likelihood
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """Mean of the target at each row: an array, or a lazy Dask array for Dask input.
@@ -366,7 +357,27 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         risk = self._fitted_problem(X, y, sample_weight, offset, exposure)
         point = self._point(risk)
         measured = risk.measure(point, hessian=True, split=True)
-        return generalized_certificates(risk, point, measured, measured.split)
+        proofs = generalized_certificates(risk, point, measured, measured.split)
+        return Certificates([*proofs, self._stored(risk, point, measured)])
+
+    def _stored(self, risk: RowRisk, point: NDArray, measured: RowMeasure) -> Certificate:
+        """That the numbers behind inference are those of the rows."""
+        law = self._law()
+        weight, total = over_targets(risk.source, target_summary, law.family, self._owner())
+        fresh = likelihoods(risk, law, point, measured, float(total / weight), float(weight) - self.rank_)
+        # What is left of a difference has the rounding of its terms; φ that of squared scores.
+        room = score_rounding(risk, point, measured)
+        terms = 1e-5 * (abs(risk.weight * measured.risk) + fresh.deviance)
+        likelihood = abs(fresh.saturated) + fresh.null_deviance / (2 * fresh.scale or 1.0)
+        numbers = {
+            "total_weight_": (self.total_weight_, float(weight), 0.0),
+            "dispersion_": (self.dispersion_, fresh.dispersion, room**2),
+            "deviance_": (self.deviance_, fresh.deviance, terms),
+            "null_deviance_": (self.null_deviance_, fresh.null_deviance, terms),
+            "log_likelihood_": (self.log_likelihood_, fresh.log_likelihood, likelihood),
+            "null_log_likelihood_": (self.null_log_likelihood_, fresh.null_log_likelihood, likelihood),
+        }
+        return stored_numbers(risk, point, measured, (self.information_, self.center_), numbers)
 
     def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any, **grid: Any) -> LikelihoodPath:
         data, _ = self._open_target(X, y, sample_weight, None, None, fitted=False)

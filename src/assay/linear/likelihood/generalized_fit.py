@@ -8,19 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificates, at_most
 from assay.families import Family, LinkedFamily
-from assay.linear.likelihood.logistic_fit import refusal_of, stationarity
+from assay.linear.likelihood.logistic_fit import refusal_of
 from assay.linear.predictor import affine
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import (
     RowMeasure,
     RowRisk,
     SmoothFit,
-    Split,
     fit_smooth,
     risk_step,
-    row_duality_gap,
     separability,
 )
 
@@ -77,7 +74,8 @@ def fit_generalized(
     """Minimise half the mean deviance with its penalty, from the constant score of the mean target."""
     start = first_point(risk, law, mean) if start is None else start
     low, high = law.family.low, law.family.high
-    leaves = {"identity": low > -np.inf, "log": high < np.inf}.get(law.link.name, law.link.low > -np.inf)
+    unsure = law.link.standard is None or law.link.low > -np.inf
+    leaves = {"identity": low > -np.inf, "log": high < np.inf}.get(law.link.standard or "", unsure)
     if leaves and not np.isfinite(risk.measure(start).value):
         raise ValueError(
             f"No constant score has a mean of family={law.family.name!r} with link={law.link.name!r} and "
@@ -118,22 +116,43 @@ def first_point(risk: RowRisk, law: LinkedFamily, mean: float) -> Array:
     return start
 
 
-def generalized_certificates(
-    risk: RowRisk, point: Array, measured: RowMeasure, split: Split | None
-) -> Certificates:
-    """The duality gap where every feature is penalised and the loss has a dual; else the score equations."""
-    single = risk.data.dtype == np.float32
-    if risk.alpha.all() and risk.loss.n_groups > 0:
-        scale = max(abs(measured.value), np.finfo(float).tiny)
-        gap = at_most(
-            "The objective is this close to its minimum.",
-            "relative duality gap",
-            row_duality_gap(risk, point, measured, split) / scale,
-            1e-4 if single else 1e-7,
-            source="Rudi & Şimşekli §3.1.2",
-        )
-        return Certificates([gap])
-    return Certificates([stationarity(risk, measured, single)])
+class Likelihoods(NamedTuple):
+    """Dispersion, deviances and log-likelihoods of a fit and of a constant score; None where there is none.
+
+    `saturated` is the log-likelihood of means equal to the targets, at the dispersion `scale` of the others.
+    """
+
+    dispersion: float | None
+    deviance: float
+    null_deviance: float
+    log_likelihood: float | None
+    null_log_likelihood: float | None
+    saturated: float
+    scale: float
+
+
+def likelihoods(
+    risk: RowRisk, law: LinkedFamily, point: Array, measured: RowMeasure, mean: float, free: float
+) -> Likelihoods:
+    """Measure them at a point, of which `free` = n − p degrees of freedom are left for the dispersion.
+
+    log-likelihood = that of means equal to the targets − deviance/(2φ).
+    """
+    dispersion: float | None = 1.0
+    scale = 1.0
+    if law.family.dispersed:
+        pearson = pearson_statistic(risk, law, point)
+        dispersion = pearson / free if free > 0 and np.isfinite(pearson) else None
+        scale = dispersion or 0.0
+        if law.family.name == "gaussian":  # the likelihood has a maximum in φ too
+            scale = 2 * measured.risk
+    usable = bool(scale > 0 and np.isfinite(scale))
+    sums = target_sums(risk, law, mean, scale if usable else 1.0)
+    fitted, null = deviance(risk, measured, sums), sums.null_deviance
+    values: tuple[float | None, float | None] = None, None
+    if usable and law.family.has_likelihood and np.isfinite(sums.saturated):
+        values = sums.saturated - fitted / (2 * scale), sums.saturated - null / (2 * scale)
+    return Likelihoods(dispersion, fitted, null, *values, sums.saturated, scale)
 
 
 def pearson_statistic(risk: RowRisk, law: LinkedFamily, point: Array) -> float:

@@ -44,7 +44,9 @@ class GeneralizedResults(LikelihoodModel):
     predict: Any
     family: str
     alpha: Any
-    dispersion_: float
+    dispersion_: float | None
+    deviance_: float
+    null_deviance_: float
     rank_: int
 
     def _path_of(self, data: Rows, alphas: Any, *, evidence: bool = True, **size: Any) -> LikelihoodPath:
@@ -87,6 +89,14 @@ class GeneralizedResults(LikelihoodModel):
             raise ValueError("Standard errors are of an unpenalised fit; fit with alpha=0 first.")
         if self.information_ is None:
             raise ValueError("The solver of this fit formed no Hessian; fit with solver='newton'.")
+        if self.dispersion_ is None:
+            raise ValueError(
+                f"Standard errors need more rows than parameters: a weight of {self.total_weight_:g} for "
+                f"{self.rank_} of them leaves nothing to estimate the dispersion from."
+            )
+
+    def _deviances(self) -> tuple[float, float]:
+        return self.deviance_, self.null_deviance_
 
     def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
         """Residual of each row.
@@ -98,15 +108,20 @@ class GeneralizedResults(LikelihoodModel):
         kind : {"deviance", "pearson", "response"}, default="deviance"
             sign(y − μ)√d, (y − μ)/√V(μ), or y − μ.
         """
-        y, mean = np.asarray(y, dtype=np.float64), np.asarray(self.predict(X, offset=offset), np.float64)
-        family = self._law().family
-        kinds = {
-            "deviance": lambda: np.sign(y - mean) * np.sqrt(np.maximum(family.unit_deviance(y, mean), 0)),
-            "pearson": lambda: (y - mean) / np.sqrt(family.variance(mean)),
-            "response": lambda: y - mean,
-        }
+        kinds = "deviance", "pearson", "response"
         parameters.require("GeneralizedLinear.residuals", parameters.one_of(*kinds), kind=kind)
-        return np.asarray(kinds[kind]())
+        y, law = np.asarray(y, dtype=np.float64), self._law()
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        scores = scores if offset is None else scores + np.asarray(offset, dtype=np.float64)
+        if kind == "response":
+            return y - law.mean(scores)
+        # From the score: the mean of a share may round to 0 or 1, where the variance is 0.
+        losses, slopes, curvatures = law.score_terms(y, scores)
+        side = -np.sign(slopes) * np.sign(law.link.slope(scores))
+        if kind == "deviance":
+            return side * np.sqrt(np.maximum(2 * losses, 0))
+        root = np.sqrt(curvatures)
+        return side * np.divide(np.abs(slopes), root, out=np.zeros_like(root), where=root > 0)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, kind: str = "prediction", offset: Any = None
@@ -135,6 +150,7 @@ class GeneralizedResults(LikelihoodModel):
         parameters.require(owner, parameters.one_of("prediction", "mean"), kind=kind)
         self._require_plain()
         assert self.information_ is not None
+        assert self.dispersion_ is not None
         law, error = self._law(), 1 - coverage
         if kind == "prediction":
             if law.family.law(np.ones(1), 1.0) is None:

@@ -27,7 +27,8 @@ class LikelihoodTest:
     ----------
     statistic, pvalue : float
         Statistic and its p-value, under χ²(df), or under F(df, df_denom) of statistic/df where the dispersion
-        is estimated.
+        is estimated: there the statistic of a likelihood ratio is the difference of deviances over the
+        dispersion of the larger model.
     df : int
     df_denom : float
         inf where the dispersion is known.
@@ -59,8 +60,10 @@ class LikelihoodInference(ParameterInference):
         φ, 1 where the family knows it.
     estimated_dispersion : bool
         Whether tests use Student's and Fisher's laws in place of the Gaussian and χ² ones.
-    llf, llnull : float
-        Log-likelihood of the fit and of a constant.
+    llf, llnull : float or None
+        Log-likelihood of the fit and of a constant; None where two moments are all that is known of the law.
+    deviance, null_deviance : float
+        Of the fit and of a constant, up to the same number.
     has_intercept : bool
 
     Examples
@@ -84,8 +87,10 @@ class LikelihoodInference(ParameterInference):
     nobs: float
     dispersion: float
     estimated_dispersion: bool
-    llf: float
-    llnull: float
+    llf: float | None
+    llnull: float | None
+    deviance: float
+    null_deviance: float
     has_intercept: bool
 
     statistic: ClassVar[str] = "zvalues"
@@ -114,7 +119,10 @@ class LikelihoodInference(ParameterInference):
         return self._test(statistic, matrix.shape[0])
 
     def likelihood_ratio_test(self, smaller: LikelihoodInference) -> LikelihoodTest:
-        """Test of a model nested in this one: twice the difference of log-likelihoods.
+        """Test of a model nested in this one: the difference of deviances over the dispersion of this one.
+
+        With a known dispersion it is twice the difference of log-likelihoods, under χ²(q). With an estimated
+        one the difference over q is compared with F(q, n − p), exactly for Gaussian targets.
 
         Parameters
         ----------
@@ -127,12 +135,23 @@ class LikelihoodInference(ParameterInference):
                 f"The 'smaller' model must have fewer parameters than {len(self.names)}. "
                 f"Got {len(smaller.names)} instead."
             )
-        return self._test(max(2 * (self.llf - smaller.llf), 0.0), df)
+        if not np.isclose(self.nobs, smaller.nobs, rtol=1e-9):
+            raise ValueError(
+                f"The 'smaller' model must be fitted to the same rows, of weight {self.nobs:g}. "
+                f"Got {smaller.nobs:g} instead."
+            )
+        return self._ratio(smaller.deviance, df)
 
     @cached_property
     def overall_test(self) -> LikelihoodTest:
         """Likelihood-ratio test that all slopes vanish."""
-        return self._test(max(2 * (self.llf - self.llnull), 0.0), len(self.names) - self._n_intercepts)
+        return self._ratio(self.null_deviance, len(self.names) - self._n_intercepts)
+
+    def _ratio(self, deviance: float, df: int) -> LikelihoodTest:
+        gain = max(deviance - self.deviance, 0.0)
+        if self.dispersion == 0:  # no noise at all: any gain is infinitely significant
+            return self._test(np.inf if gain > 0 else 0.0, df)
+        return self._test(gain / self.dispersion, df)
 
     @property
     def _n_intercepts(self) -> int:
@@ -142,15 +161,14 @@ class LikelihoodInference(ParameterInference):
 
     def _test(self, statistic: float, df: int) -> LikelihoodTest:
         if self.estimated_dispersion:
-            return LikelihoodTest(
-                statistic, float(special.fdtrc(df, self.df_resid, statistic / df)), df, self.df_resid
-            )
+            tail = 0.0 if statistic == np.inf else special.fdtrc(df, self.df_resid, statistic / df)
+            return LikelihoodTest(statistic, float(tail), df, self.df_resid)
         return LikelihoodTest(statistic, float(special.chdtrc(df, statistic)), df)
 
     @property
-    def pseudo_rsquared(self) -> float:
-        """McFadden's 1 − llf/llnull."""
-        return 1 - self.llf / self.llnull
+    def pseudo_rsquared(self) -> float | None:
+        """McFadden's 1 − llf/llnull; None where the law has no likelihood."""
+        return None if self.llf is None or not self.llnull else 1 - self.llf / self.llnull
 
     def _facts(self) -> list[tuple[str, str]]:
         test = self.overall_test
@@ -160,9 +178,16 @@ class LikelihoodInference(ParameterInference):
             ("parameters", f"{len(self.names)}"),
             ("covariance", self.covariance_type),
             ("dispersion", f"{self.dispersion:.5g}"),
+            *self._likelihood_facts(),
+            ("all slopes zero", ratio),
+        ]
+
+    def _likelihood_facts(self) -> list[tuple[str, str]]:
+        if self.llf is None:
+            return [("deviance", f"{self.deviance:.8g} (constant only {self.null_deviance:.8g})")]
+        return [
             ("log-likelihood", f"{self.llf:.8g} (constant only {self.llnull:.8g})"),
             ("AIC, BIC", f"{self.aic:.6g}, {self.bic:.6g}"),
-            ("all slopes zero", ratio),
         ]
 
 
@@ -195,15 +220,19 @@ def likelihood_inference(model: Any, risk: RowRisk | None, covariance: str) -> L
         assert risk is not None
         inner = unit @ risk.data.reduce(score_step, risk.at(point)) @ unit / weight**2
         if covariance == "HC1":
+            if weight <= len(names):
+                raise ValueError(
+                    f"The covariance 'HC1' needs more rows than the {len(names)} parameters. "
+                    f"Got a weight of {weight:g}; use 'HC0'."
+                )
             inner = inner * weight / (weight - len(names))
     k, turn = point.shape[1], _turn(center, fit_intercept)
     params, turns = (turn @ point).T.ravel(), np.kron(np.eye(k), turn)
-    likelihoods = model.log_likelihood_, model.null_log_likelihood_
-    scale = dispersion, getattr(model, "_has_free_dispersion", False)
+    deviance, null_deviance = model._deviances()
+    likelihoods = model.log_likelihood_, model.null_log_likelihood_, deviance, null_deviance
+    scale: tuple[float, bool] = dispersion, getattr(model, "_has_free_dispersion", False)
     spread = turns @ inner @ turns.T
-    return LikelihoodInference(
-        params, names, spread, covariance, weight, *scale, *likelihoods, has_intercept=fit_intercept
-    )
+    return LikelihoodInference(params, names, spread, covariance, weight, *scale, *likelihoods, fit_intercept)
 
 
 def _turn(center: Array, fit_intercept: bool) -> Array:
@@ -230,11 +259,31 @@ def information_root(information: Array) -> Array:
 
 
 def score_step(block: Block, model: LinearScore) -> Array:
-    """Σ s g gᵀ of one block, g the gradient of the loss of one row (a weight of 2 is two rows)."""
-    terms, _ = block_terms(block, model)
+    """Σ s g gᵀ of one block, g the gradient of the loss of one row (a weight of 2 is two rows).
+
+    A share y of weight s is s y rows of target 1 and s (1 − y) of target 0, whose squares are summed.
+    """
+    if model.loss.takes_shares:
+        slope = _root_of_squares(block, model)
+    else:
+        slope = block_terms(block, model)[0].slope.astype(np.float64)
     weight = row_weights(block, model.class_weight)
     columns = shifted_columns(block, model.center, model.fit_intercept)
-    slope = terms.slope.reshape(len(columns), -1).astype(np.float64)
+    slope = slope.reshape(len(columns), -1)
     scores = np.concatenate([columns * slope[:, j : j + 1] for j in range(slope.shape[1])], axis=1)
     weighted = scores if weight is None else scores * weight[:, None]
     return np.asarray(scores.T @ weighted)
+
+
+def _root_of_squares(block: Block, model: LinearScore) -> Array:
+    """√(y g₁² + (1 − y) g₀²), g₁ and g₀ the slopes of a row of target 1 and of target 0."""
+    assert block.y is not None
+    share = (block.y if block.y.ndim == 1 else block.y[:, 0]).astype(np.float64)
+    squares = np.zeros(len(share))
+    for target, part in ((1.0, share), (0.0, 1 - share)):
+        y = np.full_like(block.y, target)
+        if y.ndim == 2:
+            y[:, 1] = block.y[:, 1]
+        slope = block_terms(block._replace(y=y), model)[0].slope.astype(np.float64)
+        squares += np.where(part > 0, part * np.square(slope), 0.0)
+    return np.sqrt(squares)

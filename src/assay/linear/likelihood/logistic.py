@@ -8,25 +8,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 from sklearn.callback import with_callbacks
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates
-from assay.linear.classifier import LinearClassifier
-from assay.linear.likelihood.base import LikelihoodModel, LikelihoodPath, likelihood_path, strength_grid
+from assay.certificates import Certificates
+from assay.linear.likelihood.base import LikelihoodPath, likelihood_path, strength_grid
+from assay.linear.likelihood.certificates import logistic_certificates, stored_numbers
 from assay.linear.likelihood.logistic_fit import (
     coordinate_path,
     fit_logistic,
-    logistic_certificates,
     loss_of_classes,
+    null_risk,
     null_scores,
     overlap_proofs,
-    probabilities,
 )
-from assay.models import convergence
+from assay.linear.likelihood.logistic_results import LogisticResults
 from assay.models.classes import CLASS_WEIGHT, class_factors
-from assay.models.inference import parameter_names
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows, class_weights, merge_weights
@@ -39,12 +36,12 @@ INVERSE_PENALTY = Domain(
     lambda value: (
         isinstance(value, (int, float, np.integer, np.floating))
         and not isinstance(value, bool)
-        and bool(value > 0)
+        and bool(0 < value <= np.finfo(float).max or value == np.inf)
     ),
 )
 
 
-class LogisticRegression(LikelihoodModel, LinearClassifier):
+class LogisticRegression(LogisticResults):
     """Logistic regression: log-odds of the classes that are linear in the features.
 
     Minimises over (w, b), with λ = 1/(C n) and n = Σ s,
@@ -60,8 +57,9 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
     Assumes: independent rows, and log-odds that are linear in the columns: then probabilities are calibrated.
     Without a penalty, that the classes overlap.
 
-    Certificates: duality gap (penalised) or Newton decrement (not penalised); the training error against the
-    logistic loss in base 2, which is above it; without a penalty, that the classes overlap.
+    Certificates: duality gap (penalised) or Newton decrement (not penalised); without a penalty, that the
+    classes overlap; on `certify`, that the numbers behind inference are those of the rows. As a bound, the
+    logistic loss in base 2, which is above the training error of any fit.
 
     Parameters
     ----------
@@ -102,11 +100,11 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
     empirical_risk_ : float
         Mean loss, without the penalty.
     log_likelihood_, null_log_likelihood_ : float
-        −n times the mean loss: of the model, and of a constant score.
+        −n times the mean loss: of the model, and of the best constant score beside the offsets.
     training_error_ : float
         Share of the rows on the wrong side.
-    dual_gap_ : float
-        Duality gap relative to the risk without features; NaN without a penalty.
+    dual_gap_ : float or None
+        Duality gap relative to the risk without features; None without a penalty, where there is no dual.
     information_ : array or None
         Hessian of the mean loss about `center_`, where the solver formed it.
     center_ : array of shape (n_features,)
@@ -208,25 +206,32 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
         l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
         with watch.run(self.solver):
             null = null_scores(self.class_weight_ * weights, risk)
-            fit, overlap = fit_logistic(risk, l1=l1, null=null, report=report, **self._stop)
+            fit, first, overlap = fit_logistic(risk, l1=l1, null=null, report=report, **self._stop)
         watch.finish()
-        self._store(fit, risk, self.class_weight_ * weights)
-        evidence = fit.point, fit.measured, fit.split, l1, self._null_risk()
+        self._store(fit, risk, first)
+        evidence = fit.point, fit.measured, fit.split, l1, first
         self.certificates_ = logistic_certificates(risk, *evidence, overlap=overlap)
         self.optimality_ = self.certificates_[0].value
-        self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else np.nan
+        self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else None
         return self
 
     def _risk(self, data: Rows, weights: NDArray, *, has_offset: bool) -> RowRisk:
         """The objective without its l1 part; sets the penalty on both scales."""
         self.class_weight_ = class_factors(self.class_weight, self.classes_, weights)
         total = float(self.class_weight_ @ weights)
-        strength = 1 / (self.C * total) if self.penalty_strength is None else float(self.penalty_strength)
+        strength, inverse = self._strengths(total)
         if self.l1_ratio > 0 and strength > 0 and self.solver != "auto":
             raise self._refuse("solver", "'auto' with an l1 penalty (l1_ratio above 0)")
         self.total_weight_, self.penalty_strength_ = total, strength
-        self.C_ = 1 / (strength * total) if strength > 0 else np.inf
+        self.C_ = inverse
         return self._problem(data, has_offset)
+
+    def _strengths(self, total: float) -> tuple[float, float]:
+        """The penalty on the scale of the mean, λ, and on that of the sum, C."""
+        if self.penalty_strength is None:
+            return 1 / (float(self.C) * total), float(self.C)
+        strength = float(self.penalty_strength)
+        return strength, 1 / (strength * total) if strength > 0 else np.inf
 
     def _problem(self, data: Rows, has_offset: bool) -> RowRisk:
         alpha = np.full(data.shape[1], self.penalty_strength_ * (1 - self.l1_ratio))
@@ -241,15 +246,6 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
             class_weight=None if plain else self.class_weight_,
         )
 
-    def _reference(self) -> int | None:
-        if self.reference_class is None or len(self.classes_) == 2:
-            return None
-        places = np.flatnonzero(self.classes_ == self.reference_class)
-        if places.size != 1:
-            shown = ", ".join(repr(label) for label in self.classes_[:10].tolist())
-            raise self._refuse("reference_class", f"one of the labels of y ({shown})")
-        return int(places[0])
-
     def _attributes(self, risk: RowRisk, point: NDArray) -> dict[str, Any]:
         coef, intercept = risk.split_point(point)
         reference = self._reference()
@@ -259,12 +255,9 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
         dtype = risk.data.dtype
         return {"coef_": coef.T.astype(dtype), "intercept_": intercept.astype(dtype)}
 
-    def _store(self, fit: SmoothFit, risk: RowRisk, weights: NDArray) -> None:
+    def _store(self, fit: SmoothFit, risk: RowRisk, first: float) -> None:
         self.__dict__.update(self._attributes(risk, fit.point))
-        shares = weights / weights.sum()
-        self.null_log_likelihood_ = -self.total_weight_ * (
-            float(special.entr(shares).sum()) if self.fit_intercept else np.log(len(shares))
-        )
+        self.null_log_likelihood_ = -self.total_weight_ * first
         self.empirical_risk_, self.training_error_ = fit.measured.risk, fit.measured.mistakes
         self.log_likelihood_ = -self.total_weight_ * fit.measured.risk
         self.information_, self.center_ = fit.measured.hessian, risk.center
@@ -272,32 +265,7 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
         if self.history:
             self.history_ = np.array(fit.values)
 
-        if not self.converged_:
-            convergence.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {self.solver_} "
-                "before reaching tol; its certificates say how far it is. Increase max_iter."
-            )
-
-    def _null_risk(self) -> float:
-        return -self.null_log_likelihood_ / self.total_weight_
-
-    def decision_function(self, X: Any, *, offset: Any = None) -> Any:
-        """Scores: of the second of two classes, shape (n_samples,), else one per class."""
-        scores = super().decision_function(X)
-        return scores if offset is None else scores + np.asarray(offset, dtype=scores.dtype)
-
-    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
-        """Probability of each class: an array, or a lazy Dask array for Dask input."""
-        data = self._open_new_rows(X)
-        if offset is not None:
-            positive = special.expit(self.decision_function(X, offset=offset))
-            return np.column_stack([1 - positive, positive])
-        width = len(self.classes_)
-        return data.map(probabilities, self.coef_.T, self.intercept_, dtype=self.coef_.dtype, width=width)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of the probability of each class."""
-        return np.log(self.predict_proba(X))
+        self._warn_unless_converged("" if self.penalty_strength_ > 0 else ", or use a finite C")
 
     def certify(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None
@@ -311,36 +279,37 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
         """
         risk, point, measured = self._measure(X, y, sample_weight, offset)
         l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
-        overlap: list[Certificate] = []
-        if self.penalty_strength_ == 0:
-            held = risk.source.reduce(class_weights, combine=merge_weights)
-            weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
-            null = null_scores(self.class_weight_ * np.maximum(weights, np.finfo(float).tiny), risk)
-            overlap = overlap_proofs(risk, measured, null)[0]
-        evidence = point, measured, measured.split, l1, self._null_risk()
-        return logistic_certificates(risk, *evidence, overlap=overlap)
+        held = risk.source.reduce(class_weights, combine=merge_weights)
+        weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
+        weights = np.maximum(weights, np.finfo(float).tiny)
+        factors = class_factors(self.class_weight, self.classes_, weights)
+        total = float(factors @ weights)
+        null = null_scores(factors * weights, risk)
+        first = null_risk(risk, null)
+        numbers = {
+            "total_weight_": (self.total_weight_, total, 0.0),
+            "class_weight_": (self.class_weight_, factors, 0.0),
+            "C_": (self.C_, self._strengths(total)[1], 0.0),
+            "empirical_risk_": (self.empirical_risk_, measured.risk, 0.0),
+            "log_likelihood_": (self.log_likelihood_, -total * measured.risk, 0.0),
+            "null_log_likelihood_": (self.null_log_likelihood_, -total * first, 0.0),
+        }
+        stored = stored_numbers(risk, point, measured, (self.information_, self.center_), numbers)
+        overlap = overlap_proofs(risk, measured, null)[0] if self.penalty_strength_ == 0 else []
+        evidence = point, measured, measured.split, l1, first
+        return logistic_certificates(risk, *evidence, overlap=[stored, *overlap])
 
     def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
         risk = self._fitted_problem(X, y, sample_weight, offset)
         point = self._point(risk)
-        small = self.penalty_strength_ == 0 or risk.shape[0] * risk.shape[1] <= 512
-        return risk, point, risk.measure(point, hessian=small, split=True)
+        if self.penalty_strength_ * self.l1_ratio > 0:  # an l1 norm holds the features too
+            risk.free = risk.free & (np.arange(len(risk.free)) >= risk.data.shape[1])
+        curved = self.penalty_strength_ == 0 or self.information_ is not None
+        return risk, point, risk.measure(point, hessian=curved, split=True)
 
     def _fitted_problem(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> RowRisk:
         data = self._open_new_classes(X, y, sample_weight, offset=offset)
         return self._problem(data, offset is not None)
-
-    def gradient(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray:
-        """Gradient of the penalised risk at the coefficients, in the shape of `coef_`, by one walk.
-
-        With an l1 penalty, of its smooth part.
-        """
-        risk, _, measured = self._measure(X, y, sample_weight, None)
-        slope = measured.gradient[: risk.data.shape[1]]
-        if self.fit_intercept:
-            slope = slope + np.outer(risk.center, measured.gradient[-1])
-        reference = self._reference()
-        return (slope if reference is None else np.insert(slope, reference, 0.0, axis=1)).T
 
     def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any, **grid: Any) -> LikelihoodPath:
         return self._path_of(*self._open_classes(X, y, sample_weight), alphas, **grid)
@@ -373,27 +342,3 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
         flat = predictions[:, :, 0].ravel() if k == 1 else predictions.reshape(-1, k)
         loss = loss_of_classes(len(self.classes_), self._reference())
         return loss.value(np.repeat(y, n_models), flat).reshape(n, n_models)
-
-    def _require_plain(self) -> None:
-        if self.penalty_strength_ > 0:
-            raise ValueError("Standard errors are of an unpenalised fit; fit with C=float('inf') first.")
-        if len(self.classes_) > 2 and self._reference() is None:
-            raise ValueError(
-                "Softmax scores are known up to a common shift only; fit with reference_class to have errors."
-            )
-
-    def _fitted_scores(self) -> tuple[NDArray, NDArray]:
-        """Coefficients and intercepts without those of the reference."""
-        coef, intercept = self.coef_.T.astype(np.float64), self.intercept_.astype(np.float64)
-        reference = self._reference()
-        if reference is not None:
-            coef, intercept = np.delete(coef, reference, axis=1), np.delete(intercept, reference)
-        return coef, intercept
-
-    def _parameter_names(self) -> tuple[str, ...]:
-        each = parameter_names(self)
-        reference = self._reference()
-        if reference is None:
-            return each
-        others = np.delete(self.classes_, reference).tolist()
-        return tuple(f"{label}: {name}" for label in others for name in each)

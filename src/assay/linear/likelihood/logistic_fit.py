@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
-from assay.certificates import Certificate, Certificates, at_most
+from assay.certificates import Certificate, at_most
 from assay.linear.likelihood.base import LikelihoodPath
 from assay.linear.predictor import affine
 from assay.losses import CrossEntropy, Logistic, Loss, Multinomial, ReferenceMultinomial
@@ -21,12 +21,10 @@ from assay.solvers import (
     Separability,
     SmoothFit,
     SparseSolutions,
-    Split,
     calm_blas,
     fit_smooth,
     proximal_rows,
     risk_step,
-    row_duality_gap,
     row_weights,
     separability,
     sparse_path,
@@ -48,9 +46,10 @@ Report = Callable[[Array], bool]
 
 
 class LogisticFit(NamedTuple):
-    """A fit, and proofs of overlap where there is no penalty."""
+    """A fit, the mean loss of constant scores, and proofs of overlap where there is no penalty."""
 
     fit: SmoothFit
+    first: float
     overlap: Sequence[Certificate] = ()
 
 
@@ -70,6 +69,26 @@ def null_scores(weights: Array, risk: RowRisk) -> Array:
     return start
 
 
+def null_risk(risk: RowRisk, null: Array) -> float:
+    """Mean loss of the best constant scores, beside the offsets where there are some.
+
+    Without offsets it is the entropy of the classes at the point `null`, and needs no walk.
+    """
+    if not risk.has_offset:
+        chances = constant_chances(risk, null)
+        shares = chances if risk.fit_intercept else np.full(len(chances), 1 / len(chances))
+        return float(special.entr(shares).sum())
+    plain, point = risk.with_alpha(np.zeros_like(risk.alpha)), null.copy()
+    for _ in range(100 if risk.fit_intercept else 0):
+        here = plain.measure(point, hessian=True)
+        assert here.hessian is not None
+        change = float(here.gradient[-1, 0] / max(here.hessian[-1, -1], np.finfo(float).tiny))
+        if not abs(change) > 1e-12 * (1 + abs(float(point[-1, 0]))):
+            break
+        point[-1] -= np.clip(change, -1.0, 1.0)
+    return plain.measure(point).risk
+
+
 def fit_logistic(
     risk: RowRisk,
     *,
@@ -86,21 +105,19 @@ def fit_logistic(
     `null` is the point of the best constant scores, where the steps start unless a `start` is given. With the
     fit come the proofs that it exists, where there is no penalty.
     """
-    # Without offsets the loss of constant scores is the entropy of the classes, and needs no walk.
-    entropy = float(special.entr(constant_chances(risk, null)).sum())
-    first = risk.measure(null).risk if risk.has_offset else entropy
+    first = null_risk(risk, null)
     start = null if start is None else start
     if l1.any():
         gap = max(tol**2 / 2, SMALLEST_GAP)
-        return LogisticFit(_fit_sparse(risk, l1, start, gap, first, max_iter, report))
+        return LogisticFit(_fit_sparse(risk, l1, start, gap, first, max_iter, report), first)
     length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
     fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
     if risk.alpha.all():
-        return LogisticFit(fit)
+        return LogisticFit(fit, first)
     if fit.measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
         fit = fit._replace(measured=risk.measure(fit.point, hessian=True))
     with calm_blas(risk):
-        return LogisticFit(fit, require_overlap(risk, fit.measured, null))
+        return LogisticFit(fit, first, require_overlap(risk, fit.measured, null))
 
 
 def _fit_sparse(
@@ -164,52 +181,6 @@ def coordinate_path(
     freedom = np.count_nonzero(coef, axis=1) + float(risk.fit_intercept)
     rest = path.loss, path.relative_gap, freedom, path.n_iter, path.converged
     return LikelihoodPath(grid, coef[:, None, :], level[:, None], 1 / (grid * risk.weight), *rest)
-
-
-def logistic_certificates(
-    risk: RowRisk,
-    point: Array,
-    measured: RowMeasure,
-    split: Split | None,
-    l1: Array,
-    null_risk: float,
-    *,
-    overlap: Sequence[Certificate] = (),
-) -> Certificates:
-    """Optimality, the majorant of the training error, and overlap where there is no penalty."""
-    single = risk.data.dtype == np.float32
-    scale = max(null_risk, np.finfo(float).tiny)
-    if np.all(risk.alpha + l1 > 0):
-        first = at_most(
-            "The objective is this close to its minimum.",
-            "relative duality gap",
-            row_duality_gap(risk, point, measured, split, l1=l1 if l1.any() else None) / scale,
-            1e-4 if single else 1e-7,
-            source="Rudi & Şimşekli §3.1.2; Sangnier §1.4.5",
-        )
-    else:
-        first = stationarity(risk, measured, single)
-    # The 0-1 loss is below the logistic loss in base 2, row by row and so on average.
-    claim = "The training error is at most the logistic loss in base 2."
-    source = "Sangnier §1.2.1; Rudi & Şimşekli §2.1.2"
-    majorant = at_most(claim, "training error", measured.mistakes, measured.risk / np.log(2), source=source)
-    return Certificates([first, majorant, *overlap])
-
-
-def stationarity(risk: RowRisk, measured: RowMeasure, single: bool) -> Certificate:
-    """How far the score equations are from holding, in standard errors of an estimate from these rows."""
-    if measured.hessian is not None:
-        value = risk_step(risk, measured.hessian, measured.gradient).decrement * np.sqrt(risk.weight)
-        quantity = "distance to the maximum in standard errors"
-    else:
-        value, quantity = float(np.abs(measured.gradient).max()) * np.sqrt(risk.weight), "score norm"
-    return at_most(
-        "The score vanishes: the likelihood is at its maximum.",
-        quantity,
-        value,
-        0.05 if single else 1e-4,
-        source="Wei §7.3.3; Douc & Le Corff §8.6",
-    )
 
 
 def probabilities(block: Block, coef: NDArray, intercept: NDArray) -> NDArray:
