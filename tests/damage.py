@@ -86,7 +86,6 @@ UNSEEN: dict[str, dict[str, str]] = {
     },
     "HuberRegressor": {
         NOT_READ: "dual_gap_ optimality_",
-        NOT_YET: "outliers_",
     },
     "KCoordinateMedian": {
         NOT_READ: "restart_inertias_ inertia_trace_ optimality_ cluster_weights_",
@@ -204,6 +203,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "low_ spread_",
     },
 }
+
 
 def unseen_of(kind: type) -> dict[str, str]:
     """Attributes whose damage may pass, each with the reason."""
