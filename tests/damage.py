@@ -142,7 +142,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "factor_covariance_ covariance_ mean_ noise_variance_",
     },
     "Perceptron": {
-        NOT_READ: "mistake_bound_ optimality_",
+        NOT_READ: "optimality_",
         ANY_PLANE: "coef_ intercept_",
     },
     "PolynomialMap": {
