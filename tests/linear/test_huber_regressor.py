@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import optimize
+from scipy import optimize, sparse
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
@@ -102,3 +102,99 @@ def test_bad_thresholds_are_refused(table, epsilon):
         ValueError, match="'epsilon' parameter of HuberRegressor must be a finite number above"
     ):
         HuberRegressor(epsilon).fit(*table)
+
+
+def objective(X, y, weight, model, *, epsilon, alpha):
+    """Huber's objective at a fit, the limit at σ = 0, by plain sums."""
+    size, sigma = np.abs(y - X @ model.coef_ - model.intercept_), model.scale_
+    charge = 2 * epsilon * size - epsilon**2 * sigma
+    if sigma > 0:
+        charge = np.where(size <= epsilon * sigma, size**2 / sigma, charge)
+    return weight @ (sigma + charge) + alpha * model.coef_ @ model.coef_
+
+
+def least_deviations(X, y, weight):
+    """Σ s|r| at its minimum over (w, b), by linear programming."""
+    n, d = X.shape
+    cost = np.concatenate([np.zeros(d + 1), weight, weight])
+    rows = np.hstack([X, np.ones((n, 1)), np.eye(n), -np.eye(n)])
+    bounds = [(None, None)] * (d + 1) + [(0, None)] * (2 * n)
+    return optimize.linprog(cost, A_eq=rows, b_eq=y, bounds=bounds).fun
+
+
+def small_table(seed):
+    """A table with about as many columns as rows, on which the scale may vanish."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 40)), int(rng.integers(1, 20))
+    X = rng.standard_normal((n, d))
+    y = X @ rng.standard_normal(d) + rng.standard_normal(n) * 10.0 ** rng.integers(-3, 2)
+    if seed % 3 == 0:
+        y[rng.random(n) < 0.2] += 50 * rng.standard_normal()
+    if seed % 5 == 0:  # most rows on a plane
+        y = X @ rng.standard_normal(d) + (rng.random(n) < 0.3) * rng.standard_normal(n)
+    weight = np.ones(n) if seed % 2 else rng.integers(0, 4, n).astype(float) + (np.arange(n) == 0)
+    return X, y, weight, float(rng.choice([1.01, 1.35, 2.0, 5.0])), float(rng.choice([0, 1e-4, 1.0]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.filterwarnings("ignore:lbfgs failed")
+def test_no_small_table_is_fitted_worse_than_by_scikit_learn_dense_or_sparse(seed):
+    X, y, weight, epsilon, alpha = small_table(seed)
+    rule = {"epsilon": epsilon, "alpha": alpha}
+    dense = HuberRegressor(**rule).fit(X, y, weight)
+    csr = HuberRegressor(**rule).fit(sparse.csr_array(X), y, weight)
+    values = [objective(X, y, weight, model, **rule) for model in (dense, csr)]
+    assert values[0] == pytest.approx(values[1], rel=1e-7, abs=1e-9 * (weight @ np.abs(y)))
+    for model in (dense, csr):
+        assert model.converged_
+        assert model.certificates_.holds
+    try:
+        theirs = linear_model.HuberRegressor(**rule, max_iter=500).fit(X, y, weight)
+    except ValueError:  # their solver gave up
+        return
+    least = objective(X, y, weight, theirs, **rule)
+    assert max(values) <= least * (1 + 1e-7) + 1e-9 * (weight @ np.abs(y))
+
+
+def test_where_most_rows_are_fitted_exactly_the_scale_is_zero_and_the_fit_least_deviations():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 15)), 10 * rng.standard_normal(20)
+    model = HuberRegressor(alpha=0.0).fit(X, y)
+    assert model.scale_ == 0
+    residual = np.abs(y - model.predict(X))
+    assert 2 * 1.35 * residual.sum() == pytest.approx(
+        2 * 1.35 * least_deviations(X, y, np.ones(20)), rel=1e-9
+    )
+    assert np.array_equal(model.outliers_, residual > 1e-6)
+    assert 0 < model.outliers_.sum() <= 4
+    assert np.all(np.abs(model.dual_coef_) <= 2 * 1.35 + 1e-9)
+    damaged = HuberRegressor(alpha=0.0).fit(X, y)
+    damaged.scale_ = 0.1
+    assert not damaged.certify(X, y).holds
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-5])
+def test_a_tiny_given_scale_ends_at_the_minimum_too(scale):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((40, 8)), 10 * rng.standard_normal(40)
+    model = HuberRegressor(scale=scale, alpha=0.0).fit(X, y)
+    assert model.certificates_.holds
+    assert np.abs(y - model.predict(X)).sum() == pytest.approx(least_deviations(X, y, np.ones(40)), abs=1e-3)
+
+
+def test_numbers_beyond_the_squares_of_floating_point_are_refused_in_a_sentence(table):
+    X, y = table
+    for unit in (1e-300, 1e200):
+        with pytest.raises(ValueError, match=r"spread of .* Divide the target"):
+            HuberRegressor().fit(X, unit * y)
+    X = X.copy()
+    X[3, 1] = 1e160
+    with pytest.raises(ValueError, match="squares of column 1 of X are too large"):
+        HuberRegressor().fit(X, y)
+
+
+def test_a_wrong_mark_of_an_outlier_does_not_hold(table):
+    X, y = table
+    model = HuberRegressor().fit(X, y)
+    model.outliers_[0] = ~model.outliers_[0]
+    assert [item.quantity for item in model.certify(X, y).failed] == ["rows with a wrong mark"]

@@ -182,3 +182,43 @@ def test_bad_input_is_refused_in_one_sentence(two):
         model.certify(X[:50], y[:50])
     with pytest.raises(ValueError, match="predicts one number"):
         LinearSVR().fit(X, X[:, :2])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("unit", [1e-200, 1e12, 1e15, 1e20, 1e100])
+def test_columns_of_any_size_give_a_plane_that_is_certified(unit, loss, rng):
+    X = rng.standard_normal((50, 3))
+    y = X[:, 0] + 0.3 * rng.standard_normal(50) > 0
+    model = LinearSVC(loss=loss, max_iter=200).fit(unit * X, y)
+    assert np.isfinite(model.coef_).all()
+    assert model.certify(unit * X, y).holds
+    if unit > 1:  # there the penalty no longer counts, and the size of the columns neither
+        assert_allclose(model.predict(unit * X), LinearSVC(1e12, loss=loss).fit(X, y).predict(X))
+        model.coef_ = 1.01 * model.coef_
+        assert not model.certify(unit * X, y).holds
+
+
+def test_columns_whose_squares_overflow_are_refused_in_a_sentence(rng):
+    X = rng.standard_normal((20, 3))
+    X[:, 1] *= 1e160
+    with pytest.raises(ValueError, match="squares of column 1 of X are too large"):
+        LinearSVC().fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 100.0])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_regression_on_rows_inside_the_tube_raises_no_false_alarm(loss, epsilon, C, rng):
+    X = rng.standard_normal((60, 3))
+    for y in (np.full(60, 0.1), np.zeros(60), X @ [1.0, 2.0, 3.0] + 1, rng.standard_normal(60)):
+        model = LinearSVR(epsilon, C=C, loss=loss).fit(X, y)
+        assert model.converged_
+        assert model.certificates_.holds
+        assert np.isfinite(model.coef_).all()
+
+
+def test_the_bound_on_the_training_error_is_no_certificate_of_the_fit(rng):
+    X = rng.standard_normal((50, 2))
+    model = LinearSVC().fit(X, X[:, 0] > 0)
+    assert model.certificates_.named("training error").informative
+    assert len(model.certificates_.decisive) == len(model.certificates_) - 1

@@ -106,3 +106,22 @@ def test_bad_input_is_refused_in_one_sentence(rng):
         Perceptron().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="NaN"):
         Perceptron().fit(np.where(X > 2, np.nan, X * np.nan), y)
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_hundred_classes_that_no_plane_separates_end_soon_and_say_why(rng, batch_size):
+    X, y = rng.standard_normal((300, 4)), np.arange(300) % 100
+    with pytest.warns(ConvergenceWarning, match=r"no plane separates the classes\. More passes do not help"):
+        model = Perceptron(batch_size=batch_size, max_iter=10**9).fit(X, y)
+    assert model.n_iter_ < 2000
+    assert not model.certificates_.holds
+    assert model.coef_.shape == (100, 4)
+
+
+def test_a_theorem_about_updates_is_not_counted_and_its_bound_is_certified(rng):
+    X, y = separable(rng, 0.3)
+    model = Perceptron().fit(X, y)
+    assert model.certificates_.named("number of updates").informative
+    assert model.certify(X, y).holds
+    model.mistake_bound_ = 1.01 * model.mistake_bound_
+    assert not model.certify(X, y).holds

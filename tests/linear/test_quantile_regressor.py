@@ -87,3 +87,53 @@ def test_perfect_fits_and_far_scales_are_solved(rng):
 def test_bad_levels_are_refused(table, quantile):
     with pytest.raises(ValueError, match="'quantile' parameter of QuantileRegressor must be a number"):
         QuantileRegressor(quantile).fit(*table)
+
+
+def test_coefficients_that_are_zero_at_the_minimum_are_zero():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 20))
+    y = X[:, :3] @ [3.0, 2.0, 1.0] + 0.5 * rng.standard_normal(100)
+    ours = QuantileRegressor(alpha=0.1).fit(X, y)
+    theirs = linear_model.QuantileRegressor(alpha=0.1).fit(X, y)
+    assert np.array_equal(ours.coef_ != 0, theirs.coef_ != 0)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_answer_is_a_vertex_also_where_the_minimum_is_not_unique(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(8, 30)), int(rng.integers(1, 5))
+    X, y = np.round(rng.standard_normal((n, d))), np.round(rng.standard_normal(n), seed % 3)
+    alpha = [0.0, 0.05][seed % 2]
+    model = QuantileRegressor(alpha=alpha).fit(X, y)
+    theirs = linear_model.QuantileRegressor(alpha=alpha).fit(X, y)
+
+    def objective(coef, intercept):
+        return np.abs(y - X @ coef - intercept).mean() / 2 + alpha * np.abs(coef).sum()
+
+    at_zero = np.abs(y - model.predict(X)) < 1e-12
+    told = np.vstack([np.c_[X, np.ones(n)][at_zero], np.eye(d + 1)[:d][(model.coef_ == 0) & (alpha > 0)]])
+    assert np.linalg.matrix_rank(told) == np.linalg.matrix_rank(np.c_[X, np.ones(n)])
+    assert objective(model.coef_, model.intercept_) <= objective(theirs.coef_, theirs.intercept_) + 1e-12
+    assert model.certificates_.holds
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("level", [0.0, 0.1, 3.0, 1e10])
+@pytest.mark.parametrize("column", [0.0, 0.1, 2.0, 1e8])
+def test_constant_columns_and_targets_have_an_answer(column, level, dtype):
+    X, y = np.full((30, 2), column, dtype=dtype), np.full(30, level, dtype=dtype)
+    for alpha in (0.0, 1.0):
+        for fit_intercept in (True, False):
+            model = QuantileRegressor(alpha=alpha, fit_intercept=fit_intercept).fit(X, y)
+            assert np.isfinite(model.coef_).all()
+            assert model.certificates_.holds
+            if fit_intercept:
+                assert_allclose(model.predict(X), y, rtol=1e-5)
+
+
+def test_a_target_beyond_the_squares_of_floating_point_is_refused_in_a_sentence(rng):
+    X = rng.standard_normal((20, 2))
+    for unit in (1e-300, 1e200):
+        with pytest.raises(ValueError, match=r"spread of .* Divide the target"):
+            QuantileRegressor().fit(X, unit * rng.standard_normal(20))

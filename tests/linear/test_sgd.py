@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, sparse
+from sklearn import linear_model
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
 import assay
 from assay.linear import LinearSVC, LinearSVR, QuantileRegressor, Ridge, SGDClassifier, SGDRegressor
-from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsilonInsensitive
+from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsilonInsensitive, SquaredHinge
 from assay.rows import MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import gather_risk, risk_gap
@@ -270,8 +271,15 @@ def test_the_l1_penalty_leaves_columns_out(line):
     X, y = line
     model = SGDRegressor(penalty="l1", alpha=0.3, average=False, random_state=0).fit(X, y)
     assert model.coef_[3] == 0
-    assert np.isinf(model.dual_gap_)
-    assert model.certificates_[0].quantity == "relative gradient"
+    assert model.dual_gap_ <= 0.01
+    assert model.certificates_[0].quantity == "relative duality gap"
+
+    def objective(point):
+        return np.mean((y - X @ point[:4] - point[4]) ** 2) / 2 + 0.3 * np.abs(point[:4]).sum()
+
+    ours = objective(np.append(model.coef_, model.intercept_))
+    exact = linear_model.Lasso(alpha=0.3, tol=1e-10, random_state=0).fit(X, y)
+    assert ours - objective(np.append(exact.coef_, exact.intercept_)) <= model.dual_gap_ * ours
 
 
 def test_a_stopped_descent_says_so(line):
@@ -495,3 +503,63 @@ def test_bad_rows_are_refused(line):
         SGDRegressor(early_stopping=True).fit(X, y, sample_weight=np.arange(len(y)) == 0)
     with pytest.raises(ValueError, match="two classes"):
         SGDClassifier().fit(X, np.ones(len(y)))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("penalty", [None, "l1"])
+def test_without_strong_convexity_the_gap_bounds_what_is_left_of_numbers(line, loss, penalty):
+    X, y = line
+    model = SGDRegressor(loss, penalty=penalty, alpha=0.05, random_state=0).fit(X, y)
+    far = SGDRegressor(loss, penalty=penalty, alpha=0.05, random_state=0, tol=1e9).fit(X, y)
+    strength = 0.05 if penalty else 0.0
+
+    def objective(point):
+        coef = point[:4] / X.std(axis=0)
+        losses = model._loss().value(y, (X - X.mean(axis=0)) @ coef + point[4])
+        return losses.mean() + strength * np.abs(coef).sum()
+
+    start = np.append(model.coef_ * X.std(axis=0), model.intercept_ + X.mean(axis=0) @ model.coef_)
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 20_000, "maxfev": 20_000}
+    least = optimize.minimize(objective, start, method="Nelder-Mead", options=options).fun
+    assert model.certificates_.holds
+    assert objective(start) - least <= 0.011 * objective(start)
+    for fit in (model, far):
+        place = np.append(fit.coef_ * X.std(axis=0), fit.intercept_ + X.mean(axis=0) @ fit.coef_)
+        assert objective(place) - least <= fit.dual_gap_ * objective(place) + 1e-9
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_hinge"])
+def test_without_penalty_a_large_gradient_certifies_nothing(two, loss):
+    X, y = two
+    model = SGDClassifier(loss, penalty=None, random_state=0).fit(X, y)
+    t, kind = 2 * y - 1, {"log_loss": Logistic(), "hinge": Hinge(), "squared_hinge": SquaredHinge()}[loss]
+
+    def objective(point):
+        return kind.margin_value(t * (X @ point[:3] + point[3])).mean()
+
+    start = np.append(model.coef_[0], model.intercept_)
+    least = optimize.minimize(objective, start, method="Nelder-Mead", options={"maxiter": 5000}).fun
+    assert model.certificates_.holds
+    assert objective(start) - least <= 0.011 * objective(start)
+    worse = SGDClassifier(loss, penalty=None, random_state=0, tol=0.01, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        worse.set_params(eta0=1e-3).fit(X, y)
+    assert not worse.certificates_.holds
+
+
+@pytest.mark.parametrize("penalty", ["l2", None])
+def test_a_perfect_fit_raises_no_alarm(rng, penalty):
+    X = rng.standard_normal((600, 3))
+    model = SGDRegressor(penalty=penalty, alpha=1e-8, random_state=0).fit(X, X @ [1.0, 2.0, 3.0] + 5)
+    assert model.converged_
+    assert model.certificates_.holds
+    assert_allclose(model.coef_, [1.0, 2.0, 3.0], atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_coefficients_that_the_descent_did_not_end_with_do_not_hold(two, line, name):
+    for model, table in ((SGDClassifier(random_state=0), two), (SGDRegressor(random_state=0), line)):
+        model.fit(*table)
+        assert model.certify(*table).holds
+        setattr(model, name, getattr(model, name) * 1.001)
+        assert not model.certify(*table).holds

@@ -11,6 +11,13 @@ from assay.loops import compiled
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers.in_memory import add_row, loop_rows, row_product
 from assay.solvers.least_squares.direct import Array
+from assay.solvers.separation import separability
+
+PATIENCE = 64
+"""Passes after which it is asked whether a plane separates the rows, and that a better one may take then."""
+
+LARGEST_QUESTION = 10**6
+"""Numbers in a table up to which it is asked."""
 
 
 @compiled
@@ -52,13 +59,17 @@ class PlaneEvidence(NamedTuple):
 
 
 class PerceptronFit(NamedTuple):
-    """Result of `perceptron`; `mistakes` are the weights of the mistaken rows before each pass."""
+    """Result of `perceptron`; `mistakes` are the weights of the mistaken rows before each pass.
+
+    `hopeless` says that no plane separates the rows, as was proven on the way.
+    """
 
     coef: Array
     intercept: float
     n_updates: int
     n_iter: int
     converged: bool
+    hopeless: bool
     mistakes: list[float]
 
 
@@ -78,7 +89,8 @@ def perceptron(
 
     Whatever the batches, w gains γ at each update along a unit vector of margin γ, while ‖w‖² grows by at
     most R²: there are at most (R/γ)² updates. On rows that no plane separates the point with the least
-    weight of mistakes at the end of a pass is kept.
+    weight of mistakes at the end of a pass is kept. After 64 passes a table that is not too large is asked
+    whether a plane separates it; where none does, 64 passes without a better point end the search.
 
     Rows are in memory unless `batch_size` is None, which takes all rows as one batch, wherever they are.
     `positive` is the class number whose label is +1; `rng` gives the orders of the rows; `report` is told w
@@ -87,7 +99,7 @@ def perceptron(
     d = data.shape[1]
     point, total = np.zeros(d + 1), np.zeros(d + 1)
     best, least = point.copy(), np.inf
-    n_updates, n_batches, iteration = 0, 0, 0
+    n_updates, n_batches, iteration, stale, hopeless = 0, 0, 0, 0, False
     history: list[float] = []
     order = np.arange(data.shape[0])
     if batch_size is not None:
@@ -100,9 +112,12 @@ def perceptron(
     while True:
         seen = separation(data, positive, point)
         history.append(seen.mistakes)
+        stale += 1
         if seen.mistakes < least:
-            best, least = point.copy(), seen.mistakes
-        if seen.mistakes == 0 or iteration == max_iter:
+            best, least, stale = point.copy(), seen.mistakes, 0
+        if iteration == PATIENCE and seen.mistakes > 0:
+            hopeless = no_plane_separates(data, positive, fit_intercept=fit_intercept)
+        if seen.mistakes == 0 or iteration == max_iter or (hopeless and stale >= PATIENCE):
             break
         iteration += 1
         if batch_size is None:
@@ -117,7 +132,21 @@ def perceptron(
         if report(point[:d], float(point[d])):
             break
     answer = total / max(n_batches, 1) if average else best
-    return PerceptronFit(answer[:d], float(answer[d]), n_updates, max(iteration, 1), least == 0, history)
+    ended = max(iteration, 1), least == 0, hopeless
+    return PerceptronFit(answer[:d], float(answer[d]), n_updates, *ended, history)
+
+
+def no_plane_separates(data: Rows, positive: int, *, fit_intercept: bool) -> bool:
+    """Whether it is proven that no plane separates one class from the rest; not asked of large tables."""
+    if not isinstance(data, MemoryRows) or data.shape[0] * data.shape[1] > LARGEST_QUESTION:
+        return False
+    assert data.y is not None
+    label, weight = data.y.reshape(-1) == positive, data.weight
+    try:
+        known = separability(data.X, label, fit_intercept=fit_intercept, sample_weight=weight)
+    except ValueError:  # one label only among the rows that weigh something
+        return False
+    return known.status != "separable" and known.certificates.holds
 
 
 def separation(data: Rows, positive: int, point: Array) -> PlaneEvidence:

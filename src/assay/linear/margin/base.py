@@ -234,11 +234,9 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
         self.n_support_ = self._n_support(np.array([item.evidence.n_support for item in judged]))
         self.certificates_ = self._certificates(judged)
         self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_[:2])
+        self.converged_ = self.converged_ or self.certificates_.holds
         if not self.converged_:
-            warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} iterations of {self.solver_} with a "
-                f"relative duality gap of {self.dual_gap_:.2g}, above tol. Increase max_iter."
-            )
+            warn_unfinished(self, f"iterations of {self.solver_}")
 
     def _problems(self) -> list[MachineProblem]:
         """What each machine minimises."""
@@ -322,6 +320,17 @@ def fit_machine(
     return Machine(*frame.outside(newton.point), None, newton.n_iter, newton.converged, newton.values)
 
 
+def warn_unfinished(model: Any, steps: str) -> None:
+    """Say that an iteration ended above its tolerance, and what would help."""
+    way_out = "Increase max_iter."
+    if model.n_iter_ < model.max_iter:
+        way_out = "More of them do not help: divide the columns and the target by their scale."
+    warn(
+        f"{type(model).__name__} stopped after {model.n_iter_} {steps} with a relative duality gap of "
+        f"{model.dual_gap_:.2g} and an optimality of {model.optimality_:.2g}, before it converged. {way_out}"
+    )
+
+
 def gap_claim(
     gap: float, tol: float, single: bool, source: str, assumptions: tuple[str, ...] = ()
 ) -> Certificate:
@@ -337,9 +346,10 @@ def box_claim(outside: float, single: bool, source: str) -> Certificate:
 
 
 def majorant_claim(wrong: float, loss: float, claim: str) -> Certificate:
-    """The training error is at most a mean loss that majorises it."""
+    """The training error is at most a mean loss that majorises it: true of any fit."""
     source, name = "Sangnier §1.2.1", "training error"
-    return at_most(claim, name, wrong, loss, source=source, trivial=1.0, tolerance=1e-12)
+    details: Any = {"trivial": 1.0, "tolerance": 1e-12, "informative": True}
+    return at_most(claim, name, wrong, loss, source=source, **details)
 
 
 def require_rows_of_the_fit(data: Rows, dual: NDArray) -> None:

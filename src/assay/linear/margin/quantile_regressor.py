@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates, at_most
-from assay.linear.margin.base import LEVEL, OneTarget, Report, box_claim, gap_claim, require_rows_of_the_fit
+from assay.linear.margin.base import (
+    LEVEL,
+    OneTarget,
+    Report,
+    box_claim,
+    gap_claim,
+    require_rows_of_the_fit,
+    warn_unfinished,
+)
 from assay.losses import Quantile, SidedLoss
-from assay.models.convergence import warn
 from assay.models.path import HasPenaltyPath
 from assay.parameters import Domain
 from assay.rows import Rows
 from assay.solvers.in_memory import in_memory, steadily
 from assay.solvers.piecewise.frame import MachineLoss, frame_of
-from assay.solvers.piecewise.gap import PERFECT, SidedEvidence, gather_sided, largest_ratio
+from assay.solvers.piecewise.gap import SidedEvidence, gather_sided, largest_ratio
 from assay.solvers.piecewise.interior import Interior, interior_point
 
 SOURCE = "Sangnier §1.4.1 (pinball loss); Koenker & Bassett (1978); Portnoy & Koenker (1997)"
@@ -31,8 +38,10 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
 
         (1/n) Σ_i s_i [q (r_i)₊ + (1 − q) (−r_i)₊] + α ‖w‖₁,        r = y − xᵀw − b, n = Σ s,
 
-    by an interior point (Frisch–Newton) with one matrix of size n_features per iteration, ended by solving
-    for the rows with residual zero exactly. A few numbers are kept for each row.
+    by an interior point (Frisch–Newton) with one matrix of size n_features per iteration. It ends at a
+    vertex, by solving for the rows with residual zero and the coefficients that are zero: the ones are so up
+    to the rounding of a prediction, the others exactly. Where several points are minima, a vertex of them is
+    taken (up to 200 columns). A few numbers are kept for each row.
 
     Assumes: a quantile of y that is linear in the columns, and independent rows; errors may have any law, of
     unequal spread.
@@ -132,17 +141,18 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
         (result,) = self._run(X, y, "interior_point", [fit])
         coef, intercept = frame.outside(result.point)
         self.__dict__.update(self._shaped([coef], [intercept], data.dtype))
-        self.dual_coef_ = result.dual.astype(data.dtype)
+        evidence, _ = gather_sided(data, self._machine(), coef, intercept, result.dual)
+        # Where every residual is rounding, any small ν would do, and zero is feasible.
+        objective = evidence.loss + float(self.alpha) * evidence.weight * float(np.abs(coef).sum())
+        self.dual_coef_ = ((objective > 1e-8 * evidence.floor) * result.dual).astype(data.dtype)
         self.n_iter_, self.converged_ = result.n_iter, result.converged
         if self.history:
             self.history_ = result.gaps
         self.certificates_ = self._measure(data)
         self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_[:2])
+        self.converged_ = self.converged_ or self.certificates_.holds
         if not self.converged_:
-            warn(
-                f"QuantileRegressor stopped after {self.n_iter_} iterations with a relative duality gap of "
-                f"{self.dual_gap_:.2g}, above tol. Increase max_iter."
-            )
+            warn_unfinished(self, "iterations")
 
     def _local(self, data: Rows) -> Rows:
         """Rows in this process: a few numbers are kept for each."""
@@ -162,7 +172,7 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
         violation = largest_ratio(np.maximum(np.abs(pull) - strength, 0), evidence.sizes + strength)
         if self.fit_intercept:
             violation = max(violation, evidence.imbalance)
-        scale = max(objective, PERFECT * evidence.loss_at_zero)
+        scale = max(objective, evidence.floor)
         relative = max(gap, 0.0) / scale if scale > 0 else 0.0
         return Certificates(self._claims(evidence, relative, violation, outside))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificates, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.margin.base import Report, majorant_claim
 from assay.linear.predictor import LinearPredictor
@@ -29,7 +29,7 @@ from assay.models.path import HasPenaltyPath
 from assay.randomness import spawn
 from assay.rows import MemoryRows, Rows
 from assay.solvers.piecewise.frame import MachineLoss
-from assay.solvers.stochastic.gap import RiskEvidence, RiskGap, gather_risk, risk_gap
+from assay.solvers.stochastic.gap import RiskEvidence, RiskGap, cancelled, gather_risk, risk_gap
 from assay.solvers.stochastic.sgd import (
     Rule,
     Sgd,
@@ -136,13 +136,15 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             self.history_ = self._per_machine([fit.gaps for fit in fits])
         self._measure(data, keep=True)
         if not self.converged_:
-            first = self.certificates_[0]
-            state = f"{first.quantity} {first.value:.2g}, above tol"
+            state = f"relative duality gap {self.dual_gap_:.2g}, above tol"
             if self.early_stopping:
                 state = "a held-out loss that still falls"
+            way_out = "Increase max_iter or tol"
+            if self.n_iter_ < self.max_iter:
+                way_out = "More passes make no progress: increase tol"
             warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. Increase max_iter "
-                "or tol, change eta0 or the learning_rate, or set average=True."
+                f"{type(self).__name__} stopped after {self.n_iter_} passes with {state}. {way_out}, change "
+                "eta0 or the learning_rate, or set average=True."
             )
 
     def _hold_out(self, data: Rows, rng: np.random.Generator) -> tuple[MemoryRows, HeldOut]:
@@ -194,10 +196,8 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         def done(point: Array, slopes: Array | None) -> tuple[float, bool]:
             if held is not None:
                 return 0.0, False
-            coef, intercept = frame.outside(point)
-            evidence = gather_risk(data, machine, coef, intercept, slopes, level=ground.level)
-            value, bound = self._promise(self._gap(evidence, coef))
-            return value, value <= bound
+            _, gap = self._judged(data, machine, *frame.outside(point), slopes, ground.level)
+            return gap.relative, gap.relative <= self.tol
 
         def retune(point: Array) -> Rule:
             step = base_step(data, frame, machine, ground.spread, self.batch_size, point)
@@ -262,12 +262,21 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         self.dual_coef_ = None if any(item is None for item in slopes) else np.array(slopes, dtype=data.dtype)
         self._descent = packed(ground, fits, passes)
 
-    def _gap(self, evidence: RiskEvidence, coef: Array) -> RiskGap:
-        return risk_gap(evidence, coef, *self._strengths(), fit_intercept=self.fit_intercept)
-
-    def _promise(self, gap: RiskGap) -> tuple[float, float]:
-        """What `tol` is about: the relative gap or, without a dual point at hand, the gradient."""
-        return (gap.relative, self.tol) if self._strengths()[1] > 0 else (gap.gradient, self.tol**0.5)
+    def _judged(
+        self,
+        data: Rows,
+        machine: MachineLoss[Loss],
+        coef: Array,
+        intercept: float,
+        dual: NDArray | None,
+        level: float,
+    ) -> tuple[RiskEvidence, RiskGap]:
+        """Evidence and gap at a point, by one walk; without penalty by three."""
+        l1, l2 = self._strengths()
+        place, free = (data, machine, coef, intercept, dual), {"fit_intercept": self.fit_intercept}
+        evidence = gather_risk(*place, level=level)
+        conjugate = cancelled(*place, tol=min(float(self.tol), 1.0), **free) if l1 == l2 == 0 else None
+        return evidence, risk_gap(evidence, coef, l1, l2, conjugate=conjugate, **free)
 
     def _measure(self, data: Rows, *, keep: bool = False) -> Certificates:
         """Certificates from the attributes and the rows, by one walk per machine."""
@@ -283,21 +292,16 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             duals = self.dual_coef_
         intercepts = np.atleast_1d(self.intercept_).astype(np.float64).tolist()
         points = list(zip(self._machines(), coefs, intercepts, strict=True))
-        evidences = [
-            gather_risk(data, *point, dual, level=self._descent["level"])
-            for point, dual in zip(points, duals, strict=True)
-        ]
-        gaps = [self._gap(evidence, coef) for evidence, coef in zip(evidences, coefs, strict=True)]
-        claim, name = "The gradient of the risk nearly vanishes.", "relative gradient"
-        if self._strengths()[1] > 0:
-            claim, name = "The objective is this close to its minimum.", "relative duality gap"
-        value, bound = max(self._promise(gap) for gap in gaps)
-        bound *= 1 + 1e-3
+        level = self._descent["level"]
+        judged = [self._judged(data, *point, dual, level) for point, dual in zip(points, duals, strict=True)]
+        evidences, gaps = [item[0] for item in judged], [item[1] for item in judged]
+        claim, name = "The objective is this close to its minimum.", "relative duality gap"
+        value, bound = max(gap.relative for gap in gaps), self.tol * (1 + 1e-3)
         if held is not None:
             claim = "On rows held out the mean loss is at most that of the constant that is best for them."
             name, value = "held-out loss", sum(held.mean_loss(*point) for point in points)
             bound = sum(held.constant_loss(machine) for machine, *_ in points)
-        claims = [at_most(claim, name, value, bound, source=SOURCE)]
+        claims = [at_most(claim, name, value, bound, source=SOURCE), self._ended()]
         loss = points[0][0].loss
         if isinstance(loss, MarginLoss):
             claim = "The training error is at most the mean of φ(tf)/φ(0), which majorises it."
@@ -310,3 +314,11 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             self.dual_gap_ = max(gap.relative for gap in gaps)
             self.optimality_ = max(gap.gradient for gap in gaps)
         return certificates
+
+    def _ended(self) -> Certificate:
+        """The coefficients are those that the descent ended with, as it is kept."""
+        frame = SgdGround(*(self._descent[name] for name in SgdGround._fields)).frame(self.fit_intercept)
+        coefs, intercepts = zip(*map(frame.outside, self._descent["answers"]), strict=True)
+        fresh = self._shaped(list(coefs), list(intercepts), self.coef_.dtype)
+        pairs = {name: (getattr(self, name), value) for name, value in fresh.items()}
+        return agreement("The coefficients are those that the descent ended with.", pairs, source=SOURCE)

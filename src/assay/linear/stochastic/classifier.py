@@ -72,8 +72,9 @@ class SGDClassifier(SgdModel, OneAgainstRest):
     average : bool, default=True
         Whether the answer is the average of the points since the last power of two of passes, or the last.
     tol : float, default=0.01
-        Relative duality gap at which to stop, looked at after 1, 2, 4, … passes; without a squared norm in
-        the penalty no dual point is at hand, and the relative gradient must fall to √tol. With
+        Relative duality gap at which to stop, looked at after 1, 2, 4, … passes; relative to the objective,
+        or to a thousandth of the loss of a constant if that is more. Without penalty the dual point needs a
+        matrix of the columns: above 1000 of them the gap is infinite, and nothing is certified. With
         `early_stopping`, the share by which the held-out loss must fall.
     max_iter : int, default=2048
         Most passes over the rows; from 256 on, fewer when the gap makes no progress.
@@ -95,7 +96,7 @@ class SGDClassifier(SgdModel, OneAgainstRest):
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     dual_gap_ : float
-        Relative duality gap, the worst class; infinite without a squared norm in the penalty.
+        Relative duality gap, the worst class; infinite where no dual point was found.
     dual_coef_ : array of shape (n_machines, n_samples) or None
         For a loss with corners the mean slope of each row on the way, a dual point; else None, as the slopes
         at the answer are one.

@@ -78,9 +78,13 @@ def ground_of(
 
 
 def packed(ground: SgdGround, fits: list[Sgd], passes: int) -> dict[str, Any]:
-    """Where a descent stands as plain arrays and numbers: its ground, the state of each machine, passes."""
+    """Where a descent stands as plain arrays and numbers: its ground, the state of each machine, passes.
+
+    The answers are kept beside, in the coordinates of the ground.
+    """
     states = {name: np.array([getattr(fit.state, name) for fit in fits]) for name in SgdState._fields}
-    return {**ground._asdict(), **states, "passes": passes}
+    answers = np.array([fit.point for fit in fits])
+    return {**ground._asdict(), **states, "passes": passes, "answers": answers}
 
 
 def unpacked(kept: dict[str, Any]) -> tuple[SgdGround, list[SgdState], int]:

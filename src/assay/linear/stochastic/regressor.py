@@ -17,7 +17,7 @@ from assay.losses import Loss
 from assay.losses import loss as named_loss
 from assay.parameters import Domain
 from assay.rows import Rows
-from assay.solvers.piecewise.frame import target_squares, target_sums
+from assay.solvers.piecewise.frame import require_spread, target_squares, target_sums
 from assay.solvers.stochastic.sgd import ADAPTIVE
 
 LOSSES: Mapping[str, tuple[str, str]] = {
@@ -83,8 +83,9 @@ class SGDRegressor(SgdModel, OneTarget):
     quantile : float, default=0.5
         Level of the quantile loss.
     tol : float, default=0.01
-        Relative duality gap at which to stop, looked at after 1, 2, 4, … passes; without a squared norm in
-        the penalty no dual point is at hand, and the relative gradient must fall to √tol. With
+        Relative duality gap at which to stop, looked at after 1, 2, 4, … passes; relative to the objective,
+        or to a thousandth of the loss of a constant if that is more. Without penalty the dual point needs a
+        matrix of the columns: above 1000 of them the gap is infinite, and nothing is certified. With
         `early_stopping`, the share by which the held-out loss must fall.
     max_iter : int, default=2048
         Most passes over the rows; from 256 on, fewer when the gap makes no progress.
@@ -105,7 +106,7 @@ class SGDRegressor(SgdModel, OneTarget):
     coef_ : array of shape (n_features,)
     intercept_ : float
     dual_gap_ : float
-        Relative duality gap; infinite without a squared norm in the penalty.
+        Relative duality gap; infinite where no dual point was found.
     dual_coef_ : array of shape (1, n_samples) or None
         For a loss with corners the mean slope of each row on the way, a dual point; else None, as the slopes
         at the answer are one.
@@ -212,7 +213,9 @@ class SGDRegressor(SgdModel, OneTarget):
 
     def _spread(self, data: Rows) -> float:
         """Standard deviation of the target, 1 if it is constant."""
-        weight, total, squares = data.reduce(target_sums)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight, total, squares = data.reduce(target_sums)
+        require_spread(max(float(np.sqrt(squares / weight)), 1.0))
         variance = data.reduce(target_squares, total / weight) / weight
         return float(np.sqrt(variance)) if variance > 1e-24 * squares / weight else 1.0
 

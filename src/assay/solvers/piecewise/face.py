@@ -12,9 +12,13 @@ from assay.losses import SidedLoss
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import Frame, MachineLoss, design, pulled, scores, sides
+from assay.solvers.piecewise.gap import ROUNDING
 
 LARGEST_FACE = 2000
 """Unknowns up to which the last step solves for the rows in the corners exactly."""
+
+LARGEST_VERTEX = 200
+"""Unknowns up to which a minimum that is not the only one is moved to a vertex."""
 
 
 class State(NamedTuple):
@@ -79,8 +83,9 @@ def gap_of(states: list[State], penalty: Array, point: Array, pull: Array) -> fl
     total = sum(float(np.sum(_value(state) - state.nu * state.residual)) for state in states)
     for edges in states[1:]:
         pull = pull + edges.nu[:, 0]
-    left = penalty * point - pull
-    held = penalty > 0
+    left, mass = penalty * point - pull, sum(float(np.abs(state.nu).sum()) for state in states)
+    # As in `gap.infeasibility`, a remainder that is rounding counts by its product with θ.
+    held = (penalty > 0) & (np.abs(left) > ROUNDING * mass)
     total += float(np.sum(left[held] ** 2 / penalty[held])) / 2
     return total + abs(float(left[~held] @ point[~held]))
 
@@ -107,7 +112,12 @@ def onto_face(
     )
     after = gap_of(moved, penalty, there, data.reduce(pull_step, frame, rowwise=(moved[0].nu,)))
     if inside and abs(after) <= before + room:
-        return there, np.clip(moved[0].nu, -states[0].lower, states[0].upper)
+        point, nu, states = there, np.clip(moved[0].nu, -states[0].lower, states[0].upper), moved
+    elif objective_of(moved, penalty, there) <= objective_of(states, penalty, point) + room:
+        # More rows at zero than tell ν: the point is exact even so.
+        point, states = there, [new._replace(nu=old.nu) for new, old in zip(moved, states, strict=True)]
+    if not penalty.any():
+        point = onto_vertex(data, frame, states, point, unit)
     return point, nu
 
 
@@ -150,6 +160,7 @@ def _solve_face(
     nu[0][which, column] = solution[k : k + n_rows]
     if len(states) > 1:
         nu[1][edge, 0] = solution[k + n_rows :]
+        solution[edge] = 0.0
     return solution[:k], _at(data, frame, states, nu, solution[:k] - point)
 
 
@@ -187,3 +198,43 @@ def residual_step(block: Block, frame: Frame, move: Array, residual: Array) -> f
     """Residuals of one block after θ has moved."""
     residual -= scores(block, frame, move)[:, None]
     return 0.0
+
+
+def onto_vertex(data: Rows, frame: Frame, states: list[State], point: Array, unit: float) -> Array:
+    """A vertex of the minima of a risk that is linear in pieces: as many rows at zero as tell θ.
+
+    A direction in which no row at zero moves has slope zero at a minimum, up to the next row that comes to
+    zero: a step to there is free. Rows and coefficients at zero stay there.
+    """
+    k, none = len(point), np.zeros(len(point))
+    if k > LARGEST_VERTEX:
+        return point
+    (now, *_), here = _at(data, frame, states, [state.nu for state in states], none), point.copy()
+    residual, alive = now.residual[:, 0], (now.upper + now.lower)[:, 0] > 0
+    edges = (states[1].upper[:, 0] > 0) if len(states) > 1 else np.zeros(k, dtype=bool)
+    tight, zero = alive & (np.abs(residual) <= 1e-9 * unit), edges & (here == 0)
+    for _ in range(k):
+        rows = np.vstack([_rows_of(data, frame, np.flatnonzero(tight)[: 4 * k]), np.eye(k)[zero]])
+        _, values, vectors = np.linalg.svd(rows) if len(rows) else (None, np.empty(0), np.eye(k))
+        rank = int(np.count_nonzero(values > 1e-9 * values.max(initial=0.0)))
+        for direction in vectors[rank:]:
+            move = np.zeros_like(residual)
+            data.reduce(residual_step, frame, -direction, rowwise=(move[:, None],))
+            lengths = np.full(len(move) + k, np.inf)
+            rates = np.append(move, direction)
+            free = np.append(alive & ~tight, edges & ~zero) & (np.abs(rates) > 1e-9)
+            np.divide(np.append(residual, -here), rates, out=lengths, where=free)
+            place = int(np.argmin(np.abs(lengths)))
+            if free[place]:
+                break
+        else:  # a vertex, but for directions in which no row moves at all
+            break
+        here, residual = here + lengths[place] * direction, residual - lengths[place] * move
+        if place < len(move):
+            tight[place] = True
+        else:
+            zero[place - len(move)] = True
+        here[zero] = 0.0
+    moved = _at(data, frame, states, [state.nu for state in states], here - point)
+    before, after = objective_of(states, none, point), objective_of(moved, none, here)
+    return here if after <= before * (1 + 1e-12) else point

@@ -68,7 +68,14 @@ class Frame(NamedTuple):
 
 def frame_of(data: Rows, *, intercept: bool, shift: bool) -> Frame:
     """Columns of mean 0 (if `shift`, for dense rows) and mean square 1; a column of zeros keeps scale 1."""
-    weight, total, squares = data.reduce(column_sums)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight, total, squares = data.reduce(column_sums)
+    if not np.isfinite(squares).all():
+        column = int(np.argmin(np.isfinite(squares)))
+        raise ValueError(
+            f"The squares of column {column} of X are too large for floating point. Divide the columns by "
+            "their scale, by StandardScaler for instance."
+        )
     mean = total / weight if shift and not data.is_sparse else np.zeros_like(total)
     # Twice, so that a mean far from zero does not hide the spread.
     if mean.any():
@@ -147,3 +154,12 @@ def target_sums(block: Block) -> tuple[float, float, float]:
 def target_squares(block: Block, center: float) -> float:
     """Σ s (y − center)² of one block."""
     return float(block.weights @ (row_targets(block) - center) ** 2)
+
+
+def require_spread(spread: float) -> None:
+    """Raise where the squares of a target leave floating point."""
+    if not 1e-150 < spread < 1e150:
+        raise ValueError(
+            f"The target has a spread of {spread:.1g}, whose square floating point does not hold. Divide the "
+            "target by its scale."
+        )

@@ -7,13 +7,19 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Huber, SidedLoss
+from assay.losses import Absolute, Huber, SidedLoss
 from assay.rows import Block, Rows, add
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import MachineLoss, row_targets
 
-PERFECT = 1e-6
+PERFECT, PERFECT_SINGLE = 1e-6, 1e-3
 """Share of the loss at zero below which an objective is rounding: gaps are relative to no less."""
+
+ROUNDING = 1e-12
+"""Size of what is left of a sum, relative to its terms, that is taken for rounding."""
+
+NEGLIGIBLE = 1e-6
+"""Share of the objective, or of the slopes that there could be, that no certificate measures."""
 
 
 class SidedEvidence(NamedTuple):
@@ -21,16 +27,19 @@ class SidedEvidence(NamedTuple):
 
     Parts of ν, the slope of each row in its residual, above and below zero are kept apart, `[above, below]`,
     because either may be scaled down to make Σν vanish. `slack` are Σ ν(r ∓ ε), `squares` the quadratic part
-    of the conjugate, `mass` Σ|ν|, `pulls` Σ ν x, `signs` the weights of rows with r above, at and below zero,
-    `total` and `wrong` the sides of all rows and of those with yf ≤ 0.
+    of the conjugate, `mass` Σ|ν|, `pulls` Σ ν x, `reach` its size at slopes that are the sides, `signs` the
+    weights of rows with r above, at and below zero, `total` and `wrong` the sides of all rows and of those
+    with yf ≤ 0; `floor` is what of the loss at zero is rounding: gaps are relative to no less.
     """
 
     loss: float
     loss_at_zero: float
+    floor: float
     slack: Array
     squares: Array
     mass: Array
     pulls: Array
+    reach: Array
     signs: Array
     n_support: Array
     wrong: float
@@ -39,8 +48,11 @@ class SidedEvidence(NamedTuple):
 
     @property
     def sizes(self) -> Array:
-        """Sizes of the two parts of Xᵀν, the unit of what is left when they cancel."""
-        return np.abs(self.pulls).sum(axis=0)
+        """Sizes of the two parts of Xᵀν, the unit of what is left when they cancel.
+
+        No less than a share of what they could be: rows that hardly pull need not cancel.
+        """
+        return np.maximum(np.abs(self.pulls).sum(axis=0), NEGLIGIBLE * self.reach)
 
     @property
     def imbalance(self) -> float:
@@ -83,14 +95,17 @@ def evidence_step(
             outside = max(float(beyond.max(initial=0.0)), 0.0)
             nu = np.clip(nu, -side[1], side[0])
     size = np.stack([np.maximum(nu, 0), np.maximum(-nu, 0)])
-    noise = digits * (2 * np.abs(target) + np.abs(residual) + abs(intercept))
+    at_zero = float(weight @ loss.value(target, np.zeros(())))
+    noise = digits * (2 * np.abs(target) + np.abs(residual) + abs(intercept) + 1e-3 * np.abs(target).mean())
     evidence = SidedEvidence(
         float(weight @ value),
-        float(weight @ loss.value(target, np.zeros(()))),
+        at_zero,
+        at_zero * (PERFECT if block.X.dtype == np.float64 else PERFECT_SINGLE),
         np.einsum("ij,ij->i", size, np.stack([residual, -residual]) - loss.row_form.epsilon),
         loss.conjugate_square(size, side).sum(axis=1),
         size.sum(axis=1),
         np.asarray(block.X.T @ (size * [[1.0], [-1.0]]).T, dtype=np.float64).T,
+        np.asarray(abs(block.X).T @ width, dtype=np.float64),
         np.array([count @ (residual > noise), count @ (abs(residual) <= noise), count @ (residual < -noise)]),
         np.count_nonzero(size, axis=1),
         float(width @ (np.sign(target) * score <= 0)),
@@ -139,35 +154,71 @@ class MachineProblem(NamedTuple):
         share = balanced(evidence.mass) if self.fit_intercept and rho == 0 else np.ones(2)
         pull = share @ evidence.pulls
         gap = evidence.loss - share @ evidence.slack + share**2 @ evidence.squares
-        gap += np.sum((coef - pull) ** 2) / 2
+        gap += infeasibility(coef, coef - pull, np.abs(coef) + evidence.sizes)
         objective = evidence.loss + coef @ coef / 2
         if self.fit_intercept and rho > 0:
             balance = share @ (evidence.mass * [1.0, -1.0])
             gap += (rho * intercept - balance) ** 2 / (2 * rho)
             objective += rho * intercept**2 / 2
-        floor = PERFECT * evidence.loss_at_zero
-        return MachineGap(float(objective), max(float(gap), 0.0), max(float(objective), float(floor)))
+        return MachineGap(float(objective), max(float(gap), 0.0), max(float(objective), evidence.floor))
 
     def residual(self, evidence: SidedEvidence, coef: Array, intercept: float) -> float:
-        """How far w is from Xᵀν and ρb from Σν, relative to the sizes of what cancels."""
-        residual = largest_ratio(coef - evidence.pulls.sum(axis=0), np.abs(coef) + evidence.sizes)
+        """How far w is from Xᵀν and ρb from Σν, relative to the sizes of what cancels.
+
+        What changes the objective by less than rounding does not count, however small what cancels is.
+        """
+        rho, total = self.intercept_penalty, evidence.total
+        scale = self.gap(evidence, coef, intercept).scale
+        sizes = np.abs(coef) + evidence.sizes + NEGLIGIBLE**0.5 * np.sqrt(2 * scale)
+        residual = largest_ratio(coef - evidence.pulls.sum(axis=0), sizes)
         if not self.fit_intercept:
             return residual
-        mass = evidence.mass.sum() + self.intercept_penalty * abs(intercept)
-        level = abs(self.intercept_penalty * intercept - evidence.mass @ [1.0, -1.0])
+        steepest = total if self.machine.loss.cornered else np.sqrt(total) * np.sqrt(scale)
+        mass = evidence.mass.sum() + rho * abs(intercept) + NEGLIGIBLE * steepest
+        level = abs(rho * intercept - evidence.mass @ [1.0, -1.0])
         return max(residual, level / mass if mass > 0 else 0.0)
+
+
+def infeasibility(coef: Array, left: Array, sizes: Array) -> float:
+    """½‖w − Xᵀν‖², what an infeasible dual point costs.
+
+    A coordinate that is no more than the rounding of its sum counts by its product with w: the dual point is
+    feasible for columns that differ from these by rounding.
+    """
+    rounding = np.abs(left) <= ROUNDING * sizes
+    cost = np.where(rounding, np.minimum(np.abs(coef * left), left**2 / 2), left**2 / 2)
+    return float(np.sum(cost))
 
 
 # Huber regression with its scale charges a row s (σ + σ H(r/σ)), where H is twice Huber's loss.
 
 
-def huber_step(block: Block, loss: Huber, coef: Array, intercept: float, sigma: float) -> SidedEvidence:
-    """Evidence of one block at ν = s H'(r/σ); `squares` are Σ ν²/(4s)."""
+def huber_step(
+    block: Block, loss: Huber, coef: Array, intercept: float, sigma: float, dual: NDArray | None = None
+) -> SidedEvidence:
+    """Evidence of one block at ν = s H'(r/σ), or a ν handed in; `squares` are Σ ν²/(4s).
+
+    At σ = 0 the loss is its limit 2ε Σ s|r|, and ν is 0 where none is handed in.
+    """
+    if dual is None and sigma == 0:
+        dual = np.zeros(block.X.shape[0])
+    if dual is not None:
+        corner, _ = evidence_step(block, MachineLoss(Absolute(), 2 * loss.delta), coef, intercept, dual)
+        weight, limit = block.weights, 2 * loss.delta * block.weights
+        nu = np.clip(dual.astype(np.float64), -limit, limit)
+        square = np.divide(nu**2, 4 * weight, out=np.zeros_like(nu), where=weight > 0)
+        corner = corner._replace(squares=np.array([square[nu > 0].sum(), square[nu < 0].sum()]))
+        if sigma == 0:
+            return corner
+        value = huber_step(block, loss, coef, intercept, sigma)
+        return corner._replace(loss=value.loss, loss_at_zero=value.loss_at_zero, floor=value.floor)
     scaled = block._replace(y=row_targets(block) / sigma)
     unit, _ = evidence_step(scaled, MachineLoss(loss), coef / sigma, intercept / sigma)
+    at_zero = sigma * (unit.weight + 2 * unit.loss_at_zero)
     return unit._replace(
         loss=sigma * (unit.weight + 2 * unit.loss),
-        loss_at_zero=sigma * (unit.weight + 2 * unit.loss_at_zero),
+        loss_at_zero=at_zero,
+        floor=at_zero * (PERFECT if block.X.dtype == np.float64 else PERFECT_SINGLE),
         slack=2 * sigma * unit.slack,
         squares=2 * unit.squares,
         mass=2 * unit.mass,
@@ -195,4 +246,4 @@ def huber_gap(
     objective = evidence.loss + alpha * float(coef @ coef)
     left = float(np.sum((2 * alpha * coef - pull) ** 2))
     gap += left / (4 * alpha) if alpha > 0 else abs(float(coef @ pull))
-    return MachineGap(objective, max(gap, 0.0), max(objective, PERFECT * evidence.loss_at_zero))
+    return MachineGap(objective, max(gap, 0.0), max(objective, evidence.floor))

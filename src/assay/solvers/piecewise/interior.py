@@ -20,9 +20,10 @@ from assay.parameters import refusal
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.face import State, begin_rows, gap_of, objective_of, onto_face, pull_step, slacks
-from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, pulled, scores
+from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, pulled, require_spread, scores
 from assay.solvers.piecewise.gap import PERFECT
 
+EPSILON = float(np.finfo(float).eps)
 SINGULAR = 1e-12
 """Eigenvalues below this share of the largest are taken for zero."""
 
@@ -56,6 +57,12 @@ def interior_point(
     if not isinstance(machine.loss, SidedLoss) or not machine.loss.cornered:
         raise refusal("interior_point", "loss", "a sided loss with corners", machine.loss)
     states, point, spread = _start(data, machine, frame, np.zeros(len(penalty)) if l1 is None else l1)
+    require_spread(max(spread, 1.0))
+    mass = float(np.sum(states[0].upper + states[0].lower))
+    if objective_of(states, penalty, point) <= 8 * EPSILON * np.abs(point).max(initial=0.0) * mass:
+        # The constant of the start already costs nothing.
+        return Interior(point, np.zeros(data.shape[0]), 1, True, [0.0])
+    require_spread(spread)
     pull = data.reduce(pull_step, frame, rowwise=(states[0].nu,))
     started = max(objective_of(states, penalty, point), 1e-300)
     gaps: list[float] = []
@@ -94,7 +101,9 @@ def _start(
         point[-1] = total / weight if weight > 0 else 0.0
         rows.residual[:] -= point[-1]
     spread = float(np.sum((rows.upper + rows.lower) * np.abs(rows.residual)))
-    spread = max(spread / max(float((rows.upper + rows.lower).sum()), 1e-300), 1e-300)
+    spread = spread / max(float((rows.upper + rows.lower).sum()), 1e-300)
+    if spread == 0:
+        return [rows], point, spread
     _begin(rows, spread)
     if not np.any(l1 > 0):
         return [rows], point, spread

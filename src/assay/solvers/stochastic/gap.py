@@ -5,6 +5,9 @@ bound where Σ s u = 0 (free intercept). Slopes scaled down by c ≤ 1 stay in t
 because ℓ*(0) = −min ℓ = 0: so the heavier of the two signs is scaled down to balance them. The slopes are
 those of the loss at the point, a good dual point near the minimum of a smooth loss; or others handed in, such
 as the mean slopes of a descent on a loss with corners.
+
+With λ₂ = 0, Ω* asks for |Xᵀu|/W ≤ λ₁: the slopes are scaled down until it is so. Without any penalty it asks
+for Xᵀu = 0: `cancelled` moves each slope by a share of the room that it has in its domain.
 """
 
 from __future__ import annotations
@@ -14,11 +17,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Loss
+from assay.losses import Loss, SidedLoss
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import MachineLoss
-from assay.solvers.piecewise.gap import PERFECT, balanced, largest_ratio
+from assay.solvers.piecewise.gap import balanced, largest_ratio
+
+SMALL = 1e-3
+"""Share of the loss of a constant below which an objective is a perfect fit: gaps are relative to no less."""
+
+LARGEST_CANCELLED = 1000
+"""Columns up to which slopes are made to cancel."""
 
 
 class RiskEvidence(NamedTuple):
@@ -107,11 +116,23 @@ def inside_domain(loss: Loss, y: Array, dual: NDArray) -> tuple[Array, Array]:
     return slope, conjugate
 
 
-def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_intercept: bool) -> RiskGap:
-    """Gap and subgradient at given coefficients; with λ₂ = 0 no dual point is at hand."""
+def risk_gap(
+    evidence: RiskEvidence,
+    coef: Array,
+    l1: float,
+    l2: float,
+    *,
+    fit_intercept: bool,
+    conjugate: float | None = None,
+) -> RiskGap:
+    """Gap and subgradient at given coefficients.
+
+    `conjugate` is Σ s ℓ*(y, u) at slopes with Σ s u x = 0, for a risk without penalty; without it the gap of
+    such a risk is infinite.
+    """
     total, mass = evidence.weight, evidence.mass
     objective = evidence.loss / total + l1 * float(np.abs(coef).sum()) + l2 * float(coef @ coef) / 2
-    scale = max(objective, PERFECT * evidence.loss_at_level / total)
+    scale = max(objective, SMALL * evidence.loss_at_level / total)
     smooth = evidence.pulls.sum(axis=0) / total + l2 * coef
     left = np.where(coef == 0, np.maximum(np.abs(smooth) - l1, 0), np.abs(smooth + l1 * np.sign(coef)))
     gradient = largest_ratio(left, np.abs(evidence.pulls).sum(axis=0) / total + l2 * np.abs(coef) + l1)
@@ -119,10 +140,110 @@ def risk_gap(evidence: RiskEvidence, coef: Array, l1: float, l2: float, *, fit_i
         gradient = max(gradient, float(abs(mass[0] - mass[1]) / mass.sum()))
     if evidence.slack > 0:
         gradient = max(gradient, evidence.slack / total / scale if scale > 0 else np.inf)
-    if l2 == 0 or not np.isfinite(evidence.conjugate).all():
-        return RiskGap(objective, np.inf, gradient)
     share = balanced(mass) if fit_intercept else np.ones(2)
     pull = share @ evidence.pulls / total
-    dual = -share @ evidence.conjugate / total - np.sum(np.maximum(np.abs(pull) - l1, 0) ** 2) / (2 * l2)
-    relative = max(objective - float(dual), 0.0) / scale if scale > 0 else 0.0
+    if l2 == 0 and l1 > 0:
+        share, pull = share * min(1.0, l1 / max(float(np.abs(pull).max()), l1)), np.zeros_like(pull)
+    dual = -np.inf
+    if l2 > 0 or l1 > 0:
+        over = np.sum(np.maximum(np.abs(pull) - l1, 0) ** 2) / (2 * l2) if l2 > 0 else 0.0
+        dual = -float(share @ evidence.conjugate) / total - float(over)
+    elif conjugate is not None:
+        dual = -conjugate / total
+    if not np.isfinite(dual):
+        return RiskGap(objective, np.inf, gradient)
+    relative = max(objective - dual, 0.0) / scale if scale > 0 else 0.0
     return RiskGap(objective, relative, gradient)
+
+
+# A dual point for a risk without penalty: slopes that cancel in every column.
+
+
+def cancelled(
+    data: Rows,
+    machine: MachineLoss[Loss],
+    coef: Array,
+    intercept: float,
+    dual: NDArray | None,
+    *,
+    fit_intercept: bool,
+    tol: float,
+) -> float:
+    """Σ s ℓ*(y, u) at slopes near those of the point with Σ s u x = 0; infinite where none are found.
+
+    With h_i the room of a slope in its domain and (Σ s h xxᵀ)v = Σ s u x, the slopes u − h(x·v) cancel, and
+    they stay in the domain where |x·v| ≤ 1. Slopes at the ends of their domain have no room: where the others
+    do not suffice, all are scaled down by a share of `tol` first.
+    """
+    if data.shape[1] > LARGEST_CANCELLED:
+        return float(np.inf)
+    rowwise = () if dual is None else (dual,)
+    for share in (1.0, 1 - tol / 8, 1 - tol / 2):
+        walk = machine, coef, intercept, fit_intercept, share
+        matrix, pull = data.reduce(room_step, *walk, rowwise=rowwise)
+        diagonal = np.sqrt(np.where(np.diagonal(matrix) > 0, np.diagonal(matrix), 1.0))
+        scaled, *_ = np.linalg.lstsq(matrix / np.outer(diagonal, diagonal), pull / diagonal, rcond=1e-12)
+        moved, sizes, total = data.reduce(cancelled_step, *walk, scaled / diagonal, rowwise=rowwise)
+        if np.isfinite(total) and largest_ratio(moved, sizes) <= 1e-9:
+            return float(total)
+    return float(np.inf)
+
+
+def room_step(
+    block: Block,
+    machine: MachineLoss[Loss],
+    coef: Array,
+    intercept: float,
+    fit_intercept: bool,
+    share: float,
+    dual: NDArray | None = None,
+) -> tuple[Array, Array]:
+    """Σ s h xxᵀ and Σ s u x of one block, x with a 1 for the intercept."""
+    rows, weight, _, slope, room = _slopes(block, machine, coef, intercept, fit_intercept, share, dual)
+    return rows.T @ (rows * (weight * room)[:, None]), (weight * slope) @ rows
+
+
+def cancelled_step(
+    block: Block,
+    machine: MachineLoss[Loss],
+    coef: Array,
+    intercept: float,
+    fit_intercept: bool,
+    share: float,
+    direction: Array,
+    dual: NDArray | None = None,
+) -> tuple[Array, Array, float]:
+    """Σ s u x after the slopes moved, the sizes of its terms, and Σ s ℓ*(y, u), of one block."""
+    rows, weight, y, slope, room = _slopes(block, machine, coef, intercept, fit_intercept, share, dual)
+    slope = slope - room * (rows @ direction)
+    conjugate = np.where(weight > 0, machine.loss.conjugate(y, slope), 0.0)
+    return (weight * slope) @ rows, (weight * np.abs(slope)) @ np.abs(rows), float(weight @ conjugate)
+
+
+def _slopes(
+    block: Block,
+    machine: MachineLoss[Loss],
+    coef: Array,
+    intercept: float,
+    fit_intercept: bool,
+    share: float,
+    dual: NDArray | None,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Rows, weights, targets, slopes scaled down to a share, and their room."""
+    loss, (y, weight) = machine.loss, machine.read(block)
+    rows = np.column_stack([block.dense, np.ones(len(y))]) if fit_intercept else block.dense
+    rows = rows.astype(np.float64)
+    slope = loss.terms(y, block.dense @ coef + intercept).slope if dual is None else dual.astype(np.float64)
+    return rows, weight, y, share * slope, slope_room(loss, y, share * slope)
+
+
+def slope_room(loss: Loss, y: Array, slope: Array) -> Array:
+    """Distance of each slope from the ends of its domain; 1 where it has none."""
+    if isinstance(loss, SidedLoss):
+        ends = [np.where(side > 0, side, 0.0) for side in loss.sides(y)]
+        steepest = loss.row_form.steepest
+        upper, lower = (np.multiply(side, steepest, out=np.zeros_like(side), where=side > 0) for side in ends)
+    else:  # logistic: between 0 and minus the label
+        upper, lower = np.where(y > 0, 1.0, 0.0), np.where(y > 0, 0.0, 1.0)
+    room = np.minimum(lower - slope, slope + upper)
+    return np.where(np.isfinite(room), np.maximum(room, 0.0), 1.0)
