@@ -42,7 +42,11 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "HistogramMap": {"edges": ("quantile",)},
     "KCoordinateMedian": {"init": ("random",)},
     "KGeometricMedian": {"init": ("random",)},
-    "KMeans": {"init": ("k-means++", "farthest", "random"), "empty_clusters": ("keep", "error")},
+    "KMeans": {
+        "init": ("k-means++", "farthest", "random"),
+        "empty_clusters": ("keep", "error"),
+        "algorithm": ("hartigan-wong",),
+    },
     "KMedian": {"method": ("alternate",), "init": ("k-medoids++", "random")},
     "KMedoids": {"method": ("pam", "alternate"), "init": ("k-medoids++", "random")},
     "KernelKMeans": {"kernel": ("linear",), "init": ("random",)},

@@ -15,11 +15,12 @@ from assay import parameters
 from assay.base import IterativeModel, Watch
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import Centers, count_distinct, inspect, inspect_block, placed
+from assay.cluster.scale import require_squares
 from assay.models import convergence
 from assay.models.clusterer import Clusterer
 from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState, generator, spawn
-from assay.rows import Block, Rows
+from assay.rows import Block, MemoryRows, Rows
 
 CENTERS = parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
 ROW_INDICES = parameters.array("an array of n_clusters indices of rows")
@@ -58,10 +59,24 @@ class CentralClusterer(Clusterer, IterativeModel):
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X, sample_weight)
         self._require_rows(data)
+        self._require_scale(data)
         n_runs, n_steps = self._plan(data)
         watch = self._watch_fit(X, n_runs=n_runs, max_iter=n_steps)
         self._find(data, watch, n_runs)
+        if not np.isfinite(self.inertia_):  # of rows outside memory, which were not looked at before
+            raise ValueError("The squared distances of X overflow. Divide X by a constant first.")
         watch.finish()
+
+    def _require_scale(self, data: Rows) -> None:
+        """Refuse rows whose squared distances overflow or vanish; those outside memory are found later."""
+        if isinstance(data, MemoryRows):
+            require_squares(data)
+
+    def _open_rows_of_fit(self, X: Any, sample_weight: Any = None) -> Any:
+        data = super()._open_rows_of_fit(X, sample_weight)
+        self._require_scale(data)
+        self._labels_of_fit(data)
+        return data
 
     def _plan(self, data: Rows) -> tuple[int, int]:
         """Number of runs, and of iterations of each at most."""
@@ -97,8 +112,16 @@ class CentralClusterer(Clusterer, IterativeModel):
         return best
 
     def _labels_of_fit(self, data: Rows) -> NDArray | None:
-        """The labels of local rows; None on a cluster."""
-        return np.array(self.labels_, dtype=np.int32) if data.local else None
+        """The labels of local rows, checked, for compiled loops trust them; None on a cluster."""
+        if not data.local:
+            return None
+        labels = np.array(self.labels_, dtype=np.int32)
+        if labels.min() < -1 or labels.max() >= self.n_clusters:
+            raise ValueError(
+                f"The labels_ of {type(self).__name__} must be from 0 to {self.n_clusters - 1}. Got "
+                f"{labels.min()} to {labels.max()} instead; fit again."
+            )
+        return labels
 
     def _require_rows(self, data: Rows) -> None:
         """Refuse more clusters than rows; fewer distinct rows than clusters are said after the fit."""

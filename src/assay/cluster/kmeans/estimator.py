@@ -18,9 +18,10 @@ from assay.cluster.kmeans import certificates
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import inspect
 from assay.cluster.kmeans.certificates import KMeansMeasurement, measure
+from assay.cluster.kmeans.single_moves import polish, single_move_certificate
 from assay.cluster.kmeans.solver import Lloyd, is_small, lloyd
 from assay.models import convergence
-from assay.parameters import Domain
+from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState, generator
 from assay.rows import MemoryRows, Rows, n_threads, ordered_map
 from assay.suitability import Suitability
@@ -55,12 +56,15 @@ class KMeans(CenterClusterer):
     by Lloyd's iteration: rows go to the nearest centre (ties to the lowest index), centres to the mean of
     their rows. Distance bounds pass over the rows whose label cannot have changed; labels are those of the
     plain iteration, decided in float64. J is not convex: the result is a local optimum, the best of `n_init`.
+    algorithm="hartigan-wong" goes on with moves of single rows, which both clusters follow with their means,
+    as long as one lowers J: it ends in an optimum of Lloyd's iteration too, never a worse one than it began.
 
     Assumes: columns on comparable scales and round groups of similar spread; the number of clusters is given.
     There is no model of the rows.
 
     Certificates: the inertia never rises, every row is at its nearest centre, every centre is the mean of its
-    cluster, and total = within + between. `certify` adds a lower bound on the inertia of every partition.
+    cluster, and total = within + between. `certify` adds a lower bound on the inertia of every partition, and
+    that no move of a single row lowers J, for algorithm="hartigan-wong".
 
     Parameters
     ----------
@@ -85,6 +89,10 @@ or callable, default="greedy-k-means++"
     empty_clusters : {"reseed", "keep", "error"}, default="reseed"
         What becomes of a cluster that loses its last row: the row farthest from its centre makes a new one,
         the centre stays where it is, or an error is raised.
+    algorithm : {"lloyd", "elkan", "hartigan-wong"}, default="lloyd"
+        "lloyd" and "elkan" are the same iteration, with distance bounds either way. "hartigan-wong" polishes
+        what it reaches by moves of single rows, for rows in memory: each pass over the rows is an iteration
+        and costs as much as one without bounds.
     random_state : None, int, Generator, SeedSequence or RandomState, default=None
         Where the initial centres come from.
     history : bool, default=False
@@ -135,7 +143,8 @@ or callable, default="greedy-k-means++"
     References
     ----------
     Sangnier §2.2; Rudi & Şimşekli §7.1; Wei §10; Peyré, clustering; Douc & Le Corff §8.7.
-    Arthur & Vassilvitskii (2007), k-means++. Hamerly (2010), distance bounds.
+    Arthur & Vassilvitskii (2007), k-means++. Hamerly (2010), distance bounds. Hartigan & Wong (1979),
+    moves of single rows.
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
@@ -144,6 +153,7 @@ or callable, default="greedy-k-means++"
         "n_init": parameters.one_of("auto") | parameters.integer(at_least=1),
         "tol": parameters.real(at_least=0.0),
         "empty_clusters": parameters.one_of("reseed", "keep", "error"),
+        "algorithm": parameters.one_of("lloyd", "elkan", "hartigan-wong"),
         "history": parameters.boolean,
     }
     _suits: ClassVar[Suitability | None] = Suitability(complexity=1, settings={"n_init": 10})
@@ -157,12 +167,14 @@ or callable, default="greedy-k-means++"
         max_iter: int = 300,
         tol: float = 1e-4,
         empty_clusters: str = "reseed",
+        algorithm: str = "lloyd",
         random_state: RandomState = None,
         history: bool = False,
     ) -> None:
         super().__init__(n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state)
         self.tol = tol
         self.empty_clusters = empty_clusters
+        self.algorithm = algorithm
         self.history = history
 
     def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
@@ -172,11 +184,13 @@ or callable, default="greedy-k-means++"
 
     def _certify(self, data: Rows) -> list[Certificate]:
         centers = self._placed(data)
-        measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
-        return [
-            *self._proof(measured, self.inertia_),
-            *certificates.eigenvalue_certificate(data, measured, centers),
-        ]
+        labels = self._labels_of_fit(data)
+        measured = measure(inspect(data, centers, labels), centers)
+        proof = list(self._proof(measured, self.inertia_))
+        if self.algorithm == "hartigan-wong" and self.converged_ and labels is not None:
+            claims = self.cluster_centers_, measured.weights, labels, measured.inertia
+            proof.append(single_move_certificate(data, *claims))
+        return [*proof, *certificates.eigenvalue_certificate(data, measured, centers)]
 
     def _proof(self, measured: KMeansMeasurement, inertia: float) -> Certificates:
         trace = self.inertia_trace_.tolist()
@@ -187,6 +201,11 @@ or callable, default="greedy-k-means++"
         if self._is_given and self.n_init not in ("auto", 1):
             message = f"KMeans has one run from given centres: n_init={self.n_init} is not used."
             convergence.warn(message, RuntimeWarning)
+        if self.algorithm == "hartigan-wong" and not isinstance(data, MemoryRows):
+            raise ParameterError(
+                "KMeans with algorithm='hartigan-wong' moves single rows, which must be in memory; take "
+                "algorithm='lloyd' for rows on disk or on a cluster."
+            )
         return self._number_of_runs(auto=10), self.max_iter
 
     def _runs(self, data: Rows, n_init: int, watch: Watch) -> Iterator[Lloyd]:
@@ -194,8 +213,7 @@ or callable, default="greedy-k-means++"
 
         A restart that has a thread to itself waits for no other at the end of every walk.
         """
-        options: Any = {"tol": self.tol, "max_iter": self.max_iter, "keep_steps": self.history}
-        run: Any = partial(lloyd, data, watch=watch, empty_clusters=self.empty_clusters, **options)
+        run: Any = partial(self._run, data, watch)
         if self._is_given:
             start = self._given_centers(self.init, (self.n_clusters, data.shape[1]), data.dtype)
             yield from watched(run, [start], watch)
@@ -210,6 +228,14 @@ or callable, default="greedy-k-means++"
             )
         else:
             yield from watched(run, self._starts(pool, self.n_clusters, randoms), watch)
+
+    def _run(self, data: Rows, watch: Watch, start: NDArray) -> Lloyd:
+        options: Any = {"watch": watch, "max_iter": self.max_iter, "keep_steps": self.history}
+        result = lloyd(data, start, tol=self.tol, empty_clusters=self.empty_clusters, **options)
+        if self.algorithm != "hartigan-wong":
+            return result
+        assert isinstance(data, MemoryRows)
+        return polish(data, result, keep_empty=self.empty_clusters == "keep", **options)
 
     def _conclude(self, data: Rows, result: Lloyd) -> None:
         """Set the fitted attributes from a measurement of the best restart."""
@@ -234,10 +260,12 @@ or callable, default="greedy-k-means++"
         if self.empty_clusters != "keep":
             self._warn_of_empty_clusters(int(np.count_nonzero(self.cluster_weights_)))
         if not self.converged_ and self.n_iter_ == self.max_iter:
-            convergence.warn(
-                f"KMeans did not converge in max_iter={self.max_iter} iterations: the centres still move by "
-                f"{self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol."
+            why = (
+                f"the centres still move by {self.optimality_:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )
+            if self.algorithm == "hartigan-wong":
+                why = "single rows still move. Raise max_iter, or take algorithm='lloyd'."
+            convergence.warn(f"KMeans did not converge in max_iter={self.max_iter} iterations: {why}")
 
 
 def assign_until_settled(data: Rows, start: NDArray, *, tol: float, max_iter: int) -> NDArray:

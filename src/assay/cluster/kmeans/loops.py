@@ -13,8 +13,9 @@ gathered in tiles, relative to a `shift` amid the data (0 for CSR), and multipli
 With ρ = `rounding` (see `centers`), the float32 value of half_j + x · negated_j is wrong by at most
 ρ (‖x‖² + ‖c_j‖²). ρ ‖c_j‖² is already taken off `half`, so that scores are lower bounds up to ρ ‖x‖².
 Where that does not decide which centre is nearest, the distances to those that may be are computed in float64
-from `centers` and `norms` (‖c − shift‖²). `negated` is padded to a multiple of `LANES` rows that are never
-nearest; `transposed` is the same transposed, for CSR.
+from `centers` and `norms` (‖c − shift‖²): to all centres where squares would overflow in float32. What
+is lost where they vanish there is at most 2⁻¹⁰⁰ ρ. `negated` is padded to a multiple of `LANES` rows that
+are never nearest; `transposed` is the same transposed, for CSR.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ LANES = 4
 TILE_ROWS, TILE_ITEMS = 192, 2**15
 STORED_DOWN = 1.2e-7  # a float32 is within 6e-8 of what it stands for: bounds are stored this much lower
 TINY = 1e-32  # what squares below the least normal float32 can come to, times any number of features
+VANISHED = 2.0**-100  # times ρ: what products can lose to float32 numbers below the least normal one
+LARGE = 1e37  # squared norms above this are not multiplied in float32
+LARGEST, LEAST = 3e38, 1.2e-38  # of normal float32 numbers
+LOOKED_AT = 32  # rows of a block whose distances to all centres are measured, to certify the others
 EXACT = 1e-12  # relative room for the rounding of a float64 distance
 
 
@@ -172,6 +177,7 @@ def nearest_centers(table, layout, visited, result, tile):  # type: ignore[no-un
     nearest, uppers, lowers, row_norms = result
     tile_rows, products, firsts, seconds = tile
     n_tile, spare = firsts.shape[0], 4.0 * rounding * norms
+    overflows, vanished = norms.max() > LARGE, VANISHED * rounding
     sparse_room = EXACT if values is not None else 0.0
     for start in range(0, visited.shape[0], n_tile):
         stop = min(start + n_tile, visited.shape[0])
@@ -184,14 +190,16 @@ def nearest_centers(table, layout, visited, result, tile):  # type: ignore[no-un
         for t in range(start, stop):
             norm = row_norms[t]
             uppers[t] = norm * (1.0 + 2.0 * rounding) + 2.0 * firsts[t - start] + spare[nearest[t]]
-            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * seconds[t - start]
+            lowers[t] = norm * (1.0 - 2.0 * rounding) + 2.0 * seconds[t - start] - vanished
         for t in range(start, stop):
-            if uppers[t] >= lowers[t]:
-                norm, winner, limit = row_norms[t], nearest[t], uppers[t]
+            too_large = overflows or row_norms[t] > LARGE
+            if too_large or uppers[t] + vanished >= lowers[t]:
+                norm, winner, limit = row_norms[t], nearest[t], uppers[t] + vanished
                 upper, lower = np.inf, np.inf
                 for j in range(centers.shape[0]):
                     distance = norm * (1.0 - 2.0 * rounding) + 2.0 * (scores[j, t - start] + half[j])
-                    if distance <= limit:
+                    distance -= vanished
+                    if too_large or distance <= limit:
                         distance = squared_distance(
                             dense, values, columns, starts, visited[t], norm, centers, norms, j
                         )
@@ -204,7 +212,7 @@ def nearest_centers(table, layout, visited, result, tile):  # type: ignore[no-un
                 uppers[t] = (upper + room) * (1.0 + EXACT)
                 lowers[t] = (lower - room) * (1.0 - EXACT)
         for t in range(start, stop):
-            uppers[t] = np.sqrt(max(uppers[t], 0.0))
+            uppers[t] = np.sqrt(max(uppers[t] + vanished, 0.0))
             lowers[t] = np.sqrt(max(lowers[t], 0.0))
 
 
@@ -241,8 +249,9 @@ def doubtful_rows(table, centers, bounds, gaps, visited, uppers, rounding):  # t
             label = np.int64(max(labels[i], 0))
             others = max(np.float64(lower[i]) - decay[label], gaps[label] - upper)
             # A row that has to be visited is given other bounds there.
-            lower[i] = (others + decay[label]) * (1.0 - STORED_DOWN)
-            slack[i] = (others - upper + thresholds[label]) * (1.0 - STORED_DOWN)
+            gain = others - upper + thresholds[label]
+            lower[i] = min((others + decay[label]) * (1.0 - STORED_DOWN), LARGEST)
+            slack[i] = min(gain - STORED_DOWN * abs(gain) - LEAST, LARGEST)
             visited[n_visited] = i
             n_visited += 0 if upper < others else 1
     return n_visited
@@ -279,8 +288,8 @@ def settle(table, shift, bounds, visited, result, sums, counts):  # type: ignore
     for t in range(visited.shape[0]):
         i, new = visited[t], np.int64(nearest[t])
         gain = lowers[t] - uppers[t] + thresholds[new]
-        lower[i] = (lowers[t] + decay[new]) * (1.0 - STORED_DOWN)
-        slack[i] = gain - STORED_DOWN * abs(gain)
+        lower[i] = min((lowers[t] + decay[new]) * (1.0 - STORED_DOWN), LARGEST)
+        slack[i] = min(gain - STORED_DOWN * abs(gain) - LEAST, LARGEST)
         old = np.int64(labels[i])
         if new != old:
             n_changed += 1
@@ -302,21 +311,28 @@ def measure(table, layout, result, labels, distances, sums, counts):  # type: ig
 
     A label of −1 is replaced by the nearest centre. Writes the squared `distances` to the own centres, adds
     every row to the `sums` and `counts` of its cluster, and returns the inertia, Σ w ‖x − shift‖², and the
-    largest (‖x − own‖² − ‖x − nearest‖²) / (‖x − shift‖² + ‖own − shift‖²).
+    largest (‖x − own‖² − ‖x − nearest‖²) / (‖x − shift‖² + ‖own − shift‖²). All distances of a few rows
+    are computed, so that a wrong `nearest` does not pass.
     """
     dense, values, columns, starts, weight = table
     shift, centers, norms = layout[:3]
     nearest, _, _, row_norms = result
     inertia, scatter, excess = 0.0, 0.0, 0.0
+    stride = max(labels.shape[0] // LOOKED_AT, 1)
     for i in range(labels.shape[0]):
         best, norm = np.int64(nearest[i]), row_norms[i]
         label = best if labels[i] < 0 else np.int64(labels[i])
         labels[i] = label
         own = squared_distance(dense, values, columns, starts, i, norm, centers, norms, label)
+        least = own
         if label != best:
-            rise = own - squared_distance(dense, values, columns, starts, i, norm, centers, norms, best)
-            if rise > 0.0:
-                excess = max(excess, rise / (norm + norms[label]))
+            least = squared_distance(dense, values, columns, starts, i, norm, centers, norms, best)
+        if i % stride == 0:
+            for j in range(centers.shape[0]):
+                other = squared_distance(dense, values, columns, starts, i, norm, centers, norms, j)
+                least = min(least, other)
+        if own > least:
+            excess = max(excess, (own - least) / (norm + norms[label]))
         distances[i] = own
         w = np.float64(weight[i]) if weight.shape[0] > 0 else 1.0
         inertia += w * own

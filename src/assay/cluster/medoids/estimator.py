@@ -15,6 +15,7 @@ from assay.cluster.base import RESTARTS, ROW_INDICES, generators
 from assay.cluster.medoids.certificates import medoid_certificates, optimality_certificates
 from assay.cluster.medoids.solver import INITS, Pairs, alternate_medoids, nearness, swap_medoids
 from assay.cluster.quantizer.base import Alternation, RepresenterModel
+from assay.cluster.scale import require_distances
 from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain, ParameterError
@@ -36,6 +37,10 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
     def _plan(self, data: Rows) -> tuple[int, int]:
         draws = isinstance(self.init, str) and self.init != "build"
         return (self.n_init if draws else 1), self.max_iter
+
+    def _require_scale(self, data: Rows) -> None:
+        if isinstance(data, MemoryRows):
+            require_distances(data, self.metric)
 
     def _prepare(self, data: MemoryRows) -> Pairs:
         distances = self._pairs_or_rows(data)
@@ -73,6 +78,12 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
         self.inertia_ = best.trace[-1]
 
     def _proof(self, data: MemoryRows, pairs: Pairs, measured: Any) -> list[Certificate]:
+        medoids = self.medoid_indices_
+        if medoids.min() < 0 or medoids.max() >= data.shape[0]:
+            raise ValueError(
+                f"The medoid_indices_ of {type(self).__name__} must be rows, from 0 to {data.shape[0] - 1}. "
+                f"Got {medoids.min()} to {medoids.max()} instead; fit again."
+            )
         proof = medoid_certificates(
             *pairs, self.medoid_indices_, self.labels_, trace=self.inertia_trace_, inertia=self.inertia_
         )

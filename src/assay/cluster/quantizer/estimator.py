@@ -14,6 +14,7 @@ from assay.certificates import Certificate, at_most
 from assay.cluster.base import CENTERS, RESTARTS, generators
 from assay.cluster.medoids.solver import cluster_costs
 from assay.cluster.quantizer.base import ROUNDING, CenterModel, Distance, Step, metric_distances, seed_rows
+from assay.cluster.scale import require_distances
 from assay.distances import Metric, distance_matrix, metric_domain
 from assay.parameters import Domain
 from assay.randomness import RandomState
@@ -128,6 +129,9 @@ class CentroidClustering(CenterModel):
     @property
     def _distance(self) -> Distance:
         return partial(metric_distances, metric=self.metric)
+
+    def _require_scale(self, data: Any) -> None:
+        require_distances(data, self.metric)
 
     def _apart(self, X: NDArray, centers: NDArray) -> NDArray:
         """Dissimilarities of rows and representers; one sentence where they are none."""

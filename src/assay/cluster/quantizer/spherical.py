@@ -133,6 +133,9 @@ class SphericalKMeans(CenterModel):
     def _distance(self) -> Distance:
         return cosine_distances
 
+    def _require_scale(self, data: Rows) -> None:
+        """Directions have no scale."""
+
     def _given_centers(self, given: Any, shape: tuple[int, int], dtype: Any) -> NDArray:
         centers = super()._given_centers(given, shape, dtype)
         if not np.abs(centers).max(axis=1).all():

@@ -142,7 +142,16 @@ def survey_rows(table, shift, centers, norms, labels, leaves):  # type: ignore[n
 
 
 def router(children: NDArray, centers: NDArray, labels: NDArray) -> Router:
-    """Lay out a tree for routing."""
+    """Lay out a tree for routing, checked: the loops trust it, and every path must come to an end."""
+    n_nodes, own = len(labels), np.arange(len(labels))[:, np.newaxis]
+    ends = children[:, 0] < 0
+    inside = ends[:, np.newaxis] | ((children > own) & (children < n_nodes))
+    leaf_labels = labels[ends]
+    if not inside.all() or leaf_labels.min() < 0 or leaf_labels.max() >= np.count_nonzero(ends):
+        raise ValueError(
+            "The tree_ of BisectingKMeans must have children after their parents and leaves numbered from 0; "
+            "fit again."
+        )
     points = centers.astype(np.float64)
     return children, points, np.einsum("kd,kd->k", points, points), labels
 

@@ -164,9 +164,11 @@ or callable, default="greedy-k-means++"
         if hasattr(self, "cluster_centers_"):
             self._check_parameters()
             data = self._open_new_rows(X, None, sample_weight)
+            self._require_scale(data)
         else:
             data = self._open_rows(X, None, sample_weight)
             self._require_rows(data)
+            self._require_scale(data)
             starting = generator(self.random_state)
             self.cluster_centers_ = self._best_start(_init.open_pool(data, starting), starting)[0]
             self.center_weights_ = np.zeros(self.n_clusters)
