@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from assay.distances.matrix import condensed_distances, distance_matrix
-from assay.distances.metrics import METRICS, Metric, check_dissimilarity, check_metric, metric_domain
+from assay.distances.metrics import (
+    METRICS,
+    Metric,
+    check_dissimilarity,
+    check_metric,
+    check_range,
+    metric_domain,
+)
 from assay.distances.search import Nearest, Neighborhoods, NeighborSearch
 from assay.distances.spanning import SpanningTree, euclidean_spanning_tree, spanning_tree
 from assay.homes import publish
@@ -17,6 +24,7 @@ __all__ = [
     "SpanningTree",
     "check_dissimilarity",
     "check_metric",
+    "check_range",
     "condensed_distances",
     "distance_matrix",
     "euclidean_spanning_tree",

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAF_ROWS = 8
+GREATEST = 1e270
+"""Sums of many distances, weighted or not, stay finite up to here."""
 
 
 class FunctionBall(NamedTuple):
@@ -126,10 +128,9 @@ def check_distance(value: Any) -> float:
     """What a function of two rows returned, if it is a distance."""
     try:
         distance = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         distance = math.nan
-    if not 0.0 <= distance < math.inf:
-        raise ValueError(
-            f"A function given as 'metric' must return a finite number at least 0. Got {value!r}."
-        )
+    if not 0.0 <= distance <= GREATEST:
+        words = f"a finite number at least 0 and at most {GREATEST:g}"
+        raise ValueError(f"A function given as 'metric' must return {words}. Got {value!r}.")
     return distance

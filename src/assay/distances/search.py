@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from assay.distances.brute import BruteSearch, blockwise
 from assay.distances.functions import FunctionSearch
 from assay.distances.loops import count_points, home_leaves, list_points, near_leaves, nearest_points
-from assay.distances.metrics import SCALES, Metric, Scale, check_metric, check_table, is_proper_radius
+from assay.distances.metrics import (
+    SCALES,
+    Metric,
+    Scale,
+    check_metric,
+    check_range,
+    check_table,
+    is_proper_radius,
+)
 from assay.distances.tree import LEAF, PointTree, build_tree, with_balls
 from assay.parameters import one_of, refusal
 
@@ -67,6 +75,7 @@ class NeighborSearch:
         self.X, self.metric, self.method = check_table(X), check_metric(metric), method
         if not METHODS.contains(method):
             raise refusal("NeighborSearch", "method", METHODS.words, method)
+        check_range(self.X, self.metric)
         self._scale = Scale(2)
         self._engine: TreeSearch | BruteSearch | FunctionSearch
         if not isinstance(self.metric, str):
@@ -130,7 +139,9 @@ class NeighborSearch:
                 f"The queries have {table.shape[1]} columns but the rows have {self.X.shape[1]}; "
                 "they must be as many."
             )
-        return self._scale.prepare(table.astype(self.X.dtype, copy=False))
+        table = table.astype(self.X.dtype, copy=False)
+        check_range(table, self.metric, spread=False)
+        return self._scale.prepare(table)
 
 
 def _by_distance_then_index(distances: NDArray, indices: NDArray) -> Nearest:

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from assay.distances.brute import blockwise, fill_tile
 from assay.distances.functions import check_distance
 from assay.distances.loops import leaf_distances, nearest_bound
-from assay.distances.metrics import SCALES, Metric, check_dissimilarity, check_metric, check_table
+from assay.distances.metrics import (
+    SCALES,
+    Metric,
+    check_dissimilarity,
+    check_metric,
+    check_range,
+    check_table,
+)
 from assay.distances.search import try_tree
 from assay.distances.tree import DEPTH, LEAF, PointTree, leaf_ranges
 from assay.loops import compiled
@@ -190,10 +197,13 @@ def spanning_tree(
     if core_distances is not None and np.shape(core_distances) != (len(X),):
         got = np.shape(core_distances)
         raise ValueError(f"The 'core_distances' must be {len(X)}, one per row. Got {got}.")
+    if core_distances is not None and not np.isfinite(core_distances).all():
+        raise ValueError("The 'core_distances' must be finite. Got NaN or infinity.")
     if isinstance(metric, str) and metric == "precomputed":
         D = check_dissimilarity(X, "A spanning tree")
         return _sorted(prim(len(D), lambda i, numbers: D[i, numbers], core_distances), D.dtype)
     metric = check_metric(metric)
+    check_range(X, metric)
     search = None
     if isinstance(metric, str):
         scale = SCALES[metric]

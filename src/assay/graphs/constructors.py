@@ -149,6 +149,7 @@ def gaussian_graph(
     if _is_precomputed(metric):
         W = check_dissimilarity(X, "A graph").astype(np.float64)
     else:
+        distances.check_range(X, metric)
         W = distances.distance_matrix(X, metric=metric).astype(np.float64, copy=False)
 
     def fill(start: int) -> None:

@@ -40,6 +40,7 @@ def as_weights(W: Any, owner: str = "A graph") -> Weights:
     """
     if sparse.issparse(W):
         matrix = as_csr(W).astype(np.float64, copy=False)
+        matrix.check_format(full_check=True)  # loops trust the places of the entries
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -56,9 +57,15 @@ def as_weights(W: Any, owner: str = "A graph") -> Weights:
             f"{owner} needs similarities that are at least 0. Negative values in data: the least is "
             f"{values.min():.3g}; exp(−d²/(2σ²)) makes similarities of distances."
         )
+    largest = float(values.max(initial=0.0))
+    if largest > float(np.finfo(np.float64).max) / 2.0**12 / max(values.size, 1):
+        raise ValueError(
+            f"Sums of similarities of size {largest:.3g} overflow in {owner}. "
+            "Divide the matrix by one number, e.g. its largest entry."
+        )
     gap = abs(matrix - matrix.T)
     worst = float(gap.max()) if values.size else 0.0
-    if worst > SYMMETRY * float(values.max(initial=0.0)):
+    if worst > SYMMETRY * largest:
         raise ValueError(
             f"{owner} needs a symmetric matrix of similarities. W and its transpose differ by {worst:.3g}; "
             "take (W + Wᵀ)/2."

@@ -225,6 +225,10 @@ def _read(graph: Any, owner: str) -> SpanningForest:
         )
     n_nodes = matrix.shape[0]
     values = matrix.data if is_sparse else matrix
+    if is_sparse and matrix.nnz:
+        low, high = (min(matrix.row.min(), matrix.col.min()), max(matrix.row.max(), matrix.col.max()))
+        if low < 0 or high >= n_nodes:
+            raise ValueError(f"{owner} got an edge from {low} to {high}; nodes are 0 to {n_nodes - 1}.")
     if np.isnan(values).any():
         raise ValueError(f"{owner} got weights that are NaN; leave those edges out, or make them infinite.")
     if is_sparse:

@@ -12,7 +12,7 @@ from sklearn.callback import with_callbacks
 
 from assay.base import Model
 from assay.certificates import Certificate, Certificates
-from assay.distances import check_dissimilarity
+from assay.distances import check_dissimilarity, check_range
 from assay.models.capabilities import PairwiseModel, require_memory
 from assay.rows import MemoryRows
 
@@ -129,7 +129,10 @@ class PairwiseClusterer(PairwiseModel, Clusterer):
 
     def _pairs_or_rows(self, data: MemoryRows) -> NDArray:
         """The rows, or their dissimilarities, checked."""
-        return check_dissimilarity(data.X, type(self).__name__) if self._is_precomputed else data.X
+        if self._is_precomputed:
+            return check_dissimilarity(data.X, type(self).__name__)
+        check_range(data.X, self.metric)
+        return data.X
 
 
 class UnweightedFit:

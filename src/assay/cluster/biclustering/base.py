@@ -78,6 +78,7 @@ class Biclusterer(BiclusterMixin, Model):
         """The matrix of the fit, in memory."""
         self._refuse_external(X)
         data: Any = self._open_rows(X)
+        check_entries(data.X, type(self).__name__)
         return data
 
     def _reopen_matrix(self, X: Any) -> Any:
@@ -106,6 +107,22 @@ class Biclusterer(BiclusterMixin, Model):
         if n_column_clusters > shape[1]:
             must_be = f"at most the number of columns for columns (n_features={shape[1]})"
             raise self._refuse("n_clusters", must_be)
+
+
+def check_entries(matrix: Any, owner: str) -> None:
+    """Refuse a matrix whose sum of squares overflows or vanishes, or whose norm its dtype cannot hold."""
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    limits, wide = np.finfo(matrix.dtype), np.finfo(np.float64)
+    root = float(np.sqrt(max(values.size, 1)))
+    most = min(float(np.sqrt(wide.max)) / 2.0**12, float(limits.max) / 4.0) / root
+    least = max(float(np.sqrt(wide.tiny)) * 2.0**12, float(limits.tiny) / float(limits.eps))
+    if largest > most or 0.0 < largest < least:
+        verb = "overflow" if largest > most else "vanish or lose their digits"
+        raise ValueError(
+            f"Sums of squares of entries of size {largest:.3g} {verb} in {owner}. "
+            "Divide the matrix by one number, e.g. its largest entry."
+        )
 
 
 def _is_pair(value: Any) -> bool:

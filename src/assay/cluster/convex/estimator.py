@@ -16,7 +16,7 @@ from assay.cluster.convex import path as paths
 from assay.cluster.convex.graph import of_rows
 from assay.cluster.convex.path import ConvexPath, ConvexProblem, GraphProblem
 from assay.cluster.convex.solver import NORMS, Fusion, apart_certificate, gap_certificate, proven_share
-from assay.distances import distance_matrix
+from assay.distances import check_range, distance_matrix
 from assay.models import convergence
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain
@@ -213,6 +213,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
 
     def _problem(self, data: MemoryRows) -> ConvexProblem:
         named = isinstance(self.weights, str)
+        check_range(data.X, weights=None if data.weight is None else data.weight[data.weight > 0])
         nodes = graphs.distinct_nodes(data.X, data.weight, collapse=named)
         n_nodes, n_features = nodes.rows.shape
         if not named:

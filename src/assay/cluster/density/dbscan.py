@@ -29,6 +29,10 @@ TIE = 1e-9
 whichever way such ties fall."""
 
 
+MOST_EPS = 1e153
+"""From here on eps reaches every row, and its square would overflow."""
+
+
 class DBSCAN(PairwiseClusterer):
     """Clusters as dense regions of any shape, with noise between them.
 
@@ -158,7 +162,7 @@ class DBSCAN(PairwiseClusterer):
         enough = float(self.min_samples_)
         metric = self.metric if self._is_precomputed else check_metric(self.metric)
         if isinstance(metric, str) and metric in ("euclidean", "sqeuclidean"):
-            limit = self.eps_ if metric == "sqeuclidean" else self.eps_**2
+            limit = self.eps_ if metric == "sqeuclidean" else min(self.eps_, MOST_EPS) ** 2
             return solver.dbscan_by_cells(rows, limit, enough, weight)
         if self._is_precomputed:
             neighbors = solver.neighbors_by_distances(rows.__getitem__, len(rows), self.eps_)

@@ -285,9 +285,9 @@ def _best_choice(fit: HDBSCAN) -> Certificate:
 def _weight(fit: HDBSCAN, X: NDArray) -> Certificate:
     distances = base.distances_from(np.arange(fit.labels_.size), X, fit.metric)
     mutual = np.maximum(distances, np.maximum.outer(fit.core_distances_, fit.core_distances_))
-    # A length of 0 would be no edge: every length is raised by one constant.
+    # A length near 0 would be no edge: every length, in units of the greatest, is raised by 1.
     raised = float(mutual.max()) or 1.0
-    shortest = float(minimum_spanning_tree(mutual + raised).sum()) - raised * (fit.labels_.size - 1)
+    shortest = raised * (float(minimum_spanning_tree(mutual / raised + 1.0).sum()) - (fit.labels_.size - 1))
     claim = "No spanning tree of mutual reachabilities is shorter."
     value = fit.spanning_tree_[:, 2].sum()
     room = 1e-11 * raised * fit.labels_.size

@@ -160,7 +160,7 @@ class AgglomerativeClustering(HierarchicalClusterer):
         self._keep(leaves, weights, places)
         tree = link(leaves, weights, self.linkage, self.metric)
         heights = np.sqrt(2.0 * tree.height) if self.linkage == "ward" else tree.height
-        self.children_, self.distances_ = tree.children, heights.astype(data.dtype, copy=False)
+        self._keep_tree(tree.children, heights, data.dtype)
         self.distance_threshold_ = self._threshold(leaves)
         self._warn_of_equal_rows()
         self._label(data, self.n_clusters, self.distance_threshold_)

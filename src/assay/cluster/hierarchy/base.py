@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.tree import MergeTree
-from assay.distances import Metric, NeighborSearch, distance_matrix
+from assay.distances import Metric, NeighborSearch, check_range, distance_matrix
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import refusal
 from assay.rows import Block, MemoryRows, Rows, block_rows, ordered_map
@@ -123,7 +123,9 @@ class HierarchicalClusterer(PairwiseClusterer):
             return X, np.ones(X.shape[0]), np.arange(X.shape[0])
         places = np.flatnonzero(weight)
         X = X[np.ix_(places, places)] if self._is_precomputed else X[places]
-        return X, weight[places].astype(np.float64), places
+        weights = weight[places].astype(np.float64)
+        check_range(X, self.metric, weights=weights)
+        return X, weights, places
 
     def _dissimilarities(self, leaves: NDArray, rows: Any, columns: Any = slice(None)) -> NDArray:
         """Dissimilarities between some leaves and some others, in float64."""
@@ -142,6 +144,15 @@ class HierarchicalClusterer(PairwiseClusterer):
     def _keep(self, leaves: NDArray, weights: NDArray, places: NDArray) -> None:
         self.leaf_weights_, self.leaf_rows_ = weights, places
         self._rows = None if self._is_precomputed else np.array(leaves)
+
+    def _keep_tree(self, children: NDArray, heights: NDArray, dtype: Any) -> None:
+        with np.errstate(over="ignore"):
+            self.children_, self.distances_ = children, heights.astype(dtype, copy=False)
+        if not np.isfinite(self.distances_).all():
+            raise ValueError(
+                f"The heights of the tree overflow in {dtype}. "
+                "Divide the rows, or their weights, by one number."
+            )
 
     def _label(self, data: MemoryRows, n_clusters: int | None, threshold: float | None) -> None:
         """Cut the tree into clusters, or at a threshold; rows that are no leaves have no label yet."""

@@ -171,7 +171,7 @@ class DivisiveClustering(UnweightedFit, HierarchicalClusterer):
         self._check_number_of_leaves(self.n_clusters, len(weights))
         self._keep(leaves, weights, places)
         tree = split(self._matrix(leaves))
-        self.children_, self.distances_ = tree.children, tree.height.astype(data.dtype, copy=False)
+        self._keep_tree(tree.children, tree.height, data.dtype)
         self._label(data, self.n_clusters, self.distance_threshold)
         self.divisive_coefficient_ = self._coefficient()
         self.certificates_ = divisive_certificates(self._evidence(leaves, weights, thorough=False))

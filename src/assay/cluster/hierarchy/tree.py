@@ -115,6 +115,22 @@ class MergeTree:
     heights: NDArray
     leaf_weights: NDArray
 
+    def __post_init__(self) -> None:
+        """Refuse what is no tree: compiled loops walk along the children and trust them."""
+        n, children = self.n_leaves, np.asarray(self.children)
+        fits = children.shape == (n - 1, 2) and np.shape(self.heights) == (n - 1,)
+        made_before = np.arange(n, 2 * n - 1)[:, np.newaxis]
+        if not (
+            fits
+            and children.dtype.kind in "iu"
+            and ((children >= 0) & (children < made_before)).all()
+            and (np.bincount(children.ravel(), minlength=2 * n - 2) == 1).all()
+        ):
+            raise ValueError(
+                f"The 'children' of a tree of {n} leaves must be {n - 1} pairs of nodes made before, each "
+                "node in one pair, with one height per pair. Got others: the fit was changed or damaged."
+            )
+
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
