@@ -60,10 +60,10 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         alpha = np.full(data.n_targets, float(self.alpha))
         vector = self._targets(raw)
         fit = self._solve(X, y, data, alpha, vector=vector)
-        self._store(fit, data, vector=vector)
+        self._store(fit, data)
         self.alpha_ = float(self.alpha)
         self.feature_means_, self.triangle_ = fit.mean_x, fit.triangle
-        self._store_likelihood(fit.evidence, self._free_directions(fit.solution.rank), vector=vector)
+        self._store_likelihood(fit.evidence, vector=vector)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
 
@@ -97,14 +97,15 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         fitted.n_features_out_ = fitted._expansion().width
         return fitted
 
-    def _free_directions(self, rank: int) -> Any:
-        """Effective number of slopes, tr XᵀX(XᵀX + αI)⁻¹; the rank for α = 0."""
-        if self.alpha == 0:
-            return rank
+    def _residual_freedom(self) -> float | None:
+        """n less the effective number of parameters tr XᵀX(XᵀX + αI)⁻¹; None where that is not known."""
+        if self.alpha_ == 0:
+            return super()._residual_freedom()
         if self.scatter_ is None:
-            return np.nan
+            return None
         values = np.maximum(np.linalg.eigvalsh(self.scatter_), 0.0)
-        return float(np.sum(values / (values + self.alpha)))
+        free = self.total_weight_ - float(np.sum(values / (values + self.alpha_))) - self.fit_intercept
+        return free if free > 0 else None
 
     def _open_new_rows(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, with_target: bool = False
