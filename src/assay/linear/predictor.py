@@ -111,8 +111,8 @@ class RowRegressor(LinearRegressor):
             rows, level = coef.T.astype(data.dtype), intercept.astype(data.dtype)
         if not (np.isfinite(rows).all() and np.isfinite(level).all()):
             raise ValueError(
-                f"The coefficients of {type(self).__name__} overflow {data.dtype}: columns of X are too small "
-                "beside y; scale them first."
+                f"The coefficients of {type(self).__name__} overflow {data.dtype}: columns of X are too "
+                "small beside y; scale them first."
             )
         vector = self._targets(data)
         self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)

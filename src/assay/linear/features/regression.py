@@ -46,6 +46,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
     history = False
     _accepts_sparse: ClassVar[bool] = False
     _checks_finite: ClassVar[bool] = False
+    _size_name: ClassVar[str] = "size"  # the parameter that stands for the sizes of maps
     alpha: float
     map_: FeatureMap
     alpha_: float
@@ -90,15 +91,18 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
             fitted._check_parameters()
             fitted._learn(raw)
         except parameters.ParameterError as error:
+            name = str(error).split("'")[1]
+            own = name if name in self.get_params(deep=False) else self._size_name
             sentence = str(error).replace(
-                f"of {type(fitted).__name__} must", f"of {type(self).__name__} must"
+                f"{name!r} parameter of {type(fitted).__name__} must",
+                f"{own!r} parameter of {type(self).__name__} must",
             )
             raise parameters.ParameterError(sentence) from None
         fitted.n_features_out_ = fitted._expansion().width
         return fitted
 
     def _residual_freedom(self) -> float | None:
-        """n less the effective number of parameters tr XᵀX(XᵀX + αI)⁻¹; None where that is not known."""
+        """N less the effective number of parameters tr XᵀX(XᵀX + αI)⁻¹; None where that is not known."""
         if self.alpha_ == 0:
             return super()._residual_freedom()
         if self.scatter_ is None:
@@ -113,6 +117,18 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         """The features of new rows."""
         data = super()._open_new_rows(X, y, sample_weight, with_target=with_target)
         return expanded_rows(data, self.map_._expansion())
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates of the linear model on the features, and of the map on the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        certificates = super().certify(X, y, sample_weight)
+        raw = LinearRegression._open_new_rows(self, X, sample_weight=sample_weight)
+        return Certificates([*certificates, *self.map_._learned_certificates(raw)])
 
     def features(self, X: Any) -> Any:
         """The features φ(x) of each row: an array, or a lazy Dask array for Dask input."""

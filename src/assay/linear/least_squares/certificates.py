@@ -117,7 +117,7 @@ def beside(stored: Any, fresh: Any, size: Any) -> Pair:
         return first, second
     size = np.broadcast_to(np.asarray(size, dtype=np.float64), second.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        off = (first - second) / np.where(size > 0, size, 1.0)
+        off = np.where(first == second, 0.0, (first - second) / np.where(size > 0, size, 1.0))
     return 1 + off, np.ones_like(off)
 
 
@@ -190,11 +190,8 @@ def stored_residuals(
         pairs["noise_variance_"] = beside(np.atleast_1d(model.noise_variance_), variance, variance)
     if model.log_likelihood_ is not None:
         likelihood = gaussian_log_likelihood(stored, n)
-        finite = np.isfinite(likelihood)
-        size = np.where(finite, np.minimum(np.abs(likelihood), n), 1.0)
-        told = np.atleast_1d(model.log_likelihood_)
-        same = np.where(~finite & (told == likelihood), 0.0, told)
-        pairs["log_likelihood_"] = beside(same, np.where(finite, likelihood, 0.0), size)
+        size = np.minimum(np.abs(likelihood), n)
+        pairs["log_likelihood_"] = beside(np.atleast_1d(model.log_likelihood_), likelihood, size)
     claim = "What the fit stored of the residuals is what the rows give again."
     return agreement(claim, pairs, "Rudi & Şimşekli §1.3.3; Douc & Le Corff §6.2", rtol=SAME_RESIDUALS)
 

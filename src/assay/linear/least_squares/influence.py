@@ -180,7 +180,8 @@ def check_targets(data: Rows, n_targets: int) -> None:
     """Refuse a target that cannot be that of the fit."""
     if data.n_targets != n_targets:
         raise ValueError(
-            f"y must be the target of the fit, which had {n_targets} columns. It has {data.n_targets} instead."
+            f"y must be the target of the fit, which had {n_targets} columns. "
+            f"It has {data.n_targets} instead."
         )
 
 
