@@ -16,7 +16,9 @@ from assay import parameters
 from assay.base import IterativeModel
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import (
+    LARGEST_GRAM,
     Array,
+    CentredTriangle,
     Fit,
     FitEvidence,
     centred_triangle,
@@ -27,7 +29,6 @@ from assay.models import convergence
 from assay.models.capabilities import Regressor, target_dimension, vector_target
 from assay.parameters import Domain
 from assay.rows import Block, Rows
-from assay.solvers import minimum_norm
 
 __all__ = ["LinearModel", "LinearPredictor", "LinearRegressor", "RowRegressor", "affine", "vector_target"]
 
@@ -106,7 +107,13 @@ class RowRegressor(LinearRegressor):
 
     def _set_coefficients(self, coef: Array, intercept: Array, data: Rows) -> None:
         """Store coefficients (d, t) and intercepts (t,) in the shape of the target."""
-        rows, level = coef.T.astype(data.dtype), intercept.astype(data.dtype)
+        with np.errstate(over="ignore"):
+            rows, level = coef.T.astype(data.dtype), intercept.astype(data.dtype)
+        if not (np.isfinite(rows).all() and np.isfinite(level).all()):
+            raise ValueError(
+                f"The coefficients of {type(self).__name__} overflow {data.dtype}: columns of X are too "
+                "small beside y; scale them first."
+            )
         vector = self._targets(data)
         self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)
 
@@ -184,11 +191,10 @@ class LinearModel(MultiOutputMixin, RowRegressor):
         watch.finish()
         return fit
 
-    def _store(self, fit: Fit, data: Rows, *, vector: bool) -> None:
+    def _store(self, fit: Fit, data: Rows) -> None:
         """Turn a fit into attributes, in the precision of the table and the shape of the target."""
-        rows = fit.coef.T.astype(data.dtype)
-        level = (fit.intercept if self.fit_intercept else np.zeros(data.n_targets)).astype(data.dtype)
-        self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)
+        level = fit.intercept if self.fit_intercept else np.zeros(data.n_targets)
+        self._set_coefficients(fit.coef, level, data)
         solution = fit.solution
         self.rank_, self.condition_number_ = solution.rank, solution.condition
         self.n_iter_, self.converged_, self.solver_ = solution.n_iter, solution.converged, fit.solver
@@ -206,10 +212,11 @@ class LinearModel(MultiOutputMixin, RowRegressor):
         coef, intercept = self._columns()
         return gather_evidence(data, coef, intercept, fit_intercept=self.fit_intercept)
 
-    def _geometry(self, data: Rows) -> Any:
-        """Rank and conditioning of a table, found again from its rows."""
-        known = centred_triangle(data, fit_intercept=self.fit_intercept)
-        return minimum_norm(known.x, known.y)
+    def _known(self, data: Rows) -> CentredTriangle | None:
+        """The triangle of a table, found again from its rows; None where it would be too large to form."""
+        if min(data.shape) > LARGEST_GRAM:
+            return None
+        return centred_triangle(data, fit_intercept=self.fit_intercept)
 
 
 def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, at_least, at_most
+from assay.certificates import Certificate, agreement, at_least, at_most
 from assay.kernel_machines.kernel_ridge.solver import GramSpectrum
 
 Product = Callable[[NDArray], NDArray]
@@ -39,9 +39,9 @@ class FittedKernelRidge(NamedTuple):
 
 
 def kernel_ridge_certificates(
-    fitted: FittedKernelRidge, kernel_product: Product, product: NDArray
+    fitted: FittedKernelRidge, kernel_product: Product, product: NDArray, diagonal: NDArray
 ) -> list[Certificate]:
-    """The cheap ones, from K times the dual coefficients (`product`) and one more product with K."""
+    """The cheap ones, from Kβ (`product`), one more product with K, and its diagonal."""
     coef, weights = fitted.dual_coef.astype(np.float64), fitted.weights
     misfit = fitted.targets.astype(np.float64) - product - fitted.intercept
     violation = misfit - fitted.alphas / weights * coef
@@ -52,7 +52,8 @@ def kernel_ridge_certificates(
         size = _worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0))
         certificates.append(at_most(claim, "stationarity residual", size, fitted.tolerance, source=SOURCE))
         if fitted.alphas.min() > 0:
-            certificates.append(_gap(fitted, kernel_product, product, misfit, violation))
+            lost = rounding_of_product(coef, diagonal, fitted.targets.dtype)
+            certificates.append(_gap(fitted, kernel_product, product, misfit, violation, lost, diagonal))
     else:
         certificates.append(_gradient(fitted, kernel_product, violation))
     if fitted.fit_intercept:
@@ -63,14 +64,27 @@ def kernel_ridge_certificates(
     return certificates
 
 
+def rounding_of_product(coef: NDArray, diagonal: NDArray, dtype: np.dtype) -> NDArray:
+    """What Kβ may be off by, |k(x, z)| being at most √k(x, x) √k(z, z)."""
+    roots = np.sqrt(np.abs(diagonal.astype(np.float64)))
+    return 8 * float(np.finfo(dtype).eps) * np.outer(roots, roots @ np.abs(coef))
+
+
 def _gap(
-    fitted: FittedKernelRidge, kernel_product: Product, product: NDArray, misfit: NDArray, violation: NDArray
+    fitted: FittedKernelRidge,
+    kernel_product: Product,
+    product: NDArray,
+    misfit: NDArray,
+    violation: NDArray,
+    lost: NDArray,
+    diagonal: NDArray,
 ) -> Certificate:
     """Primal ½‖h‖² + Σ w_i ξ_i²/(2α) minus dual yᵀa − ½ aᵀ(K + αW⁻¹)a at a feasible point a.
 
     The point a = Wξ/α, moved to 1ᵀa = 0 when there is an intercept, makes the gap ½‖h_β − h_a‖² plus the
     square of the move: a sum of squares. Without an intercept β itself is feasible too, with gap Σ w_i
-    r_i²/(2α) where r is the violation of the equations; the smaller of the two counts.
+    r_i²/(2α) where r is the violation of the equations; the smaller of the two counts. What the rounding
+    `lost` in Kβ alone would make of the gap counts as the tolerance.
     """
     weights, alphas = fitted.weights, fitted.alphas
     total = float(weights.sum())
@@ -82,14 +96,17 @@ def _gap(
         "ij,ij->j", difference, kernel_product(difference.astype(fitted.targets.dtype)).astype(np.float64)
     )
     gap = curvature.clip(min=0.0) / 2 + alphas * move**2 * total / 2
+    trace = float(np.abs(diagonal).sum(dtype=np.float64))
+    room = trace * ((weights * lost / alphas) ** 2).sum(axis=0) / 2
     if not fitted.fit_intercept:
         gap = np.minimum(gap, (weights * violation**2).sum(axis=0) / (2 * alphas))
+        room = np.minimum(room, (weights * lost**2).sum(axis=0) / (2 * alphas))
     norm = np.einsum("ij,ij->j", fitted.dual_coef.astype(np.float64), product).clip(min=0.0)
     primal = norm / 2 + (weights * misfit**2).sum(axis=0) / (2 * alphas)
     return at_most(
         "The objective is this close to its minimum over the whole RKHS.",
         "relative duality gap",
-        _worst(gap, primal),
+        _worst(gap, primal + room / fitted.tolerance),
         fitted.tolerance,
         source=SOURCE,
         assumptions=("the kernel is positive semi-definite",),
@@ -182,6 +199,43 @@ def spectral_certificates(
             1.0 / eps,
         ),
     ]
+
+
+def rkhs_norms(coef: NDArray, product: NDArray) -> NDArray:
+    """‖h‖ = √(βᵀKβ) of each target, from β and Kβ."""
+    return np.sqrt(np.einsum("ij,ij->j", coef, product).clip(min=0.0))
+
+
+def stored_certificate(
+    fitted: FittedKernelRidge,
+    stored: tuple[NDArray, NDArray],
+    fresh: tuple[NDArray, NDArray],
+    sizes: NDArray,
+    others: dict[str, tuple[Any, Any]],
+) -> Certificate:
+    """Fitted values and norms against Kβ again, up to the rounding of its sums, and `others` as they are.
+
+    `stored` are fitted values and norms, `fresh` fitted values and the Kβ of kept rows, `sizes` is |K||β|.
+    """
+    coef, (values, product) = np.abs(fitted.dual_coef.astype(np.float64)), fresh
+    lost = 8 * float(np.finfo(fitted.targets.dtype).eps) / STORED * sizes
+    norms = rkhs_norms(fitted.dual_coef.astype(np.float64), product.astype(np.float64))
+    room = np.sqrt(norms**2 + np.einsum("ij,ij->j", coef, lost))
+    scale = np.abs(values).max(axis=0, initial=0.0) + lost.max(axis=0, initial=0.0)
+    pairs = {
+        "fitted_values_": (1 + _over(stored[0] - values, scale), np.ones_like(values)),
+        "rkhs_norm_": (1 + _over(stored[1] - norms, room), np.ones_like(norms)),
+        **others,
+    }
+    return agreement("What the fit stored is what its rows give again.", pairs, SOURCE, rtol=STORED)
+
+
+STORED = 1e-4
+"""Relative difference that two ways to the same fitted values may have, rounding beside them."""
+
+
+def _over(difference: NDArray, scale: NDArray) -> NDArray:
+    return difference / np.where(scale > 0, scale, 1.0)
 
 
 def _worst(numerator: NDArray, denominator: NDArray) -> float:

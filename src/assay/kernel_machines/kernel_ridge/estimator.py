@@ -15,7 +15,9 @@ from assay.certificates import Certificates
 from assay.kernel_machines.kernel_ridge.certificates import (
     FittedKernelRidge,
     kernel_ridge_certificates,
+    rkhs_norms,
     spectral_certificates,
+    stored_certificate,
 )
 from assay.kernel_machines.kernel_ridge.gram_system import (
     GramSystem,
@@ -202,16 +204,15 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         solution = solve_kernel_ridge(system, targets, alphas, kept.weight, intercept)
         coef, level, product, solver = solution
         fitted = FittedKernelRidge(targets, coef, level, alphas, kept.weight, intercept, solver)
-        return solution, Certificates(kernel_ridge_certificates(fitted, system.product, product))
+        return solution, Certificates(
+            kernel_ridge_certificates(fitted, system.product, product, system.diagonal)
+        )
 
     def _store(self, y: NDArray, kept: KeptRows, alphas: NDArray, solution: KernelRidgeSolution) -> None:
         """Set the fitted attributes in the shape of the target, rows of weight zero included."""
         coef = kept.put_back(solution.dual_coef)
-        fitted_values = kept.put_back(solution.product + solution.intercept)
-        if kept.absent is not None:
-            there = self.kernel_.apply(self.X_fit_[kept.absent], self.X_fit_, coef)
-            fitted_values[kept.absent] = there + solution.intercept
-        norms = np.sqrt(np.einsum("ij,ij->j", solution.dual_coef, solution.product).clip(min=0.0))
+        fitted_values = self._fitted_values(kept, coef, solution.product, solution.intercept)
+        norms = rkhs_norms(solution.dual_coef, solution.product)
         single = y.ndim == 1
         shared = single or np.ndim(self.alpha) == 0 or self.penalty_strength is not None
         self.alpha_ = float(alphas[0]) if shared else alphas
@@ -220,6 +221,14 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         self.residuals_ = y - self.fitted_values_
         self.intercept_ = solution.intercept[0] if single else solution.intercept
         self.rkhs_norm_ = norms[0] if single else norms
+
+    def _fitted_values(self, kept: KeptRows, coef: NDArray, product: NDArray, intercept: NDArray) -> NDArray:
+        """Kβ + b in the places of the rows, those of weight zero predicted."""
+        fitted_values = kept.put_back(product + intercept)
+        if kept.absent is not None:
+            there = self.kernel_.apply(kept.X_fit[kept.absent], kept.X_fit, coef)
+            fitted_values[kept.absent] = there + intercept
+        return fitted_values
 
     def _open_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray | None]:
         data = self._open_pairs(X, sample_weight, instead=INSTEAD, y=y, with_target=True)
@@ -286,12 +295,26 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
             bool(self.fit_intercept),
             self.solver_,
         )
-        product = gram @ coef
-        cheap = kernel_ridge_certificates(fitted, lambda columns: gram @ columns, product)
+        product, sizes = gram @ coef, np.abs(gram) @ np.abs(coef.astype(np.float64))
+        cheap = kernel_ridge_certificates(fitted, gram.__matmul__, product, gram.diagonal())
         values = np.linalg.eigvalsh(gram)
         decomposition = spectrum(gram, kept.weight, bool(self.fit_intercept))
         extremes = float(values[0]), float(values[-1])
-        return Certificates([*cheap, *spectral_certificates(fitted, product, decomposition, extremes)])
+        alphas = self._alphas(coef.shape[1], kept.total_weight)
+        again = self._fitted_values(kept, as_columns(self.dual_coef_), product, fitted.intercept)
+        penalties = {
+            "alpha_": (np.broadcast_to(self.alpha_, alphas.shape), alphas),
+            "penalty_strength_": (self.penalty_strength_, self.alpha_ / kept.total_weight),
+            "residuals_": (self.residuals_, data.y - self.fitted_values_),
+        }
+        stored = as_columns(self.fitted_values_), np.atleast_1d(self.rkhs_norm_)
+        return Certificates(
+            [
+                *cheap,
+                *spectral_certificates(fitted, product, decomposition, extremes),
+                stored_certificate(fitted, stored, (again, product), sizes, penalties),
+            ]
+        )
 
 
 def predict_block(block: Block, kernel: Kernel, X_fit: Any, dual_coef: NDArray, intercept: Any) -> NDArray:

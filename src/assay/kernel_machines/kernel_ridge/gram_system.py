@@ -65,8 +65,11 @@ class GramSystem:
                 return self._symv(1.0, self._view, columns[:, 0], lower=1)[:, None]
             return self._symm(1.0, self._view, columns, lower=1)
 
+        # K's diagonal takes the place of the factor's meanwhile: a difference would drown a small K.
+        of_factor = self._gram.diagonal().copy()
+        np.fill_diagonal(self._gram, self._diagonal)
         result = _calmly(columns, multiply)
-        result += (self._diagonal - self._gram.diagonal())[:, None] * columns
+        np.fill_diagonal(self._gram, of_factor)
         return result
 
     def restore(self) -> NDArray:

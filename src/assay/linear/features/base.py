@@ -7,9 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from assay.certificates import Certificates, at_most
-from assay.linear.least_squares.certificates import LARGEST_CONDITION
+from assay.certificates import Certificate, Certificates, agreement, at_most
+from assay.linear.least_squares.certificates import LARGEST_CONDITION, beside
 from assay.linear.least_squares.engine import stack
 from assay.models.capabilities import Transformer
 from assay.rows import Block, MappedRows, Rows
@@ -21,13 +22,19 @@ MAX_QUANTILE_ROWS = 2**17
 """Quantiles are those of all rows up to this many, and of evenly spaced rows beyond."""
 
 LARGEST_WIDTH = 2**16
-"""Columns beyond which a table of features is taken for a mistake."""
+"""Products of columns beyond which a table of features is taken for a mistake."""
+
+MOST_FEATURES = 2**20
+"""Features of single columns beyond which it is."""
 
 
 INDEPENDENT = (
     "The features are linearly independent on these rows: a linear model on them has one solution, to at "
     "least four digits."
 )
+
+
+LEARNED = "Ranges, knots and edges of the map are those that the rows give again."
 
 
 class Expansion(Protocol):
@@ -99,9 +106,10 @@ class FeatureMap(Transformer):
         -------
         certificates : Certificates
             Condition number of the features of unit norm, together with the constant where they do not
-            span it already.
+            span it already; and whether ranges, knots and edges are those that the rows of the fit give.
         """
-        data = expanded_rows(self._open_new_rows(X, sample_weight=sample_weight), self._expansion())
+        raw = self._open_new_rows(X, sample_weight=sample_weight)
+        data = expanded_rows(raw, self._expansion())
         ones = not getattr(self, "include_bias", False)
         triangle = data.reduce(_triangle, ones, combine=merge_triangles)
         norms = np.linalg.norm(triangle, axis=0)
@@ -109,7 +117,31 @@ class FeatureMap(Transformer):
         short = triangle.shape[0] < triangle.shape[1] or values[-1] == 0
         condition = np.inf if short else float(values[0] / values[-1])
         name, source = "condition number of the features", "Rudi & Şimşekli §1.3.1, §1.5.1"
-        return Certificates([at_most(INDEPENDENT, name, condition, LARGEST_CONDITION, source=source)])
+        independent = at_most(INDEPENDENT, name, condition, LARGEST_CONDITION, source=source)
+        return Certificates([independent, *self._learned_certificates(raw)])
+
+    def _learned_certificates(self, raw: Rows) -> list[Certificate]:
+        """What the map has read of the rows against what it reads in them again; none if it reads nothing."""
+        again = clone(self)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(again, name, getattr(self, name))
+        again._learn(raw)
+        fresh = {name: value for name, value in vars(again).items() if name in self._learned_arrays()}
+        pairs = {name: beside(getattr(self, name), value, np.abs(value)) for name, value in fresh.items()}
+        return [agreement(LEARNED, pairs, "Rudi & Şimşekli §1.3.4")] if pairs else []
+
+    def _learned_arrays(self) -> list[str]:
+        return [
+            name
+            for name, value in vars(self).items()
+            if name.endswith("_") and name != "feature_names_in_" and isinstance(value, np.ndarray)
+        ]
+
+    def _require_width(self, name: str, width: int, n_columns: int) -> None:
+        """Refuse more features than fit anywhere, before any of them is made."""
+        if width > MOST_FEATURES:
+            raise self._refuse(name, f"smaller: {n_columns} columns would make {width} features")
 
     @abstractmethod
     def _learn(self, data: Rows) -> None:

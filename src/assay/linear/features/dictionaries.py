@@ -66,6 +66,7 @@ class FourierMap(FeatureMap):
 
     def _learn(self, data: Rows) -> None:
         d = data.shape[1]
+        self._require_width("n_frequencies", 2 * self.n_frequencies * d, d)
         if self.period is None:
             ranges = column_ranges(data)
             self.origin_, self.period_ = ranges.low, ranges.spread
@@ -152,6 +153,7 @@ class HistogramMap(FeatureMap):
         self.include_bias = include_bias
 
     def _learn(self, data: Rows) -> None:
+        self._require_width("n_bins", self.n_bins * data.shape[1], data.shape[1])
         levels = np.linspace(0, 1, self.n_bins + 1)
         self.inner_edges_ = np.full((self.n_bins - 1, data.shape[1]), np.inf)
         if self.edges == "uniform":

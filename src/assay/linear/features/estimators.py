@@ -63,10 +63,11 @@ class PolynomialRegression(FeatureRegression):
     map_ : FeatureMap
         The fitted map.
     alpha_ : float
-    rank_, condition_number_ : int, float
-        Of the table of features.
-    noise_variance_ : float or array of shape (n_targets,)
-        ‖y − ŷ‖²/(n − p), p the effective number of parameters; NaN where that is not known.
+    rank_, condition_number_ : int, float or None
+        Of the table of features; the condition number is None where an iterating solver did not find it.
+    noise_variance_ : float or array of shape (n_targets,), or None
+        ‖y − ŷ‖²/(n − p), p the effective number of parameters; None where no degrees of freedom are left, or
+        where the solver formed no XᵀX to count the parameters of a penalised fit.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
         Iterations, whether they ended by `tol`, and the relative normal-equation residual.
@@ -170,10 +171,11 @@ class SplineRegression(FeatureRegression):
     map_ : FeatureMap
         The fitted map.
     alpha_ : float
-    rank_, condition_number_ : int, float
-        Of the table of features.
-    noise_variance_ : float or array of shape (n_targets,)
-        ‖y − ŷ‖²/(n − p), p the effective number of parameters; NaN where that is not known.
+    rank_, condition_number_ : int, float or None
+        Of the table of features; the condition number is None where an iterating solver did not find it.
+    noise_variance_ : float or array of shape (n_targets,), or None
+        ‖y − ŷ‖²/(n − p), p the effective number of parameters; None where no degrees of freedom are left, or
+        where the solver formed no XᵀX to count the parameters of a penalised fit.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
         Iterations, whether they ended by `tol`, and the relative normal-equation residual.
@@ -288,10 +290,11 @@ class DictionaryRegression(FeatureRegression):
     map_ : FeatureMap
         The fitted map.
     alpha_ : float
-    rank_, condition_number_ : int, float
-        Of the table of features.
-    noise_variance_ : float or array of shape (n_targets,)
-        ‖y − ŷ‖²/(n − p), p the effective number of parameters; NaN where that is not known.
+    rank_, condition_number_ : int, float or None
+        Of the table of features; the condition number is None where an iterating solver did not find it.
+    noise_variance_ : float or array of shape (n_targets,), or None
+        ‖y − ŷ‖²/(n − p), p the effective number of parameters; None where no degrees of freedom are left, or
+        where the solver formed no XᵀX to count the parameters of a penalised fit.
     certificates_ : Certificates
     n_iter_, converged_, optimality_
         Iterations, whether they ended by `tol`, and the relative normal-equation residual.

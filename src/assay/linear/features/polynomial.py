@@ -90,7 +90,7 @@ class PolynomialMap(FeatureMap):
         d = data.shape[1]
         width = comb(d + self.degree, self.degree)
         if self.interaction_only:
-            width = sum(comb(d, k) for k in range(self.degree + 1))
+            width = sum(comb(d, k) for k in range(min(self.degree, d) + 1))
         if width > LARGEST_WIDTH:
             raise self._refuse("degree", f"smaller: {d} columns would make {width} features")
         if self.degree == 0 and not self.include_bias:

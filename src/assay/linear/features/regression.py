@@ -46,6 +46,7 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
     history = False
     _accepts_sparse: ClassVar[bool] = False
     _checks_finite: ClassVar[bool] = False
+    _size_name: ClassVar[str] = "size"  # the parameter that stands for the sizes of maps
     alpha: float
     map_: FeatureMap
     alpha_: float
@@ -60,10 +61,10 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         alpha = np.full(data.n_targets, float(self.alpha))
         vector = self._targets(raw)
         fit = self._solve(X, y, data, alpha, vector=vector)
-        self._store(fit, data, vector=vector)
+        self._store(fit, data)
         self.alpha_ = float(self.alpha)
         self.feature_means_, self.triangle_ = fit.mean_x, fit.triangle
-        self._store_likelihood(fit.evidence, self._free_directions(fit.solution.rank), vector=vector)
+        self._store_likelihood(fit.evidence, vector=vector)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
 
@@ -90,21 +91,25 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
             fitted._check_parameters()
             fitted._learn(raw)
         except parameters.ParameterError as error:
+            name = str(error).split("'")[1]
+            own = name if name in self.get_params(deep=False) else self._size_name
             sentence = str(error).replace(
-                f"of {type(fitted).__name__} must", f"of {type(self).__name__} must"
+                f"{name!r} parameter of {type(fitted).__name__} must",
+                f"{own!r} parameter of {type(self).__name__} must",
             )
             raise parameters.ParameterError(sentence) from None
         fitted.n_features_out_ = fitted._expansion().width
         return fitted
 
-    def _free_directions(self, rank: int) -> Any:
-        """Effective number of slopes, tr XᵀX(XᵀX + αI)⁻¹; the rank for α = 0."""
-        if self.alpha == 0:
-            return rank
+    def _residual_freedom(self) -> float | None:
+        """N less the effective number of parameters tr XᵀX(XᵀX + αI)⁻¹; None where that is not known."""
+        if self.alpha_ == 0:
+            return super()._residual_freedom()
         if self.scatter_ is None:
-            return np.nan
+            return None
         values = np.maximum(np.linalg.eigvalsh(self.scatter_), 0.0)
-        return float(np.sum(values / (values + self.alpha)))
+        free = self.total_weight_ - float(np.sum(values / (values + self.alpha_))) - self.fit_intercept
+        return free if free > 0 else None
 
     def _open_new_rows(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, with_target: bool = False
@@ -112,6 +117,18 @@ class FeatureRegression(HasPenaltyPath, LinearRegression):
         """The features of new rows."""
         data = super()._open_new_rows(X, y, sample_weight, with_target=with_target)
         return expanded_rows(data, self.map_._expansion())
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Measure the certificates of the linear model on the features, and of the map on the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        certificates = super().certify(X, y, sample_weight)
+        raw = LinearRegression._open_new_rows(self, X, sample_weight=sample_weight)
+        return Certificates([*certificates, *self.map_._learned_certificates(raw)])
 
     def features(self, X: Any) -> Any:
         """The features φ(x) of each row: an array, or a lazy Dask array for Dask input."""

@@ -210,6 +210,9 @@ class SplineMap(FeatureMap):
         if self.continuity is not None and self.continuity > self.degree - 1:
             raise self._refuse("continuity", f"at most degree − 1 = {self.degree - 1}")
         multiplicity = 1 if self.continuity is None else self.degree - self.continuity
+        self._require_width("degree", (self.degree + 1) * multiplicity * d, d)
+        if isinstance(self.knots, str):
+            self._require_width("n_knots", (multiplicity * self.n_knots + self.degree) * d, d)
         self.cyclic_ = self._cyclic_columns(d)
         vectors, widths = [], []
         for j, distinct in enumerate(self._distinct_knots(data)):

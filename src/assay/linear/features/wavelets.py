@@ -83,6 +83,7 @@ class WaveletMap(FeatureMap):
         d = data.shape[1]
         if self.n_levels > 16:
             raise self._refuse("n_levels", "at most 16")
+        self._require_width("n_levels", (2**self.n_levels - 1) * d, d)
         if self.bounds is None:
             ranges = column_ranges(data)
             self.low_, self.spread_ = ranges.low, ranges.spread

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay import parameters
-from assay.certificates import Certificates, at_most
-from assay.linear.least_squares.certificates import FLOAT32, LARGEST_CONDITION
+from assay.certificates import Certificates, agreement, at_most
+from assay.linear.least_squares.certificates import FLOAT32, LARGEST_CONDITION, target_scale
 from assay.linear.least_squares.engine import (
     Array,
     CentredTriangle,
@@ -29,6 +29,7 @@ MATRIX = parameters.nothing | parameters.array(
 )
 
 
+SOURCE = "Rudi & Şimşekli §1.5.1"
 SATISFIED = "The coefficients satisfy the constraint."
 STATIONARY = "The gradient of the empirical risk vanishes along the subspace."
 INJECTIVE = "X is injective on the subspace: the coefficients are unique, to at least four digits."
@@ -161,6 +162,8 @@ class ConstrainedRegression(LinearModel):
         offset = np.linalg.pinv(matrix) @ value
         if np.linalg.norm(matrix @ offset - value) > 1e-9 * max(1.0, float(np.linalg.norm(value))):
             raise self._refuse("constraint_value", "reachable: no θ satisfies these equations")
+        if d - m > known.x.shape[0]:  # V has more dimensions than there are rows: no need to form them all
+            raise self._not_injective(unseen_direction(np.linalg.qr(np.vstack([matrix, known.x]).T)[0]))
         return linalg.null_space(matrix), offset
 
     def _not_injective(self, direction: Array) -> ValueError:
@@ -186,7 +189,7 @@ class ConstrainedRegression(LinearModel):
         outside = coef - self.offset_[:, None]
         outside = outside - self.basis_ @ (self.basis_.T @ outside)
         size = float(np.linalg.norm(coef)) + float(np.linalg.norm(self.offset_))
-        scale = np.sqrt(evidence.target_ss) + evidence.column_norms @ np.abs(self.offset_)
+        scale = target_scale(evidence, self.coef_.dtype) + evidence.column_norms @ np.abs(self.offset_)
         length = np.abs(self.basis_).T @ evidence.column_norms
         pull = np.abs(self.basis_.T @ evidence.cross)
         bound = np.multiply.outer(length, scale)
@@ -198,7 +201,7 @@ class ConstrainedRegression(LinearModel):
         distance = float(np.linalg.norm(outside)) / size if size > 0 else 0.0
         slope = max(along.max(initial=0.0), level.max(initial=0.0))
         return Certificates(
-            at_most(claim, name, value, bound, source="Rudi & Şimşekli §1.5.1")
+            at_most(claim, name, value, bound, source=SOURCE)
             for claim, name, value, bound in (
                 (SATISFIED, "relative distance from the constraint", distance, rounding),
                 (STATIONARY, "relative gradient along the subspace", slope, rounding),
@@ -210,7 +213,15 @@ class ConstrainedRegression(LinearModel):
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         solution = solve_in_subspace(known, self.basis_, self.offset_)
         condition = solution.condition if solution.rank == self.basis_.shape[1] else np.inf
-        return self._certificates(self._evidence(data), condition)
+        basis, offset = self._subspace(known)
+        k = self.basis_.shape[1]
+        pairs = {
+            "BᵀB": (self.basis_.T @ self.basis_, np.eye(k)),
+            "dimension of V": (k, basis.shape[1]),
+            "offset_": (self.offset_, offset),
+        }
+        same = agreement("B is an orthonormal basis and θ₀ the offset of the constraint.", pairs, SOURCE)
+        return Certificates([*self._certificates(self._evidence(data), condition), same])
 
     def _smoothing_basis(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
         """Orthonormal columns of the image XV (and of the intercept): the fit projects y − Xθ₀ on it."""
@@ -241,9 +252,17 @@ def solve_in_subspace(known: CentredTriangle, basis: Array, offset: Array) -> In
     lost = np.zeros(k)
     if solution.rank < k:
         assert solution.row_space is not None
-        lost = linalg.null_space(solution.row_space.T)[:, 0] if solution.rank else np.eye(k)[0]
-    condition = solution.condition if solution.rank else np.inf
+        lost = unseen_direction(solution.row_space)
+    condition = np.inf if solution.condition is None else solution.condition
     return InSubspace(offset[:, None] + basis @ solution.coef, solution.rank, condition, lost)
+
+
+def unseen_direction(seen: Array) -> Array:
+    """The unit vector that orthonormal columns see least, less what they see of it."""
+    j = int(np.argmin(np.sum(seen**2, axis=1)))
+    direction = -seen @ seen[j]
+    direction[j] += 1.0
+    return np.asarray(direction)
 
 
 def _norms(matrix: NDArray, axis: int) -> Array:

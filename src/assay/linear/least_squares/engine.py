@@ -22,7 +22,7 @@ from assay.solvers import (
     triangle,
 )
 from assay.solvers.least_squares.iterative import Report
-from assay.solvers.least_squares.moments import PILOT_ROWS, TableMoments, pilot_shift, require_finite
+from assay.solvers.least_squares.moments import PILOT_ROWS, TableMoments, pilot_shift, require_range
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,8 @@ class FitEvidence(NamedTuple):
     """What the certificates of a linear model are computed from, for each of t targets.
 
     W = Σ s; Xᵀ S r (d, t), X centred with an intercept; Σ s r (zero without one) and Σ s r²; the norms of the
-    (centred) columns; Σ s (y − ȳ)², about zero without an intercept.
+    (centred) columns; Σ s (y − ȳ)², about zero without an intercept; and the size Σ_j |w_j| ‖x_j‖ + ‖y‖ of
+    what is added up in a residual, nothing centred: its rounding is that of the residual.
     """
 
     weight: float
@@ -46,13 +47,14 @@ class FitEvidence(NamedTuple):
     residual_ss: Array
     column_norms: Array
     target_ss: Array
+    size: Array
 
 
 class Fit(NamedTuple):
     """A fitted linear model before it becomes attributes.
 
     `mean_x` are the weighted column means (zeros without an intercept); `triangle` is R with RᵀR = XᵀX where
-    the fit found it without squaring.
+    the fit found it without squaring, of fewer rows where the table has fewer.
     """
 
     coef: Array
@@ -99,7 +101,7 @@ def fit_linear(
     stats = moments(data, center=fit_intercept)
     trace: list[float] = []
     solution: Solution | None = None
-    residual_ss: Array | None = None
+    known: CentredTriangle | None = None
     root: Array | None = None
     if solver == "gradient_descent":
         solution, trace = by_gradient_descent(stats, alpha, tol=tol, max_iter=max_iter, report=report)
@@ -109,11 +111,15 @@ def fit_linear(
         factor = triangle(data, np.concatenate([stats.mean_x, stats.mean_y]))
         factor[:, :d][:, stats.constant] = 0.0
         solution = by_triangle(factor, d, alpha)
-        residual_ss = np.sum((factor[:, d:] - factor[:, :d] @ solution.coef) ** 2, axis=0)
+        known = CentredTriangle(factor[:, :d], factor[:, d:], stats.mean_x, stats.mean_y, stats.weight)
         root = factor[:d, :d].copy()
         solver = "qr"
     intercept = stats.mean_y - stats.mean_x @ solution.coef
-    evidence = evidence_of_moments(stats, solution.coef, residual_ss)
+    # Where squaring would cost digits, the products of the moments are no evidence.
+    if known is None:
+        evidence = evidence_of_moments(stats, solution.coef)
+    else:
+        evidence = evidence_of_triangle(known, solution.coef, intercept)
     solver = "cholesky" if solver == "auto" else solver
     # A view would keep the moments of all the targets alive.
     scatter = stats.xx.copy() if data.n_targets > d else stats.xx
@@ -130,22 +136,25 @@ def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
         )
     mean = np.zeros(d + data.n_targets)
     table = data.reduce(partial(augmented_rows, ones=True), mean, combine=stack)
-    require_finite(table.sum(axis=0), data)
     weight = table[:, -1]  # √s
     X, y = table[:, :d], table[:, d:-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        require_range(np.einsum("ij,ij->j", table, table)[:-1], mean, data)
     if fit_intercept:
         mean = weight @ table[:, :-1] / (weight @ weight)
         table[:, :-1] -= weight[:, None] * mean
     solution = by_dual(X, y, alpha) if alpha.min() > 0 else minimum_norm(X, y)
     intercept = mean[d:] - mean[:d] @ solution.coef
     residual = y - X @ solution.coef
+    norms, target_ss, total = np.linalg.norm(X, axis=0), np.sum(y**2, axis=0), float(weight @ weight)
     evidence = FitEvidence(
-        float(weight @ weight),
+        total,
         X.T @ residual,
         weight @ residual if fit_intercept else np.zeros(residual.shape[1]),
         np.sum(residual**2, axis=0),
-        np.linalg.norm(X, axis=0),
-        np.sum(y**2, axis=0),
+        norms,
+        target_ss,
+        residual_size(solution.coef, norms, target_ss, total, mean),
     )
     return Fit(solution.coef, intercept, solution, evidence, None, [], "dual", mean[:d])
 
@@ -155,18 +164,28 @@ def stack(above: Array, below: Array) -> Array:
     return np.vstack([above, below])
 
 
-def evidence_of_moments(stats: TableMoments, coef: Array, residual_ss: Array | None) -> FitEvidence:
+def residual_size(coef: Array, norms: Array, target_ss: Array, weight: float, mean: Array) -> Array:
+    """Σ_j |w_j| ‖x_j‖ + ‖y‖ of each target, from what the columns are about their means [x, y]."""
+    d = coef.shape[0]
+    columns = np.hypot(norms, np.sqrt(weight) * np.abs(mean[:d]))
+    targets = np.hypot(np.sqrt(target_ss), np.sqrt(weight) * np.abs(mean[d:]))
+    return np.asarray(columns @ np.abs(coef) + targets)
+
+
+def evidence_of_moments(stats: TableMoments, coef: Array) -> FitEvidence:
     """Evidence without another walk."""
     product = stats.xx @ coef
-    if residual_ss is None:
-        residual_ss = np.maximum(stats.yy + np.sum(coef * (product - 2 * stats.xy), axis=0), 0.0)
+    residual_ss = np.maximum(stats.yy + np.sum(coef * (product - 2 * stats.xy), axis=0), 0.0)
+    norms = np.sqrt(np.maximum(np.diagonal(stats.xx), 0.0))
+    mean = np.concatenate([stats.mean_x, stats.mean_y])
     return FitEvidence(
         stats.weight,
         stats.xy - product,
         np.zeros(coef.shape[1]),
         residual_ss,
-        np.sqrt(np.maximum(np.diagonal(stats.xx), 0.0)),
+        norms,
         stats.yy,
+        residual_size(coef, norms, stats.yy, stats.weight, mean),
     )
 
 
@@ -177,13 +196,17 @@ def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept:
     if fit_intercept and not data.is_sparse:
         pilot = data.head(PILOT_ROWS, pilot_shift)
     weight, cross, r_sum, r_ss, x_sum, x_ss, y_sum, y_ss = data.reduce(residual_step, coef, intercept, pilot)
+    mean = np.zeros_like(pilot)
     if fit_intercept:
         cross = cross - np.outer(x_sum / weight, r_sum)
         x_ss = x_ss - x_sum**2 / weight
         y_ss = y_ss - y_sum**2 / weight
+        mean = pilot + np.concatenate([x_sum, y_sum]) / weight
     else:
         r_sum = np.zeros_like(r_sum)
-    return FitEvidence(weight, cross, r_sum, r_ss, np.sqrt(np.maximum(x_ss, 0.0)), np.maximum(y_ss, 0.0))
+    norms, y_ss = np.sqrt(np.maximum(x_ss, 0.0)), np.maximum(y_ss, 0.0)
+    size = residual_size(coef, norms, y_ss, weight, mean)
+    return FitEvidence(weight, cross, r_sum, r_ss, norms, y_ss, size)
 
 
 def residual_step(block: Block, coef: Array, intercept: Array, pilot: Array) -> tuple[object, ...]:
@@ -229,8 +252,8 @@ def centred_triangle(data: Rows, *, fit_intercept: bool) -> CentredTriangle:
     """Walk the rows for their means, and again for the triangle."""
     d = data.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        weight, sums = data.reduce(weighted_sums)
-    require_finite(sums, data)
+        weight, sums, squares = data.reduce(weighted_sums)
+    require_range(squares, np.zeros_like(sums), data)
     mean = sums / weight if fit_intercept else np.zeros_like(sums)
     factor = triangle(data, mean)
     noise = 8 * np.finfo(float).eps * np.abs(mean[:d]) * np.sqrt(weight)
@@ -242,20 +265,28 @@ def evidence_of_triangle(known: CentredTriangle, coef: Array, intercept: Array) 
     """What certificates are computed from, without another walk: the triangle knows every product."""
     residual = known.y - known.x @ coef
     level = known.intercept(coef) - intercept
+    norms, target_ss = np.linalg.norm(known.x, axis=0), np.sum(known.y**2, axis=0)
+    mean = np.concatenate([known.mean_x, known.mean_y])
     return FitEvidence(
         known.weight,
         known.x.T @ residual,
         known.weight * level,
         np.sum(residual**2, axis=0) + known.weight * level**2,
-        np.linalg.norm(known.x, axis=0),
-        np.sum(known.y**2, axis=0),
+        norms,
+        target_ss,
+        residual_size(coef, norms, target_ss, known.weight, mean),
     )
 
 
-def weighted_sums(block: Block) -> tuple[float, NDArray]:
-    """Σ s and Σ s·[x, y] of one block."""
+def weighted_sums(block: Block) -> tuple[float, NDArray, NDArray]:
+    """Σ s, Σ s·[x, y] and Σ s·[x, y]² of one block."""
     n = block.X.shape[0]
     weight = block.weights
     assert block.y is not None
-    sums = np.concatenate([np.asarray(block.X.T @ weight), block.y.reshape(n, -1).T @ weight])
-    return float(weight.sum()), sums
+    X, y = block.X.astype(np.float64, copy=False), block.y.reshape(n, -1).astype(np.float64)
+    squared = X.multiply(X) if block.is_sparse else X**2
+    sums, squares = (
+        np.concatenate([np.asarray(first.T @ weight), second.T @ weight])
+        for first, second in ((X, y), (squared, y**2))
+    )
+    return float(weight.sum()), sums, squares

@@ -10,11 +10,23 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
 from assay.models.inference import ParameterInference, WaldTest, check_level, hypothesis, quadratic_form
 
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3")
+
+
+def check_covariance(covariance: str, *, given: bool) -> None:
+    """Refuse covariances that are unknown, or that need the rows when none are given."""
+    parameters.require("LinearRegression.inference", parameters.one_of(*COVARIANCES), covariance=covariance)
+    if covariance != "classical" and not given:
+        raise ValueError(
+            f"The covariance {covariance!r} is made of residuals: give the data of the fit, "
+            f"inference(X, y, covariance={covariance!r})."
+        )
+
 
 ASSUMPTIONS = {
     "classical": (

@@ -74,6 +74,16 @@ def inverse_root(scatter: Array, triangle: Array | None) -> Array | None:
     return scale[:, None] * inverse
 
 
+def not_independent(weight: float, rank: int, d: int, p: int) -> ValueError:
+    """The refusal of inference on columns that do not determine p parameters, d of them slopes."""
+    short = f"of rank {rank} of {d}" if rank < d else "collinear up to rounding"
+    if weight <= p:
+        short = f"a table of {weight:g} rows for {p} parameters"
+    return ValueError(
+        f"Inference needs linearly independent columns and X is {short}; drop columns or use Ridge."
+    )
+
+
 # Intervals of predictions, row by row.
 
 
@@ -166,6 +176,15 @@ def check_weight(weight: float, design: ColumnGeometry) -> None:
         )
 
 
+def check_targets(data: Rows, n_targets: int) -> None:
+    """Refuse a target that cannot be that of the fit."""
+    if data.n_targets != n_targets:
+        raise ValueError(
+            f"y must be the target of the fit, which had {n_targets} columns. "
+            f"It has {data.n_targets} instead."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Influence:
     """What each row of the fit weighs, and how far the fit would move without it.
@@ -208,6 +227,18 @@ class Influence:
 
 
 N_MEASURES = 6
+
+
+def influence_of(
+    data: Rows, coef: Array, intercept: Array, design: ColumnGeometry, noise: Array, *, vector: bool
+) -> Influence:
+    """The influence of every row, by one walk."""
+    t = coef.shape[1]
+    table = data.map(
+        influence_step, coef, intercept, design, noise, dtype=np.float64, width=1 + N_MEASURES * t
+    )
+    columns = [table[:, k] if vector else table[:, k : k + t] for k in range(1, 1 + N_MEASURES * t, t)]
+    return Influence(table[:, 0], *columns)
 
 
 def influence_step(

@@ -11,23 +11,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.linear.least_squares.certificates import noise_digits, orthogonality, pythagoras, uniqueness
+from assay.linear.least_squares.certificates import (
+    gaussian_log_likelihood,
+    noise_digits,
+    orthogonality,
+    pythagoras,
+    stored_columns,
+    stored_residuals,
+    uniqueness,
+)
 from assay.linear.least_squares.engine import Array, FitEvidence, fit_linear
-from assay.linear.least_squares.inference import COVARIANCES, Inference
+from assay.linear.least_squares.inference import Inference, check_covariance
 from assay.linear.least_squares.influence import (
-    N_MEASURES,
     ColumnGeometry,
     Influence,
+    check_targets,
     check_weight,
-    influence_step,
+    influence_of,
     interval_step,
     inverse_root,
+    not_independent,
     robust_covariance,
 )
 from assay.linear.predictor import LinearModel
 from assay.models.inference import check_level, parameter_names
 from assay.rows import Rows
-from assay.solvers import Solution
+from assay.solvers import Solution, minimum_norm
 from assay.suitability import Suitability
 
 
@@ -45,7 +54,8 @@ class LinearRegression(LinearModel):
     Assumes: a mean of y that is linear in the columns; for standard errors and intervals, independent errors
     of equal variance (robust ones do without the latter). The minimum is exact whatever the rows are.
 
-    Certificates: normal-equation residual, Pythagoras' identity, condition number (or least norm).
+    Certificates: normal-equation residual, Pythagoras' identity, condition number (or least norm); `certify`
+    adds what the fit stored of the columns and of the residuals, which inference reads.
 
     After the fit, `inference()` gives standard errors, tests and intervals of the coefficients (robust ones
     too), `predict_interval(X)` intervals of predictions, `influence(X, y)` what each row weighs.
@@ -71,14 +81,16 @@ class LinearRegression(LinearModel):
     intercept_ : float or array of shape (n_targets,)
     rank_ : int
         Number of directions that X determines.
-    condition_number_ : float
-        Of X with (centred) columns of unit norm.
+    condition_number_ : float or None
+        Of X with (centred) columns of unit norm; None where "conjugate_gradient" or "gradient_descent" did
+        not find it, and where X determines no direction.
     empirical_risk_ : float or array of shape (n_targets,)
         (1/n) Σ s (y − ŷ)², also the maximum-likelihood estimate of the noise variance.
-    noise_variance_ : float or array of shape (n_targets,)
-        ‖y − ŷ‖²/(n − p), unbiased under homoscedastic noise, p counting the intercept; NaN if n ≤ p.
-    log_likelihood_ : float or array of shape (n_targets,)
-        Gaussian log-likelihood at the maximum.
+    noise_variance_ : float or array of shape (n_targets,), or None
+        ‖y − ŷ‖²/(n − p), unbiased under homoscedastic noise, p counting the intercept; None if n ≤ p:
+        no degrees of freedom are left to see the noise.
+    log_likelihood_ : float or array of shape (n_targets,), or None
+        Gaussian log-likelihood at the maximum: infinite where no residual is left, None if n ≤ p.
     target_variance_ : float or array of shape (n_targets,)
         (1/n) Σ s (y − ȳ)²; (1/n) Σ s y² without an intercept.
     total_weight_ : float
@@ -86,7 +98,8 @@ class LinearRegression(LinearModel):
     scatter_ : array of shape (n_features, n_features) or None
         XᵀX of the (centred, weighted) table; None if it was never formed.
     triangle_ : array of shape (n_features, n_features) or None
-        R with RᵀR = scatter_, found without squaring; None unless `solver_` is "qr".
+        R with RᵀR = scatter_, found without squaring, of fewer rows where X has fewer; None unless `solver_`
+        is "qr".
     feature_means_ : array of shape (n_features,)
         Weighted means of the columns; zeros without an intercept.
     solver_ : str
@@ -133,25 +146,30 @@ class LinearRegression(LinearModel):
         self.history = history
 
     def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
+        self._fit_columns(X, y, data)
+
+    def _fit_columns(self, X: Any, y: Any, data: Rows) -> FitEvidence:
         vector = self._targets(data)
         fit = self._solve(X, y, data, np.zeros(data.n_targets), vector=vector)
-        self._store(fit, data, vector=vector)
+        self._store(fit, data)
         self.feature_means_, self.triangle_ = fit.mean_x, fit.triangle
-        self._store_likelihood(fit.evidence, fit.solution.rank, vector=self.coef_.ndim == 1)
+        self._store_likelihood(fit.evidence, vector=vector)
         self.certificates_ = self._certificates(fit.evidence, fit.coef, fit.solution)
         self.optimality_ = self.certificates_[0].value
+        return fit.evidence
 
-    def _store_likelihood(self, evidence: FitEvidence, rank: int, *, vector: bool) -> None:
-        n = evidence.weight
-        free = n - rank - self.fit_intercept
+    def _store_likelihood(self, evidence: FitEvidence, *, vector: bool) -> None:
+        n, free = evidence.weight, self._residual_freedom()
         risk = evidence.residual_ss / n
-        with np.errstate(divide="ignore"):
-            likelihood = -n / 2 * (np.log(2 * np.pi * risk) + 1)
-        unbiased = evidence.residual_ss / free if free > 0 else np.full_like(risk, np.nan)
         self.empirical_risk_ = shaped(risk, vector)
-        self.noise_variance_ = shaped(unbiased, vector)
-        self.log_likelihood_ = shaped(likelihood, vector)
+        self.noise_variance_ = None if free is None else shaped(evidence.residual_ss / free, vector)
+        self.log_likelihood_ = None if free is None else shaped(gaussian_log_likelihood(risk, n), vector)
         self.target_variance_ = shaped(evidence.target_ss / n, vector)
+
+    def _residual_freedom(self) -> float | None:
+        """Degrees of freedom that the fit leaves to the residual; None where there are none."""
+        free = self.total_weight_ - self.rank_ - self.fit_intercept
+        return free if free > 0 else None
 
     def _certificates(self, evidence: FitEvidence, coef: Array, solution: Solution) -> Certificates:
         dtype = self.coef_.dtype
@@ -159,14 +177,20 @@ class LinearRegression(LinearModel):
             orthogonality(evidence, coef, np.zeros(coef.shape[1]), dtype),
             pythagoras(evidence, coef, dtype),
         ]
-        if not np.isnan(solution.condition):
+        if solution.condition is not None or solution.row_space is not None:
             certificates.append(uniqueness(solution, coef.shape[0]))
         return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:
-        evidence = self._evidence(data)
+        evidence, known = self._evidence(data), self._known(data)
         coef, _ = self._columns()
-        return self._certificates(evidence, coef, self._geometry(data)._replace(coef=coef))
+        solution = Solution(coef, self.rank_, None)
+        free, dtype = self._residual_freedom(), self.coef_.dtype
+        certificates = [stored_residuals(self, evidence, coef, free, dtype)]
+        if known is not None:
+            solution = minimum_norm(known.x, known.y)._replace(coef=coef)
+            certificates.append(stored_columns(self, known, squared=data.is_sparse))
+        return Certificates([*self._certificates(evidence, coef, solution), *certificates])
 
     def covariance(self) -> NDArray:
         """Estimated covariance σ̂²(XᵀX)⁻¹ of the coefficients (of each target: σ̂² factors in the last axis).
@@ -175,7 +199,10 @@ class LinearRegression(LinearModel):
         -------
         covariance : array of shape (n_features, n_features) or (n_features, n_features, n_targets)
         """
-        return np.multiply.outer(np.linalg.pinv(self._formed_scatter(), hermitian=True), self.noise_variance_)
+        scatter = self._formed_scatter()
+        if self.noise_variance_ is None:
+            self._degrees_of_freedom()
+        return np.multiply.outer(np.linalg.pinv(scatter, hermitian=True), self.noise_variance_)
 
     def gradient(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray:
         """Gradient −(2/n) Xᵀ(y − ŷ) of the empirical risk at the coefficients, (centred) by one walk."""
@@ -225,7 +252,8 @@ class LinearRegression(LinearModel):
         >>> model.inference(X, y, covariance="HC3").bse[:3].round(1)
         array([ 2.6, 58.2, 59.6])
         """
-        self._check_covariance(covariance, given=X is not None)
+        check_is_fitted(self)
+        check_covariance(covariance, given=X is not None)
         data = None if X is None else self._open_fitted_rows(X, y, sample_weight)
         design = self._design(data)
         df_resid = self._degrees_of_freedom()
@@ -255,17 +283,6 @@ class LinearRegression(LinearModel):
             robust_covariance=robust[:, :, 0] if vector and robust is not None else robust,
             certificates=Certificates([noise_digits(total_ss, noise * df_resid, squared=squared)]),
         )
-
-    def _check_covariance(self, covariance: str, *, given: bool) -> None:
-        """Refuse covariances that are unknown, or that need the rows when none are given."""
-        check_is_fitted(self)
-        owner, domain = "LinearRegression.inference", parameters.one_of(*COVARIANCES)
-        parameters.require(owner, domain, covariance=covariance)
-        if covariance != "classical" and not given:
-            raise ValueError(
-                f"The covariance {covariance!r} is made of residuals: give the data of the fit, "
-                f"inference(X, y, covariance={covariance!r})."
-            )
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, kind: str = "prediction", noise_std: float | None = None
@@ -340,24 +357,13 @@ class LinearRegression(LinearModel):
         data = self._open_fitted_rows(X, y, None)
         design = self._design()
         self._degrees_of_freedom()
-        coef, intercept = self._columns()
-        t, noise = coef.shape[1], np.atleast_1d(self.noise_variance_)
-        table = data.map(
-            influence_step, coef, intercept, design, noise, dtype=np.float64, width=1 + N_MEASURES * t
-        )
-        vector = self.coef_.ndim == 1
-        columns = [table[:, k] if vector else table[:, k : k + t] for k in range(1, 1 + N_MEASURES * t, t)]
-        return Influence(table[:, 0], *columns)
+        noise = np.atleast_1d(self.noise_variance_)
+        return influence_of(data, *self._columns(), design, noise, vector=self.coef_.ndim == 1)
 
     def _open_fitted_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Open data with a target for every column of coefficients."""
         data = self._open_new_rows(X, y, sample_weight, with_target=True)
-        n_targets = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
-        if data.n_targets != n_targets:
-            raise ValueError(
-                f"y must be the target of the fit, which had {n_targets} columns. "
-                f"It has {data.n_targets} instead."
-            )
+        check_targets(data, 1 if self.coef_.ndim == 1 else self.coef_.shape[0])
         return data
 
     def _design(self, data: Rows | None = None) -> ColumnGeometry:
@@ -371,13 +377,7 @@ class LinearRegression(LinearModel):
         scatter = self._formed_scatter() if rank == d and scatter is None else scatter
         root = inverse_root(scatter, triangle) if rank == d and scatter is not None else None
         if root is None:
-            p = d + self.fit_intercept
-            short = f"of rank {rank} of {d}" if rank < d else "collinear up to rounding"
-            if weight <= p:
-                short = f"a table of {weight:g} rows for {p} parameters"
-            raise ValueError(
-                f"Inference needs linearly independent columns and X is {short}; drop columns or use Ridge."
-            )
+            raise not_independent(weight, rank, d, d + self.fit_intercept)
         return ColumnGeometry(weight, mean, root, self.fit_intercept)
 
     def _degrees_of_freedom(self) -> float:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay import parameters
-from assay.certificates import Certificate, Certificates, at_most
-from assay.linear.least_squares.certificates import FLOAT32
-from assay.linear.least_squares.engine import Array
+from assay.certificates import Certificate, Certificates, agreement, at_most
+from assay.linear.least_squares.certificates import FLOAT32, target_scale
+from assay.linear.least_squares.engine import Array, FitEvidence
 from assay.linear.least_squares.linear_regression import LinearRegression
 from assay.models.inference import hypothesis
 from assay.parameters import Domain
@@ -51,7 +51,7 @@ class MultivariateRegression(LinearRegression):
     noise_covariance_ : array of shape (n_targets, n_targets)
         Σ̂ of maximum likelihood.
     unbiased_noise_covariance_ : array of shape (n_targets, n_targets)
-        Σ̂ n/(n − p), p counting the intercept; NaN if n ≤ p.
+        Σ̂ n/(n − p), p counting the intercept; None if n ≤ p: no degrees of freedom are left.
     joint_log_likelihood_ : float
         At the maximum, of all responses together; infinite if Σ̂ is singular.
     empirical_risk_, noise_variance_, log_likelihood_, rank_, condition_number_, total_weight_
@@ -87,26 +87,31 @@ class MultivariateRegression(LinearRegression):
         self.fit_intercept = fit_intercept
 
     def _fit_rows(self, X: Any, y: Any, data: Rows) -> None:
-        super()._fit_rows(X, y, data)
+        evidence = self._fit_columns(X, y, data)
         n, t = self.total_weight_, data.n_targets
         products, _ = data.reduce(residual_products, *self._columns())
-        self.noise_covariance_ = products / n
-        free = n - self.rank_ - self.fit_intercept
-        self.unbiased_noise_covariance_ = products / free if free > 0 else np.full((t, t), np.nan)
-        self.joint_log_likelihood_ = np.inf
-        if self._noise_root() is not None:
-            logarithm = np.linalg.slogdet(self.noise_covariance_)[1]
-            self.joint_log_likelihood_ = float(-n / 2 * (t * np.log(2 * np.pi) + logarithm + t))
+        self.noise_covariance_, free = products / n, self._residual_freedom()
+        self.unbiased_noise_covariance_ = None if free is None else products / free
+        self.joint_log_likelihood_ = self._joint_log_likelihood(n, t)
         # At the fit the diagonal is held against the sums of squares of the moments, found another way.
         risk = np.atleast_1d(self.empirical_risk_)
-        self.certificates_ = Certificates([*self.certificates_, self._noise_certificate(np.diag(risk))])
+        same = self._noise_certificate(np.diag(risk), evidence)
+        self.certificates_ = Certificates([*self.certificates_, same])
+
+    def _joint_log_likelihood(self, n: float, t: int) -> float:
+        """At the maximum, infinite where Σ̂ is singular."""
+        if self._noise_root() is None:
+            return float(np.inf)
+        logarithm = np.linalg.slogdet(self.noise_covariance_)[1]
+        return float(-n / 2 * (t * np.log(2 * np.pi) + logarithm + t))
 
     def _noise_root(self) -> Array | None:
         """Σ̂^−½, None if it is singular."""
         return covariance_root(self.noise_covariance_, -0.5, np.atleast_1d(self.target_variance_))
 
-    def _noise_certificate(self, measured: Array) -> Certificate:
-        stored, scale = self.noise_covariance_, np.sqrt(np.atleast_1d(self.target_variance_))
+    def _noise_certificate(self, measured: Array, evidence: FitEvidence) -> Certificate:
+        dtype = self.coef_.dtype
+        stored, scale = self.noise_covariance_, target_scale(evidence, dtype) / np.sqrt(evidence.weight)
         where = measured != 0
         scales = np.outer(scale, scale)
         gap = np.divide(np.abs(stored - measured), scales, out=np.zeros_like(stored), where=scales > 0)
@@ -114,14 +119,24 @@ class MultivariateRegression(LinearRegression):
             "The noise covariance is the mean of the products of the residuals.",
             "relative difference of the noise covariance",
             gap[where].max(initial=0.0),
-            1e-4 if self.coef_.dtype == FLOAT32 else 1e-8,
+            1e-4 if dtype == FLOAT32 else 1e-8,
             source="Wei §1.4.3",
         )
 
     def _certify_rows(self, data: Rows) -> Certificates:
         certificates = super()._certify_rows(data)
+        evidence = self._evidence(data)
         products, _ = data.reduce(residual_products, *self._columns())
-        return Certificates([*certificates, self._noise_certificate(products / self.total_weight_)])
+        n, free, stored = evidence.weight, self._residual_freedom(), self.noise_covariance_
+        joint = self._joint_log_likelihood(n, data.n_targets)
+        unbiased = None if free is None else stored * n / free
+        pairs = {
+            "unbiased_noise_covariance_": (self.unbiased_noise_covariance_, unbiased),
+            "joint_log_likelihood_": (self.joint_log_likelihood_, joint),
+        }
+        claim = "The unbiased covariance and the likelihood are those of the noise covariance."
+        same = self._noise_certificate(products / n, evidence)
+        return Certificates([*certificates, same, agreement(claim, pairs, "Wei §1.4.3")])
 
     def multivariate_test(self, L: Any) -> MultivariateTest:
         """Likelihood-ratio test that Lβ = 0 for all responses at once, for example that predictors matter.

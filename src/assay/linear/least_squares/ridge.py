@@ -10,21 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.linear.least_squares.certificates import duality_gap, orthogonality, uniqueness
-from assay.linear.least_squares.engine import Array, FitEvidence
+from assay.certificates import Certificate, Certificates, agreement
+from assay.linear.least_squares.certificates import duality_gap, orthogonality, stored_columns, uniqueness
+from assay.linear.least_squares.engine import Array, FitEvidence, centred_triangle
 from assay.linear.predictor import LinearModel
 from assay.models.path import HasPenaltyPath, PenaltyPath
 from assay.models.selection import FoldTable, checked_alphas, squared_row_loss
 from assay.parameters import Domain
 from assay.rows import Block, Rows
-from assay.solvers import Solution, augmented_rows, moments, triangle
+from assay.solvers import Solution, augmented_rows, minimum_norm
 from assay.suitability import Suitability
 
 PENALTY = parameters.real(at_least=0) | parameters.array(
     "an array of non-negative numbers, one per target",
     lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
 )
+
+
+SAME_PENALTY = "The stored penalties are those that the parameters ask for."
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,8 @@ class RidgePath(PenaltyPath):
         Mean squared error of predicting each row from the others.
     generalized_cross_validation : array of shape (n_alphas,)
         Training error / (1 − df/n)².
-    spectrum : array of shape (n_features,)
-        Eigenvalues λ_j of XᵀX, decreasing.
+    spectrum : array
+        Eigenvalues λ_j of XᵀX, decreasing; those beyond the number of rows, which are 0, are left out.
     """
 
     penalty_strengths: Array
@@ -74,23 +77,20 @@ def ridge_solutions(data: Rows, alphas: Any, *, fit_intercept: bool) -> Solution
     of them from a millionth to a thousand times the largest eigenvalue of XᵀX.
     """
     d = data.shape[1]
-    stats = moments(data, center=fit_intercept)
-    mean = np.concatenate([stats.mean_x, stats.mean_y])
-    factor = triangle(data, mean)
-    factor[:, :d][:, stats.constant] = 0.0
-    u, values, vt = np.linalg.svd(factor[:, :d], full_matrices=False)
+    known = centred_triangle(data, fit_intercept=fit_intercept)
+    u, values, vt = np.linalg.svd(known.x, full_matrices=False)
     spectrum = values**2
     if alphas is None:
         top = float(spectrum[0]) if spectrum.size and spectrum[0] > 0 else 1.0
         alphas = np.geomspace(1e-6 * top, 1e3 * top, 100)
     grid = checked_alphas(alphas, "Ridge.path")[::-1].copy()
-    rotated = u.T @ factor[:, d:]  # (d, t): Uᵀy
+    rotated = u.T @ known.y  # (d, t): Uᵀy
     shrink = values / (spectrum + grid[:, None])  # (a, d)
     # (a, t, d): one matrix product for all penalties and targets
     coef = (shrink[:, None, :] * rotated.T).reshape(-1, len(values)) @ vt
     coef = coef.reshape(grid.size, -1, d)
-    path = PenaltyPath(grid, coef, stats.mean_y - coef @ stats.mean_x)
-    return path, spectrum, vt, mean, stats.weight
+    path = PenaltyPath(grid, coef, known.mean_y - coef @ known.mean_x)
+    return path, spectrum, vt, np.concatenate([known.mean_x, known.mean_y]), known.weight
 
 
 def ridge_path(data: Rows, alphas: Any, *, fit_intercept: bool) -> RidgePath:
@@ -167,8 +167,8 @@ class Ridge(HasPenaltyPath, LinearModel):
         The penalty on both scales.
     dual_gap_ : float
         Relative duality gap, never negative (0 for α = 0).
-    rank_, condition_number_ : int, float
-        Of the penalised problem.
+    rank_, condition_number_ : int, float or None
+        Of the penalised problem; the condition number is None where an iterating solver did not find it.
     scatter_ : array of shape (n_features, n_features) or None
         XᵀX of the (centred, weighted) table; None if it was never formed.
     total_weight_ : float
@@ -232,7 +232,7 @@ class Ridge(HasPenaltyPath, LinearModel):
             raise self._refuse("alpha", "above 0 with solver='dual'")
         vector = self._targets(data)
         fit = self._solve(X, y, data, alpha, vector=vector)
-        self._store(fit, data, vector=vector)
+        self._store(fit, data)
         scalar = np.ndim(self.alpha if self.penalty_strength is None else self.penalty_strength) == 0
         self.alpha_ = float(alpha[0]) if scalar else alpha
         self.penalty_strength_ = self.alpha_ / fit.evidence.weight
@@ -256,18 +256,31 @@ class Ridge(HasPenaltyPath, LinearModel):
         certificates = [orthogonality(evidence, coef, alpha, dtype)]
         if alpha.min() > 0:
             certificates.append(duality_gap(evidence, coef, alpha, dtype))
-        elif not np.isnan(solution.condition):
+        elif solution.condition is not None or solution.row_space is not None:
             certificates.append(uniqueness(solution, coef.shape[0]))
         return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:
-        evidence = self._evidence(data)
+        evidence, known = self._evidence(data), self._known(data)
         coef, _ = self._columns()
         alpha = np.broadcast_to(np.asarray(self.alpha_, dtype=np.float64), (coef.shape[1],))
-        solution = Solution(coef, self.rank_, np.nan)
-        if alpha.min() == 0:
-            solution = self._geometry(data)._replace(coef=coef)
-        return self._certificates(evidence, coef, alpha, solution)
+        solution = Solution(coef, self.rank_, None)
+        if alpha.min() == 0 and known is not None:
+            solution = minimum_norm(known.x, known.y)._replace(coef=coef)
+        certificates = [*self._certificates(evidence, coef, alpha, solution), self._penalty_certificate(data)]
+        if known is not None:
+            certificates.append(stored_columns(self, known, squared=data.is_sparse))
+        return Certificates(certificates)
+
+    def _penalty_certificate(self, data: Rows) -> Certificate:
+        """The stored penalties, on the sum and on the mean, are those that were asked for."""
+        given = self._penalties(data)
+        stored = (
+            np.broadcast_to(self.alpha_, given.shape),
+            np.broadcast_to(self.penalty_strength_, given.shape),
+        )
+        pairs = {"alpha_": (stored[0], given), "penalty_strength_": (stored[1], given / data.total_weight)}
+        return agreement(SAME_PENALTY, pairs, "Rudi & Şimşekli §1.5.2")
 
     def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any) -> RidgePath:
         data = self._open_training(X, y, sample_weight)

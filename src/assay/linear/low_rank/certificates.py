@@ -85,9 +85,9 @@ def convex_certificates(
     ]
 
 
-def level_certificate(sums: Array, weight: float, null: float, *, single: bool) -> Certificate:
-    """The intercept makes the residuals of each response sum to zero."""
-    scale = np.sqrt(null * weight)
+def level_certificate(sums: Array, weight: float, targets: Array, *, single: bool) -> Certificate:
+    """The intercept makes the residuals of each response sum to zero; `targets` are their lengths."""
+    scale = float(np.linalg.norm(targets)) * np.sqrt(weight)
     return at_most(
         "The residuals of each response sum to zero.",
         "relative sum of residuals",

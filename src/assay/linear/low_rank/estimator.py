@@ -11,11 +11,21 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin
 
 from assay import parameters
-from assay.certificates import Certificates
-from assay.linear.least_squares.certificates import FLOAT32
-from assay.linear.least_squares.engine import Array, CentredTriangle, centred_triangle
+from assay.certificates import Certificate, Certificates, agreement
+from assay.linear.least_squares.certificates import FLOAT32, ROUNDINGS, beside, target_scale
+from assay.linear.least_squares.engine import (
+    Array,
+    CentredTriangle,
+    centred_triangle,
+    evidence_of_triangle,
+)
 from assay.linear.least_squares.multivariate import covariance_root, residual_products
-from assay.linear.low_rank.certificates import convex_certificates, level_certificate, rank_certificates
+from assay.linear.low_rank.certificates import (
+    SOURCE,
+    convex_certificates,
+    level_certificate,
+    rank_certificates,
+)
 from assay.linear.low_rank.solver import (
     LowRank,
     LowRankProblem,
@@ -23,6 +33,7 @@ from assay.linear.low_rank.solver import (
     by_proximal_gradient,
     by_rank,
     by_splitting,
+    critical_alpha,
     rank_path,
 )
 from assay.linear.predictor import RowRegressor
@@ -177,11 +188,11 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
         watch.finish()
         self._store(solution, known, data)
         self.weighting_matrix_ = problem.root @ problem.root
-        self.critical_alpha_ = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
+        self.critical_alpha_ = critical_alpha(problem)
         coef, intercept = self._columns()
         residual, level = known.y - known.x @ coef, known.intercept(coef) - intercept
         self.certificates_ = self._certificates(
-            problem, residual.T @ residual, known.weight * level, known.weight, least
+            problem, residual.T @ residual, known.weight * level, known, least
         )
         self.dual_gap_ = self.certificates_[0].value
         self.optimality_ = self.dual_gap_
@@ -251,10 +262,15 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
             self.history_ = np.array(solution.trace)
 
     def _certificates(
-        self, problem: LowRankProblem, products: Array, sums: Array, weight: float, least: Array | None = None
+        self,
+        problem: LowRankProblem,
+        products: Array,
+        sums: Array,
+        known: CentredTriangle,
+        least: Array | None = None,
     ) -> Certificates:
         """Certificates of the coefficients, from Σ s r rᵀ and Σ s r of their residuals."""
-        coef, _ = self._columns()
+        coef, intercept = self._columns()
         single = bool(self.coef_.dtype == FLOAT32)
         measured = float(np.sum(products * (problem.root @ problem.root)))
         if self.method == "rank":
@@ -265,13 +281,44 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
                 problem, coef, self.row_dual_, measured, self.tol, single=single
             )
         if self.fit_intercept:
-            certificates.append(level_certificate(sums, weight, float(np.sum(problem.Y**2)), single=single))
+            scale = target_scale(evidence_of_triangle(known, coef, intercept), self.coef_.dtype)
+            certificates.append(level_certificate(sums, known.weight, scale, single=single))
         return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
         products, sums = data.reduce(residual_products, *self._columns())
-        return self._certificates(self._problem(known), products, sums, known.weight)
+        problem = self._problem(known)
+        certificates = self._certificates(problem, products, sums, known)
+        evidence, gap = evidence_of_triangle(known, *self._columns()), certificates[0].value
+        # A gap is a difference of squared residuals, and certain up to their rounding.
+        share = np.linalg.norm(evidence.size) / max(np.linalg.norm(problem.Y), np.finfo(float).tiny)
+        lost = ROUNDINGS * float(np.finfo(self.coef_.dtype).eps) * float(share)
+        return Certificates([*certificates, self._stored_certificate(problem, gap, lost)])
+
+    def _stored_certificate(self, problem: LowRankProblem, gap: float, lost: float) -> Certificate:
+        """Factors, singular values, selection, weighting and gap against the coefficients and the rows."""
+        coef, _ = self._columns()
+        rtol = 1e-3 if self.coef_.dtype == FLOAT32 else 1e-5
+        left, right = self.left_factor_, self.right_factor_
+        if self.method == "rank":
+            values = by_rank(problem, self.rank).singular_values
+        else:
+            values = np.linalg.svd(coef, compute_uv=False)
+        alive = coef.T if self.axis == "responses" else coef
+        pairs = {
+            "left_factor_ right_factor_ᵀ": (left @ right.T, coef),
+            "right_factor_": (right.T @ right, np.eye(self.rank_)),
+            "singular_values_": (self.singular_values_, values),
+            "selected_": (self.selected_, np.flatnonzero(np.any(alive != 0, axis=1))),
+            "weighting_matrix_": (self.weighting_matrix_, problem.root @ problem.root),
+            "critical_alpha_": (self.critical_alpha_, critical_alpha(problem)),
+            "dual_gap_": beside(self.dual_gap_, gap, gap + lost / rtol),
+        }
+        if self.method != "row_sparse":
+            pairs["row_dual_"] = self.row_dual_, np.zeros_like(coef)
+        claim = "What the fit stored of the coefficients and the rows is what they give again."
+        return agreement(claim, pairs, SOURCE, rtol=rtol)
 
     @property
     def _penalty_name(self) -> str:  # type: ignore[override]

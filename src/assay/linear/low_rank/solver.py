@@ -105,6 +105,11 @@ def duality_gap(problem: LowRankProblem, coef: Array, row_dual: Array) -> float:
     return max(problem.objective(coef) - dual, 0.0) / null
 
 
+def critical_alpha(problem: LowRankProblem) -> float:
+    """The penalty from which on the nuclear norm alone leaves nothing: ‖XᵀYΓ‖."""
+    return float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
+
+
 def dual_scale(problem: LowRankProblem, pull: Array, row_dual: Array) -> float:
     """The factor s ≤ 1 that makes s·residual feasible for the dual, `pull` being Xᵀ·residual·Γ^½."""
     excess = _ratio(spectral_norm(pull - row_dual), problem.alpha)
@@ -253,7 +258,7 @@ def rank_path(
         coefs = [by_rank(problem, k + 1).coef for k in range(min(problem.X.shape[1], problem.Y.shape[1]))]
     else:
         owner = "ReducedRankRegression.path"
-        critical = float(np.linalg.norm(problem.pull(problem.Y @ problem.root), 2))
+        critical = critical_alpha(problem)
         grid = penalty_grid(critical, 20, 1e-2, owner) if alphas is None else checked_alphas(alphas, owner)
         solver = by_proximal_gradient if method == "nuclear" else by_splitting
         solve = partial(solver, tol=tol, max_iter=max_iter, report=lambda coef: False)

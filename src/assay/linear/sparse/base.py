@@ -19,9 +19,12 @@ from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
     gap_certificate,
+    gap_rounding,
     kkt_certificate,
+    measured_pair,
     relative_gap,
     sparse_evidence,
+    stored_certificate,
 )
 from assay.models import convergence
 from assay.models.path import HasPenaltyPath, PenaltyPath, penalty_grid
@@ -151,7 +154,11 @@ class SparseModel(HasPenaltyPath, RowRegressor):
         self.optimality_ = self.certificates_[1].value
 
     def _certify_rows(self, data: Rows) -> Certificates:
-        return self._certificates(*self._measured(data))
+        evidence, coef = self._measured(data)
+        certificates = self._certificates(evidence, coef)
+        room = gap_rounding(evidence, self.alpha_, self.coef_.dtype)
+        gap = {"dual_gap_": measured_pair(self.dual_gap_, certificates[0].value, evidence, room)}
+        return Certificates([*certificates, stored_certificate(self, data.total_weight, gap)])
 
     def _problem(self, data: Rows, *, penalty: Any = None, n_strengths: int = 1) -> SparseProblem:
         """The problem on a table, with the strength of the penalty left open."""
@@ -205,14 +212,16 @@ class SparseModel(HasPenaltyPath, RowRegressor):
         far = np.flatnonzero(self._distance(coef, corr, alpha))
         norms = np.zeros(coef.size)
         norms[far] = problem.norms(far)
-        square = 2 * float(solutions.loss[-1])
-        return SparseEvidence(weight, corr, 0.0, square, square, problem.target_square, norms, problem.linear)
+        square, target = 2 * float(solutions.loss[-1]), problem.target_square
+        support = np.flatnonzero(coef)
+        size = float(problem.norms(support) @ np.abs(coef[support]) + np.sqrt(target))
+        return SparseEvidence(weight, corr, 0.0, square, square, target, norms, problem.linear, size)
 
     def _certificates(self, evidence: SparseEvidence, coef: Array) -> Certificates:
         """Gap, KKT residual and, for a solution of zero, the critical strength."""
         dtype, penalty = self.coef_.dtype, self._penalty(self.alpha_, coef.size)
         certificates = [
-            gap_certificate(relative_gap(evidence, coef, penalty), self.tol, dtype),
+            gap_certificate(evidence, relative_gap(evidence, coef, penalty), self.alpha_, self.tol, dtype),
             kkt_certificate(evidence, self._distance(coef, evidence.corr, self.alpha_), self.tol, dtype),
         ]
         if not coef.any():

@@ -13,6 +13,7 @@ from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import orthogonality
 from assay.linear.least_squares.engine import Array, fit_linear, gather_evidence
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
+from assay.linear.sparse.certificates import stored_certificate
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.penalties.coordinates import PositiveElasticNet, elastic_net_form
@@ -159,10 +160,15 @@ class ElasticNet(SparseModel):
 
     def _certify_rows(self, data: Rows) -> Certificates:
         if self.alpha_ > 0:
-            return self._certificates(*self._measured(data))
+            return super()._certify_rows(data)
         coef, level = np.asarray(self.coef_, dtype=np.float64)[:, None], np.array([float(self.intercept_)])
         evidence = gather_evidence(data, coef, level, fit_intercept=self.fit_intercept)
-        return Certificates([orthogonality(evidence, coef, np.zeros(1), self.coef_.dtype)])
+        return Certificates(
+            [
+                orthogonality(evidence, coef, np.zeros(1), self.coef_.dtype),
+                stored_certificate(self, data.total_weight, {}),
+            ]
+        )
 
     def _free(self, n_features: int) -> NDArray:
         weights = self._weights(n_features)

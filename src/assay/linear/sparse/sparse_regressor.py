@@ -11,10 +11,17 @@ from assay import parameters, penalties
 from assay.certificates import Certificates, at_least, at_most
 from assay.linear.least_squares.engine import Array
 from assay.linear.sparse.base import SparseModel, last_coef
-from assay.linear.sparse.certificates import FLOAT32, SparseEvidence, critical_certificate
+from assay.linear.sparse.certificates import (
+    FLOAT32,
+    SparseEvidence,
+    critical_certificate,
+    measured_pair,
+    stored_certificate,
+)
 from assay.parameters import Domain
 from assay.penalties.separable import l1_residual
 from assay.rows import Block, Rows
+from assay.solvers import SparseProblem, SparseSolutions
 from assay.suitability import Suitability
 
 PENALTIES: dict[str, tuple[Any, float, float]] = {
@@ -151,8 +158,7 @@ class SparseRegressor(SparseModel):
         weight = data.total_weight
         alpha = self._alpha(weight)
         penalty = self._penalty(alpha, data.shape[1])
-        lasso = self._problem(data, penalty=penalties.L1(1.0))
-        first = lasso.solve(np.array([alpha]), tol=self.tol, max_iter=self.max_iter)
+        lasso, first = self._lasso(data, alpha)
         start = last_coef(first)
         problem = lasso.reshaped(self._penalty(1.0, start.size))
         solutions = self._run(X, y, problem, alpha, history=True, start=start)
@@ -168,8 +174,24 @@ class SparseRegressor(SparseModel):
         self.certificates_ = self._all_certificates(evidence, coef, data)
         self.optimality_ = self.certificates_[0].value
 
+    def _lasso(self, data: Rows, alpha: float) -> tuple[SparseProblem, SparseSolutions]:
+        """The lasso at the same penalty, where the descent starts."""
+        problem = self._problem(data, penalty=penalties.L1(1.0))
+        return problem, problem.solve(np.array([alpha]), tol=self.tol, max_iter=self.max_iter)
+
     def _certify_rows(self, data: Rows) -> Certificates:
-        return self._all_certificates(*self._measured(data), data)
+        evidence, coef = self._measured(data)
+        penalty = self._penalty(self.alpha_, coef.size)
+        _, first = self._lasso(data, self.alpha_)
+        start = float(first.loss[-1] + penalty.value(last_coef(first)))
+        null = evidence.target_square or 1.0
+        objectives = (self.objective_, self._objective(evidence, coef)), (self.start_objective_, start)
+        room = evidence.lost(self.coef_.dtype) * evidence.size / null
+        measured = (measured_pair(old / null, new / null, evidence, room) for old, new in objectives)
+        pairs = {"gamma_": (self.gamma_, penalty.gamma)}
+        pairs |= dict(zip(("objective_", "start_objective_"), measured, strict=True))
+        stored = stored_certificate(self, data.total_weight, pairs)
+        return Certificates([*self._all_certificates(evidence, coef, data), stored])
 
     def _penalty(self, alpha: float, n_features: int) -> Any:
         kind, default, least = PENALTIES[self.penalty]
@@ -212,6 +234,8 @@ class SparseRegressor(SparseModel):
         far = max(far, abs(evidence.residual_mean) * np.sqrt(scale))
         null = evidence.target_square / 2
         share, bound = far / scale if scale > 0 else 0.0, max(1.01 * self.tol, 1e-4 if single else 1e-9)
+        lost = evidence.lost(self.coef_.dtype) * float(evidence.norms.max(initial=0.0))
+        bound += lost / scale if scale > 0 else 0.0
         loss, rounding = self._objective(evidence, coef), (1e-5 if single else 1e-10) * null
         certificates = [
             at_most(STATIONARY, "distance to stationarity", share, bound, SOURCE),

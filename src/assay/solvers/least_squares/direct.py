@@ -28,9 +28,9 @@ class Solution(NamedTuple):
         Minimiser; of least norm where there are several.
     rank : int
         Number of directions that the table determines.
-    condition : float
-        Condition number of the table with columns of unit norm (of those that are determined); infinite
-        only for an empty table.
+    condition : float or None
+        Condition number of the table with columns of unit norm (of those that are determined); None where
+        an iteration did not find it, or where there is no direction that is determined.
     row_space : array of shape (d, rank) or None
         Orthonormal directions that the table determines, when they are not all; None otherwise.
     n_iter : int
@@ -39,7 +39,7 @@ class Solution(NamedTuple):
 
     coef: Array
     rank: int
-    condition: float
+    condition: float | None
     row_space: Array | None = None
     n_iter: int = 1
     converged: bool = True
@@ -97,14 +97,25 @@ def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
     plain = Solution(coef, d, 1.0)
     for value in np.unique(alpha):
         targets = alpha == value
-        if value > 0:
-            table = np.vstack([left, np.sqrt(value) * np.eye(d)])
-            target = np.vstack([right[:, targets], np.zeros((d, int(targets.sum())))])
+        if value == 0:
+            plain = minimum_norm(left, right[:, targets])
+        elif left.shape[0] < d:
+            plain = by_dual(left, right[:, targets], np.full(int(targets.sum()), value))
         else:
-            table, target = left, right[:, targets]
-        plain = minimum_norm(table, target)
+            table = np.vstack([left, np.sqrt(value) * np.eye(d)])
+            plain = minimum_norm(table, np.vstack([right[:, targets], np.zeros((d, int(targets.sum())))]))
+            plain = _corrected(plain, table, left, right[:, targets], value)
         coef[:, targets] = plain.coef
     return plain._replace(coef=coef)
+
+
+def _corrected(solution: Solution, table: Array, left: Array, right: Array, alpha: float) -> Solution:
+    """One step on the gradient: in a column much shorter than √α the rounding of y has drowned it before."""
+    norms = np.linalg.norm(table, axis=0)
+    factor = np.linalg.qr(table / norms, mode="r")
+    gradient = left.T @ (right - left @ solution.coef) - alpha * solution.coef
+    half = linalg.solve_triangular(factor, gradient / norms[:, None], trans="T")
+    return solution._replace(coef=solution.coef + linalg.solve_triangular(factor, half) / norms[:, None])
 
 
 def minimum_norm(table: Array, target: Array) -> Solution:
@@ -129,7 +140,7 @@ def minimum_norm(table: Array, target: Array) -> Solution:
         free = vt[rank:].T / scale[:, None]
         row_space = np.linalg.qr(free, mode="complete")[0][:, d - rank :]
         coef = row_space @ (row_space.T @ coef)
-    condition = float(values[0] / values[rank - 1]) if rank else np.inf
+    condition = float(values[0] / values[rank - 1]) if rank else None
     return Solution(coef, rank, condition, row_space)
 
 
@@ -147,9 +158,8 @@ def by_dual(X: Array, y: Array, alpha: NDArray) -> Solution:
         matrix.flat[:: matrix.shape[0] + 1] += value
         factor, info = linalg.lapack.dpotrf(matrix, lower=True, overwrite_a=False, clean=False)
         if info != 0:  # α is below the rounding of XXᵀ: solve without squaring
-            table = np.vstack([X, np.sqrt(value) * np.eye(X.shape[1])]) if value > 0 else X
-            zeros = np.zeros((table.shape[0] - X.shape[0], int(targets.sum())))
-            coef[:, targets] = minimum_norm(table, np.vstack([y[:, targets], zeros])).coef
+            u, values, vt = np.linalg.svd(X, full_matrices=False)
+            coef[:, targets] = vt.T @ ((values / (values**2 + value))[:, None] * (u.T @ y[:, targets]))
             continue
         rcond, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")
         condition = max(condition, 1 / np.sqrt(max(rcond, EPSILON**2)))
@@ -167,6 +177,8 @@ def by_dual(X: Array, y: Array, alpha: NDArray) -> Solution:
 def triangle(data: Rows, mean: NDArray) -> NDArray:
     """Upper triangle R with RᵀR = Σ s ([x, y] − mean)([x, y] − mean)ᵀ, by one walk.
 
+    A table of few rows has a triangle of as many rows.
+
     Parameters
     ----------
     data : Rows
@@ -174,9 +186,8 @@ def triangle(data: Rows, mean: NDArray) -> NDArray:
     mean : array of shape (d + t,)
         What is subtracted from the columns [x, y]; zeros for a model without intercept.
     """
-    merged = data.reduce(block_triangle, mean, combine=merge_triangles)
-    # A triangle of few rows is completed with zeros.
-    return np.vstack([merged, np.zeros((max(0, merged.shape[1] - merged.shape[0]), merged.shape[1]))])
+    factor: NDArray = data.reduce(block_triangle, mean, combine=merge_triangles)
+    return factor
 
 
 def block_triangle(block: Block, mean: NDArray) -> NDArray:

@@ -43,7 +43,7 @@ def by_gradient_descent(
         if report(coef, moments.mean_y - moments.mean_x @ coef):
             break
     # From zero, descent never leaves the row space: its limit is the minimum-norm solution.
-    return Solution(coef, len(coef), np.nan, None, iteration, converged), trace
+    return Solution(coef, len(coef), None, None, iteration, converged), trace
 
 
 def gram_times(block: Block, mean: Array, direction: Array) -> Any:
@@ -102,4 +102,4 @@ def by_conjugate_gradient(
         direction = residual + ratio * direction
         if report(coef, mean_y - mean_x @ coef):
             break
-    return Solution(coef, len(coef), np.nan, None, max(iteration, 1), converged), mean_x, mean_y
+    return Solution(coef, len(coef), None, None, max(iteration, 1), converged), mean_x, mean_y

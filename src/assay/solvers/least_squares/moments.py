@@ -32,6 +32,45 @@ def require_finite(sums: NDArray, data: Rows) -> None:
     raise ValueError("Input X is too large: its squares overflow. Divide its columns by their scale first.")
 
 
+LARGEST_SQUARE, SMALLEST_SQUARE = 1e280, 1e-280
+"""Sums of squares between which the products of two of them neither overflow nor lose digits."""
+
+
+def require_range(squares: NDArray, shift: NDArray, data: Rows) -> None:
+    """Refuse columns [x, y] whose squares overflow, or underflow although the column less its shift is not 0.
+
+    Only columns with hardly any sum of squares are looked at again.
+    """
+    require_finite(squares, data)
+    d = data.shape[1]
+    large, small = squares > LARGEST_SQUARE, np.flatnonzero(squares < SMALLEST_SQUARE)
+    faults = {"large": large}
+    if small.size:
+        sizes = data.reduce(largest_values, small, shift[small], combine=np.maximum)
+        faults["small"] = np.zeros_like(large)
+        faults["small"][small[sizes > 0]] = True
+    for word, columns in faults.items():
+        if columns.any():
+            what, verb = ("X", "its columns") if columns[:d].any() else ("y", "it")
+            flows = "overflow" if word == "large" else "underflow"
+            raise ValueError(
+                f"Input {what} is too {word}: its squares {flows}. Divide {verb} by a scale first."
+            )
+
+
+def largest_values(block: Block, columns: NDArray, shift: NDArray) -> NDArray:
+    """Largest |[x, y] − shift| of some columns of one block, over the rows that count."""
+    d = block.X.shape[1]
+    assert block.y is not None
+    y = block.y.reshape(block.X.shape[0], -1)
+    features = block.X[:, columns[columns < d]]
+    features = features.toarray() if block.is_sparse else features
+    table = np.column_stack([features, y[:, columns[columns >= d] - d]]).astype(np.float64) - shift
+    if block.weight is not None:
+        table = table[block.weight > 0]
+    return np.abs(table).max(axis=0, initial=0.0)
+
+
 def count_not_finite(block: Block) -> tuple[NDArray, NDArray]:
     """Numbers of NaN and of infinite values in features and target of one block."""
     values = block.X.data if block.is_sparse else block.X
@@ -89,7 +128,7 @@ def moments(data: Rows, *, center: bool) -> TableMoments:
         pilot[:] = data.head(PILOT_ROWS, pilot_shift)
     with np.errstate(over="ignore", invalid="ignore"):
         gram = data.reduce(augmented_gram, pilot)
-    require_finite(gram, data)
+    require_range(np.diagonal(gram)[:-1], pilot, data)
     weight, sums, scatter = gram[-1, -1], gram[-1, :-1], gram[:-1, :-1]
     mean = np.zeros(d + t)
     raw = np.diagonal(scatter).copy()
