@@ -315,8 +315,8 @@ class LogisticRegression(LikelihoodModel, LinearClassifier):
         if self.penalty_strength_ == 0:
             held = risk.source.reduce(class_weights, combine=merge_weights)
             weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
-            null = null_scores(self.class_weight_ * np.maximum(weights, np.finfo(float).tiny), risk)
-            overlap = overlap_proofs(risk, measured, null)[0]
+            null = null_scores(self.class_weight_ * weights, risk)
+            overlap = overlap_proofs(risk, measured, null)[0] if np.count_nonzero(weights) > 1 else []
         evidence = point, measured, measured.split, l1, self._null_risk()
         return logistic_certificates(risk, *evidence, overlap=overlap)
 
