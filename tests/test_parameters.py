@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -20,6 +23,9 @@ from assay import parameters as p
         (p.array("numbers"), [[1, 2], np.ones(2)], [["a"], [np.nan], "12", 3]),
         (p.random_state, [None, 3, np.random.default_rng(0)], [-3, "x", 1.5]),
         (p.function, [len], [3]),
+        (p.real(at_least=0), [10**300], [10**400, -(10**400), Fraction(10**400)]),
+        (p.array("numbers"), [], [[10**400], [[1.0], [1.0, 2.0]]]),
+        (p.nothing | p.real(above=0) | p.array("numbers"), [2], [10**400, Decimal(2), 1j]),
     ],
 )
 def test_domains_contain_what_they_say(domain, inside, outside):
@@ -40,3 +46,10 @@ def test_named_options_are_known():
 
 def test_long_values_are_shortened():
     assert len(str(p.refusal("X", "y", "short", "z" * 500))) < 200
+
+
+@pytest.mark.parametrize("value", [np.zeros((9, 9)), "two\nlines", 10**5000], ids=["array", "text", "int"])
+def test_the_sentence_is_one_line_whatever_the_value(value):
+    sentence = str(p.refusal("X", "y", "short", value))
+    assert "\n" not in sentence
+    assert sentence.endswith(" instead.")

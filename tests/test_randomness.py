@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.randomness import generator, spawn
+from assay.randomness import generator, spawn, spawn_each
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,8 @@ def test_a_generator_advances_like_scikit_learns_states():
 def test_other_things_are_refused(bad):
     with pytest.raises(ValueError, match="'random_state' parameter must be None, a non-negative int"):
         generator(bad)
+
+
+def test_a_billion_children_are_made_one_at_a_time():
+    children = spawn_each(np.random.SeedSequence(4), 10**9)
+    assert [next(children).random() for _ in range(3)] == [child.random() for child in spawn(4, 3)]

@@ -63,6 +63,8 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
         if "contains NaN" not in first or not rest:
             raise
         raise ValueError(f"{first.rstrip('.')}; drop or fill those rows first.") from None
+    except OverflowError:  # an int of four hundred digits
+        raise rows.out_of_range("X" if len(data) == 1 else "X or y", np.float64) from None
 
 
 def _and_no_nan(certify: Callable[..., Certificates]) -> Callable[..., Certificates]:
@@ -82,7 +84,7 @@ def _and_no_nan(certify: Callable[..., Certificates]) -> Callable[..., Certifica
 
 def _has_nan(value: Any) -> bool:
     if sparse.issparse(value):
-        value = value.data
+        return _has_nan(getattr(value, "data", None))
     if isinstance(value, np.ndarray):
         return value.dtype.kind == "f" and bool(np.isnan(value).any())
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
@@ -136,10 +138,10 @@ class Model(BaseEstimator):
         if _is_plain(X, finite=self._finite_check) and (not with_target or _is_plain_target(y, X)):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
-            target = y.astype(X.dtype, copy=False) if with_target else None
+            target = rows.real_numbers(y, X.dtype, "y") if with_target else None
         elif with_target:
             X, target = _validated(self, X, y, multi_output=True, y_numeric=True, **options)
-            target = np.asarray(target, dtype=X.dtype)
+            target = rows.real_numbers(target, X.dtype, "y")
         else:
             X = _validated(self, X, **options)
         weight = rows.check_weights(sample_weight, X.shape[0], X.dtype)
@@ -162,7 +164,7 @@ class Model(BaseEstimator):
         if named or not _is_plain(X, finite=_all_finite) or X.shape[1] != self.n_features_in_:
             sparse = "csr" if self._accepts_sparse else False
             X = _validated(self, X, reset=False, accept_sparse=sparse, dtype=FLOATS)
-        target = None if y is None else np.asarray(y, dtype=X.dtype)
+        target = None if y is None else rows.real_numbers(y, X.dtype, "y")
         if target is not None and target.shape[:1] != X.shape[:1]:
             raise ValueError(f"X has {X.shape[0]} rows but y has {target.shape[0]}; they must be as many.")
         return MemoryRows(X, target, rows.check_weights(sample_weight, X.shape[0], X.dtype))

@@ -53,8 +53,13 @@ def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: floa
     words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
 
     def contains(value: Any) -> bool:
-        number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-        return number and at_least <= float(value) <= at_most and float(value) > above
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:  # an int of four hundred digits
+            return False
+        return math.isfinite(number) and at_least <= number <= at_most and number > above
 
     return Domain(f"a finite number {words}".strip(), contains)
 
@@ -73,7 +78,7 @@ def array(words: str, check: Callable[[np.ndarray], bool] = lambda values: True)
             return False
         try:
             values = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         return bool(np.all(np.isfinite(values)) and check(values))
 
@@ -122,6 +127,9 @@ def require(owner: str, domain: Domain, **values: Any) -> None:
 
 def refusal(owner: str, name: str, must_be: str, got: Any) -> ParameterError:
     """The one sentence: whose parameter, what it must be, what it got."""
-    shown = repr(got)
+    try:
+        shown = " ".join(repr(got).split())
+    except ValueError:  # Python does not write ints of more than some thousand digits
+        shown = f"a {type(got).__name__} of many digits"
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}. Got {shown} instead.")

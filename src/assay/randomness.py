@@ -7,6 +7,7 @@ trees, chains) takes one spawned child each, in a fixed order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import TypeAlias
 
@@ -45,7 +46,24 @@ def spawn(random_state: RandomState, n_children: int) -> list[np.random.Generato
 
     An int or a `SeedSequence` always gives the same children: a sequence handed in is not advanced.
     """
+    return _parent(random_state).spawn(n_children)
+
+
+def spawn_each(random_state: RandomState, n_children: int) -> Iterator[np.random.Generator]:
+    """The generators of `spawn` one at a time: a billion restarts begin at once and may be stopped.
+
+    Examples
+    --------
+    >>> from assay.randomness import spawn, spawn_each
+    >>> next(spawn_each(3, 10**9)).random() == spawn(3, 2)[0].random()
+    True
+    """
+    parent = _parent(random_state)
+    return (parent.spawn(1)[0] for _ in range(n_children))
+
+
+def _parent(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.SeedSequence):
         entropy, key = random_state.entropy, random_state.spawn_key
         random_state = np.random.SeedSequence(entropy, spawn_key=key, pool_size=random_state.pool_size)
-    return generator(random_state).spawn(n_children)
+    return generator(random_state)

@@ -19,7 +19,7 @@ from assay.cluster.scale import require_squares
 from assay.models import convergence
 from assay.models.clusterer import Clusterer
 from assay.parameters import Domain, ParameterError
-from assay.randomness import RandomState, generator, spawn
+from assay.randomness import RandomState, generator, spawn_each
 from assay.rows import Block, MemoryRows, Rows
 
 CENTERS = parameters.array("an array of finite numbers of shape (n_clusters, n_features)")
@@ -259,7 +259,7 @@ def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
 def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Generator]:
     """One generator for each restart."""
     first = generator(random_state)
-    yield from [first] if n_runs == 1 else spawn(first, n_runs)
+    yield from [first] if n_runs == 1 else spawn_each(first, n_runs)
 
 
 def _count_present(block: Block) -> int:

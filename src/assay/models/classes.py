@@ -27,7 +27,8 @@ CLASS_WEIGHT = (
 class Classifier(ClassifierMixin, Model):
     """Base of classifiers: opens rows with labels and keeps their classes.
 
-    A label whose rows weigh nothing is absent, as if they were not there.
+    A label whose rows weigh nothing is a class all the same, of weight 0, as in scikit-learn: a resample that
+    draws no row of it has the classes of the table.
     """
 
     classes_: NDArray
@@ -81,7 +82,7 @@ class Classifier(ClassifierMixin, Model):
         return self._open_new_rows(X, target, sample_weight, with_target=True)
 
     def _code(self, labels: NDArray, weight: NDArray | None) -> tuple[NDArray, NDArray]:
-        """Places of labels among the classes that weigh something, which become `classes_`."""
+        """Places of labels among the classes, which become `classes_`, and the weight of each class."""
         if labels.dtype.kind in "iu" and labels.size > LARGE:
             low, high = int(labels.min()), int(labels.max())
             if high - low < LARGE:  # few small numbers are counted, not sorted
@@ -89,16 +90,19 @@ class Classifier(ClassifierMixin, Model):
                 return self._keep(np.arange(low, high + 1).astype(labels.dtype), places, weight)
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        present, places = np.unique(labels, return_inverse=True)
+        try:
+            check_classification_targets(labels)
+            present, places = np.unique(labels, return_inverse=True)
+        except TypeError:  # text and numbers have no order
+            raise ValueError("y must hold labels of one kind: all text or all numbers.") from None
         return self._keep(present, places, weight)
 
     def _keep(self, labels: NDArray, places: NDArray, weight: NDArray | None) -> tuple[NDArray, NDArray]:
+        present = np.bincount(places, minlength=len(labels)) > 0
         weights = np.bincount(places, weight, minlength=len(labels)).astype(np.float64)
-        present = weights > 0
         self._set_classes(labels[present])
         if not present.all():
-            places = np.maximum(np.cumsum(present) - 1, 0)[places]
+            places = (np.cumsum(present) - 1)[places]
         return places, weights[present]
 
     def _set_classes(self, classes: NDArray) -> None:
@@ -115,7 +119,8 @@ def class_factors(class_weight: Any, classes: NDArray, weights: NDArray) -> NDAr
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
-        return np.asarray(weights.sum() / (len(classes) * weights))
+        heavy = np.where(weights > 0, weights, weights.sum() / len(classes))  # no factor moves a weight of 0
+        return np.asarray(weights.sum() / (len(classes) * heavy))
     for label, factor in class_weight.items():
         if not parameters.real(above=0).contains(factor):
             raise ValueError(

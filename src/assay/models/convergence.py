@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
+from types import FrameType
 
 from sklearn.exceptions import ConvergenceWarning
 
+INSIDE = frozenset({"assay", "sklearn", "joblib", "threadpoolctl"}) | sys.stdlib_module_names - {"__main__"}
+"""Packages between the line that called for a fit and the fit."""
+
 
 def warn(message: str, category: type[Warning] = ConvergenceWarning) -> None:
-    """Warn at the line outside Assay and scikit-learn that called for the fit."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    """Warn at the line that called for the fit, be it through a pipeline, a grid search or an ensemble.
+
+    A fit on a thread of a pool has no caller there: it is the line that the main thread waits on.
+    """
+    here = sys._getframe(1)
+    place = _caller(here)
+    if place is None and threading.current_thread() is not threading.main_thread():
+        place = _caller(sys._current_frames().get(threading.main_thread().ident or 0))
+    place = place or here
+    registry = place.f_globals.setdefault("__warningregistry__", {})
+    module = place.f_globals.get("__name__", "<unknown>")
+    code = place.f_code
+    warnings.warn_explicit(message, category, code.co_filename, place.f_lineno, module, registry)
 
 
-def _is_inside(module: str) -> bool:
-    return module.partition(".")[0] in ("assay", "sklearn")
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame outside all libraries, from this one outwards; None if there is none."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
+        frame = frame.f_back
+    return frame

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
-from assay.rows._columns import beside, check_weights, is_name, split_columns
+from assay.rows._columns import (
+    beside,
+    check_weights,
+    is_name,
+    out_of_range,
+    real_numbers,
+    split_columns,
+)
 from assay.rows._memory import MappedRows, MemoryRows, class_weights, code, coded_rows, merge_weights
 from assay.rows._threads import alone, n_threads, one_blas_thread, ordered_map, threads
 
@@ -35,6 +42,8 @@ __all__ = [
     "one_blas_thread",
     "open_external",
     "ordered_map",
+    "out_of_range",
+    "real_numbers",
     "rows",
     "split_columns",
     "threads",

@@ -12,7 +12,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assay.rows._columns import feature_columns, not_numbers
+from assay.rows._columns import feature_columns, not_numbers, require_distinct
 from assay.rows._threads import n_threads
 
 BUFFER_BYTES = 2**16
@@ -142,9 +142,7 @@ class TableSource:
         features: NDArray | None,
     ) -> None:
         names = table.schema.names
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"{table.where} has more than one column {twice[0]!r}; names must be distinct.")
+        require_distinct(names, table.where)
         self._table, self._weight = table, weight
         self._target = [target] if isinstance(target, str) else list(target or ())
         self._vector_target = isinstance(target, str)

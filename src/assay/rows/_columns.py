@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+LEEWAY = 1e4
+"""How far below the square root of the largest float the largest weight must stay."""
+
 
 def is_name(value: Any) -> bool:
     """Whether a target or weight argument names columns."""
@@ -28,10 +31,7 @@ def beside(y: Any, offset: Any) -> Any:
     if hasattr(y, "dask"):
         stack = importlib.import_module("dask.array").stack
         return stack([y, offset.rechunk(y.chunks) if hasattr(offset, "dask") else offset], axis=1)
-    try:
-        offset = np.asarray(offset, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("offset must hold numbers, one per row.") from None
+    offset = real_numbers(offset, np.float64, "offset")
     n_samples = len(y)
     if offset.shape != (n_samples,):
         raise ValueError(
@@ -72,13 +72,47 @@ def split_columns(
     labels = not isinstance(y, str) and is_name(y) and len(y) == len(X) and not set(y) <= set(columns)
     target = [] if labels or not is_name(y) else [y] if isinstance(y, str) else list(y)
     weight = sample_weight if isinstance(sample_weight, str) else None
+    require_distinct(columns, "the table")
     if features is None and not target and weight is None:
+        require_numbers(X)
         return X, y, sample_weight
+    chosen = X[feature_columns(columns, target, weight, features, "the table")]
+    require_numbers(chosen)
     return (
-        X[feature_columns(columns, target, weight, features, "the table")],
+        chosen,
         X[y if isinstance(y, str) else target] if target else y,
         X[weight] if weight else sample_weight,
     )
+
+
+def require_distinct(names: Sequence[Any], where: str) -> None:
+    """Raise one sentence if two columns share a name."""
+    if len(set(names)) == len(names):
+        return
+    twice = next(name for name in names if names.count(name) > 1)
+    raise ValueError(f"{where} has more than one column {twice!r}; names must be distinct.")
+
+
+def require_numbers(frame: Any) -> None:
+    """Raise one sentence that names the first column of a frame in memory that holds no real numbers.
+
+    Columns of objects may hold numbers: they are tried.
+    """
+    for name, dtype in zip(frame.columns, getattr(frame, "dtypes", ()), strict=False):
+        kind = getattr(dtype, "kind", "O")
+        temporal = kind in "Mm" or bool(getattr(dtype, "is_temporal", bool)())  # NumPy's dates, polars'
+        if temporal or kind == "c" or (kind not in "biuf" and not _become_numbers(frame[name])):
+            raise not_numbers(name, "the table", dtype)
+
+
+def _become_numbers(column: Any) -> bool:
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    except OverflowError:  # a number, though none that a float can be
+        return True
+    return True
 
 
 def require_columns(
@@ -104,14 +138,36 @@ def feature_columns(
     return [name for name in available if name not in set(used)]
 
 
+def real_numbers(values: Any, dtype: Any, what: str) -> NDArray:
+    """Values in memory, one per row, as an array of this dtype."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "cMm":  # NumPy would drop the imaginary part, or count days
+            raise TypeError
+        with np.errstate(over="ignore"):
+            numbers: NDArray = given.astype(dtype, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must hold numbers, one per row.") from None
+    except OverflowError:
+        raise out_of_range(what, dtype) from None
+    narrowed = given.dtype.kind in "iuf" and numbers.dtype.itemsize < given.dtype.itemsize
+    if narrowed and np.isinf(numbers).any() and not np.isinf(given).any():
+        raise out_of_range(what, dtype)
+    return numbers
+
+
+def out_of_range(what: str, dtype: Any) -> ValueError:
+    """The error for a number that no float of this dtype can be."""
+    return ValueError(
+        f"{what} holds a number beyond the range of {np.dtype(dtype).name}; scale it down first."
+    )
+
+
 def check_target(y: Any, n_samples: int, dtype: Any) -> NDArray | None:
     """Return a target in memory as finite numbers of this dtype, one row each."""
     if y is None:
         return None
-    try:
-        target = np.asarray(y, dtype=dtype)
-    except (TypeError, ValueError):
-        raise ValueError("y must hold numbers, one per row.") from None
+    target = real_numbers(y, dtype, "y")
     if target.ndim not in (1, 2):
         raise ValueError(f"y must have one or two dimensions. Got shape {target.shape} instead.")
     if target.shape[0] != n_samples:
@@ -142,10 +198,7 @@ def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | N
     """Return weights as an array of this dtype, or None when every row counts once."""
     if sample_weight is None:
         return None
-    try:
-        weight = np.asarray(sample_weight, dtype=dtype)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers, one per row.") from None
+    weight = real_numbers(sample_weight, dtype, "sample_weight")
     if weight.ndim != 1 or weight.shape[0] != n_samples:
         raise ValueError(
             f"sample_weight must be one-dimensional with {n_samples} entries, one per row. "
@@ -154,7 +207,18 @@ def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | N
     check_block_weights(weight)
     if not weight.any():
         raise all_weights_zero()
+    check_largest_weight(float(weight.max()), weight.dtype)
     return weight
+
+
+def check_largest_weight(largest: float, dtype: Any) -> None:
+    """Raise one sentence where sums of weights times squares would leave the range of floats."""
+    limit = np.sqrt(np.finfo(dtype).max) / LEEWAY
+    if not 1 / limit <= largest <= limit:
+        raise ValueError(
+            f"sample_weight must have its largest weight between {1 / limit:.0e} and {limit:.0e}. "
+            f"Got {largest:g} instead; divide all weights by it."
+        )
 
 
 def check_block_weights(weight: NDArray, start: int = 0) -> None:

@@ -277,12 +277,12 @@ def coded(block: Block, classes: NDArray) -> Block:
 
 
 def class_weights(block: Block) -> dict[Any, float]:
-    """Total weight of each label of one block, of those that weigh something."""
+    """Total weight of each label of one block."""
     assert block.y is not None
     labels = block.y if block.y.ndim == 1 else block.y[:, 0]
     present, places = np.unique(labels, return_inverse=True)
     weights = np.bincount(places, block.weight, minlength=len(present))
-    return dict(zip(present[weights > 0].tolist(), weights[weights > 0].tolist(), strict=True))
+    return dict(zip(present.tolist(), weights.tolist(), strict=True))
 
 
 def merge_weights(left: dict[Any, float], right: dict[Any, float]) -> dict[Any, float]:

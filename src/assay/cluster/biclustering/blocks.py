@@ -16,7 +16,7 @@ from assay.cluster.biclustering import base as tools
 from assay.cluster.biclustering.base import Biclusterer, by_appearance, label_costs, pair_of
 from assay.models import convergence
 from assay.parameters import Domain
-from assay.randomness import RandomState, generator, spawn
+from assay.randomness import RandomState, generator, spawn_each
 
 SOURCE = "Wei §10.2.3"
 
@@ -148,7 +148,7 @@ class BlockBiclustering(Biclusterer, IterativeModel):
         return [*self._measure(matrix), bound]
 
     def _starts(self, matrix: NDArray, shape: tuple[int, int]) -> Iterator[tuple[NDArray, NDArray]]:
-        for run, random in enumerate(spawn(self.random_state, self.n_init)):
+        for run, random in enumerate(spawn_each(self.random_state, self.n_init)):
             if run == 0:
                 seeds = [int(seed) for seed in generator(random).integers(2**31, size=2)]
                 # A start need not be settled.

@@ -13,7 +13,7 @@ from assay.cluster.kmeans.seeding import greedy_plus_plus, open_pool
 from assay.cluster.spectral.affinity import Reach
 from assay.graphs import both_cuts, sweep_cut
 from assay.models.clusterer import numbered_by_appearance
-from assay.randomness import spawn
+from assay.randomness import spawn_each
 from assay.rows import Block, MemoryRows, ordered_map
 
 TWO_WAY = ("sign", "sweep")
@@ -104,7 +104,7 @@ def _best_start(
         return start, ratio.value if by_size else norm.value
 
     best, least = None, np.inf
-    restarts = spawn(random, n_init)
+    restarts = spawn_each(random, n_init)
     small = data.X.size * n_clusters <= SMALL_WORK
     for start, value in map(restart, restarts) if small else ordered_map(restart, restarts):
         # Restarts that reach the same partition differ by rounding: the first of them is kept.

@@ -295,7 +295,8 @@ class LogisticRegression(LogisticResults):
             "null_log_likelihood_": (self.null_log_likelihood_, -total * first, 0.0),
         }
         stored = stored_numbers(risk, point, measured, (self.information_, self.center_), numbers)
-        overlap = overlap_proofs(risk, measured, null)[0] if self.penalty_strength_ == 0 else []
+        several = sum(weight > 0 for weight in held.values()) > 1
+        overlap = overlap_proofs(risk, measured, null)[0] if several and self.penalty_strength_ == 0 else []
         evidence = point, measured, measured.split, l1, first
         return logistic_certificates(risk, *evidence, overlap=[stored, *overlap])
 

@@ -38,6 +38,9 @@ FLAT = 1e-6
 
 OVERLAP = "Sangnier §1.2.2, remark 1.2.6"
 
+ABSENT = 1e-12
+"""Share of a class that weighs nothing, whose best share of 0 has infinite log-odds."""
+
 LARGEST_INFORMATION = 4096
 """Parameters up to which an unpenalised fit ends with its Hessian."""
 
@@ -61,9 +64,13 @@ def loss_of_classes(n_classes: int, reference: int | None) -> Loss:
 
 
 def null_scores(weights: Array, risk: RowRisk) -> Array:
-    """The point of the best constant scores: log-odds of the classes."""
+    """The point of the best constant scores: log-odds of the classes.
+
+    Those of a class that weighs nothing are −∞: it is given the share `ABSENT`, which the fit does not move.
+    """
     start = np.zeros(risk.shape)
     if risk.fit_intercept:
+        weights = np.maximum(weights, ABSENT * weights.sum())
         level = risk.loss.constant_minimiser(np.arange(len(weights)), weights)
         start[-1] = level - level.mean() if risk.loss.symmetric else level
     return start
@@ -112,7 +119,9 @@ def fit_logistic(
         return LogisticFit(_fit_sparse(risk, l1, start, gap, first, max_iter, report), first)
     length = tol if solver == "gradient_descent" else tol * np.sqrt(max(first, np.finfo(float).tiny))
     fit = fit_smooth(risk, start, solver=solver, tol=length, max_iter=max_iter, report=report)
-    if risk.alpha.all():
+    if (
+        risk.alpha.all() or constant_chances(risk, null).max() > 1 - len(null[-1]) * 2 * ABSENT
+    ):  # one class alone weighs
         return LogisticFit(fit, first)
     if fit.measured.hessian is None and risk.shape[0] * risk.shape[1] <= LARGEST_INFORMATION:
         fit = fit._replace(measured=risk.measure(fit.point, hessian=True))

@@ -1,0 +1,109 @@
+"""What counts as an answer and what counts as a sentence; everything else is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+import assay
+from assay.certificates import Certificates
+
+GOOD = ("answer", "sentence")
+
+INFINITE = {
+    ("OPTICS", "reachability_"): "a row that no row reaches within max_eps, as in scikit-learn",
+    ("OPTICS", "core_distances_"): "a row with fewer than min_samples neighbours within max_eps",
+    ("LogisticRegression", "C_"): "C = 1/(λn) of a penalty of 0",
+    ("LinearSVC", "C_"): "C = 1/(λn) of a penalty of 0",
+}
+"""Fitted numbers that may be infinite, and why."""
+
+OURS, THEIRS = Path(assay.__file__).parent, Path(sklearn.__file__).parent
+LONGEST = 600
+
+
+def verdict_of_error(error: BaseException) -> str:
+    """ "sentence" for an error that we or scikit-learn raise on purpose in one sentence, else its name."""
+    name = f"{type(error).__name__}: {first_line(error)}"
+    if not isinstance(error, (ValueError, TypeError, FileNotFoundError)) or isinstance(error, UnicodeError):
+        return name
+    place = last_frame(error.__traceback__)
+    if place is None:
+        return name
+    path, line = Path(place.tb_frame.f_code.co_filename), place.tb_lineno
+    if THEIRS in path.parents:
+        return "sentence"
+    raised = linecache.getline(str(path), line).strip().startswith("raise")
+    if OURS not in path.parents or not raised:
+        return f"{name} (by chance, in {path.name}:{line})"
+    message = str(error)
+    # What scikit-learn says of a table is handed on as it is; ours is one line that ends.
+    if "\n" in message or len(message) > LONGEST or not message.rstrip().endswith((".", "?")):
+        return f"no sentence: {name}"
+    return "sentence"
+
+
+def last_frame(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0][:120]
+
+
+def verdict_of_fit(model: Any) -> str:
+    """ "answer" for a fit whose numbers are numbers, else what is not."""
+    owner = type(model).__name__
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        if isinstance(value, Certificates):
+            verdict = verdict_of_certificates(value)
+            if verdict != "answer":
+                return verdict
+            continue
+        for number in numbers(value):
+            if np.isnan(number).any():
+                return f"NaN in {name}"
+            if np.isinf(number).any() and (owner, name) not in INFINITE:
+                return f"infinity in {name}"
+    return "answer"
+
+
+def verdict_of_certificates(certificates: Certificates) -> str:
+    """ "answer" unless a certificate compares NaN."""
+    for each in certificates:
+        if any(isinstance(number, float) and math.isnan(number) for number in (each.value, each.bound)):
+            return f"NaN in the certificate {each.claim[:60]!r}"
+    return "answer"
+
+
+def numbers(value: Any, depth: int = 3) -> Iterator[np.ndarray]:
+    """The floats inside a fitted attribute."""
+    if isinstance(value, (float, np.floating)):
+        yield np.asarray(value)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        yield value
+    elif sparse.issparse(value):
+        yield value.data
+    elif depth and isinstance(value, Mapping):
+        for each in value.values():
+            yield from numbers(each, depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for each in value:
+            yield from numbers(each, depth - 1)
+    elif depth and dataclasses.is_dataclass(value) and not isinstance(value, (type, BaseEstimator)):
+        for field in dataclasses.fields(value):
+            yield from numbers(getattr(value, field.name, None), depth - 1)
