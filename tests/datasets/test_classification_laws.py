@@ -30,7 +30,6 @@ def plug_in(law, n_samples, seed):
     )
 
 
-@pytest.mark.spec("sangnier/P-0.1")
 def test_the_plug_in_rule_never_beats_its_oracle_and_tends_to_it():
     oracle = GaussianClasses([[-1.0, 0.0], [1.0, 0.5]], [np.eye(2), [[2.0, 0.8], [0.8, 1.0]]], [0.4, 0.6])
     best = oracle.risk(oracle.bayes_rule, random_state=0)
@@ -45,7 +44,6 @@ def test_the_plug_in_rule_never_beats_its_oracle_and_tends_to_it():
     assert gaps[2] < 1e-3
 
 
-@pytest.mark.spec("sangnier/P-0.1")
 def test_the_empirical_twin_of_the_risk_tends_to_the_risk(classification_law):
     (losses,) = errors_on_drawn_labels(classification_law, [classification_law.bayes_rule])
     population = classification_law.risk(classification_law.bayes_rule, random_state=1)
