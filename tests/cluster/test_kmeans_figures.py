@@ -195,7 +195,7 @@ def test_frontiers_are_drawn_where_the_labels_change(unequal, iris):
     assert_allclose(points.get_offsets(), X)
     assert_allclose(points.get_facecolors()[:, :3], [to_rgb(PALETTE[label]) for label in y])
     step = max(np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())) / 300
-    # On the line of k-means two centres are equally near; on the dashed one the two joint densities are equal.
+    # On the line of k-means two centres are equally near, on the dashed one two densities are equal.
     first, second = model.cluster_centers_
     corners = np.vstack([path.vertices for path in straight_line.get_paths()])
     offsets = (corners - (first + second) / 2) @ (second - first) / np.linalg.norm(second - first)

@@ -1,4 +1,4 @@
-"""The logistic energy: convex, smooth, strictly convex for independent columns; what descent promises for it."""
+"""The logistic energy: convex, smooth, strictly so for independent columns; what descent promises for it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_energy_is_convex_and_its_curvature_is_at_most_L_which_it_reaches_at
         assert_allclose(objective.gradient(w), optimize.approx_fprime(w, energy(X, y), 1e-7), atol=1e-6)
         curvature = objective.hessian(w)
         assert_allclose(curvature, hessian(X, w), rtol=1e-10)
-        assert -1e-12 <= np.linalg.eigvalsh(curvature)[0]
+        assert np.linalg.eigvalsh(curvature)[0] >= -1e-12
         assert np.linalg.eigvalsh(curvature)[-1] < L
     assert np.linalg.eigvalsh(objective.hessian(np.zeros(3)))[-1] == pytest.approx(L, rel=1e-12)
     assert check_hessian(objective, rng.normal(size=(5, 3))).holds
