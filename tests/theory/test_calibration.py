@@ -170,6 +170,15 @@ def test_the_error_rate_is_at_most_the_scaled_surrogate_risk(loss, data):
     bound = surrogate_bound(loss, y, f, sample_weight=weight)
     assert bound.holds
     assert bound.certificate.holds
+    share, margin = np.array(weight) / np.sum(weight), np.array(y) * np.array(f)
+    assert bound.zero_one_risk == pytest.approx(share[margin <= 0].sum(), abs=1e-12)
+    at_zero = {"Logistic": np.log(2 if loss == Logistic() else np.e), "Savage": 0.25, "Probit": np.log(2)}
+    risk = float(share @ loss.margin_value(margin)) / at_zero.get(type(loss).__name__, 1.0)
+    assert bound.bound == pytest.approx(risk, rel=1e-9)
+    assert (bound.certificate.value, bound.certificate.bound) == (bound.zero_one_risk, bound.bound)
+    # Rows at margin 0 are errors, and there the two sides are equal.
+    tie = surrogate_bound(loss, [1, -1], [0.0, 0.0])
+    assert tie.zero_one_risk == pytest.approx(tie.bound) == pytest.approx(1.0)
     if loss.majorises_zero_one:
         assert surrogate_bound(loss, y, f, sample_weight=weight, scale=1.0).holds
 
