@@ -51,7 +51,6 @@ def test_the_empirical_twin_of_the_risk_tends_to_the_risk(classification_law):
     assert abs(losses.mean() - population.value) < 4 * error
 
 
-@pytest.mark.spec("sangnier/P-0.2")
 def test_the_sign_of_zero_is_minus_one():
     law = GaussianClasses([[-1.0, 0.0], [1.0, 0.0]])
     ties = np.array([[0.0, -2.0], [0.0, 0.0], [0.0, 5.0]])
@@ -60,7 +59,6 @@ def test_the_sign_of_zero_is_minus_one():
     assert law.bayes_rule([[1e-9, 0.0]]).tolist() == [1]
 
 
-@pytest.mark.spec("sangnier/P-0.2")
 def test_ties_of_several_classes_go_to_the_lowest_index():
     law = GaussianClasses([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], classes=["d", "c", "b", "a"])
     assert law.bayes_rule([[0.0, 0.0]]).tolist() == ["d"]

@@ -128,3 +128,43 @@ def test_a_gradient_bounds_the_gap_where_the_energy_is_strongly_convex(table, rn
     points = rng.normal(size=(6, 3))
     assert check_strong_convexity(objective, points, 2 * alpha).holds
     assert not check_strong_convexity(objective, 50 * points, 2.2 * alpha).holds
+
+
+@pytest.mark.spec("peyre/M11")
+def test_descent_is_the_iteration_of_the_course_with_both_of_its_paths(table):
+    X, y = table
+    objective = logistic_objective(X, y)
+    L = np.linalg.norm(X, 2) ** 2 / (4 * len(X))
+    for step, used in (("1/L", 1 / L), (0.7 / L, 0.7 / L)):
+        found = gradient_descent(objective, np.zeros(3), step=step, tol=0, max_iter=25, keep_points=True)
+        w, points, energies, slopes = np.zeros(3), [], [], []
+        for _ in range(26):
+            gradient = -X.T @ (y * expit(-y * (X @ w))) / len(y)
+            points.append(w)
+            energies.append(energy(X, y)(w))
+            slopes.append(np.linalg.norm(gradient))
+            w = w - used * gradient
+        assert_allclose(found.trace.points, points, atol=1e-12)
+        assert_allclose(found.trace.values, energies, rtol=1e-12)
+        assert_allclose(found.trace.gradient_norms, slopes, rtol=1e-9)
+        assert_allclose(found.trace.step_sizes, used)
+    # Backtracking needs no L, and stops by the norm of the gradient.
+    searched = gradient_descent(objective, np.zeros(3), step="backtracking", tol=1e-8, max_iter=5000)
+    assert searched.converged
+    assert searched.trace.gradient_norms[-1] <= 1e-8 * max(1.0, searched.trace.gradient_norms[0])
+    model = LogisticRegression(C=INF, fit_intercept=False, solver="gradient_descent", history=True).fit(X, y)
+    assert model.history_[0] == pytest.approx(np.log(2)), "the start is w = 0"
+    assert_allclose(model.coef_[0], searched.point, atol=1e-6)
+    assert_allclose(model.predict_proba(X)[:, 1], expit(X @ model.coef_[0]))
+
+
+@pytest.mark.spec("peyre/M12")
+def test_the_intercept_is_the_coefficient_of_an_appended_constant(table):
+    X, y = table
+    X = X + [3.0, 0.0, 0.0]
+    model = LogisticRegression(C=INF).fit(X, y)
+    appended = LogisticRegression(C=INF, fit_intercept=False).fit(np.column_stack([X, np.ones(60)]), y)
+    assert_allclose(np.append(model.coef_[0], model.intercept_), appended.coef_[0], atol=1e-7)
+    without = LogisticRegression(C=INF, fit_intercept=False).fit(X, y)
+    assert without.intercept_ == 0
+    assert without.log_likelihood_ < model.log_likelihood_ - 1, "it matters in low dimension"

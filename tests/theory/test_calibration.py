@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import optimize, special
 
+from assay.linear import LinearSVC
 from assay.losses import (
     Exponential,
     Hinge,
@@ -19,6 +20,7 @@ from assay.losses import (
     SquaredHinge,
     ZeroOne,
 )
+from assay.optimize import Smooth, gradient_descent
 from assay.parameters import ParameterError
 from assay.theory import (
     check_classification_loss,
@@ -156,6 +158,11 @@ def test_the_squared_hinge_linear_classifier_has_the_gradient_of_the_formula(rng
     best = optimize.minimize(objective, start, jac=gradient, tol=1e-10)
     assert values[-1] == pytest.approx(best.fun, abs=1e-9)
     assert surrogate_bound(loss, y, X @ point[:3] + point[3]).holds
+    # λ/2 ‖w‖² + mean is λ times ½‖w‖² + C Σ with C = 1/(λn), b free: the machine, and our own descent.
+    machine = LinearSVC(1 / (strength * 80), loss="squared_hinge").fit(X, y)
+    assert_allclose([*machine.coef_[0], *machine.intercept_], best.x, atol=1e-6)
+    descent = gradient_descent(Smooth(objective, gradient, smoothness=smoothness), start, tol=1e-9)
+    assert_allclose(descent.point, best.x, atol=1e-5)
 
 
 @pytest.mark.spec("sangnier/T-1.2.1-c", "rudi/T2.7")
