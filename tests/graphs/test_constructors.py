@@ -131,10 +131,14 @@ def test_suggested_neighbours_start_at_the_logarithm_and_grow_until_connected(rn
     X = rng.normal(size=(300, 2))
     assert suggest_knn(X) == 6  # ⌈ln 300⌉, connected at once
     assert suggest_knn(X, mutual=True) >= 12
+    # On a ring two neighbours are enough: the numbers that the search starts from are seen.
+    angle = 2 * np.pi * np.arange(300) / 300
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert (suggest_knn(ring), suggest_knn(ring, mutual=True)) == (6, 12)
     apart = np.vstack([X[:40], X[:40] + 100.0])
     assert suggest_knn(apart, n_components=2) == 5
     k = suggest_knn(apart)
-    assert 40 <= k <= 60  # the growth stops soon after the first connected graph
+    assert k == 55  # 5, 8, 13, 21, 34, 55 by a factor of 1.6: the first from which both halves are linked
     assert is_connected(nearest_neighbors_graph(apart, k))
     assert (
         connected_components(nearest_neighbors_graph(apart, 39))[0] == 2

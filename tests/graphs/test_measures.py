@@ -57,6 +57,8 @@ def test_components_are_those_of_scipy_and_of_the_spectrum(seed):
         assert_array_equal(found, labels)
         assert is_connected(graph) == (expected == 1)
     assert n_components_from_spectrum(np.linalg.eigvalsh(laplacian(W))) == expected
+    assert n_components_from_spectrum([0.0, 5e-10, 2e-9, 1.0]) == 2
+    assert n_components_from_spectrum([0.0, 4e-9, 6e-9, 5.0]) == 2
     looped = W + np.eye(40)
     assert n_components_from_spectrum(np.linalg.eigvalsh(laplacian(looped, "symmetric"))) == expected
     found = minor_eigenpairs(looped, 40)

@@ -87,7 +87,7 @@ def test_the_minimiser_of_the_risk_is_a_bayes_classifier_of_a_law():
     assert error == pytest.approx(mass @ np.minimum(eta, 1 - eta))
 
 
-@pytest.mark.spec("sangnier/X23-3")
+@pytest.mark.spec("sangnier/X23-3", "sangnier/T-1.2.1-b")
 def test_the_check_can_fail():
     perceptron = check_classification_loss(lambda u: np.maximum(-u, 0))  # kink at 0: u* = 0 is a minimiser
     assert perceptron.convex
@@ -98,8 +98,22 @@ def test_the_check_can_fail():
     assert not backwards.non_increasing
     assert not backwards.meets_the_slope_condition
     assert not backwards.bayes_consistent
+    assert not backwards.meets_the_proposition
     below = check_classification_loss(lambda u: np.exp(-u) - 1)
     assert not below.non_negative
+    assert below.strictly_convex
+    assert not below.meets_the_proposition
+    flat = check_classification_loss(np.square)  # φ'(0) = 0: every prediction is best at 0
+    assert flat.strictly_convex
+    assert abs(flat.slope_after) < 1e-3
+    assert not flat.meets_the_slope_condition
+    assert not flat.meets_the_proposition
+    bent = check_classification_loss(lambda u: np.exp(-u) + np.maximum(1 - u, 0))  # a kink at 1
+    assert bent.strictly_convex
+    assert bent.non_increasing
+    assert not bent.differentiable
+    assert not bent.meets_the_proposition
+    assert bent.bayes_consistent
     # A kink away from 0 and off the grid is found, and does no harm.
     late = check_classification_loss(lambda u: np.maximum(0, 1 / np.e - u))
     assert not late.differentiable
