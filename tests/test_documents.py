@@ -13,7 +13,6 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.spec("sangnier/P-0.3")
 def test_every_numbered_algorithm_is_placed_and_every_place_exists():
     text = (ROOT / "docs" / "algorithms.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)

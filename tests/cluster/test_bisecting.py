@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from assay.cluster import BisectingKMeans, KMeans, SplitTree
+from assay.cluster import AgglomerativeClustering, BisectingKMeans, KMeans, SplitTree
 from assay.cluster.kmeans.bisecting import solver as _bisecting_splits
 from assay.cluster.kmeans.bisecting.tree import descend, leaf_rows, route, router, survey_rows
 from assay.cluster.kmeans.centers import inspect, place, table
@@ -38,11 +38,19 @@ def plain_descent(tree: SplitTree, X):
 
 @pytest.mark.spec("sangnier/KM-P2")
 def test_partitions_are_nested_and_those_of_kmeans_are_not():
-    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    X = np.array([[0.0], [1.1], [2.0], [3.1]])
     # The best partition into 3 keeps the two middle rows together, which the best into 2 parts.
-    two, three = optimal_partition(X, 2).labels, KMeans(3, init=[[0.0], [1.5], [3.0]], tol=0).fit(X).labels_
-    assert two[1] != two[2]
-    assert three[1] == three[2]
+    best = {k: optimal_partition(X, k) for k in (2, 3)}
+    for k in (2, 3):
+        found = KMeans(k, init="random", n_init=20, random_state=0).fit(X)
+        assert_allclose(found.inertia_, best[k].inertia)
+        assert (found.labels_[1] == found.labels_[2]) == (k == 3)
+    # Ward has the same criterion, and its partitions are nested: it cannot have both of the best.
+    ward = AgglomerativeClustering(2, linkage="ward").fit(X)
+    assert len({*zip(ward.cut(2).tolist(), ward.cut(3).tolist(), strict=True)}) == 3
+    excess = [ward.inertia_curve_[k - 1] - best[k].inertia for k in (2, 3)]
+    assert excess[0] > 0.1
+    assert_allclose(excess[1], 0.0, atol=1e-12)
     model = BisectingKMeans(4, random_state=0).fit(X)
     for k in range(2, 5):
         finer, coarser = model.labels_at(k), model.labels_at(k - 1)

@@ -46,6 +46,13 @@ def test_the_elbow_is_farthest_below_the_chord(blobs_and_noise):
     points = np.column_stack([np.arange(len(curve)), curve]) - ends[0]
     below = direction[1] * points[:, 0] - direction[0] * points[:, 1]
     assert suggest_eps(blobs_and_noise, 4) == curve[below.argmax()]
+    for seed in range(4):  # curves that bend slowly, where another chord has another elbow
+        X = np.random.default_rng(seed).standard_t(3, size=(200, 2))
+        curve = k_distance_curve(X, 4)
+        unit = (curve - curve[0]) / (curve[-1] - curve[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert suggest_eps(X, 4) == curve[np.argmax(np.linspace(0, 1, 200) - unit)]
     assert suggest_eps(blobs_and_noise) == suggest_eps(blobs_and_noise, 4)
 
 

@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from assay.cluster import AgglomerativeClustering, KMeans, ward_distance
 from assay.graphs import boruvka, kruskal, prim, reverse_delete, spanning_tree_clusters
 from assay.rows import threads
+from dendrograms import read_dendrogram
 
 LINKAGES = ("ward", "single", "complete", "average", "weighted", "centroid", "median")
 MONOTONE = ("ward", "single", "complete", "average", "weighted")
@@ -291,6 +292,16 @@ def rectangles(rng):
     return np.vstack([left, right]), np.repeat([0, 1], 100)
 
 
+def drawn_as_found(model, X):
+    """The whole dendrogram tells the tree of SciPy, and shows the clusters of the model below its line."""
+    drawn = read_dendrogram(model.plot(kind="dendrogram", max_leaves=len(X)))
+    order = model.leaf_order_
+    expected = squareform(hierarchy.cophenet(hierarchy.linkage(X, model.linkage)))
+    assert_allclose(drawn.cophenetic, expected[np.ix_(order, order)], rtol=1e-7, atol=1e-12)
+    assert adjusted_rand_score(drawn.groups(), model.labels_[order]) == 1.0
+    return drawn
+
+
 @each_linkage
 @pytest.mark.spec("sangnier/HC-F1")
 def test_every_linkage_parts_two_rectangles_far_enough_apart(linkage, rng):
@@ -298,22 +309,31 @@ def test_every_linkage_parts_two_rectangles_far_enough_apart(linkage, rng):
     X[truth == 1, 0] += 2.0
     model = AgglomerativeClustering(2, linkage=linkage).fit(X)
     assert adjusted_rand_score(truth, model.labels_) == 1.0
-    assert model.plot().has_data()
+    # The two rectangles stand side by side, each in a colour of its own.
+    assert np.count_nonzero(np.diff(truth[model.leaf_order_])) == 1
+    if linkage in MONOTONE:  # where joins may lie below earlier ones, brackets cross
+        drawn = drawn_as_found(model, X)
+        assert len(set(zip(drawn.colors, truth[model.leaf_order_], strict=True))) == 2
 
 
 @pytest.mark.spec("sangnier/HC-F2")
 def test_in_one_rectangle_single_linkage_chains_and_the_others_cut_it_into_parts_of_a_size(rng):
     X = rng.uniform([0, 0], [3, 2], size=(300, 2))
-    sizes = {
-        linkage: np.bincount(AgglomerativeClustering(3, linkage=linkage).fit(X).labels_)
-        for linkage in ("single", "complete", "average", "ward")
-    }
-    assert sizes["single"][0] >= 290
-    for linkage in ("complete", "average", "ward"):
-        assert sizes[linkage][2] >= 25
-    # No structure: the last heights rise without a gap that would tell a number of clusters.
-    heights = AgglomerativeClustering(linkage="average").fit(X).distances_[-6:]
-    assert np.max(heights[1:] / heights[:-1]) < 1.6
+    for linkage in ("single", "complete", "average", "ward"):
+        model = AgglomerativeClustering(3, linkage=linkage).fit(X)
+        drawn = drawn_as_found(model, X)
+        sizes = np.unique(drawn.groups(), return_counts=True)[1]
+        assert_array_equal(np.sort(sizes)[::-1], np.bincount(model.labels_))
+        heights = np.unique(drawn.cophenetic)[1:]
+        # No structure: no join is twice as high as the one before, which would tell a number of clusters.
+        assert np.max(heights[-5:] / heights[-6:-1]) < 2.0
+        if linkage == "single":
+            # Rows join the one chain one by one or in small groups: each of the last joins has a small side.
+            assert sizes.max() >= 290
+            assert heights[-1] < 3 * np.median(heights)
+        else:
+            assert sizes.min() >= 25
+            assert heights[-1] > 10 * np.median(heights)
 
 
 @each_linkage
@@ -325,6 +345,10 @@ def test_every_linkage_finds_gaussian_clusters_and_the_dendrogram_shows_how_many
     model = AgglomerativeClustering(4, linkage=linkage).fit(X)
     assert adjusted_rand_score(truth, model.labels_) == 1.0
     assert model.distances_[-3] > 2.0 * model.distances_[-4]
+    if linkage in MONOTONE:
+        drawn = drawn_as_found(model, X)
+        assert model.distances_[-4] < drawn.cut < model.distances_[-3]
+        assert len(set(zip(drawn.colors, truth[model.leaf_order_], strict=True))) == 4
 
 
 @pytest.mark.spec("sangnier/HC-P1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -105,6 +107,28 @@ def test_constant_columns_change_nothing(model, iris):
     expected = type(model)(**model.get_params()).fit(iris[:60])
     wide = np.column_stack([iris[:60], np.full(60, 1e6)])
     assert_array_equal(type(model)(**model.get_params()).fit(wide).labels_, expected.labels_)
+
+
+def peak_memory(model, X):
+    """The most that a fit holds beside its data, as a share of a square matrix of all pairs in float64."""
+    model.fit(X)  # compiles
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / (8 * len(X) ** 2)
+
+
+@pytest.mark.spec("sangnier/HC-P2")
+def test_memory_is_the_triangle_of_all_pairs_or_linear(rng):
+    X = rng.normal(size=(1800, 3))
+    for linkage in ("complete", "average", "weighted"):
+        assert 0.4 < peak_memory(AgglomerativeClustering(linkage=linkage), X) < 0.9
+    for linkage in ("single", "ward", "centroid", "median"):
+        assert peak_memory(AgglomerativeClustering(linkage=linkage), X) < 0.1
+    # Given dissimilarities are not copied whole.
+    given = AgglomerativeClustering(linkage="average", metric="precomputed")
+    assert peak_memory(given, squareform(pdist(X))) < 0.6
 
 
 @each_given

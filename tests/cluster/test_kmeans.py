@@ -162,6 +162,10 @@ def test_history_keeps_every_step(blobs):
     for t in range(model.n_iter_):
         inertia = ((blobs - steps.centers[t][steps.labels[t]]) ** 2).sum()
         assert_allclose(steps.inertia[2 * t], inertia)
+        if t + 1 < model.n_iter_:
+            moved = ((blobs - steps.centers[t + 1][steps.labels[t]]) ** 2).sum()
+            assert_allclose(steps.inertia[2 * t + 1], moved)
+            assert moved < inertia, "each half-step before the last lowers the energy"
 
 
 @pytest.mark.spec("sangnier/KM-M6")
@@ -197,7 +201,8 @@ def test_the_mean_is_the_unique_best_centre(rng):
     assert_allclose(model.cluster_centers_[0], np.average(X, axis=0, weights=weight))
     for _ in range(20):
         other = model.cluster_centers_[0] + 0.1 * rng.normal(size=4)
-        assert weight @ ((X - other) ** 2).sum(axis=1) > model.inertia_
+        more = weight.sum() * ((other - model.cluster_centers_[0]) ** 2).sum()  # > 0: no other is as good
+        assert_allclose(weight @ ((X - other) ** 2).sum(axis=1), model.inertia_ + more)
 
 
 @pytest.mark.spec("sangnier/KM-M2", "wei/M10.2", "peyre/M4")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from assay.cluster import KMeans
 from assay.theory import optimal_partition
@@ -40,10 +40,16 @@ def test_inertia_never_rises_on_any_data(noise, rng):
 
 @pytest.mark.spec("rudi/T7.2", "sangnier/KM-T1")
 def test_no_other_partition_is_better_for_these_centres(blobs, fitted, rng):
-    squares = fitted.transform(blobs) ** 2
-    assert_allclose(squares[np.arange(len(blobs)), fitted.labels_].sum(), fitted.inertia_)
-    for _ in range(20):
-        assert squares[np.arange(len(blobs)), rng.integers(0, 12, len(blobs))].sum() > fitted.inertia_
+    squares = ((blobs[:, np.newaxis] - fitted.cluster_centers_) ** 2).sum(axis=2)
+    every = np.arange(len(blobs))
+    assert_array_equal(fitted.labels_, squares.argmin(axis=1))
+    assert_allclose(squares[every, fitted.labels_].sum(), fitted.inertia_)
+    for share in (1.0, 0.1, 1 / len(blobs)):  # all labels drawn anew, a tenth of them, a single one
+        for _ in range(20):
+            drawn = rng.integers(1, 12, len(blobs)) * (rng.uniform(size=len(blobs)) <= share)
+            drawn[rng.integers(len(blobs))] = 1
+            labels = (fitted.labels_ + drawn) % 12
+            assert squares[every, labels].sum() > fitted.inertia_
 
 
 @pytest.mark.spec("rudi/T7.2", "sangnier/KM-T4")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_sample_image
 from sklearn.metrics import adjusted_rand_score
@@ -11,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from assay.cluster import KMeans, compare_inits, quantize_colors
 from assay.datasets import Blobs, Rings, TwoMoons
 from assay.display import plot_cluster_frontiers, plot_color_quantization, plot_inits
+from assay.display.style import PALETTE
 from assay.theory import plus_plus_factor
 
 
@@ -20,7 +22,6 @@ def unequal():
     return Blobs(centers=[[0.0, 0.0], [4.0, 0.0]], cluster_std=[0.5, 2.0])
 
 
-@pytest.mark.spec("sangnier/KM-F1")
 def test_frontiers_are_straight_where_the_best_ones_are_round(unequal):
     X, _ = unequal.sample(3000, random_state=0)
     model = KMeans(2, n_init=3, random_state=0).fit(X)
@@ -50,7 +51,7 @@ def test_cells_are_convex(rng):
     assert_array_equal(model.predict(share * a + (1 - share) * b)[same], model.predict(a)[same])
 
 
-@pytest.mark.spec("sangnier/KM-P1", "sangnier/KM-F2")
+@pytest.mark.spec("sangnier/KM-P1")
 @pytest.mark.parametrize("law", [TwoMoons(noise_std=0.05), Rings(radii=(1.0, 3.0), noise_std=0.1)])
 def test_clusters_that_are_not_convex_are_cut_through(law):
     X, y = law.sample(600, random_state=0)
@@ -62,7 +63,6 @@ def test_clusters_that_are_not_convex_are_cut_through(law):
     assert model.inertia_ < true
 
 
-@pytest.mark.spec("sangnier/KM-F2")
 def test_elongated_clusters_are_cut_across():
     law = Blobs(centers=[[0.0, 0.0], [0.0, 3.0]], covariances=np.diag([25.0, 0.1]))
     X, y = law.sample(600, random_state=0)
@@ -118,6 +118,14 @@ def test_three_initialisations_over_many_seeds():
     assert plus_plus.mean() <= plus_plus_factor(9) * found.inertias.min()
     assert_allclose(found.excess.min(), 0.0)
     assert np.all(found.success(1e9) == 1.0)
+    # Rows that are each the farthest from those before: one in each cluster, where clusters are far apart.
+    centers = 12.0 * np.stack(np.meshgrid(range(4), range(4)), -1).reshape(-1, 2)
+    apart = compare_inits(
+        Blobs(centers=centers).sample(320, random_state=1).X, 16, n_seeds=15, random_state=0
+    )
+    assert apart.success()[2] == 1.0
+    assert np.all(apart.success()[:2] < 0.7)
+    assert_allclose(apart.success(), (apart.inertias <= 1.001 * apart.inertias.min()).mean(axis=1))
     # What the defaults do: restarts where one start is not enough, the greedy k-means++ where it is.
     assert len(KMeans(9, init="random", random_state=0).fit(X).restart_inertias_) == 10
     default = KMeans(9, random_state=0)
@@ -136,39 +144,109 @@ def test_comparison_refuses_what_it_does_not_know(iris):
 def test_iterations_are_drawn_in_the_plane_of_the_principal_axes(iris):
     model = KMeans(3, init=iris[[0, 1, 2]], history=True).fit(iris)
     panels = model.plot(iris, kind="iterations").child_axes
-    assert len(panels) == 6
-    titles = [panel.get_title() for panel in panels]
-    assert titles[0] == f"iteration 1: inertia {model.history_.inertia[0]:.4g}"
-    assert titles[-1] == f"iteration {len(model.history_.centers)}: inertia {model.inertia_:.4g}"
-    centered = iris - iris.mean(axis=0)
-    axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
-    for panel, step in ((panels[0], 0), (panels[-1], -1)):
-        cells = [patch.get_path() for patch in panel.patches]
-        assert len(cells) == 3
-        # A point of the plane is in the cell of the centre that is nearest to it in all four features.
-        drawn = [line.get_xydata()[-1] for line in panel.lines if line.get_marker() == "o"]
-        flat = (model.history_.centers[step] - iris.mean(axis=0)) @ axes.T
-        assert_allclose(np.abs(drawn), np.abs(flat), atol=1e-9)
+    centers = np.asarray(model.history_.centers)
+    steps = [int(panel.get_title().split()[1].rstrip(":")) - 1 for panel in panels]
+    assert len(steps) == 6
+    assert (steps[0], steps[-1]) == (0, len(centers) - 1)
+    assert np.all(np.diff(steps) > 0)
+    middle = iris.mean(axis=0)
+    axes = np.linalg.svd(iris - middle, full_matrices=False)[2][:2]
+    drawn = np.array([line.get_xydata()[-1] for line in panels[0].lines if line.get_marker() == "o"])
+    flat = (centers[0] - middle) @ axes.T
+    axes *= np.sign(np.sum(drawn * flat, axis=0))[:, None]  # an axis has no sign of its own
+    rows, ways = (iris - middle) @ axes.T, (centers - middle) @ axes.T
+    palette = np.array([to_rgb(color) for color in PALETTE[:3]])
+    for panel, step in zip(panels, steps, strict=True):
+        apart = ((iris[:, None] - centers[step]) ** 2).sum(axis=2)
+        assert panel.get_title() == f"iteration {step + 1}: inertia {apart.min(axis=1).sum():.4g}"
+        # Each row at its place, in the colour of the centre nearest to it in all four features.
+        (points,) = panel.collections
+        assert_allclose(points.get_offsets(), rows, atol=1e-9)
+        assert_allclose(points.get_facecolors()[:, :3], palette[apart.argmin(axis=1)])
+        # The way of each centre from the first iteration to this one.
+        trails, dots = panel.lines[0::2], panel.lines[1::2]
+        for cluster, (trail, dot) in enumerate(zip(trails, dots, strict=True)):
+            assert_allclose(trail.get_xydata(), ways[: step + 1, cluster], atol=1e-9)
+            assert_allclose(dot.get_xydata(), ways[step : step + 1, cluster], atol=1e-9)
+            assert_allclose(to_rgb(dot.get_color()), palette[cluster])
+        # The segmentation: a point of the plane is in the cell of the centre nearest in all four features.
+        (left, right), (bottom, top) = panel.get_xlim(), panel.get_ylim()
+        mesh = np.stack(np.meshgrid(np.linspace(left, right, 43), np.linspace(bottom, top, 37)), -1)
+        mesh = mesh[1:-1, 1:-1].reshape(-1, 2)
+        apart = ((middle + mesh @ axes)[:, None] - centers[step]) ** 2
+        distances = np.sqrt(apart.sum(axis=2))
+        first, second = np.sort(distances, axis=1)[:, :2].T
+        inner = second - first > 1e-6
+        inside = np.array([patch.get_path().contains_points(mesh) for patch in panel.patches])
+        colors = np.array([patch.get_facecolor()[:3] for patch in panel.patches])
+        assert_array_equal(inside.sum(axis=0)[inner], 1)
+        assert_allclose(colors[inside.argmax(axis=0)][inner], palette[distances.argmin(axis=1)][inner])
     with pytest.raises(ValueError, match="fit with history=True"):
         KMeans(3, random_state=0).fit(iris).plot(iris, kind="iterations")
 
 
-@pytest.mark.spec("sangnier/KM-F1", "peyre/X7", "sangnier/KM-P3")
-def test_figures_are_drawn(unequal, iris):
+def test_frontiers_are_drawn_where_the_labels_change(unequal, iris):
     X, y = unequal.sample(300, random_state=0)
-    ax = plot_cluster_frontiers(KMeans(2, random_state=0).fit(X), unequal, X, y)
+    model = KMeans(2, random_state=0).fit(X)
+    ax = plot_cluster_frontiers(model, unequal, X, y)
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words == ["best rule, knowing the law", "KMeans"]
+    points, round_line, straight_line = ax.collections
+    assert_allclose(points.get_offsets(), X)
+    assert_allclose(points.get_facecolors()[:, :3], [to_rgb(PALETTE[label]) for label in y])
+    step = max(np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())) / 300
+    # On the line of k-means two centres are equally near, on the dashed one two densities are equal.
+    first, second = model.cluster_centers_
+    corners = np.vstack([path.vertices for path in straight_line.get_paths()])
+    offsets = (corners - (first + second) / 2) @ (second - first) / np.linalg.norm(second - first)
+    assert np.abs(offsets).max() <= step
+    assert len(corners) > 250
+    corners = np.vstack([path.vertices for path in round_line.get_paths()])
+    narrow, wide, far = 0.25, 4.0, np.array([4.0, 0.0])
+    center = -far / (wide * (1 / narrow - 1 / wide))
+    radius = np.sqrt(
+        (2 * np.log(wide / narrow) + far @ far / wide) / (1 / narrow - 1 / wide) + center @ center
+    )
+    assert_allclose(np.linalg.norm(corners - center, axis=1), radius, atol=step)
+    assert len(corners) > 100
     with pytest.raises(ValueError, match=r"rows of 2 features\. X has 4 instead"):
         plot_cluster_frontiers(KMeans(2, random_state=0).fit(iris), unequal, iris)
-    found = compare_inits(iris, 3, n_seeds=4, random_state=0)
+
+
+@pytest.mark.spec("peyre/X7")
+def test_where_initialisations_end_is_drawn():
+    X, _ = Blobs(9, 2, random_state=1).sample(200, random_state=1)
+    found = compare_inits(X, 9, n_seeds=12, random_state=0)
+    excess = 100 * (found.inertias / found.inertias.min() - 1)
     ax = plot_inits(found)
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(found.inits)
-    assert_allclose(ax.collections[1].get_offsets()[:, 0], 100 * found.excess[1])
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["random", "k-means++", "farthest"]
+    assert len(ax.collections) == len(ax.lines) == len(ax.texts) == 3
+    for line in range(3):
+        dots = np.asarray(ax.collections[line].get_offsets())
+        assert_allclose(dots[:, 0], excess[line], atol=1e-12)
+        assert np.all(np.abs(dots[:, 1] - ax.get_yticks()[line]) < 0.3)
+        bar = ax.lines[line].get_xydata()
+        assert_allclose(bar[:, 0], np.median(excess[line]), atol=1e-12)
+        assert bar[0, 1] < ax.get_yticks()[line] < bar[1, 1]
+        share, steps = np.mean(excess[line] <= 0.1), found.n_iter[line].mean()
+        assert ax.texts[line].get_text() == f"{share:.0%} within 0.1 %, {steps:.1f} iterations"
+    low, high = sorted(ax.get_xlim())
+    assert low <= 0.0 <= excess.max() <= high
+
+
+@pytest.mark.spec("sangnier/KM-P3")
+def test_distortion_is_drawn_against_the_number_of_colours():
     image = np.random.default_rng(0).uniform(size=(12, 15, 3))
     ax = plot_color_quantization(image, (2, 4, 8))
-    assert np.all(np.diff(ax.lines[0].get_ydata()) < 0)
-    assert [inset.get_title() for inset in ax.child_axes] == ["original", "2 colours", "4 colours"]
+    found = [quantize_colors(image, count, random_state=0) for count in (2, 4, 8)]
+    assert_allclose(ax.lines[0].get_xdata(), [2, 4, 8])
+    errors = [((image - one.image) ** 2).sum(axis=2).mean() for one in found]
+    assert_allclose(ax.lines[0].get_ydata(), errors)
+    assert np.all(np.diff(errors) < 0)
+    titles = [inset.get_title() for inset in ax.child_axes]
+    assert titles == ["original", "2 colours", "4 colours"]
+    for inset, shown in zip(ax.child_axes, (image, found[0].image, found[1].image), strict=True):
+        assert_allclose(inset.images[0].get_array(), shown)
 
 
 def test_a_tree_is_drawn_with_its_cells():

@@ -63,6 +63,15 @@ def test_plus_plus_is_competitive_on_average(rng):
         centers = _init.plus_plus(rows_pool, 4, np.random.default_rng(seed))
         ratios.append(((X - centers.T) ** 2).min(axis=1).sum() / best)
     assert 1 <= np.mean(ratios) + 4 * np.std(ratios) / np.sqrt(300) < plus_plus_factor(4)
+    assert plus_plus_factor(4) == pytest.approx(8 * (np.log(4) + 2))
+    # Where clusters are far apart, rows drawn alike miss one of them and break the bound many times over.
+    far = np.concatenate([rng.normal(center, 0.1, size=15) for center in (0.0, 1e3, 2e3, 3e3)])[:, np.newaxis]
+    best, rows_pool = optimal_partition(far, 4).inertia, pool(far)
+    for draw, holds in ((_init.plus_plus, True), (_init.random_rows, False)):
+        drawn = [draw(rows_pool, 4, np.random.default_rng(seed)) for seed in range(300)]
+        ratio = np.mean([((far - centers.T) ** 2).min(axis=1).sum() for centers in drawn]) / best
+        assert (ratio <= plus_plus_factor(4)) == holds
+        assert holds or ratio > 1e3 * plus_plus_factor(4)
 
 
 def test_greedy_draws_take_the_candidate_that_leaves_the_least(blobs):

@@ -59,6 +59,23 @@ def test_a_curve_without_two_regimes_is_ambiguous(curve):
     assert found.reason
 
 
+@pytest.mark.spec("sangnier/EV-M2")
+@pytest.mark.parametrize(("ratio", "ambiguous"), [(3.9, True), (4.1, False)])
+def test_an_elbow_is_clear_where_the_curve_falls_four_times_as_fast_before_it(ratio, ambiguous):
+    falls = np.array([ratio, ratio, ratio, 1.0, 1.0, 1.0])
+    found = find_elbow(np.arange(1, 8), 100.0 - np.concatenate([[0.0], np.cumsum(falls)]))
+    assert (found.value, found.ambiguous) == (4, ambiguous)
+
+
+@pytest.mark.spec("sangnier/EV-M2")
+@pytest.mark.parametrize(("first", "ambiguous"), [(13.2, True), (12.8, False)])
+def test_an_elbow_is_not_clear_where_the_curve_bends_more_than_twice_as_much_elsewhere(first, ambiguous):
+    # It falls by `first`, then by 5 and 5, then by 1 each time: bends of first − 5 and of 4.
+    falls = np.array([first, 5.0, 5.0, 1.0, 1.0, 1.0, 1.0])
+    found = find_elbow(np.arange(1, 9), 100.0 - np.concatenate([[0.0], np.cumsum(falls)]))
+    assert (found.value, found.bend, found.ambiguous) == (4, 2, ambiguous)
+
+
 def test_scaling_either_axis_does_not_move_the_elbow():
     found = find_elbow(np.arange(1, 9), IDEAL)
     scaled = find_elbow(10 * np.arange(1, 9) + 3, 1e6 * np.array(IDEAL) + 5)

@@ -30,7 +30,6 @@ def plug_in(law, n_samples, seed):
     )
 
 
-@pytest.mark.spec("sangnier/P-0.1")
 def test_the_plug_in_rule_never_beats_its_oracle_and_tends_to_it():
     oracle = GaussianClasses([[-1.0, 0.0], [1.0, 0.5]], [np.eye(2), [[2.0, 0.8], [0.8, 1.0]]], [0.4, 0.6])
     best = oracle.risk(oracle.bayes_rule, random_state=0)
@@ -45,7 +44,6 @@ def test_the_plug_in_rule_never_beats_its_oracle_and_tends_to_it():
     assert gaps[2] < 1e-3
 
 
-@pytest.mark.spec("sangnier/P-0.1")
 def test_the_empirical_twin_of_the_risk_tends_to_the_risk(classification_law):
     (losses,) = errors_on_drawn_labels(classification_law, [classification_law.bayes_rule])
     population = classification_law.risk(classification_law.bayes_rule, random_state=1)
@@ -53,7 +51,6 @@ def test_the_empirical_twin_of_the_risk_tends_to_the_risk(classification_law):
     assert abs(losses.mean() - population.value) < 4 * error
 
 
-@pytest.mark.spec("sangnier/P-0.2")
 def test_the_sign_of_zero_is_minus_one():
     law = GaussianClasses([[-1.0, 0.0], [1.0, 0.0]])
     ties = np.array([[0.0, -2.0], [0.0, 0.0], [0.0, 5.0]])
@@ -62,7 +59,6 @@ def test_the_sign_of_zero_is_minus_one():
     assert law.bayes_rule([[1e-9, 0.0]]).tolist() == [1]
 
 
-@pytest.mark.spec("sangnier/P-0.2")
 def test_ties_of_several_classes_go_to_the_lowest_index():
     law = GaussianClasses([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], classes=["d", "c", "b", "a"])
     assert law.bayes_rule([[0.0, 0.0]]).tolist() == ["d"]

@@ -75,6 +75,7 @@ def test_the_map_of_two_features_has_their_names_and_the_exact_regions(logistic,
     assert {"benign", "malignant", "0.1", "0.9"} == set(words(ax))
 
 
+@pytest.mark.spec("peyre/X10")
 def test_the_shade_of_a_point_mixes_the_colours_by_their_probabilities(logistic, two):
     ax = logistic.plot(*two)
     left, right, bottom, top = ax.images[0].get_extent()

@@ -9,13 +9,16 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
+from sklearn.metrics import silhouette_samples
 
 from assay.cluster import DBSCAN, KMeans, compare_partitions, select_k, silhouette
 from assay.cluster.selection.criteria import CRITERIA
 from assay.datasets import iris
 from assay.display import plot_elbow, plot_partition, plot_selection, plot_silhouette, plot_silhouettes
+from assay.display.style import PALETTE
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +57,16 @@ def test_a_real_elbow_is_drawn_with_its_doubt(kmeans):
     assert ax.get_title().endswith("? (no clear one)")
     assert_allclose(ax.lines[0].get_ydata(), found.curve)
     flowers = select_k(kmeans, iris(return_X_y=True)[0], range(1, 9), criterion="elbow")
-    assert flowers.plot().get_ylabel() == "inertia within clusters"
+    ax = flowers.plot()
+    assert ax.get_ylabel() == "inertia within clusters"
+    rows = iris(return_X_y=True)[0]
+    inertias = []
+    for model in flowers.models:
+        parts = [rows[model.labels_ == label] for label in np.unique(model.labels_)]
+        inertias.append(sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts))
+    assert_allclose(ax.lines[0].get_xydata(), np.column_stack([range(1, 9), inertias]))
+    assert_allclose(ax.lines[1].get_xydata(), [[1, inertias[0]], [8, inertias[-1]]])
+    assert_allclose(ax.lines[2].get_xydata(), [[flowers.k, inertias[flowers.k - 1]]])
 
 
 @pytest.mark.spec("sangnier/EV-F3")
@@ -65,20 +77,29 @@ def test_silhouettes_of_two_to_six_clusters_side_by_side(X, kmeans):
     for k, (left, right) in zip(range(2, 7), axes, strict=True):
         expected = silhouette(X, found.models[k - 1].labels_)
         assert left.get_title() == f"{k} clusters, mean silhouette {expected.mean:.3f}"
+        labels = found.models[k - 1].labels_
         assert len(left.patches) == k
-        assert right.collections[0].get_offsets().shape == (120, 2)
-        assert len(np.unique(right.collections[0].get_facecolor(), axis=0)) == k
+        for cluster, bars in enumerate(left.patches):
+            assert_allclose(bars.get_data()[0], np.sort(silhouette_samples(X, labels)[labels == cluster]))
+            assert to_rgb(bars.get_facecolor()) == to_rgb(PALETTE[cluster])
+        assert_allclose(left.lines[1].get_xdata(), silhouette_samples(X, labels).mean())
+        assert_allclose(right.collections[0].get_offsets(), X)
+        shades = right.collections[0].get_facecolor()[:, :3]
+        assert_allclose(shades, [to_rgb(PALETTE[cluster]) for cluster in labels])
     assert len({ax.get_xlim() for ax in axes[:, 0]}) == 1, "widths are compared on one scale"
 
 
 @pytest.mark.spec("sangnier/EV-M3")
 def test_bars_are_the_sorted_values_of_each_cluster(X, kmeans):
     found = silhouette(X, kmeans.set_params(n_clusters=3).fit(X).labels_)
-    ax = found.plot()
+    ax, top = found.plot(), -1.0
     for place, patch in enumerate(ax.patches):
         values, edges, _ = patch.get_data()
         assert_allclose(values, np.sort(found.values[found.labels == place]))
         assert_allclose(np.ptp(edges), found.cluster_weights[place])
+        assert edges[0] > top, "no two clusters overlap"
+        assert edges[0] < ax.get_yticks()[place] < edges[-1]
+        top = edges[-1]
     assert_allclose(ax.lines[1].get_xdata(), found.mean)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["0", "1", "2"]
 
@@ -174,8 +195,19 @@ def test_the_histogram_of_classes_in_each_cluster():
     rows, species = iris(return_X_y=True)
     found = compare_partitions(species, KMeans(3, n_init=5, random_state=0).fit(rows).labels_)
     ax = plot_partition(found)
-    heights = np.array([bar.get_height() for bar in ax.patches]).reshape(3, 3)
-    assert_allclose(heights, found.contingency)
+    labels = KMeans(3, n_init=5, random_state=0).fit(rows).labels_
+    names = [tick.get_text() for tick in ax.get_xticklabels()]
+    drawn = np.zeros((3, 3))
+    for bar in ax.patches:
+        middle = bar.get_x() + bar.get_width() / 2
+        cluster = int(names[np.argmin(np.abs(ax.get_xticks() - middle))])
+        order = [to_rgb(color) for color in PALETTE].index(to_rgb(bar.get_facecolor()))
+        assert bar.get_y() == 0.0
+        drawn[order, cluster] += bar.get_height()
+    expected = [[np.sum(labels[species == name] == cluster) for cluster in range(3)] for name in range(3)]
+    assert_allclose(drawn, expected)
+    assert not np.array_equal(drawn, drawn.T)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["class 0", "class 1", "class 2"]
     assert f"{found.matched_accuracy:.3f}" in ax.get_title()
     assert len(ax.get_legend().get_texts()) == 3
 

@@ -7,12 +7,14 @@ import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
+from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_iris
 
 from assay.cluster import AgglomerativeClustering, DivisiveClustering
 from assay.datasets import us_arrests
-from assay.display.style import FAINT_INK
+from assay.display.style import FAINT_INK, PALETTE
+from dendrograms import read_dendrogram
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +32,17 @@ def lines(ax):
 
 
 @pytest.mark.spec("sangnier/HC-M3")
-def test_the_dendrogram_has_one_bracket_a_join_at_its_height(model):
+def test_the_dendrogram_tells_at_which_height_any_two_rows_are_joined(model, arrests):
     ax = model.plot()
-    brackets = lines(ax).get_segments()
-    assert len(brackets) == 49
-    assert_allclose(sorted(bracket[:, 1].max() for bracket in brackets), model.distances_)
     assert ax.get_title() == "Ward: 4 clusters"
     assert ax.get_ylabel() == "height"
-    # Leaves stand side by side: no two brackets of leaves cross.
-    feet = np.concatenate([bracket[[0, 3], 0] for bracket in brackets])
-    assert len(np.unique(np.round(feet, 9))) == feet.size
+    drawn, order = read_dendrogram(ax), model.leaf_order_
+    assert sorted(order) == list(range(50))
+    expected = squareform(hierarchy.cophenet(hierarchy.linkage(arrests, "ward")))
+    assert_allclose(drawn.cophenetic, expected[np.ix_(order, order)], rtol=1e-9)
+    bottom, top = ax.get_ylim()
+    assert bottom == 0.0
+    assert drawn.cophenetic.max() < top
 
 
 @pytest.mark.spec("sangnier/HC-M3")
@@ -47,9 +50,21 @@ def test_joins_below_the_cut_have_the_colour_of_their_cluster(model):
     ax = model.plot()
     colors = [tuple(color[:3]) for color in lines(ax).get_colors()]
     assert colors.count(to_rgb(FAINT_INK)) == 3
-    assert len(set(colors)) == 5
-    level = ax.lines[-1].get_ydata()[0]
-    assert model.distances_[-4] < level < model.distances_[-3]
+    tops = np.array([bracket[1, 1] for bracket in lines(ax).get_segments()])
+    drawn = read_dendrogram(ax)
+    assert [color == to_rgb(FAINT_INK) for color in colors] == (tops > drawn.cut).tolist()
+    assert model.distances_[-4] < drawn.cut < model.distances_[-3]
+    labels = model.labels_[model.leaf_order_]
+    assert drawn.colors == [to_rgb(PALETTE[label]) for label in labels]
+
+
+@pytest.mark.spec("sangnier/HC-M3")
+def test_leaves_have_the_numbers_of_their_rows(arrests):
+    X = arrests.to_numpy()[:25]
+    ax = AgglomerativeClustering(3, linkage="average").fit(X).plot()
+    order = [int(tick.get_text()) for tick in ax.get_xticklabels()]
+    expected = squareform(hierarchy.cophenet(hierarchy.linkage(X, "average")))
+    assert_allclose(read_dendrogram(ax).cophenetic, expected[np.ix_(order, order)], rtol=1e-9)
 
 
 def test_a_large_tree_is_truncated_to_branches_with_their_numbers_of_rows():

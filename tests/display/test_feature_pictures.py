@@ -143,9 +143,21 @@ def test_house_prices_are_shown_in_their_principal_plane_and_over_the_penalty():
     centred = (X - X.mean(axis=0)) / X.std(axis=0)
     values = np.linalg.eigvalsh(centred.T @ centred)[::-1]
     assert f"{values[0] / values.sum():.0%}".replace("%", " %") in ax.get_xlabel()
-    points = ax.collections[0].get_offsets()
+    points = np.asarray(ax.collections[0].get_offsets())
     assert_allclose(np.sort(points.std(axis=0))[::-1] ** 2, values[:2] / 506)
-    curve = plot_penalty_error(Ridge().path(X[:300], y[:300]), X[300:], y[300:])
+    scores = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    assert_allclose(points, scores * np.sign(np.sum(points * scores, axis=0)), atol=1e-9)
+    assert_allclose(ax.collections[0].get_array(), y)
+    path = Ridge().path(X[:300], y[:300])
+    curve = plot_penalty_error(path, X[300:], y[300:])
+    middle, level = X[:300].mean(axis=0), y[:300].mean()
+    Z, t = X[:300] - middle, y[:300] - level
+    errors = []
+    for alpha in path.alphas:
+        coef = np.linalg.solve(Z.T @ Z + alpha * np.eye(13), Z.T @ t)
+        errors.append(np.mean((y[300:] - level - (X[300:] - middle) @ coef) ** 2))
+    line = curve.lines[0].get_xydata()
+    assert_allclose(line, np.column_stack([path.alphas, errors]), rtol=1e-6)
     assert "least error" in curve.get_title()
     assert plot_principal_plane(X).has_data()
     with pytest.raises(ValueError, match="at least two columns"):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from matplotlib.colors import to_rgb
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import eigh
 
 from assay.cluster import SpectralClustering
 from assay.datasets import TwoMoons
-from assay.graphs import eigengap
+from assay.display.plane import dense
+from assay.display.style import PALETTE
+from assay.graphs import eigengap, laplacian, norm_cut
 
 
 @pytest.fixture(scope="module")
@@ -22,25 +26,37 @@ def model(moons):
 
 
 @pytest.mark.spec("sangnier/SG-F1", "sangnier/SG-F2")
-def test_the_map_shows_the_rows_in_the_colours_of_their_clusters(model, moons):
+@pytest.mark.parametrize("affinity", ["nearest_neighbors", "rbf"])
+def test_the_map_shows_the_rows_in_the_colours_of_their_clusters(affinity, moons):
+    model = SpectralClustering(2, affinity=affinity, random_state=0).fit(moons)
     ax = model.plot(moons)
     points = ax.collections[0]
     assert_allclose(points.get_offsets(), moons)
-    colors = points.get_facecolors()[:, :3]
-    for cluster in range(2):
-        assert len(np.unique(colors[model.labels_ == cluster], axis=0)) == 1
-    assert "NormCut" in ax.get_title()
+    assert_allclose(points.get_facecolors()[:, :3], [to_rgb(PALETTE[label]) for label in model.labels_])
+    bound = np.linalg.eigvalsh(laplacian(dense(model.affinity_matrix_), "symmetric"))[:2].sum()
+    value = norm_cut(model.affinity_matrix_, model.labels_).value
+    assert ax.get_title() == f"2 clusters, NormCut {value:.3g} (at least {bound:.3g})"
     assert model.plot(moons[:50]).collections[0].get_offsets().shape == (50, 2)  # new rows are predicted
 
 
 @pytest.mark.spec("sangnier/SG-F3")
-def test_the_spectrum_shows_the_eigenvalues_and_the_gap(model):
+@pytest.mark.parametrize("affinity", ["nearest_neighbors", "rbf"])
+@pytest.mark.parametrize("kind", ["random_walk", "unnormalized"])
+def test_the_spectrum_shows_the_eigenvalues_and_the_gap(affinity, kind, moons):
+    model = SpectralClustering(2, affinity=affinity, laplacian=kind, random_state=0).fit(moons)
     ax = model.plot(kind="spectrum")
-    shown = np.concatenate([line.get_ydata() for line in ax.lines])
-    expected = eigengap(model.affinity_matrix_, k_max=9)
-    assert_allclose(shown, expected.values, atol=1e-6)
-    assert_allclose(shown[:2], model.eigenvalues_, atol=1e-6)
-    assert f"speaks for {expected.n_clusters} clusters" in ax.get_title()
+    L = laplacian(dense(model.affinity_matrix_), "symmetric" if kind == "random_walk" else kind)
+    expected = np.linalg.eigvalsh(L)[:10]
+    used, unused = (line.get_xydata() for line in ax.lines)
+    assert_array_equal(np.concatenate([used, unused])[:, 0], np.arange(1, 11))
+    room = 1e-6 * max(1.0, np.abs(L).max())
+    assert_allclose(used[:, 1], expected[:2], atol=room)
+    assert_allclose(unused[:, 1], expected[2:], atol=room)
+    # The band is the gap after the number of clusters that was asked for.
+    (band,) = ax.patches
+    assert_allclose([band.get_y(), band.get_y() + band.get_height()], expected[1:3], atol=room)
+    best = int(eigengap(model.affinity_matrix_, laplacian=kind, k_max=9).n_clusters)
+    assert ax.get_title() == f"the gap speaks for {best} clusters; 2 were asked for"
 
 
 def test_the_graph_shows_which_edges_are_cut(model):
@@ -69,15 +85,38 @@ def test_two_clusters_show_their_score_and_the_border(model, moons):
 
 
 @pytest.mark.spec("sangnier/SG-F4")
-def test_eigenvectors_of_one_feature_are_curves_over_it():
+@pytest.mark.parametrize("affinity", ["nearest_neighbors", "rbf"])
+@pytest.mark.parametrize("kind", ["random_walk", "unnormalized"])
+def test_eigenvectors_of_one_feature_are_curves_over_it(affinity, kind):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(center, 0.3, size=40) for center in (0, 2, 4, 6)])[:, np.newaxis]
-    model = SpectralClustering(4, affinity="rbf", random_state=0).fit(X)
+    options = {"gamma": 2.0} if affinity == "rbf" else {"n_neighbors": 45}
+    model = SpectralClustering(4, affinity=affinity, laplacian=kind, random_state=0, **options).fit(X)
     ax = model.plot(kind="eigenvectors")
+    W = dense(model.affinity_matrix_)
+    weight = np.diag(W.sum(axis=1)) if kind == "random_walk" else None
+    values, vectors = eigh(laplacian(W), weight)
+    vectors = vectors[np.argsort(X[:, 0])]
     assert len(ax.lines) == 4
-    assert_allclose(ax.lines[0].get_xdata(), np.sort(X[:, 0]))
-    heights = [patch.get_height() for patch in model.plot(X).patches]  # the histogram
-    assert sum(heights) == 160
+    for place, line in enumerate(ax.lines):
+        curve = vectors[:, place] / np.abs(vectors[:, place]).max()
+        assert_allclose(line.get_xdata(), np.sort(X[:, 0]))
+        drawn = line.get_ydata()
+        assert_allclose(drawn * np.sign(drawn @ curve), curve, atol=2e-4)
+        number, _, value = line.get_label().rstrip(")").partition(" (λ = ")
+        assert int(number) == place + 1
+        assert float(value) == pytest.approx(values[place], rel=0.06, abs=1e-8)
+    # The histogram of the sample, in the colours of the clusters.
+    bars = model.plot(X).patches
+    left = np.array([bar.get_x() for bar in bars])
+    right = left + [bar.get_width() for bar in bars]
+    for label in range(4):
+        mine = np.array([to_rgb(bar.get_facecolor()) == to_rgb(PALETTE[label]) for bar in bars])
+        rows = X[model.labels_ == label, 0]
+        inside = (rows[:, None] >= left[mine] - 1e-12) & (rows[:, None] <= right[mine] + 1e-12)
+        counts = np.array([bar.get_height() for bar, own in zip(bars, mine, strict=True) if own])
+        assert_array_equal(counts, inside.sum(axis=0))
+        assert counts.sum() == len(rows) > 0
     assert model.plot(kind="graph").has_data()
 
 

@@ -131,9 +131,14 @@ def test_suggested_neighbours_start_at_the_logarithm_and_grow_until_connected(rn
     X = rng.normal(size=(300, 2))
     assert suggest_knn(X) == 6  # ⌈ln 300⌉, connected at once
     assert suggest_knn(X, mutual=True) >= 12
+    # On a ring two neighbours are enough: the numbers that the search starts from are seen.
+    angle = 2 * np.pi * np.arange(300) / 300
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    assert (suggest_knn(ring), suggest_knn(ring, mutual=True)) == (6, 12)
     apart = np.vstack([X[:40], X[:40] + 100.0])
     assert suggest_knn(apart, n_components=2) == 5
     k = suggest_knn(apart)
+    assert k == 55  # 5, 8, 13, 21, 34, 55 by a factor of 1.6: the first from which both halves are linked
     assert is_connected(nearest_neighbors_graph(apart, k))
     assert (
         connected_components(nearest_neighbors_graph(apart, 39))[0] == 2
@@ -158,13 +163,20 @@ def test_neighbours_bridge_scales_that_no_epsilon_fits(rng):
         W = W.toarray()
         return W[np.ix_(side, side)].sum(axis=1).min(), W[np.ix_(~side, side)].sum()
 
-    # An ε that serves the tight cluster leaves the loose one in pieces.
+    # Two tight clusters close to one another and a loose one far away: the components of the neighbours are
+    # the clusters, those of no ε are. What leaves the loose one whole joins the two tight ones.
+    scales = np.vstack([tight[:60], [0.6, 0.0] + tight[60:], [30.0, 0.0] + 2 * loose[:60]])
+    truth = np.repeat([0, 1, 2], [60, 40, 60])
+    count, components = connected_components(nearest_neighbors_graph(scales, 8))
+    assert count == 3
+    assert_array_equal(components, truth)
+    lengths = np.unique(cdist(scales, scales))
+    for eps in np.geomspace(lengths[1], lengths[-1], 60):
+        components = connected_components(epsilon_graph(scales, eps))[1]
+        assert len({*zip(components.tolist(), truth.tolist(), strict=True)}) > 3 or components.max() < 2
     small = epsilon_graph(X, 0.15)
     assert connected_components(small)[0] > 50
-    # Neighbours join each region whatever its scale; mutual ones keep regions of different density apart.
-    joined, mutual = nearest_neighbors_graph(X, 12), nearest_neighbors_graph(X, 12, mutual=True)
-    assert connected_components(joined)[0] <= 2
-    assert links(mutual)[1] <= links(joined)[1]
+    assert connected_components(nearest_neighbors_graph(X, 12))[0] <= 2
     bridge = np.vstack([tight, [1.0, 0.0] + 0.8 * rng.normal(size=(100, 2))])
     assert links(nearest_neighbors_graph(bridge, 12))[1] > 10  # dense and sparse regions are linked
     assert (

@@ -57,6 +57,8 @@ def test_components_are_those_of_scipy_and_of_the_spectrum(seed):
         assert_array_equal(found, labels)
         assert is_connected(graph) == (expected == 1)
     assert n_components_from_spectrum(np.linalg.eigvalsh(laplacian(W))) == expected
+    assert n_components_from_spectrum([0.0, 5e-10, 2e-9, 1.0]) == 2
+    assert n_components_from_spectrum([0.0, 4e-9, 6e-9, 5.0]) == 2
     looped = W + np.eye(40)
     assert n_components_from_spectrum(np.linalg.eigvalsh(laplacian(looped, "symmetric"))) == expected
     found = minor_eigenpairs(looped, 40)
@@ -129,6 +131,11 @@ def test_the_degrees_say_which_laplacian_to_prefer():
     W = np.diag([1.0, 1.0, 30.0, 1.0])
     W[0, 1] = W[1, 0] = 1.0
     uneven = degree_report(sparse.csr_array(W))
+    assert (uneven.least, uneven.median, uneven.greatest) == (1.0, 2.0, 30.0)
+    # The border is a coefficient of variation of a tenth.
+    for spread, word in ((0.09, "even"), (0.11, "uneven")):
+        degree = np.diag([1 - spread, 1 + spread])
+        assert degree_report(degree).recommendation.startswith(f"The degrees are {word}:")
     assert_allclose(uneven.variation, np.std([2, 2, 30, 1]) / np.mean([2, 2, 30, 1]))
     assert uneven.isolated == 2
     assert "'random_walk' before 'symmetric'" in uneven.recommendation

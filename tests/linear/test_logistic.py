@@ -88,12 +88,30 @@ def test_the_printed_signs_are_wrong(two, three):
     def energy(coef):
         return np.mean(np.log1p(np.exp(-y * (X @ coef))))
 
-    descent = -X.T @ (y * special.expit(-y * (X @ w))) / len(y)
+    model = LogisticRegression(C=INF, fit_intercept=False).fit(X, y)
+    model.coef_ = w[None]
+    descent = model.gradient(X, y)[0]
+    assert_allclose(descent, -X.T @ (y * special.expit(-y * (X @ w))) / len(y), atol=1e-12)
     assert energy(w - 0.1 * descent) < energy(w) < energy(w + 0.1 * descent)
     X, y = three
     model = LogisticRegression().fit(X, y)
     scores = X @ model.coef_.T + model.intercept_
     assert_allclose(model.predict_proba(X), special.softmax(scores, axis=1), rtol=1e-10)
+    # The energy has 1/n before both sums, and its gradient is Xᵀ(SM(XW) − D)/n.
+    chosen = np.eye(3)[np.searchsorted(model.classes_, y)]
+    mean = np.mean(special.logsumexp(scores, axis=1) - (scores * chosen).sum(axis=1))
+    assert model.empirical_risk_ == pytest.approx(mean, rel=1e-10)
+    free = LogisticRegression(C=INF).fit(X, y)
+    free.coef_ = free.coef_ + np.arange(6.0).reshape(3, 2) / 5
+    moved = X @ free.coef_.T + free.intercept_
+    expected = (special.softmax(moved, axis=1) - chosen).T @ X / len(y)
+    assert_allclose(free.gradient(X, y), expected, atol=1e-10)
+    # One vector added to all leaves the probabilities, and a fit has them of sum zero.
+    shifted = LogisticRegression(C=INF).fit(X, y)
+    assert_allclose(shifted.coef_.sum(axis=0), 0.0, atol=1e-8)
+    before = shifted.predict_proba(X)
+    shifted.coef_ = shifted.coef_ + np.array([3.0, -1.0])
+    assert_allclose(shifted.predict_proba(X), before, atol=1e-12)
     assert np.mean(model.classes_[np.argmin(scores, axis=1)] == y) < 1 / 3 < model.score(X, y)
     # More log-likelihood is less objective.
     weak, strong = LogisticRegression(C=1e-4).fit(X, y), LogisticRegression(C=1e4).fit(X, y)
@@ -214,9 +232,20 @@ def test_multinomial_standard_errors_agree_with_statsmodels(three):
 def test_two_softmax_scores_are_one_logistic_score(two):
     X, y = two
     model = LogisticRegression(C=INF).fit(X, y)
-    three_classes = np.where(y > 0, 1, 0)
-    peer = Peer(C=np.inf, tol=1e-12, max_iter=10_000).fit(X, three_classes)
-    assert_allclose(model.coef_, peer.coef_, atol=1e-5)
+    Z, codes = np.column_stack([X, np.ones(len(X))]), (y > 0).astype(int)
+
+    def energy(flat):  # of softmax scores with a vector for each of the two classes
+        scores = Z @ flat.reshape(4, 2)
+        chosen = np.eye(2)[codes]
+        slope = Z.T @ (special.softmax(scores, axis=1) - chosen) / len(y)
+        return np.mean(special.logsumexp(scores, axis=1) - (scores * chosen).sum(axis=1)), slope.ravel()
+
+    start = np.random.default_rng(0).normal(size=8)
+    found = optimize.minimize(energy, start, jac=True, method="BFGS", options={"gtol": 1e-10})
+    W = found.x.reshape(4, 2)
+    assert_allclose(np.append(model.coef_[0], model.intercept_), W[:, 1] - W[:, 0], atol=1e-6)
+    assert found.fun == pytest.approx(model.empirical_risk_, rel=1e-10)
+    assert_allclose(model.predict_proba(X), special.softmax(Z @ W, axis=1), atol=1e-7)
 
 
 @pytest.mark.spec("wei/M7.6", "douc/M8.7")

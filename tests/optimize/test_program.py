@@ -86,7 +86,7 @@ def test_the_supremum_over_multipliers_is_the_objective_inside_and_infinite_outs
         assert values[-1] == pytest.approx(problem.objective.value(outside) + 1e6 * found.slope)
 
 
-@pytest.mark.spec("rudi/M3.1")
+@pytest.mark.spec("rudi/M3.1", "sangnier/M-1.4.5-a")
 def test_equalities_are_pairs_of_inequalities():
     problem, inside, _ = random_program(6)
     assert len(problem.equalities) == 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import optimize, special
 
+from assay.linear import LinearSVC
 from assay.losses import (
     Exponential,
     Hinge,
@@ -19,6 +20,7 @@ from assay.losses import (
     SquaredHinge,
     ZeroOne,
 )
+from assay.optimize import Smooth, gradient_descent
 from assay.parameters import ParameterError
 from assay.theory import (
     check_classification_loss,
@@ -85,7 +87,7 @@ def test_the_minimiser_of_the_risk_is_a_bayes_classifier_of_a_law():
     assert error == pytest.approx(mass @ np.minimum(eta, 1 - eta))
 
 
-@pytest.mark.spec("sangnier/X23-3")
+@pytest.mark.spec("sangnier/X23-3", "sangnier/T-1.2.1-b")
 def test_the_check_can_fail():
     perceptron = check_classification_loss(lambda u: np.maximum(-u, 0))  # kink at 0: u* = 0 is a minimiser
     assert perceptron.convex
@@ -96,8 +98,22 @@ def test_the_check_can_fail():
     assert not backwards.non_increasing
     assert not backwards.meets_the_slope_condition
     assert not backwards.bayes_consistent
+    assert not backwards.meets_the_proposition
     below = check_classification_loss(lambda u: np.exp(-u) - 1)
     assert not below.non_negative
+    assert below.strictly_convex
+    assert not below.meets_the_proposition
+    flat = check_classification_loss(np.square)  # φ'(0) = 0: every prediction is best at 0
+    assert flat.strictly_convex
+    assert abs(flat.slope_after) < 1e-3
+    assert not flat.meets_the_slope_condition
+    assert not flat.meets_the_proposition
+    bent = check_classification_loss(lambda u: np.exp(-u) + np.maximum(1 - u, 0))  # a kink at 1
+    assert bent.strictly_convex
+    assert bent.non_increasing
+    assert not bent.differentiable
+    assert not bent.meets_the_proposition
+    assert bent.bayes_consistent
     # A kink away from 0 and off the grid is found, and does no harm.
     late = check_classification_loss(lambda u: np.maximum(0, 1 / np.e - u))
     assert not late.differentiable
@@ -156,6 +172,11 @@ def test_the_squared_hinge_linear_classifier_has_the_gradient_of_the_formula(rng
     best = optimize.minimize(objective, start, jac=gradient, tol=1e-10)
     assert values[-1] == pytest.approx(best.fun, abs=1e-9)
     assert surrogate_bound(loss, y, X @ point[:3] + point[3]).holds
+    # λ/2 ‖w‖² + mean is λ times ½‖w‖² + C Σ with C = 1/(λn), b free: the machine, and our own descent.
+    machine = LinearSVC(1 / (strength * 80), loss="squared_hinge").fit(X, y)
+    assert_allclose([*machine.coef_[0], *machine.intercept_], best.x, atol=1e-6)
+    descent = gradient_descent(Smooth(objective, gradient, smoothness=smoothness), start, tol=1e-9)
+    assert_allclose(descent.point, best.x, atol=1e-5)
 
 
 @pytest.mark.spec("sangnier/T-1.2.1-c", "rudi/T2.7")
@@ -170,6 +191,15 @@ def test_the_error_rate_is_at_most_the_scaled_surrogate_risk(loss, data):
     bound = surrogate_bound(loss, y, f, sample_weight=weight)
     assert bound.holds
     assert bound.certificate.holds
+    share, margin = np.array(weight) / np.sum(weight), np.array(y) * np.array(f)
+    assert bound.zero_one_risk == pytest.approx(share[margin <= 0].sum(), abs=1e-12)
+    at_zero = {"Logistic": np.log(2 if loss == Logistic() else np.e), "Savage": 0.25, "Probit": np.log(2)}
+    risk = float(share @ loss.margin_value(margin)) / at_zero.get(type(loss).__name__, 1.0)
+    assert bound.bound == pytest.approx(risk, rel=1e-9)
+    assert (bound.certificate.value, bound.certificate.bound) == (bound.zero_one_risk, bound.bound)
+    # Rows at margin 0 are errors, and there the two sides are equal.
+    tie = surrogate_bound(loss, [1, -1], [0.0, 0.0])
+    assert tie.zero_one_risk == pytest.approx(tie.bound) == pytest.approx(1.0)
     if loss.majorises_zero_one:
         assert surrogate_bound(loss, y, f, sample_weight=weight, scale=1.0).holds
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from numpy.testing import assert_allclose
 
 from assay.datasets import GaussianClasses
@@ -77,6 +78,20 @@ def test_a_far_point_turns_a_rule_of_moments_and_not_logistic_regression(classes
     found = outlier_sensitivity(X, y, [1.0, 1.0], [3.0, 10.0, 100.0, 1000.0])
     assert found.logistic_weight[0] > found.logistic_weight[1] > found.logistic_weight[2]
     assert found.logistic_weight[-1] < 1e-12  # p(1 − p): a far point on its right side weighs nothing
+    for label, place in ((1, 0), (0, 1)):
+        near = outlier_sensitivity(X, y, [1.0, 1.0], [1.0, 3.0], label=label)
+        point = X.mean(axis=0) + near.distances[place] * np.array([1.0, 1.0]) / np.sqrt(2)
+        more, labels = np.vstack([X, point]), np.append(y, label)
+        fits = [
+            sm.Logit(k, sm.add_constant(Z)).fit(disp=False, tol=1e-12) for Z, k in ((more, labels), (X, y))
+        ]
+        chance = float(fits[0].predict(np.append(1.0, point)[None])[0])
+        assert near.logistic_weight[place] == pytest.approx(chance * (1 - chance), rel=1e-6)
+        wrong = (fits[0].predict(sm.add_constant(X)) > 0.5) != (y == 1)
+        assert near.logistic_error[place] == pytest.approx(wrong.mean())
+        slopes = [fit.params[1:] / np.linalg.norm(fit.params[1:]) for fit in fits]
+        angle = np.degrees(np.arccos(slopes[0] @ slopes[1]))
+        assert near.logistic_angle[place] == pytest.approx(angle, abs=1e-4)
     assert found.logistic_angle[-1] < 0.1
     assert found.moment_angle[-1] > 30
     assert found.moment_error[-1] > found.logistic_error[-1] + 0.05
@@ -101,6 +116,9 @@ def test_the_rule_of_moments_depends_on_second_moments_without_bound(classes):
     )
     cosine = slope @ plain / np.linalg.norm(slope) / np.linalg.norm(plain)
     assert found.moment_angle[-1] == pytest.approx(np.degrees(np.arccos(cosine)), abs=1e-5)
+    middle = (far[labels == 1].mean(axis=0) + far[labels == 0].mean(axis=0)) / 2
+    scores = (X - middle) @ slope + np.log(labels.sum() / (301 - labels.sum()))
+    assert found.moment_error[-1] == pytest.approx(np.mean((scores > 0) != (y == 1)))
 
 
 def test_bad_arguments_of_the_outlier_are_refused(classes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from assay.theory import (
     corrected_criterion,
@@ -116,3 +116,16 @@ def test_plus_plus_avoids_what_random_rows_fall_into():
 def test_traps_state_their_optimum(trap):
     assert_allclose(optimal_partition(trap.X, len(trap.init)).inertia, trap.optimal_inertia)
     assert trap.stuck_inertia > trap.optimal_inertia
+
+
+@pytest.mark.spec("sangnier/KM-T5")
+def test_the_traps_are_those_of_the_remark():
+    for t in (4.0, 50.0):  # the ratio t² has no bound
+        trap = stuck_rectangle(t)
+        assert_array_equal(trap.X[np.lexsort(trap.X.T[::-1])], [[0, 0], [0, 1], [t, 0], [t, 1]])
+        assert_array_equal(trap.init, [[t / 2, 0], [t / 2, 1]])
+        assert (trap.stuck_inertia, trap.optimal_inertia) == (t**2, 1.0)
+    trap = tie_trap()
+    assert_array_equal(np.sort(trap.X.ravel()), [1, 2, 3, 4])
+    assert_array_equal(trap.init.ravel(), [2, 4])
+    assert (trap.stuck_inertia, trap.optimal_inertia) == (2.0, 1.0)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from assay.linear import Ridge
-from assay.theory import excess_risk, primal_dual_crossover, ridge_risk, squaring_experiment
+from assay.theory import excess_risk, experiments, primal_dual_crossover, ridge_risk, squaring_experiment
 
 
 @pytest.fixture
@@ -81,9 +81,24 @@ def test_normal_equations_lose_twice_the_digits_of_qr():
 
 
 @pytest.mark.spec("peyre/T4")
-def test_both_forms_of_ridge_give_one_vector_on_either_side_of_the_crossover():
-    found = primal_dual_crossover([5, 50, 500], n_samples=50, repeats=1)
-    assert found.largest_difference.max() < 1e-10
+def test_both_forms_of_ridge_give_one_vector_on_either_side_of_the_crossover(monkeypatch):
+    seen = []
+    for name in ("by_cholesky", "by_dual"):
+        form = getattr(experiments, name)
+
+        def watched(*arguments, form=form):
+            seen.append(form(*arguments))
+            return seen[-1]
+
+        monkeypatch.setattr(experiments, name, watched)
+    found = primal_dual_crossover([5, 50, 500], n_samples=50, repeats=1, alpha=2.0)
+    assert 0 < found.largest_difference.max() < 1e-10
+    rng = np.random.default_rng(11)
+    for place, d in enumerate((5, 50, 500)):
+        X, y = rng.standard_normal((50, d)), rng.standard_normal((50, 1))
+        coef = np.linalg.lstsq(np.vstack([X, np.sqrt(2) * np.eye(d)]), np.vstack([y, np.zeros((d, 1))]))[0]
+        for solution in seen[2 * place : 2 * place + 2]:
+            assert_allclose(solution.coef, coef, atol=1e-10)
     assert np.all(found.primal > 0)
     assert np.all(found.dual > 0)
     with pytest.raises(ValueError, match="'alpha' parameter of primal_dual_crossover"):

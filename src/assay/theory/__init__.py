@@ -68,6 +68,7 @@ from assay.theory.ridge import (
     ridge_oracle_lambda,
     ridge_risk,
 )
+from assay.theory.separation import SeparationCurve, separation_curve
 from assay.theory.smoothing import (
     KernelRidgeRisk,
     LinearSmootherRisk,
@@ -79,14 +80,20 @@ __all__ = ["BiasVariance", "ClassificationLossCheck", "CoefficientMoments", "Cov
 __all__ += ["DimensionFree", "ExpectedCriterion", "GaussMarkov", "KernelRidgeRisk", "LeastSquaresRisk"]
 __all__ += ["LinearSmootherRisk", "LloydTrap", "NumericalMinimum", "OptimalPartition", "Overfitting"]
 __all__ += ["PlusPlusRatio", "PopulationMinimisers", "RidgeError", "RidgeOracle", "RidgeRisk", "RiskRate"]
-__all__ += ["Sensitivity", "Stability", "SurrogateBound", "bias_variance", "check_classification_loss"]
-__all__ += ["conditional_risk", "corrected_criterion", "coverage", "crossover_samples"]
-__all__ += ["dimension_free_experiment", "excess_risk", "expected_criterion", "gauss_markov"]
+__all__ += ["Sensitivity", "SeparationCurve", "Stability", "SurrogateBound", "bias_variance"]
+__all__ += ["check_classification_loss", "conditional_risk", "corrected_criterion", "coverage"]
+__all__ += [
+    "crossover_samples",
+    "dimension_free_experiment",
+    "excess_risk",
+    "expected_criterion",
+    "gauss_markov",
+]
 __all__ += ["kernel_ridge_risk", "least_squares_moments", "least_squares_rate", "least_squares_risk"]
 __all__ += ["linear_smoother_risk", "minimise_conditional_risk", "optimal_partition", "outlier_sensitivity"]
 __all__ += ["pairwise_criterion", "plus_plus_factor", "plus_plus_ratio", "polynomial_overfitting"]
 __all__ += ["population_minimisers", "primal_dual_crossover", "ridge_error", "ridge_moments", "ridge_oracle"]
-__all__ += ["ridge_oracle_lambda", "ridge_risk", "simulated_bias_variance", "squaring_experiment"]
-__all__ += ["stuck_rectangle", "surrogate_bound", "tie_trap", "unlucky_rows"]
+__all__ += ["ridge_oracle_lambda", "ridge_risk", "separation_curve", "simulated_bias_variance"]
+__all__ += ["squaring_experiment", "stuck_rectangle", "surrogate_bound", "tie_trap", "unlucky_rows"]
 
 publish(globals())

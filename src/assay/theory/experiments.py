@@ -176,12 +176,12 @@ def outlier_sensitivity(
     if label not in (0, 1):
         raise refusal(owner, "label", "0 or 1", label)
     toward = toward / np.linalg.norm(toward)
-    plain = _discriminant(table, labels), _logistic(table, labels)
+    plain = linear_discriminant(table, labels), _logistic(table, labels)
     result = np.empty((5, grid.size))
     for index, distance in enumerate(grid):
         point = table.mean(axis=0) + distance * toward
         more, classes = np.vstack([table, point]), np.append(labels, label)
-        for which, fit in enumerate((_discriminant, _logistic)):
+        for which, fit in enumerate((linear_discriminant, _logistic)):
             rule = fit(more, classes)
             first, second = rule[:-1], plain[which][:-1]
             cosine = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
@@ -193,7 +193,7 @@ def outlier_sensitivity(
     return Sensitivity(grid, *result)
 
 
-def _discriminant(X: Array, y: NDArray) -> Array:
+def linear_discriminant(X: Array, y: NDArray) -> Array:
     """Slope and intercept of the linear discriminant with pooled covariance."""
     zero, one = X[y == 0], X[y == 1]
     means = zero.mean(axis=0), one.mean(axis=0)
