@@ -192,10 +192,8 @@ def test_loadings_of_other_variables_are_thresholded_at_two_delta(method):
     inverse = np.linalg.inv(found.factor_covariance)
     level = 2 * delta * np.linalg.norm(inverse, np.inf)
     for variable in (7, 8, 9, 10):
-        theta = [
-            np.mean(signs * covariance[variable, group])
-            for group, signs in zip(found.pure.members, found.pure.signs, strict=True)
-        ]
+        sets = zip(found.pure.members, found.pure.signs, strict=True)
+        theta = np.array([np.mean(signs * covariance[variable, group]) for group, signs in sets])
         plain, row = inverse @ theta, found.loadings[variable]
         if method == "soft":
             assert_allclose(row, np.sign(plain) * np.maximum(np.abs(plain) - level, 0), atol=1e-12)
@@ -206,7 +204,7 @@ def test_loadings_of_other_variables_are_thresholded_at_two_delta(method):
             program = optimize.linprog(
                 np.repeat([0.0, 1.0], 3),
                 A_ub=np.block([[eye, -eye], [-eye, -eye], [factors, none], [-factors, none]]),
-                b_ub=np.concatenate([np.zeros(6), theta + np.full(3, 2 * delta), 2 * delta - np.array(theta)]),
+                b_ub=np.concatenate([np.zeros(6), 2 * delta + theta, 2 * delta - theta]),
                 bounds=(None, None),
             )
             assert_allclose(np.abs(row).sum(), program.fun, atol=1e-8)

@@ -108,15 +108,26 @@ def test_adam_goes_to_the_worst_point_where_its_rivals_find_the_best():
 
     def run(method):
         return adaptive_descent(
-            method, problem.gradient, problem.start, n_iter=6000, project=problem.project
-        ).point
+            method, problem.gradient, problem.start, n_iter=30_000, project=problem.project
+        ).point[0]
 
-    slopes = [problem.gradient(problem.start, t)[0] for t in range(1, 4)]
-    assert sum(slopes) > 0  # so the left end minimises the sum
+    slopes = [problem.gradient(problem.start, t)[0] for t in range(1, 8)]
+    assert slopes == [3.0, -1.0, -1.0, 3.0, -1.0, -1.0, 3.0]  # so the left end minimises the sum
     assert problem.minimiser[0] == -1
-    assert run(problem.method)[0] > 0.9
-    for rival in problem.rivals:
-        assert run(rival)[0] < -0.95
+    assert problem.project(np.array([-3.0])) == -1
+    assert problem.project(np.array([3.0])) == 1
+    # The published instance, by hand: β₁ = 0, β₂ = 1/(1 + C²), steps 0.5/√t.
+    x, v = problem.start.copy(), 0.0
+    for t in range(1, 31):
+        g = problem.gradient(x, t)
+        v = v / 10 + 0.9 * g**2
+        x = np.clip(x - 0.5 / np.sqrt(t) * g / (np.sqrt(v / (1 - 0.1**t)) + 1e-8), -1, 1)
+    short = adaptive_descent(
+        problem.method, problem.gradient, problem.start, n_iter=30, project=problem.project
+    )
+    assert_allclose(short.point, x, rtol=1e-9)
+    assert run(problem.method) > 0.99
+    assert [round(run(rival), 3) for rival in problem.rivals] == [-0.997, -0.994]
 
 
 @pytest.mark.parametrize(

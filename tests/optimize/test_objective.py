@@ -55,6 +55,10 @@ def test_constants_are_the_ends_of_the_spectrum(table):
     assert logistic.smoothness == pytest.approx(eigenvalues[-1] / 4)
     assert logistic.strong_convexity == 0
     assert logistic.condition_number == np.inf
+    penalised = logistic_objective(X, y > 0, 0.3)
+    assert penalised.smoothness == pytest.approx(eigenvalues[-1] / 30 / 4 + 2 * 0.3)
+    assert penalised.strong_convexity == pytest.approx(2 * 0.3)
+    assert mean.strong_convexity == pytest.approx(2 * (eigenvalues[0] / 30 + 0.3))
     # The constant is reached at zero, where the curvature of the loss is largest.
     assert np.linalg.eigvalsh(logistic.hessian(np.zeros(4)))[-1] == pytest.approx(logistic.smoothness)
     K = np.exp(-((X[:, None, 0] - X[None, :, 0]) ** 2))

@@ -109,6 +109,12 @@ def test_every_dual_value_is_below_every_feasible_objective(seed):
     oracle = optimize.minimize(problem.at_multipliers(mu, nu).value, np.zeros(problem.n_variables)).fun
     assert found.value == pytest.approx(oracle, abs=1e-6 * max(1, abs(oracle)))
     assert duality_gap(problem, inside, mu, nu) >= 0
+    # The gap is the difference of the two values, and bounds what is left at the point.
+    gap = duality_gap(problem, inside, mu, nu)
+    assert gap == pytest.approx(problem.objective.value(inside) - oracle, abs=1e-6 * max(1, abs(oracle)))
+    assert problem.objective.value(inside) - solve_program(problem).value <= gap + 1e-6 * max(1, gap)
+    if problem.violation(inside + 100) > 0:
+        assert duality_gap(problem, inside + 100, mu, nu) == np.inf
 
 
 @pytest.mark.spec("rudi/M3.2", "sangnier/M-1.4.5-a")
