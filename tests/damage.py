@@ -205,6 +205,7 @@ UNSEEN: dict[str, dict[str, str]] = {
     },
 }
 
+
 def unseen_of(kind: type) -> dict[str, str]:
     """Attributes whose damage may pass, each with the reason."""
     listed = UNSEEN.get(kind.__name__, {})

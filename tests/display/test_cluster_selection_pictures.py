@@ -9,6 +9,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
@@ -16,6 +17,7 @@ from assay.cluster import DBSCAN, KMeans, compare_partitions, select_k, silhouet
 from assay.cluster.selection.criteria import CRITERIA
 from assay.datasets import iris
 from assay.display import plot_elbow, plot_partition, plot_selection, plot_silhouette, plot_silhouettes
+from assay.display.style import ACCENT
 
 
 @pytest.fixture(autouse=True)
@@ -123,9 +125,17 @@ def test_gap_has_error_bars_and_shows_both_inertias(X, kmeans):
     found = select_k(kmeans, X, range(1, 6), criterion="gap", n_references=4, random_state=0)
     ax = plot_selection(found)
     low, high = np.array(ax.collections[0].get_segments()).transpose(1, 0, 2)[:, :, 1]
-    assert_allclose(high - low, 2 * found.standard_error)
+    assert_allclose(high, found.curve + found.standard_error)
+    assert_allclose(low, found.curve - found.standard_error)
+    assert_allclose(ax.lines[0].get_xdata(), range(1, 6))
+    assert_allclose(ax.lines[0].get_ydata(), found.curve)
     both = plot_selection(found, kind="inertias")
     assert_allclose(both.lines[0].get_ydata(), found.details.log_within)
+    expected = found.details.reference_log_within.mean(axis=0)
+    assert any(len(line.get_ydata()) == 5 and np.allclose(line.get_ydata(), expected) for line in both.lines)
+    gap = next(line for line in both.lines if line.get_label() == "gap")
+    assert_allclose(gap.get_xdata(), found.k)
+    assert np.ptp(gap.get_ydata()) == pytest.approx(found.curve[found.index])
     assert [text.get_text() for text in both.get_legend().get_texts()][-1] == "mean of 4 references"
 
 
@@ -135,6 +145,12 @@ def test_decreases_are_drawn_against_their_threshold(X, kmeans):
     ax = found.plot()
     threshold = next(line for line in ax.lines if line.get_label() == "threshold")
     assert_allclose(threshold.get_ydata(), 0.05 * found.table["within"][0])
+    within = found.table["within"]
+    assert_allclose(ax.lines[0].get_xdata(), range(1, 7))
+    assert_allclose(np.asarray(ax.lines[0].get_ydata())[:-1], within[:-1] - within[1:])
+    chosen = next(line for line in ax.lines if to_hex(line.get_color()) == ACCENT)
+    first = 1 + np.flatnonzero(within[:-1] - within[1:] <= 0.05 * within[0])[0]
+    assert (chosen.get_xdata()[0], found.k) == (first, first)
 
 
 @pytest.mark.spec("rudi/M7.4")

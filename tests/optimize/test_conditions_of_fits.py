@@ -1,4 +1,4 @@
-"""Fitted models satisfy the optimality conditions of the programmes they stand for, with their multipliers."""
+"""Fitted models satisfy the optimality conditions of their programmes, with their multipliers."""
 
 from __future__ import annotations
 
