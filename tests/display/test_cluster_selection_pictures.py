@@ -161,6 +161,12 @@ def test_breakpoints_are_a_staircase_in_the_penalty(X, kmeans):
     assert_allclose(steps, found.details.values[::-1])
     assert_allclose(edges[1:-1], found.details.breakpoints[::-1])
     assert ax.get_xscale() == "log"
+    (chosen,) = (line for line in ax.lines if to_hex(line.get_color()) == ACCENT)
+    assert_allclose(chosen.get_ydata(), found.k)
+    left, right = chosen.get_xdata()
+    place = list(found.details.values).index(found.k)
+    assert left == pytest.approx(found.details.lower[place] or edges[0])
+    assert right == pytest.approx(min(found.details.upper[place], edges[-1]))
 
 
 def test_the_spectrum_of_an_eigengap(X, kmeans):

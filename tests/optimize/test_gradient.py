@@ -162,6 +162,8 @@ def test_descent_lemma_is_its_formula():
     assert_allclose(descent_lemma(trace, 4.0)(np.array([1, 2])), [5 - 0.1 * 0.8 * 4, 3 - 0.2 * 0.6 * 1])
     loose = descent_lemma(trace, 4.0, tight=False)
     assert_allclose(loose(np.array([1, 2])), [5 - 0.1 * 0.6 * 4, 3 - 0.2 * 0.2 * 1])
+    walked = trace._replace(points=np.array([[3.0, 4.0], [3.0, 0.0], [1.0, 0.0]]))
+    assert_allclose(distance_never_grows(walked, np.zeros(2))(np.array([1, 2])), [25, 9])
 
 
 @pytest.mark.spec("rudi/T3.5", "douc/T5.4")

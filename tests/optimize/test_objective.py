@@ -64,6 +64,12 @@ def test_constants_are_the_ends_of_the_spectrum(table):
     K = np.exp(-((X[:, None, 0] - X[None, :, 0]) ** 2))
     top = np.linalg.eigvalsh(K)[-1]
     assert kernel_ridge_objective(K, y, 0.5).smoothness == pytest.approx(2 * top * (top + 0.5))
+    low = np.linalg.eigvalsh(K + np.eye(30))[0]
+    firm = kernel_ridge_objective(K + np.eye(30), y, 0.5)
+    assert firm.strong_convexity == pytest.approx(2 * low * (low + 0.5))
+    a = np.linspace(-1, 1, 30)
+    by_hand = np.sum((y - (K + np.eye(30)) @ a) ** 2) + 0.5 * a @ (K + np.eye(30)) @ a
+    assert firm.value(a) == pytest.approx(by_hand)
 
 
 def test_known_minima_are_those_of_scipy(table):

@@ -199,6 +199,7 @@ def test_the_projection_on_a_ball_has_its_closed_form(x):
     problem = projection_on_the_ball(np.array(x), 2.0)
     slater = slater_point(problem)
     assert slater.holds
+    assert slater.depth == pytest.approx(slater.point @ slater.point - 4.0)
     assert slater.depth < 0
     found = solve_program(problem)
     length = np.linalg.norm(x)
