@@ -168,10 +168,17 @@ def test_each_damage_shows_in_its_own_residual():
     point, mu = Ball().project(x), Ball().multiplier(x)
     assert problem.kkt_residuals(point, [mu]).largest < 1e-12
     assert program_certificates(problem, point, [mu]).holds
-    assert problem.kkt_residuals(point, [mu + 1]).stationarity > 1
-    assert problem.kkt_residuals(1.1 * point, [mu]).primal > 0.1
+    # One more μ is one more ∇g = 2x, of length 2; g(1.1 x) = 0.21; μ g(x/2) = 4 · 3/4.
+    assert mu == pytest.approx(4.0)
+    assert problem.kkt_residuals(point, [mu + 1]).stationarity == pytest.approx(2.0)
+    assert problem.kkt_residuals(1.1 * point, [mu]).primal == pytest.approx(0.21)
     assert problem.kkt_residuals(point, [-mu]).dual == mu
-    assert problem.kkt_residuals(0.5 * point, [mu]).complementarity > 1
+    assert problem.kkt_residuals(0.5 * point, [mu]).complementarity == pytest.approx(3.0)
+    line = ConvexProgram(
+        Quadratic(np.eye(2), [0.0, 0.0]), [], [Quadratic(None, [3.0, 4.0], -5.0)], start=[0.0, 0.0]
+    )
+    at = line.kkt_residuals(np.zeros(2), (), [2.0])  # h = −5 is as wrong as h = 5; ∇f + ν∇h = 2(3, 4)
+    assert (at.primal, at.stationarity) == (5.0, pytest.approx(10.0))
     for damaged in ((1.1 * point, [mu]), (point, [mu + 1]), (point, [-mu]), (0.5 * point, [mu])):
         assert not program_certificates(problem, *damaged).holds
     report = kkt_report(problem, 0.5 * point, mu=[mu])

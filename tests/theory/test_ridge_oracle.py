@@ -141,6 +141,17 @@ def test_ridge_stays_below_a_bound_without_dimension_and_least_squares_does_not(
     assert np.all(found.ridge <= found.bound)
     assert_allclose(found.least_squares, 0.25 * np.minimum(dimensions, 60) / 60)
     assert found.least_squares[-1] > 2 * found.bound
+    # The drawn designs again: rows on the sphere, and the risk of the closed form at λ* on each.
+    rng = np.random.default_rng(0)
+    for d, risk in zip(dimensions, found.ridge, strict=True):
+        X = rng.standard_normal((60, d))
+        X *= 2.0 / np.linalg.norm(X, axis=1, keepdims=True)
+        truth = rng.standard_normal(d)
+        truth *= 1.5 / np.linalg.norm(truth)
+        strength = 0.5 * 2.0 / (1.5 * np.sqrt(60))  # σ √tr Σ/(‖θ*‖ √n) with tr Σ = R²
+        matrix = X.T @ np.linalg.inv(X @ X.T + 60 * strength * np.eye(60))
+        bias = np.sum((X @ (matrix @ (X @ truth) - truth)) ** 2) / 60
+        assert risk == pytest.approx(bias + 0.25 * np.sum((X @ matrix) ** 2) / 60)
 
 
 @pytest.mark.spec("rudi/T1.11")
