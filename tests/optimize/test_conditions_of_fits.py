@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from assay.linear import LinearSVC, Ridge
-from assay.optimize import ConvexProgram, program_certificates, solve_program
+from assay.linear import LinearSVC, LogisticRegression, Ridge
+from assay.optimize import ConvexProgram, logistic_objective, program_certificates, solve_program
 from assay.penalties import Quadratic, kkt_residuals
 
 
@@ -56,3 +56,25 @@ def test_ridge_is_least_squares_on_a_ball_with_its_penalty_as_multiplier(rng):
     assert_allclose(solved.point, model.coef_, atol=1e-6)
     assert solved.multipliers[0] == pytest.approx(0.3, abs=1e-5)
     assert not program_certificates(problem, model.coef_, [0.15]).holds
+
+
+@pytest.mark.spec("rudi/M2.5")
+def test_the_penalised_logistic_risk_is_strongly_convex_with_twice_its_penalty(rng):
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + rng.logistic(size=60) > 0
+    for strength in (0.02, 0.3):
+        f = logistic_objective(X, y, strength)  # mean loss + λ‖w‖², without a half
+        w = rng.standard_normal(3)
+        margins = np.where(y, 1, -1) * (X @ w)
+        assert f.value(w) == pytest.approx(np.mean(np.log1p(np.exp(-margins))) + strength * w @ w)
+        best = LogisticRegression(penalty_strength=2 * strength, fit_intercept=False, tol=1e-12).fit(X, y)
+        assert_allclose(f.gradient(best.coef_[0]), 0, atol=1e-7)
+        assert f.strong_convexity == pytest.approx(2 * strength)
+        for move in rng.standard_normal((10, 3)):
+            rise = f.value(best.coef_[0] + move) - f.value(best.coef_[0])
+            assert rise >= strength * move @ move - 1e-9
+        # Far out the loss is flat along a direction that keeps every margin large: no larger modulus serves.
+        far = 1e3 * best.coef_[0]
+        curvature = np.linalg.eigvalsh(f.hessian(far))
+        assert 2 * strength <= curvature[0] * (1 + 1e-12)
+        assert curvature[0] < 2 * strength + 0.02

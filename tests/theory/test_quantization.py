@@ -129,6 +129,15 @@ def test_plus_plus_avoids_what_random_rows_fall_into():
     found = plus_plus_ratio(trap.X, 3, trap.optimal_inertia, n_draws=300, random_state=1)
     assert np.quantile(found.ratios, 0.9) < 3
     assert trap.stuck_inertia / trap.optimal_inertia > 1e7
+    # Random rows do fall into it, and how bad they are has no bound: it grows with the square of the scale.
+    for scale in (30.0, 300.0):
+        trap = unlucky_rows(scale)
+        ends = [
+            KMeans(3, init="random", n_init=1, random_state=seed).fit(trap.X).inertia_ for seed in range(30)
+        ]
+        caught = np.isclose(ends, trap.stuck_inertia)
+        assert 3 <= caught.sum() < 30
+        assert max(ends) / trap.optimal_inertia > 0.1 * scale**2
 
 
 @pytest.mark.spec("sangnier/KM-T5")
