@@ -52,6 +52,11 @@ def test_separable_labels_show_the_line_between_them_and_its_margin():
     assert_allclose(line.get_xdata(), 1.0)
     assert sorted(float(edge.get_xdata()[0]) for edge in edges) == pytest.approx([0.0, 2.0])
     assert picture.data["margin"] == pytest.approx(2.0)
+    dots = [line for line in picture.ax_.lines if line.get_linestyle() == "None"]
+    assert_allclose([np.column_stack(line.get_data()) for line in dots], [LEFT, RIGHT])
+    hulls = [patch.get_xy()[:-1] for patch in picture.ax_.patches]
+    for hull, corners in zip(hulls, (LEFT, RIGHT), strict=True):
+        assert {tuple(corner) for corner in hull} == {tuple(corner) for corner in corners}
     assert picture.ax_.get_title() == "separable, with a margin of 2"
     assert picture.figure_ is picture.ax_.figure
 

@@ -73,6 +73,37 @@ def test_methods_are_their_formulas(method, twin, n):
     assert_allclose(adaptive_descent(method, F, START, n_iter=n).point, twin(n), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("method", "twin"),
+    [
+        pytest.param(adadelta(), twin_adadelta(12, 0.95, 1e-6), marks=pytest.mark.spec("douc/M5.7")),
+        pytest.param(rmsprop(), twin_rmsprop(12, 1e-3, 0.9, 1e-8), marks=pytest.mark.spec("douc/M5.8")),
+        pytest.param(adam(), twin_adam(12, 1e-3, 0.9, 0.999, 1e-8), marks=pytest.mark.spec("douc/M5.9")),
+    ],
+    ids=["adadelta", "rmsprop", "adam"],
+)
+def test_the_usual_constants_are_the_defaults(method, twin):
+    assert_allclose(adaptive_descent(method, F, START, n_iter=12).point, twin, rtol=1e-12)
+
+
+@pytest.mark.spec("douc/M5.7", "douc/M5.8", "douc/M5.9")
+def test_the_states_hold_the_running_means():
+    g, h = np.array([2.0, -1.0]), np.array([0.5, 3.0])
+
+    def twice(method):
+        first, state = method.update(g, method.init(START))
+        second, state = method.update(h, state)
+        return first, second, state
+
+    first, second, state = twice(adadelta(0.9))
+    assert_allclose(state.squares, 0.09 * g**2 + 0.1 * h**2)
+    assert_allclose(state.moves, 0.09 * first**2 + 0.1 * second**2)
+    assert_allclose(twice(rmsprop(0.1, 0.8))[2].squares, 0.16 * g**2 + 0.2 * h**2)
+    *_, state = twice(adam(0.1, 0.8, 0.95))
+    assert_allclose(state.first, 0.16 * g + 0.2 * h)
+    assert_allclose(state.second, 0.95 * 0.05 * g**2 + 0.05 * h**2)
+
+
 @pytest.mark.spec("douc/M5.6")
 def test_adagrad_gives_each_coordinate_its_own_rate_and_counts_the_first_gradient():
     move, state = adagrad(0.5).update(np.array([1e-2, 1e4]), adagrad(0.5).init(START))

@@ -82,6 +82,7 @@ def test_projection_variational_inequality_and_pythagoras(members, rng):
     for x in 3 * rng.standard_normal((6, DIMENSION)):
         nearest = members.project(x)
         assert members.contains(nearest, 1e-7)
+        assert members.contains(x, 1e-6) == (np.linalg.norm(x - nearest) < 1e-6)
         for c in inside:
             assert (x - nearest) @ (c - nearest) <= 1e-8
             legs = np.sum((x - nearest) ** 2) + np.sum((c - nearest) ** 2)
