@@ -9,7 +9,6 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
@@ -17,7 +16,6 @@ from assay.cluster import DBSCAN, KMeans, compare_partitions, select_k, silhouet
 from assay.cluster.selection.criteria import CRITERIA
 from assay.datasets import iris
 from assay.display import plot_elbow, plot_partition, plot_selection, plot_silhouette, plot_silhouettes
-from assay.display.style import ACCENT
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +118,12 @@ def test_every_selection_has_its_picture(X, kmeans, criterion):
         assert_allclose(ax.lines[0].get_ydata(), found.curve)
 
 
+def accented(line):
+    from assay.display.style import ACCENT
+
+    return mpl.colors.to_hex(line.get_color()) == ACCENT
+
+
 @pytest.mark.spec("wei/M10.4")
 def test_gap_has_error_bars_and_shows_both_inertias(X, kmeans):
     found = select_k(kmeans, X, range(1, 6), criterion="gap", n_references=4, random_state=0)
@@ -148,7 +152,7 @@ def test_decreases_are_drawn_against_their_threshold(X, kmeans):
     within = found.table["within"]
     assert_allclose(ax.lines[0].get_xdata(), range(1, 7))
     assert_allclose(np.asarray(ax.lines[0].get_ydata())[:-1], within[:-1] - within[1:])
-    chosen = next(line for line in ax.lines if to_hex(line.get_color()) == ACCENT)
+    chosen = next(line for line in ax.lines if accented(line))
     first = 1 + np.flatnonzero(within[:-1] - within[1:] <= 0.05 * within[0])[0]
     assert (chosen.get_xdata()[0], found.k) == (first, first)
 
@@ -161,7 +165,7 @@ def test_breakpoints_are_a_staircase_in_the_penalty(X, kmeans):
     assert_allclose(steps, found.details.values[::-1])
     assert_allclose(edges[1:-1], found.details.breakpoints[::-1])
     assert ax.get_xscale() == "log"
-    (chosen,) = (line for line in ax.lines if to_hex(line.get_color()) == ACCENT)
+    (chosen,) = (line for line in ax.lines if accented(line))
     assert_allclose(chosen.get_ydata(), found.k)
     left, right = chosen.get_xdata()
     place = list(found.details.values).index(found.k)
