@@ -250,6 +250,9 @@ def test_the_gradient_bounds_the_gap_and_the_bound_is_attained():
     weak, steep = np.array([3.0, 0.0]), np.array([0.0, 1.0])
     assert gap_bound(f, weak) == pytest.approx(f.value(weak))  # ‖g‖²/(2μ) = 36/4
     assert gap_bound(f, steep) == pytest.approx(36 / 4) == pytest.approx(3 * f.value(steep))
+    # Fermat's rule is about ‖∇f‖ ≤ tol, and nothing looser.
+    for size, holds in ((0.99, True), (1.01, False)):
+        assert check_minimiser(f, [0.0, size * 1e-3 / 6], 1e-3).holds == holds
     # Strictly convex: one minimiser. Convex only: every point of a valley is one.
     valley = quadratic(np.diag([2.0, 0.0]), [0.0, 0.0])
     for height in (-5.0, 0.0, 7.0):
