@@ -88,6 +88,22 @@ def test_without_a_column_penalty_it_is_convex_clustering_of_the_rows():
 
 
 @pytest.mark.spec("wei/M10.9b")
+def test_the_objective_is_that_of_the_course_with_gaussian_weights_on_neighbours():
+    X = np.random.default_rng(3).normal(size=(12, 8))
+    model = ConvexBiclustering(0.4, 0.3, n_neighbors=4, tol=1e-8).fit(X)
+    total = 0.5 * np.sum((X - model.fitted_) ** 2)
+    for penalty, table, fitted in ((0.4, X, model.fitted_), (0.3, X.T, model.fitted_.T)):
+        squares = np.sum((table[:, None] - table[None, :]) ** 2, axis=2)
+        ranks = np.argsort(np.argsort(squares, axis=1), axis=1)
+        near = (ranks > 0) & (ranks <= 4)
+        near = np.triu(near | near.T)
+        weights = np.where(near, np.exp(-squares / np.median(squares[near])), 0.0)
+        lengths = np.sqrt(np.sum((fitted[:, None] - fitted[None, :]) ** 2, axis=2))
+        total += penalty * np.sum(weights * lengths)
+    assert_allclose(model.objective_, total, rtol=1e-6)
+
+
+@pytest.mark.spec("wei/M10.9b")
 def test_no_penalty_gives_the_matrix_and_large_ones_its_mean():
     X, _, _ = planted(12, 8)
     assert_allclose(ConvexBiclustering(0.0, 0.0).fit(X).fitted_, X, atol=1e-12)

@@ -106,6 +106,28 @@ def test_no_penalty_leaves_rows_alone_and_a_large_one_fuses_all_at_the_mean(norm
     assert together.certificates_.holds
 
 
+def gaussian_neighbours(X, k, gamma):
+    """w_ij = exp(−γ‖x_i − x_j‖²) where one of the two is among the k nearest of the other."""
+    squares = np.sum((X[:, None] - X[None, :]) ** 2, axis=2)
+    ranks = np.argsort(np.argsort(squares, axis=1), axis=1)
+    near = (ranks > 0) & (ranks <= k)
+    near |= near.T
+    rate = 1 / np.median(squares[np.triu(near)]) if gamma is None else gamma
+    return np.where(near, np.exp(-rate * squares), 0.0)
+
+
+@pytest.mark.spec("wei/M10.8")
+@pytest.mark.parametrize("gamma", [None, 0.7])
+def test_the_default_weights_are_gaussian_on_nearest_neighbours(gamma):
+    X = np.random.default_rng(5).normal(size=(30, 2))
+    weights = gaussian_neighbours(X, 5, gamma)
+    model = ConvexClustering(0.3, n_neighbors=5, gamma=gamma, tol=1e-9).fit(X)
+    given = ConvexClustering(0.3, weights=weights, tol=1e-9).fit(X)
+    assert_allclose(model.objective_, objective(X, model.centroids_, weights, 0.3, "l2"), rtol=1e-9)
+    assert_allclose(model.objective_, given.objective_, rtol=1e-6)
+    assert_allclose(model.centroids_, given.centroids_, atol=1e-3)
+
+
 @pytest.mark.spec("wei/M10.8")
 def test_two_rows_meet_when_the_penalty_is_half_their_distance():
     X = np.array([[0.0, 0.0], [3.0, 4.0]])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize
 
 import assay
 from assay.cluster import OverlappingClustering, check_identifiability
@@ -19,6 +20,7 @@ from assay.cluster.biclustering.overlapping_solver import (
     onto_unit_ball,
     overlapping_loadings,
     pure_sets,
+    reaching,
 )
 
 A = np.array(
@@ -154,6 +156,82 @@ def test_cross_validation_compares_covariances_of_halves():
     given = OverlappingClustering(delta=model.delta_).fit(X)
     assert_array_equal(given.loadings_, model.loadings_)
     assert given.delta_candidates_.size == 0
+
+
+@pytest.mark.spec("wei/M10.14")
+@pytest.mark.parametrize(("u", "expected"), [(0.74, [0, 1]), (0.76, [0, 1, 2])])
+def test_a_variable_is_near_a_row_maximum_within_two_delta(u, expected):
+    # 0 and 1 are pure with covariance 1; δ = 1/8, so that 2 is near their maximum from 0.75 on.
+    covariance = np.array([[2.0, 1.0, u], [1.0, 2.0, -u], [u, -u, 2.0]])
+    assert [group.tolist() for group in pure_sets(covariance, 0.125).members] == [expected]
+
+
+@pytest.mark.spec("wei/M10.14")
+@pytest.mark.parametrize(("u", "expected"), [(0.74, [0, 1, 2]), (0.76, [0, 1])])
+def test_a_variable_is_pure_when_it_reaches_the_maxima_of_its_set_within_two_delta(u, expected):
+    # 3 is near 0 and 1 alone: from 0.75 on it counts as pure, and its set meets {0, 1, 2} in {0, 1}.
+    covariance = np.full((4, 4), 1.0)
+    covariance[3, :2] = covariance[:2, 3] = u
+    covariance[3, 2] = covariance[2, 3] = u - 0.3
+    assert [group.tolist() for group in pure_sets(covariance, 0.125).members] == [expected]
+
+
+@pytest.mark.spec("wei/M10.14")
+@pytest.mark.parametrize(("u", "expected"), [(0.74, [0, 1]), (0.76, [0, 1, 2])])
+def test_a_member_stays_when_its_maximum_is_reached_inside_within_two_delta(u, expected):
+    sizes = np.array([[-np.inf, 1.0, u], [1.0, -np.inf, u], [u, u, -np.inf]])
+    assert reaching(sizes, np.ones(3), np.arange(3), 0.125).tolist() == expected
+
+
+@pytest.mark.spec("wei/M10.14")
+@pytest.mark.parametrize("method", ["dantzig", "soft", "hard"])
+def test_loadings_of_other_variables_are_thresholded_at_two_delta(method):
+    delta, covariance = 0.06, A @ C @ A.T + np.diag(np.linspace(0.3, 1.5, len(A)))
+    found = overlapping_loadings(covariance, delta, method)
+    assert [group.tolist() for group in found.pure.members] == [[0, 1, 2], [3, 4], [5, 6]]
+    inverse = np.linalg.inv(found.factor_covariance)
+    level = 2 * delta * np.linalg.norm(inverse, np.inf)
+    for variable in (7, 8, 9, 10):
+        sets = zip(found.pure.members, found.pure.signs, strict=True)
+        theta = np.array([np.mean(signs * covariance[variable, group]) for group, signs in sets])
+        plain, row = inverse @ theta, found.loadings[variable]
+        if method == "soft":
+            assert_allclose(row, np.sign(plain) * np.maximum(np.abs(plain) - level, 0), atol=1e-12)
+        elif method == "hard":
+            assert_allclose(row, np.where(np.abs(plain) > level, plain, 0), atol=1e-12)
+        else:  # minimise Σt over −t ≤ a ≤ t and |θ − Ca| ≤ 2δ
+            eye, none, factors = np.eye(3), np.zeros((3, 3)), found.factor_covariance
+            program = optimize.linprog(
+                np.repeat([0.0, 1.0], 3),
+                A_ub=np.block([[eye, -eye], [-eye, -eye], [factors, none], [-factors, none]]),
+                b_ub=np.concatenate([np.zeros(6), 2 * delta + theta, 2 * delta - theta]),
+                bounds=(None, None),
+            )
+            assert_allclose(np.abs(row).sum(), program.fun, atol=1e-8)
+            assert np.abs(theta - factors @ row).max() <= 2 * delta + 1e-9
+    assert np.any(found.loadings[7:10] != A[7:10])
+
+
+@pytest.mark.spec("wei/M10.14")
+def test_candidates_follow_the_rate_and_the_largest_within_one_standard_error_is_chosen():
+    X, _ = sample(600, noise=1.0)
+    model = OverlappingClustering(random_state=0, n_splits=5).fit(X)
+    rate = X.var(axis=0).mean() * np.sqrt(np.log(11) / 600)
+    assert_allclose(model.delta_candidates_, rate * np.geomspace(0.1, 4.0, 16))
+    excess = model.delta_errors_ - model.delta_errors_[model.delta_errors_.mean(axis=1).argmin()]
+    noise = excess.std(axis=1) / np.sqrt(5)
+    within = excess.mean(axis=1) <= noise + 1e-12
+    assert model.delta_ == model.delta_candidates_[within].max()
+    # The error of the first split: the covariances of one half against those the other half implies.
+    order = np.random.default_rng(0).permutation(600)
+    first, second = (np.cov(X[half].T, bias=True) for half in (order[:300], order[300:]))
+    for place in (0, 5, 11):
+        fit = overlapping_loadings(first, np.sqrt(2) * model.delta_candidates_[place], "hard")
+        difference = second - fit.loadings @ fit.factor_covariance @ fit.loadings.T
+        error = np.mean(difference[~np.eye(11, dtype=bool)] ** 2) / X.var(axis=0).mean() ** 2
+        assert_allclose(model.delta_errors_[place, 0], error)
+    shortfall = model.certificates_.named("largest shortfall of a pure variable")
+    assert shortfall.bound == pytest.approx(2 * model.delta_)
 
 
 def test_rows_on_disk_give_the_fit_of_memory(tmp_path):

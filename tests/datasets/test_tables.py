@@ -79,7 +79,6 @@ def test_us_arrests_has_the_fifty_states_and_no_target():
     assert table.frame.loc["Wyoming"].tolist() == [6.8, 161.0, 60.0, 15.6]
 
 
-@pytest.mark.spec("douc/F1.4")
 def test_us_arrests_gives_the_printed_principal_components():
     X = us_arrests().X
     standardised = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)

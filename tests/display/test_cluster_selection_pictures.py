@@ -139,14 +139,28 @@ def test_every_selection_has_its_picture(X, kmeans, criterion):
         assert_allclose(ax.lines[0].get_ydata(), found.curve)
 
 
+def accented(line):
+    from assay.display.style import ACCENT
+
+    return mpl.colors.to_hex(line.get_color()) == ACCENT
+
+
 @pytest.mark.spec("wei/M10.4")
 def test_gap_has_error_bars_and_shows_both_inertias(X, kmeans):
     found = select_k(kmeans, X, range(1, 6), criterion="gap", n_references=4, random_state=0)
     ax = plot_selection(found)
     low, high = np.array(ax.collections[0].get_segments()).transpose(1, 0, 2)[:, :, 1]
-    assert_allclose(high - low, 2 * found.standard_error)
+    assert_allclose(high, found.curve + found.standard_error)
+    assert_allclose(low, found.curve - found.standard_error)
+    assert_allclose(ax.lines[0].get_xdata(), range(1, 6))
+    assert_allclose(ax.lines[0].get_ydata(), found.curve)
     both = plot_selection(found, kind="inertias")
     assert_allclose(both.lines[0].get_ydata(), found.details.log_within)
+    expected = found.details.reference_log_within.mean(axis=0)
+    assert any(len(line.get_ydata()) == 5 and np.allclose(line.get_ydata(), expected) for line in both.lines)
+    gap = next(line for line in both.lines if line.get_label() == "gap")
+    assert_allclose(gap.get_xdata(), found.k)
+    assert np.ptp(gap.get_ydata()) == pytest.approx(found.curve[found.index])
     assert [text.get_text() for text in both.get_legend().get_texts()][-1] == "mean of 4 references"
 
 
@@ -156,6 +170,12 @@ def test_decreases_are_drawn_against_their_threshold(X, kmeans):
     ax = found.plot()
     threshold = next(line for line in ax.lines if line.get_label() == "threshold")
     assert_allclose(threshold.get_ydata(), 0.05 * found.table["within"][0])
+    within = found.table["within"]
+    assert_allclose(ax.lines[0].get_xdata(), range(1, 7))
+    assert_allclose(np.asarray(ax.lines[0].get_ydata())[:-1], within[:-1] - within[1:])
+    chosen = next(line for line in ax.lines if accented(line))
+    first = 1 + np.flatnonzero(within[:-1] - within[1:] <= 0.05 * within[0])[0]
+    assert (chosen.get_xdata()[0], found.k) == (first, first)
 
 
 @pytest.mark.spec("rudi/M7.4")
@@ -166,6 +186,12 @@ def test_breakpoints_are_a_staircase_in_the_penalty(X, kmeans):
     assert_allclose(steps, found.details.values[::-1])
     assert_allclose(edges[1:-1], found.details.breakpoints[::-1])
     assert ax.get_xscale() == "log"
+    (chosen,) = (line for line in ax.lines if accented(line))
+    assert_allclose(chosen.get_ydata(), found.k)
+    left, right = chosen.get_xdata()
+    place = list(found.details.values).index(found.k)
+    assert left == pytest.approx(found.details.lower[place] or edges[0])
+    assert right == pytest.approx(min(found.details.upper[place], edges[-1]))
 
 
 def test_the_spectrum_of_an_eigengap(X, kmeans):

@@ -31,6 +31,27 @@ def lines(ax):
     return next(item for item in ax.collections if isinstance(item, LineCollection))
 
 
+@pytest.mark.spec("wei/M10.6")
+def test_every_bracket_stands_on_the_two_it_joins(model):
+    """The drawn tree is the fitted one: leaves in their order, each join over the middle of its two parts."""
+    brackets = lines(model.plot(max_leaves=1000)).get_segments()
+    place = {int(leaf): float(k) for k, leaf in enumerate(model.leaf_order_)}
+    bases = sorted({float(b[i, 0]) for b in brackets for i in (0, 3) if b[i, 1] == 0})
+    assert len(bases) == 50
+    width = bases[1] - bases[0]
+    assert_allclose(np.diff(bases), width)
+    top = dict.fromkeys(range(50), 0.0)
+    expected = []
+    for join, (a, b) in enumerate(model.children_):
+        node, height = 50 + join, float(model.distances_[join])
+        left, right = sorted((int(a), int(b)), key=place.get)
+        place[node], top[node] = (place[left] + place[right]) / 2, height
+        feet = [bases[0] + width * place[part] for part in (left, right)]
+        expected.append([feet[0], top[left], height, feet[1], top[right]])
+    found = [[b[0, 0], b[0, 1], b[1, 1], b[3, 0], b[3, 1]] for b in brackets]
+    assert_allclose(sorted(found), sorted(expected), atol=1e-9)
+
+
 @pytest.mark.spec("sangnier/HC-M3")
 def test_the_dendrogram_tells_at_which_height_any_two_rows_are_joined(model, arrests):
     ax = model.plot()

@@ -86,6 +86,13 @@ def test_effects_of_the_load_are_drawn_for_each_column():
     model = SplineRegression(7, cyclic=["hour", "weekday"], period=[24.0, 7.0]).fit(frame, y)
     ax = model.plot(frame, kind="effects")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(frame.columns)
+    for j, name in enumerate(frame.columns):
+        place, drawn = map(np.asarray, ax.lines[j].get_data())
+        assert_allclose([place[0], place[-1]], [0, 1])
+        table = pd.DataFrame([frame.mean()] * len(place))
+        table[name] = frame[name].min() + place * np.ptp(frame[name])
+        expected = model.predict(table)
+        assert_allclose(drawn, expected - expected.mean(), atol=1e-9)
     temperature = np.asarray(ax.lines[2].get_ydata())
     assert temperature[0] > temperature[-1] + 5  # cold needs heating
     with pytest.raises(ValueError, match="one column"):
@@ -120,9 +127,20 @@ def test_overfitting_is_drawn_as_two_risks_or_as_fits():
     train, true = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
     assert_allclose(train, found.train_risk)
     assert_allclose(true, found.true_risk)
-    assert str(found.best_degree) in ax.get_title()
+    for line in ax.lines[:2]:
+        assert_allclose(line.get_xdata(), range(12))
+    noise, best = ax.lines[2:]
+    assert_allclose(noise.get_ydata(), found.noise_variance)
+    assert_allclose(best.get_xdata(), np.argmin(found.true_risk))
+    assert ax.get_title() == f"too simple, right (degree {np.argmin(found.true_risk)}), too rich"
     fits = plot_overfitting(found, kind="fits")
+    assert_allclose(fits.collections[0].get_offsets(), np.column_stack([found.x, found.y]))
     assert len(fits.lines) == 12
+    for degree, line in enumerate(fits.lines):
+        x, drawn = line.get_data()
+        assert_allclose([x[0], x[-1]], [-1, 1])
+        assert_allclose(drawn, np.polyval(np.polyfit(found.x, found.y, degree), x), atol=1e-6)
+        assert line.get_label() == f"degree {degree}"
     with pytest.raises(ValueError, match="'kind' of plot_overfitting"):
         plot_overfitting(found, kind="nothing")
 
@@ -132,6 +150,11 @@ def test_the_dimension_free_picture_has_the_bound_above_ridge():
     found = dimension_free_experiment([2, 20, 200], n_samples=50, random_state=0)
     ax = plot_dimension_free(found)
     least_squares, ridge, bound = (np.asarray(line.get_ydata()) for line in ax.lines)
+    for line, expected in zip(ax.lines, (found.least_squares, found.ridge), strict=False):
+        assert_allclose(line.get_xdata(), [2, 20, 200])
+        assert_allclose(line.get_ydata(), expected)
+    assert_allclose(bound, found.bound)
+    assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["least squares", "ridge at λ*"]
     assert np.all(ridge <= bound[0])
     assert least_squares[-1] > bound[0]
 

@@ -16,6 +16,7 @@ def wave(rng):
     return X, np.sin(3 * X[:, 0]) + 0.2 * rng.normal(size=50)
 
 
+@pytest.mark.spec("wei/M6.5")
 def test_the_error_is_that_of_leaving_each_row_out(wave):
     X, y = wave
     machine = KernelRidge(kernel="rbf", fit_intercept=True)

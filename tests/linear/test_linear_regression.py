@@ -41,6 +41,18 @@ def test_coefficients_are_the_closed_form(table):
     assert model.rank_ == 5
     assert_allclose(model.gradient(X, y), 2 / 80 * (X.T @ (X @ closed) - X.T @ y), atol=1e-9)
     assert_allclose(model.hessian(), 2 / 80 * X.T @ X, rtol=1e-12)
+    unit = X / np.linalg.norm(X, axis=0)
+    conditions = {"cholesky": np.sqrt(np.linalg.cond(unit.T @ unit, 1)), "qr": np.linalg.cond(unit)}
+    assert np.sqrt(np.linalg.cond(model.hessian())) == pytest.approx(np.linalg.cond(X))
+    # The normal equations and QR, by name, give the same.
+    for solver in ("cholesky", "qr"):
+        other = LinearRegression(fit_intercept=False, solver=solver).fit(X, y)
+        assert other.solver_ == solver
+        assert other.condition_number_ == pytest.approx(conditions[solver])
+        assert_allclose(other.coef_, closed, rtol=1e-8)
+    theta = closed + np.arange(5)
+    other.coef_ = theta
+    assert_allclose(other.gradient(X, y), 2 / 80 * (X.T @ X @ theta - X.T @ y), rtol=1e-9)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -191,6 +203,8 @@ def test_collinear_columns_give_the_least_norm_and_say_so(table):
     assert_allclose(model.coef_, np.linalg.pinv(centred) @ (y - y.mean()), atol=1e-8)
     claim = model.certificates_.named("component outside the row space")
     assert "rank 5 of 7" in claim.claim
+    curvature = np.linalg.eigvalsh(model.hessian())  # not positive definite: two directions are flat
+    assert np.sum(curvature < 1e-10 * curvature[-1]) == 2
     assert claim.holds
     # Moving along the null space keeps the fit and loses the least norm: only that certificate notices.
     null = np.linalg.svd(centred)[2][-1]

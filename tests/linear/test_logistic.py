@@ -284,7 +284,7 @@ def test_intervals_and_ellipsoids_cover_the_truth():
     assert_allclose(covered / repeats, 0.9, atol=error)
 
 
-@pytest.mark.spec("sangnier/T-1.2.2-b", "peyre/T6")
+@pytest.mark.spec("sangnier/T-1.2.2-b", "peyre/T6", "rudi/M2.3", "wei/M7.6")
 def test_separable_classes_have_no_unpenalised_fit_and_the_refusal_names_the_direction():
     X = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0], [4.0, 2.0], [1.0, 1.0], [3.5, 0.0]])
     y = np.array([-1, -1, 1, 1, -1, 1])

@@ -96,6 +96,11 @@ def test_path_from_one_decomposition_is_the_sequence_of_fits(table):
     mean = np.average(X, axis=0, weights=weight)
     eigenvalues = np.linalg.eigvalsh((X - mean).T @ ((X - mean) * weight[:, None]))[::-1]
     assert_allclose(path.spectrum, eigenvalues)
+    # Along each eigenvector least squares is shrunk by γ/(γ + α).
+    vectors = np.linalg.eigh((X - mean).T @ ((X - mean) * weight[:, None]))[1][:, ::-1]
+    free = LinearRegression().fit(X, y, sample_weight=weight).coef_ @ vectors
+    shares = path.spectrum / (path.spectrum + alphas[:, None])
+    assert_allclose(path.coef[:, 0] @ vectors, shares * free, atol=1e-9)
     expected = 1 + np.sum(eigenvalues / (eigenvalues + alphas[:, None]), axis=1)
     assert_allclose(path.effective_degrees_of_freedom, expected)
     assert_allclose(path.penalty_strengths * weight.sum(), alphas)

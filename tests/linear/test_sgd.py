@@ -48,6 +48,17 @@ def test_least_squares_by_batches_reaches_the_closed_form(line, batch_size):
     assert model.dual_gap_ <= 1e-3
 
 
+@pytest.mark.spec("rudi/M1.6")
+@pytest.mark.parametrize("batch_size", [1, 16])
+def test_without_a_penalty_batches_reach_least_squares(line, batch_size):
+    X, y = line
+    model = SGDRegressor(alpha=0.0, batch_size=batch_size, tol=1e-5, max_iter=300, random_state=0).fit(X, y)
+    Z = np.column_stack([X, np.ones(len(X))])
+    best = np.linalg.lstsq(Z, y, rcond=None)[0]
+    excess = np.mean((Z @ (np.append(model.coef_, model.intercept_) - best)) ** 2)
+    assert excess < 1e-4 * np.mean((y - Z @ best) ** 2)
+
+
 @pytest.mark.spec("rudi/M2.3", "wei/M7.6")
 def test_logistic_regression_by_batches_is_near_the_exact_minimum(two):
     X, y = two

@@ -121,6 +121,7 @@ def test_derivatives_of_the_logistic_loss_of_labels_zero_and_one(rng):
     assert_allclose(slope, special.expit(f) - y, atol=1e-9)
     bend = (loss.value(y, f + h) - 2 * loss.value(y, f) + loss.value(y, f - h)) / h**2
     assert_allclose(bend, special.expit(f) * special.expit(-f), atol=1e-4)
+    assert_allclose(loss.curvature(y, f), special.expit(f) * special.expit(-f))
     assert np.all(loss.curvature(y, f) > 0)
     assert_allclose(loss.value(y, f), Logistic().value(2 * y - 1, f))
 

@@ -73,6 +73,37 @@ def test_methods_are_their_formulas(method, twin, n):
     assert_allclose(adaptive_descent(method, F, START, n_iter=n).point, twin(n), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("method", "twin"),
+    [
+        pytest.param(adadelta(), twin_adadelta(12, 0.95, 1e-6), marks=pytest.mark.spec("douc/M5.7")),
+        pytest.param(rmsprop(), twin_rmsprop(12, 1e-3, 0.9, 1e-8), marks=pytest.mark.spec("douc/M5.8")),
+        pytest.param(adam(), twin_adam(12, 1e-3, 0.9, 0.999, 1e-8), marks=pytest.mark.spec("douc/M5.9")),
+    ],
+    ids=["adadelta", "rmsprop", "adam"],
+)
+def test_the_usual_constants_are_the_defaults(method, twin):
+    assert_allclose(adaptive_descent(method, F, START, n_iter=12).point, twin, rtol=1e-12)
+
+
+@pytest.mark.spec("douc/M5.7", "douc/M5.8", "douc/M5.9")
+def test_the_states_hold_the_running_means():
+    g, h = np.array([2.0, -1.0]), np.array([0.5, 3.0])
+
+    def twice(method):
+        first, state = method.update(g, method.init(START))
+        second, state = method.update(h, state)
+        return first, second, state
+
+    first, second, state = twice(adadelta(0.9))
+    assert_allclose(state.squares, 0.09 * g**2 + 0.1 * h**2)
+    assert_allclose(state.moves, 0.09 * first**2 + 0.1 * second**2)
+    assert_allclose(twice(rmsprop(0.1, 0.8))[2].squares, 0.16 * g**2 + 0.2 * h**2)
+    *_, state = twice(adam(0.1, 0.8, 0.95))
+    assert_allclose(state.first, 0.16 * g + 0.2 * h)
+    assert_allclose(state.second, 0.95 * 0.05 * g**2 + 0.05 * h**2)
+
+
 @pytest.mark.spec("douc/M5.6")
 def test_adagrad_gives_each_coordinate_its_own_rate_and_counts_the_first_gradient():
     move, state = adagrad(0.5).update(np.array([1e-2, 1e4]), adagrad(0.5).init(START))
@@ -108,15 +139,26 @@ def test_adam_goes_to_the_worst_point_where_its_rivals_find_the_best():
 
     def run(method):
         return adaptive_descent(
-            method, problem.gradient, problem.start, n_iter=6000, project=problem.project
-        ).point
+            method, problem.gradient, problem.start, n_iter=30_000, project=problem.project
+        ).point[0]
 
-    slopes = [problem.gradient(problem.start, t)[0] for t in range(1, 4)]
-    assert sum(slopes) > 0  # so the left end minimises the sum
+    slopes = [problem.gradient(problem.start, t)[0] for t in range(1, 8)]
+    assert slopes == [3.0, -1.0, -1.0, 3.0, -1.0, -1.0, 3.0]  # so the left end minimises the sum
     assert problem.minimiser[0] == -1
-    assert run(problem.method)[0] > 0.9
-    for rival in problem.rivals:
-        assert run(rival)[0] < -0.95
+    assert problem.project(np.array([-3.0])) == -1
+    assert problem.project(np.array([3.0])) == 1
+    # The published instance, by hand: β₁ = 0, β₂ = 1/(1 + C²), steps 0.5/√t.
+    x, v = problem.start.copy(), 0.0
+    for t in range(1, 31):
+        g = problem.gradient(x, t)
+        v = v / 10 + 0.9 * g**2
+        x = np.clip(x - 0.5 / np.sqrt(t) * g / (np.sqrt(v / (1 - 0.1**t)) + 1e-8), -1, 1)
+    short = adaptive_descent(
+        problem.method, problem.gradient, problem.start, n_iter=30, project=problem.project
+    )
+    assert_allclose(short.point, x, rtol=1e-9)
+    assert run(problem.method) > 0.99
+    assert [round(run(rival), 3) for rival in problem.rivals] == [-0.997, -0.994]
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,35 @@ ATOMS = {
     "max": (largest_entry(3), "convex"),
     "logsumexp": (log_sum_exp(3), "convex"),
 }
+VALUES = {
+    "x": lambda x: 2 * x[0],
+    "x²": lambda x: x[0] ** 2,
+    "exp": lambda x: np.exp(x[0]),
+    "−log": lambda x: -np.log(x[0]),
+    "logistic": lambda x: np.log(1 + np.exp(-x[0])),
+    "|x|": lambda x: abs(x[0]),
+    "|x|^1.5": lambda x: abs(x[0]) ** 1.5,
+    "|x|^3": lambda x: abs(x[0]) ** 3,
+    "−√x": lambda x: -np.sqrt(x[0]),
+    "−x^0": lambda x: -1.0,
+    "a'x": lambda x: x[0] - 2 * x[1] + 3,
+    "x'Qx": lambda x: x @ PSD @ x,
+    "l1": lambda x: np.abs(x).sum(),
+    "l2": lambda x: np.sqrt(x @ x),
+    "l3": lambda x: np.sum(np.abs(x) ** 3) ** (1 / 3),
+    "l∞": lambda x: np.abs(x).max(),
+    "max": max,
+    "logsumexp": lambda x: np.log(np.exp(x).sum()),
+}
+# L and μ, where there are any.
+CONSTANTS = {
+    "x": (0.0, 0.0),
+    "a'x": (0.0, 0.0),
+    "x²": (2.0, 2.0),
+    "logistic": (0.25, 0.0),
+    "x'Qx": (2 * np.linalg.eigvalsh(PSD)[1], 2 * np.linalg.eigvalsh(PSD)[0]),
+    "logsumexp": (0.5, 0.0),
+}
 POSITIVE = ("−log", "−√x", "−x^0")
 
 
@@ -77,6 +106,37 @@ def test_every_atom_is_what_it_says(name, rng):
     for x in points[:5]:
         numeric = optimize.approx_fprime(x, atom.value, 1e-7)
         assert_allclose(atom.subgradient(x), numeric, atol=1e-4)
+
+
+@pytest.mark.spec("rudi/M2.11")
+@pytest.mark.parametrize("name", ATOMS)
+def test_every_atom_has_the_values_and_the_constants_of_its_formula(name, rng):
+    atom, _ = ATOMS[name]
+    for x in probes(name, atom.dimension, rng):
+        assert atom.value(x) == pytest.approx(VALUES[name](x))
+    if name in CONSTANTS:
+        assert (atom.smoothness, atom.strong_convexity) == pytest.approx(CONSTANTS[name])
+    else:
+        assert atom.smoothness is None
+        assert not atom.strong_convexity
+
+
+@pytest.mark.spec("rudi/M2.11")
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("x²", [[0.0], [1.0]]),
+        ("logistic", [[-0.01], [0.01]]),
+        ("x'Qx", [*np.linalg.eigh(PSD)[1].T, [0.0, 0.0]]),
+        ("logsumexp", [[0.01, -0.01, -40.0], [-0.01, 0.01, -40.0]]),
+    ],
+)
+def test_no_smaller_constant_would_do(name, near):
+    f = ATOMS[name][0].smooth()
+    assert check_smoothness(f, near).holds
+    assert not check_smoothness(f, near, 0.999 * f.smoothness).holds
+    if f.strong_convexity:
+        assert not check_strong_convexity(f, near, 1.001 * f.strong_convexity).holds
 
 
 @pytest.mark.spec("rudi/M2.11")

@@ -174,6 +174,38 @@ def test_strong_convexity_holds_with_its_modulus_and_not_with_more(rng, points):
         assert f.value(y) < f.value(x) + f.gradient(x) @ (y - x) + 0.75 * f.smoothness * np.sum((y - x) ** 2)
 
 
+AXES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.spec("rudi/T3.4", "douc/T5.2", "douc/T5.3", "rudi/M3.10")
+def test_smoothness_is_refuted_just_below_its_constant():
+    """Along the axes of a quadratic every inequality is an equality: L = 3 serves and 0.999 L does not."""
+    f = quadratic(np.diag([1.0, 3.0]), [1.0, 1.0])
+    for check in (check_smoothness, check_lipschitz_gradient, check_cocoercivity):
+        assert check(f, AXES, 3.0).holds
+        assert not check(f, AXES, 0.999 * 3.0).holds
+    # Without the half, the constant L/2 is enough.
+    assert check_smoothness(f, AXES, 1.5, tight=False).holds
+    assert not check_smoothness(f, AXES, 0.999 * 1.5, tight=False).holds
+    # Each half of co-coercivity alone: f(y) − f(x) − ⟨∇f(x), y − x⟩ = ‖Δ∇f‖²/(2L) here too.
+    x, y = AXES[0], AXES[2]
+    turn = f.gradient(y) - f.gradient(x)
+    assert f.value(y) - f.value(x) - f.gradient(x) @ (y - x) == pytest.approx(turn @ turn / (2 * 3))
+    assert turn @ (y - x) == pytest.approx(turn @ turn / 3)
+
+
+@pytest.mark.spec("douc/T5.8", "rudi/M2.12")
+def test_strong_convexity_is_refuted_just_above_its_modulus():
+    f = quadratic(np.diag([2.0, 6.0]), [1.0, 1.0])
+    assert check_strong_convexity(f, AXES, 2.0).holds
+    assert not check_strong_convexity(f, AXES, 1.001 * 2.0).holds
+    # The modulus is the largest μ for which f − (μ/2)‖x‖² is convex.
+    for mu, convex in ((2.0, True), (1.001 * 2.0, False)):
+        rest = quadratic(np.diag([2.0 - mu, 6.0 - mu]), [1.0, 1.0])
+        assert check_chord(rest, AXES).holds == convex
+        assert check_hessian(rest, AXES).holds == convex
+
+
 @pytest.mark.spec("rudi/T2.4")
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 8), st.integers(0, 10_000))
@@ -183,7 +215,11 @@ def test_jensen_gap_is_never_negative_for_convex_functions(n, seed):
     for f in (np.exp, np.square, np.abs):
         assert jensen_gap(f, x, w) >= -1e-12
     assert jensen_gap(np.square, x) == pytest.approx(np.var(x))  # Jensen's gap of the square is the variance
-    assert jensen_gap(np.linalg.norm, rng.standard_normal((n, 3)), w) >= -1e-12
+    assert jensen_gap(np.square, x, w) == pytest.approx(w @ (x - w @ x) ** 2)
+    vectors = rng.standard_normal((n, 3))
+    gap = jensen_gap(np.linalg.norm, vectors, w)
+    assert gap >= -1e-12
+    assert gap == pytest.approx(w @ np.linalg.norm(vectors, axis=1) - np.linalg.norm(w @ vectors))
 
 
 @pytest.mark.spec("rudi/T2.4")
@@ -206,6 +242,22 @@ def test_fermat_accepts_the_minimiser_and_refutes_others_by_a_lower_point(rng):
         assert f.value(check.counterexample[0]) < f.value(away)
         assert 0 < f.value(away) - found.fun <= gap_bound(f, away) * (1 + 1e-9)
     assert gap_bound(WAVE, [1.0, 1.0]) == np.inf
+
+
+@pytest.mark.spec("rudi/T2.5")
+def test_the_gradient_bounds_the_gap_and_the_bound_is_attained():
+    f = quadratic(np.diag([2.0, 6.0]), [0.0, 0.0])
+    weak, steep = np.array([3.0, 0.0]), np.array([0.0, 1.0])
+    assert gap_bound(f, weak) == pytest.approx(f.value(weak))  # ‖g‖²/(2μ) = 36/4
+    assert gap_bound(f, steep) == pytest.approx(36 / 4) == pytest.approx(3 * f.value(steep))
+    # Fermat's rule is about ‖∇f‖ ≤ tol, and nothing looser.
+    for size, holds in ((0.99, True), (1.01, False)):
+        assert check_minimiser(f, [0.0, size * 1e-3 / 6], 1e-3).holds == holds
+    # Strictly convex: one minimiser. Convex only: every point of a valley is one.
+    valley = quadratic(np.diag([2.0, 0.0]), [0.0, 0.0])
+    for height in (-5.0, 0.0, 7.0):
+        assert check_minimiser(valley, [0.0, height]).holds
+        assert check_minimiser(f, [0.0, height]).holds == (height == 0)
 
 
 @pytest.mark.spec("douc/T5.6")
@@ -231,6 +283,12 @@ def test_projections_are_projections(rng, dimension):
         direct = np.sum((members[None] - points[:, None]) ** 2, axis=2)
         assert np.all(away + across <= direct + 1e-9), name
     assert np.allclose(sets["simplex"][0](points[0]).sum(), 1)
+    # Inside the set, and the identity on it, but not the nearest point: one factor for all entries of a box.
+    shrink = check_projection(lambda x: x / max(1, np.max(np.maximum(x / 0.5, -x))), points, sets["box"][1])
+    assert not shrink.holds
+    outside, member = shrink.counterexample
+    image = outside / np.max(np.maximum(outside / 0.5, -outside))
+    assert (outside - image) @ (member - image) > 0
     wrong = check_projection(lambda x: np.clip(x, -1.5, 1.5) / 2, points, sets["ball"][1])
     assert not wrong.holds
     assert len(wrong.counterexample) == 2

@@ -100,6 +100,26 @@ def test_exact_steps_are_orthogonal_and_at_least_as_good_as_any_other():
     assert all(f.value(start - w * first) >= best - 1e-10 for w in np.linspace(0, 1, 50))
 
 
+@pytest.mark.spec("rudi/M3.8", "douc/M5.2", "douc/M5.4")
+@pytest.mark.parametrize("step", ["1/L", "2/(alpha+L)", "exact", lambda t: 0.1 / t])
+def test_the_path_is_the_recursion_with_the_step_of_its_rule(step):
+    f, x = random_quadratic(3)
+    A = f.hessian(x)
+    L, alpha = np.linalg.eigvalsh(A)[-1], np.linalg.eigvalsh(A)[0]
+    trace = gradient_descent(f, x, step=step, tol=0, max_iter=12, keep_points=True).trace
+    size = {
+        "1/L": lambda t, g: 1 / L,
+        "2/(alpha+L)": lambda t, g: 2 / (alpha + L),
+        "exact": lambda t, g: g @ g / (g @ A @ g),  # the minimiser along the gradient of a quadratic
+    }.get(step, lambda t, g: 0.1 / t)
+    for t in range(1, 13):
+        g = f.gradient(x)
+        assert trace.step_sizes[t - 1] == pytest.approx(size(t, g), rel=1e-6)
+        assert trace.gradient_norms[t - 1] == pytest.approx(np.linalg.norm(g), rel=1e-5)
+        x = x - size(t, g) * g
+        assert_allclose(trace.points[t], x, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.spec("douc/M5.1", "douc/T5.5")
 def test_descent_on_the_line_keeps_its_bound():
     f = Smooth(
@@ -110,8 +130,14 @@ def test_descent_on_the_line_keeps_its_bound():
         minimiser=np.zeros(1),
     )
     found = gradient_descent(f, [4.0], tol=1e-12, max_iter=200, keep_points=True)
+    x = 4.0
+    for n, point in enumerate(found.trace.points[:, 0]):
+        assert point == pytest.approx(x, abs=1e-12)
+        assert found.trace.values[n] == pytest.approx(np.log(2 * np.cosh(x)))
+        x -= np.tanh(x) / 1.0  # f'(x)/L
     bound = smooth_rate(1.0, 16.0, scalar=True)
     assert bound.first == 1
+    assert_allclose(bound(np.array([1, 2, 50])), [32.0, 16.0, 0.64])
     assert found.trace.against(bound, minimum=f.minimum).holds
     assert found.trace.against(smooth_rate(1.0, 16.0), minimum=f.minimum).holds
     slow = gradient_descent(f, [4.0], step=1e-3, max_iter=200)
@@ -136,6 +162,8 @@ def test_descent_lemma_is_its_formula():
     assert_allclose(descent_lemma(trace, 4.0)(np.array([1, 2])), [5 - 0.1 * 0.8 * 4, 3 - 0.2 * 0.6 * 1])
     loose = descent_lemma(trace, 4.0, tight=False)
     assert_allclose(loose(np.array([1, 2])), [5 - 0.1 * 0.6 * 4, 3 - 0.2 * 0.2 * 1])
+    walked = trace._replace(points=np.array([[3.0, 4.0], [3.0, 0.0], [1.0, 0.0]]))
+    assert_allclose(distance_never_grows(walked, np.zeros(2))(np.array([1, 2])), [25, 9])
 
 
 @pytest.mark.spec("rudi/T3.5", "douc/T5.4")
@@ -268,6 +296,19 @@ def test_every_start_finds_the_minimum_of_a_convex_function_and_not_of_another(l
     ends = [gradient_descent(wave, [start], tol=1e-9, max_iter=500) for start in np.linspace(-6, 6, 13)]
     assert all(end.converged for end in ends)  # to local minima, of several heights
     assert np.ptp([end.value for end in ends]) > 1
+    # A grid knows them all: no start ends elsewhere, and the best of the starts finds the lowest.
+    grid = np.linspace(-8, 8, 160_001)
+    heights = np.sin(2 * grid) + 0.1 * grid**2
+    inner = np.flatnonzero((heights[1:-1] < heights[:-2]) & (heights[1:-1] < heights[2:])) + 1
+    reached = {int(np.argmin(np.abs(grid[inner] - end.point[0]))) for end in ends}
+    assert_allclose([np.abs(grid[inner] - end.point[0]).min() for end in ends], 0, atol=2e-4)
+    assert len(reached) >= 3
+    best = min(ends, key=lambda end: end.value)
+    assert best.value == pytest.approx(heights.min(), abs=1e-7)
+    for end in ends:
+        assert check_chord(wave, np.array([end.point, best.point])).holds == (
+            abs(end.point[0] - best.point[0]) < 1e-6
+        )
 
 
 def test_acceleration_beats_plain_descent_and_restarts_are_linear():
@@ -301,6 +342,13 @@ def test_projected_descent_keeps_its_bound_and_its_plan(rng):
         f, Ball(0.0, r).project, start, step=plan.step, n_iter=plan.n_iter, keep_points=True
     )
     assert found.certificates.holds
+    x = start
+    for point in found.trace.points[:20]:
+        assert_allclose(point, x, atol=1e-12)
+        ahead = x - plan.step * f.gradient(x)
+        x = ahead * min(1, r / np.linalg.norm(ahead))
+    assert len(found.trace.points) == plan.n_iter
+    assert plan.step == pytest.approx(2 * r / (G * np.sqrt(plan.n_iter)), rel=1e-12)
     assert plan.bound <= 0.02
     assert found.value - oracle.fun <= plan.bound
     assert_allclose(found.average, found.trace.points.mean(axis=0))

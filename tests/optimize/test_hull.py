@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy import optimize
+from scipy import optimize, spatial
 from scipy.spatial import Delaunay
 
-from assay.optimize import caratheodory, hull_membership, linear_program, separating_hyperplane
+from assay.optimize import (
+    caratheodory,
+    hull_membership,
+    hull_vertices,
+    linear_program,
+    separating_hyperplane,
+)
 from assay.parameters import ParameterError
 from assay.penalties import Ball, Box, ConvexHull
 
@@ -44,6 +50,21 @@ def test_membership_is_that_of_a_triangulation(rng):
     probes = 2 * rng.standard_normal((60, 2))
     inside = Delaunay(points).find_simplex(probes) >= 0
     assert [hull_membership(x, points).inside for x in probes] == inside.tolist()
+
+
+@pytest.mark.spec("rudi/M2.9")
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_vertices_are_those_of_qhull(rng, d):
+    points = rng.standard_normal((30, d))
+    expected = [int(points.argmin()), int(points.argmax())] if d == 1 else spatial.ConvexHull(points).vertices
+    assert sorted(hull_vertices(points)) == sorted(expected)
+    # Points of the hull, on a face or twice the same, add no vertex.
+    corners = hull_vertices(points)
+    inside = rng.dirichlet(np.ones(len(corners)), 10) @ points[corners]
+    middle = (points[corners[0]] + points[corners[1]]) / 2
+    more = np.vstack([points[corners], inside, middle, points[corners[:1]]])
+    assert hull_vertices(more).tolist() == list(range(len(corners)))
+    assert hull_vertices([[2.0] * d] * 3).tolist() == [0]
 
 
 @pytest.mark.spec("rudi/M2.9")

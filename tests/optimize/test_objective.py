@@ -55,11 +55,21 @@ def test_constants_are_the_ends_of_the_spectrum(table):
     assert logistic.smoothness == pytest.approx(eigenvalues[-1] / 4)
     assert logistic.strong_convexity == 0
     assert logistic.condition_number == np.inf
+    penalised = logistic_objective(X, y > 0, 0.3)
+    assert penalised.smoothness == pytest.approx(eigenvalues[-1] / 30 / 4 + 2 * 0.3)
+    assert penalised.strong_convexity == pytest.approx(2 * 0.3)
+    assert mean.strong_convexity == pytest.approx(2 * (eigenvalues[0] / 30 + 0.3))
     # The constant is reached at zero, where the curvature of the loss is largest.
     assert np.linalg.eigvalsh(logistic.hessian(np.zeros(4)))[-1] == pytest.approx(logistic.smoothness)
     K = np.exp(-((X[:, None, 0] - X[None, :, 0]) ** 2))
     top = np.linalg.eigvalsh(K)[-1]
     assert kernel_ridge_objective(K, y, 0.5).smoothness == pytest.approx(2 * top * (top + 0.5))
+    low = np.linalg.eigvalsh(K + np.eye(30))[0]
+    firm = kernel_ridge_objective(K + np.eye(30), y, 0.5)
+    assert firm.strong_convexity == pytest.approx(2 * low * (low + 0.5))
+    a = np.linspace(-1, 1, 30)
+    by_hand = np.sum((y - (K + np.eye(30)) @ a) ** 2) + 0.5 * a @ (K + np.eye(30)) @ a
+    assert firm.value(a) == pytest.approx(by_hand)
 
 
 def test_known_minima_are_those_of_scipy(table):

@@ -109,6 +109,12 @@ def test_every_dual_value_is_below_every_feasible_objective(seed):
     oracle = optimize.minimize(problem.at_multipliers(mu, nu).value, np.zeros(problem.n_variables)).fun
     assert found.value == pytest.approx(oracle, abs=1e-6 * max(1, abs(oracle)))
     assert duality_gap(problem, inside, mu, nu) >= 0
+    # The gap is the difference of the two values, and bounds what is left at the point.
+    gap = duality_gap(problem, inside, mu, nu)
+    assert gap == pytest.approx(problem.objective.value(inside) - oracle, abs=1e-6 * max(1, abs(oracle)))
+    assert problem.objective.value(inside) - solve_program(problem).value <= gap + 1e-6 * max(1, gap)
+    if problem.violation(inside + 100) > 0:
+        assert duality_gap(problem, inside + 100, mu, nu) == np.inf
 
 
 @pytest.mark.spec("rudi/M3.2", "sangnier/M-1.4.5-a")
@@ -162,10 +168,17 @@ def test_each_damage_shows_in_its_own_residual():
     point, mu = Ball().project(x), Ball().multiplier(x)
     assert problem.kkt_residuals(point, [mu]).largest < 1e-12
     assert program_certificates(problem, point, [mu]).holds
-    assert problem.kkt_residuals(point, [mu + 1]).stationarity > 1
-    assert problem.kkt_residuals(1.1 * point, [mu]).primal > 0.1
+    # One more μ is one more ∇g = 2x, of length 2; g(1.1 x) = 0.21; μ g(x/2) = 4 · 3/4.
+    assert mu == pytest.approx(4.0)
+    assert problem.kkt_residuals(point, [mu + 1]).stationarity == pytest.approx(2.0)
+    assert problem.kkt_residuals(1.1 * point, [mu]).primal == pytest.approx(0.21)
     assert problem.kkt_residuals(point, [-mu]).dual == mu
-    assert problem.kkt_residuals(0.5 * point, [mu]).complementarity > 1
+    assert problem.kkt_residuals(0.5 * point, [mu]).complementarity == pytest.approx(3.0)
+    line = ConvexProgram(
+        Quadratic(np.eye(2), [0.0, 0.0]), [], [Quadratic(None, [3.0, 4.0], -5.0)], start=[0.0, 0.0]
+    )
+    at = line.kkt_residuals(np.zeros(2), (), [2.0])  # h = −5 is as wrong as h = 5; ∇f + ν∇h = 2(3, 4)
+    assert (at.primal, at.stationarity) == (5.0, pytest.approx(10.0))
     for damaged in ((1.1 * point, [mu]), (point, [mu + 1]), (point, [-mu]), (0.5 * point, [mu])):
         assert not program_certificates(problem, *damaged).holds
     report = kkt_report(problem, 0.5 * point, mu=[mu])
@@ -193,6 +206,7 @@ def test_the_projection_on_a_ball_has_its_closed_form(x):
     problem = projection_on_the_ball(np.array(x), 2.0)
     slater = slater_point(problem)
     assert slater.holds
+    assert slater.depth == pytest.approx(slater.point @ slater.point - 4.0)
     assert slater.depth < 0
     found = solve_program(problem)
     length = np.linalg.norm(x)

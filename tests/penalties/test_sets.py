@@ -82,6 +82,7 @@ def test_projection_variational_inequality_and_pythagoras(members, rng):
     for x in 3 * rng.standard_normal((6, DIMENSION)):
         nearest = members.project(x)
         assert members.contains(nearest, 1e-7)
+        assert members.contains(x, 1e-6) == (np.linalg.norm(x - nearest) < 1e-6)
         for c in inside:
             assert (x - nearest) @ (c - nearest) <= 1e-8
             legs = np.sum((x - nearest) ** 2) + np.sum((c - nearest) ** 2)
@@ -292,6 +293,11 @@ def test_affine_image_of_a_hull_is_the_hull_of_the_images(rng):
     image = ConvexHull(POINTS @ matrix.T + shift)
     for weights in rng.dirichlet(np.ones(len(POINTS)), size=10):
         assert image.contains(matrix @ (weights @ POINTS) + shift)
+    # A point beyond every image in some direction is not in the image of the hull.
+    for direction in rng.standard_normal((10, 2)):
+        far = matrix @ POINTS[np.argmax(POINTS @ matrix.T @ direction)] + shift
+        assert image.contains(far, 1e-9)
+        assert not image.contains(far + 0.01 * direction / np.linalg.norm(direction), 1e-9)
 
 
 def test_a_set_that_is_not_convex_fails_the_sampled_check(rng):

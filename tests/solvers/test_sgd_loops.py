@@ -88,6 +88,7 @@ def test_slopes_are_those_of_the_losses(loss, rng):
     assert_allclose(found, loss.gradient(y, score), rtol=1e-13, atol=1e-300)
 
 
+@pytest.mark.spec("rudi/M1.6")
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from assay.cluster import KMeans
 from assay.theory import (
     corrected_criterion,
     expected_criterion,
@@ -27,13 +28,29 @@ def inertia(X, labels):
 def test_pairwise_form_is_twice_the_centroid_form(rng):
     X, labels = rng.normal(size=(30, 3)), rng.integers(0, 4, size=30)
     assert_allclose(pairwise_criterion(X, labels), 2 * inertia(X, labels))
+    by_hand = sum(
+        np.sum((X[a] - X[b]) ** 2) / np.sum(labels == labels[a])
+        for a in range(30)
+        for b in range(30)
+        if labels[a] == labels[b]
+    )
+    assert_allclose(pairwise_criterion(X, labels), by_hand)
 
 
 @pytest.mark.spec("douc/T8.6")
 def test_shift_identity_behind_monotonicity(rng):
-    X, z = rng.normal(size=(12, 3)), rng.normal(size=3)
-    mean = X.mean(axis=0)
-    assert_allclose(((X - z) ** 2).sum(), ((X - mean) ** 2).sum() + 12 * ((mean - z) ** 2).sum())
+    """What the step of the centres gains is Σ |C_k| ‖X̄_k − z_k‖², no more and no less."""
+    X = rng.normal(size=(200, 3))
+    steps = KMeans(7, init=X[:7], tol=0, history=True).fit(X).history_
+    assert len(steps.labels) > 4
+    for t, (centers, labels) in enumerate(zip(steps.centers[:-1], steps.labels[:-1], strict=True)):
+        gain = sum(
+            np.sum(labels == k) * np.sum((X[labels == k].mean(axis=0) - centers[k]) ** 2) for k in range(7)
+        )
+        before, after = steps.inertia[2 * t : 2 * t + 2]
+        assert_allclose(before - after, gain, rtol=1e-8, atol=1e-9)
+        assert_allclose(after, inertia(X, labels))
+        assert_allclose(2 * after, pairwise_criterion(X, labels))
 
 
 @pytest.mark.spec("douc/T8.7")
@@ -100,7 +117,10 @@ def test_plus_plus_seeds_are_competitive_in_the_mean(rng):
     found = plus_plus_ratio(X, 4, optimal_partition(X, 4).inertia, n_draws=400, random_state=0)
     assert np.all(found.ratios >= 1.0)
     assert found.mean + 4 * found.standard_error < found.bound
-    assert_allclose(found.bound, plus_plus_factor(4))
+    assert_allclose(found.bound, 8 * (np.log(4) + 2))
+    assert_allclose([plus_plus_factor(k) for k in (1, 4, 50)], 8 * (np.log([1, 4, 50]) + 2))
+    assert_allclose(found.mean, found.ratios.mean())
+    assert_allclose(found.standard_error, found.ratios.std(ddof=1) / np.sqrt(400), rtol=0.01)
 
 
 @pytest.mark.spec("rudi/T7.4", "sangnier/KM-T5")
@@ -109,6 +129,15 @@ def test_plus_plus_avoids_what_random_rows_fall_into():
     found = plus_plus_ratio(trap.X, 3, trap.optimal_inertia, n_draws=300, random_state=1)
     assert np.quantile(found.ratios, 0.9) < 3
     assert trap.stuck_inertia / trap.optimal_inertia > 1e7
+    # Random rows do fall into it, and how bad they are has no bound: it grows with the square of the scale.
+    for scale in (30.0, 300.0):
+        trap = unlucky_rows(scale)
+        ends = [
+            KMeans(3, init="random", n_init=1, random_state=seed).fit(trap.X).inertia_ for seed in range(30)
+        ]
+        caught = np.isclose(ends, trap.stuck_inertia)
+        assert 3 <= caught.sum() < 30
+        assert max(ends) / trap.optimal_inertia > 0.1 * scale**2
 
 
 @pytest.mark.spec("sangnier/KM-T5")

@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize
 
+from assay.linear import Ridge
+from assay.optimize import least_squares_objective
 from assay.theory import (
     bias_variance,
     crossover_samples,
@@ -85,12 +87,24 @@ def test_the_closed_form_is_where_the_gradient_vanishes(design, rng):
     def objective(theta):
         return np.mean((y - X @ theta) ** 2) + strength * theta @ theta
 
-    slope = optimize.approx_fprime(closed, objective, 1e-6)
+    fitted = Ridge(penalty_strength=strength, fit_intercept=False).fit(X, y)
+    assert_allclose(fitted.coef_, closed, rtol=1e-10)
+    slope = optimize.approx_fprime(fitted.coef_, objective, 1e-6)
     assert np.abs(slope).max() < 1e-4
     found = optimize.minimize(objective, np.zeros(5), tol=1e-12)
-    assert_allclose(closed, found.x, atol=1e-5)
+    assert_allclose(fitted.coef_, found.x, atol=1e-5)
     for direction in np.eye(5):  # strict convexity: every other point is worse
-        assert objective(closed + 0.01 * direction) > objective(closed)
+        assert objective(fitted.coef_ + 0.01 * direction) > objective(fitted.coef_)
+    # The same objective as a member of the toolbox: value, gradient and minimiser.
+    smooth = least_squares_objective(X, y, strength)
+    assert smooth.value(fitted.coef_) == pytest.approx(objective(fitted.coef_))
+    assert_allclose(smooth.gradient(fitted.coef_), 0, atol=1e-10)
+    assert_allclose(smooth.minimiser, fitted.coef_, atol=1e-10)
+    # Rank one less than the columns: the closed form is still the one minimiser.
+    collinear = np.column_stack([X, X[:, 0]])
+    penalised = Ridge(penalty_strength=strength, fit_intercept=False).fit(collinear, y)
+    inverse = np.linalg.inv(collinear.T @ collinear + 40 * strength * np.eye(6))
+    assert_allclose(penalised.coef_, inverse @ collinear.T @ y, atol=1e-10)
 
 
 @pytest.mark.spec("rudi/X1.1")
@@ -110,6 +124,11 @@ def test_the_risk_of_ridge_is_that_of_its_matrix_and_of_simulation(design):
     )
     drawn = simulated_bias_variance(matrix, X, truth, sigma, n_draws=4000, random_state=0)
     assert abs(drawn.risk - exact.risk) < 4 * drawn.standard_error
+    # … and of the estimator: 4000 targets of the one design, fitted at once.
+    targets = (X @ truth)[:, None] + sigma * np.random.default_rng(1).standard_normal((n, 4000))
+    model = Ridge(penalty_strength=strength, fit_intercept=False).fit(X, targets)
+    risks = np.mean(((model.coef_ - truth) @ X.T) ** 2, axis=1)
+    assert abs(risks.mean() - spectral.risk[0]) < 4 * risks.std() / np.sqrt(4000)
 
 
 @pytest.mark.spec("rudi/T1.11")
@@ -122,6 +141,17 @@ def test_ridge_stays_below_a_bound_without_dimension_and_least_squares_does_not(
     assert np.all(found.ridge <= found.bound)
     assert_allclose(found.least_squares, 0.25 * np.minimum(dimensions, 60) / 60)
     assert found.least_squares[-1] > 2 * found.bound
+    # The drawn designs again: rows on the sphere, and the risk of the closed form at λ* on each.
+    rng = np.random.default_rng(0)
+    for d, risk in zip(dimensions, found.ridge, strict=True):
+        X = rng.standard_normal((60, d))
+        X *= 2.0 / np.linalg.norm(X, axis=1, keepdims=True)
+        truth = rng.standard_normal(d)
+        truth *= 1.5 / np.linalg.norm(truth)
+        strength = 0.5 * 2.0 / (1.5 * np.sqrt(60))  # σ √tr Σ/(‖θ*‖ √n) with tr Σ = R²
+        matrix = X.T @ np.linalg.inv(X @ X.T + 60 * strength * np.eye(60))
+        bias = np.sum((X @ (matrix @ (X @ truth) - truth)) ** 2) / 60
+        assert risk == pytest.approx(bias + 0.25 * np.sum((X @ matrix) ** 2) / 60)
 
 
 @pytest.mark.spec("rudi/T1.11")

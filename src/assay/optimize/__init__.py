@@ -142,6 +142,7 @@ from assay.optimize.programs.hull import (
     Separation,
     caratheodory,
     hull_membership,
+    hull_vertices,
     linear_minimum,
     separating_hyperplane,
 )
@@ -164,7 +165,8 @@ __all__ += ["constant_step", "constant_step_floor", "convex_rate", "coordinate_d
 __all__ += ["distance_never_grows", "dual_value", "duality_counterexample", "duality_gap"]
 __all__ += ["equality_quadratic", "estimate_smoothness", "estimate_strong_convexity", "exponential"]
 __all__ += ["frank_wolfe", "frank_wolfe_certificates", "frank_wolfe_rate", "gap_bound", "gradient_descent"]
-__all__ += ["gradient_noise", "hull_membership", "in_expectation", "inexact_descent", "inexact_rate"]
+__all__ += ["gradient_noise", "hull_membership", "hull_vertices", "in_expectation", "inexact_descent"]
+__all__ += ["inexact_rate"]
 __all__ += ["infimum_status", "inverse_step", "jensen_gap", "kernel_ridge_objective", "kkt_report"]
 __all__ += ["largest_entry", "least_squares_objective", "least_squares_rows", "linear_form", "linear_minimum"]
 __all__ += ["linear_program", "linear_rate", "log_sum_exp", "logistic_atom", "logistic_infimum"]

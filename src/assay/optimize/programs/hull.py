@@ -192,6 +192,34 @@ def hull_membership(point: Any, points: Any) -> HullMembership:
     return HullMembership(False, weights, x + gap, distance, normal, reach, Certificates([proof]))
 
 
+def hull_vertices(points: Any) -> Array:
+    """Indices of the points that are vertices of the convex hull of all: outside the hull of the others.
+
+    Of points that coincide the first is taken.
+
+    Parameters
+    ----------
+    points : array-like of shape (m, d)
+
+    Examples
+    --------
+    >>> from assay.optimize import hull_vertices
+    >>> hull_vertices([[0.0, 0.0], [1.0, 0.0], [0.25, 0.25], [0.0, 1.0], [0.5, 0.5]])
+    array([0, 1, 3])
+
+    References
+    ----------
+    Rudi & Şimşekli §2.2.2.
+    """
+    cloud = _cloud("hull_vertices", points=points)
+    kept = np.sort(np.unique(cloud, axis=0, return_index=True)[1])
+    for index in kept.copy():  # what is left out is in the hull of the rest, so that it need not come back
+        others = kept[kept != index]
+        if len(others) and hull_membership(cloud[index], cloud[others]).inside:
+            kept = others
+    return np.asarray(kept)
+
+
 def separating_hyperplane(first: Any, second: Any, *, max_iter: int = 10_000) -> Separation:
     """A hyperplane between two convex sets that keeps as far as possible from both, or a common point.
 
