@@ -36,7 +36,7 @@ INVERSE_PENALTY = Domain(
     lambda value: (
         isinstance(value, (int, float, np.integer, np.floating))
         and not isinstance(value, bool)
-        and bool(0 < value <= np.finfo(float).max or value == np.inf)
+        and bool(0 < value <= float(np.finfo(float).max) or value == np.inf)
     ),
 )
 

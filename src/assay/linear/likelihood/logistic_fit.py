@@ -159,7 +159,8 @@ def by_coordinates(
     if risk.class_weight is not None:
         factors = risk.class_weight[data.y.astype(np.intp)].astype(data.dtype)
         weight = factors if weight is None else weight * factors
-    require_finite(np.array([_largest(data.X) ** 2 * len(data.y)]), data)
+    with np.errstate(over="ignore"):
+        require_finite(np.array([_largest(data.X) ** 2 * len(data.y)]), data)
     return sparse_path(
         data.X,
         2 * data.y - 1,

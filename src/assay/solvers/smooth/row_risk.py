@@ -171,7 +171,8 @@ class RowRisk:
         if self.fit_intercept:
             slope = np.vstack([slope - np.outer(self.inner, sums.total), sums.total])
         risk = sums.loss / self.weight
-        value = risk + 0.5 * float(np.sum(self.ridge * point**2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = risk + 0.5 * float(np.sum(np.where(self.ridge > 0, self.ridge * point**2, 0.0)))
         gradient = slope / self.weight + self.ridge * point
         return RowMeasure(value, gradient, None, risk, sums.mistakes / self.weight)
 
