@@ -60,6 +60,17 @@ def test_the_three_cases_are_told_apart_on_the_line(name):
 
 
 @pytest.mark.spec("rudi/T2.6")
+def test_the_certificate_is_measured_where_the_choice_did_not_look():
+    """A slope of −1e-23 is lost beside e^{−x} for forty doublings, and felt in the twenty beyond."""
+    tilted = on_the_line(
+        lambda x: np.exp(-x) - 1e-23 * x, lambda x: -np.exp(-x) - 1e-23, lambda x: np.exp(-x) + 1e-300
+    )
+    found = infimum_status(tilted, [1.0])
+    assert found.status == "finite, not attained"
+    assert not found.certificates.holds
+
+
+@pytest.mark.spec("rudi/T2.6")
 def test_quadratics_are_attained_exactly_when_the_slope_is_in_the_range():
     assert infimum_status(quadratic([[2.0, 0.0], [0.0, 8.0]], [2.0, 8.0]), [5.0, 5.0]).value == pytest.approx(
         -5

@@ -78,6 +78,7 @@ class LikelihoodModel(HasPenaltyPath, LinearPredictor):
     total_weight_: float
     log_likelihood_: float | None
     null_log_likelihood_: float | None
+    optimality_: float | None  # type: ignore[assignment]
     n_iter_: int
     converged_: bool
     solver_: str

@@ -65,6 +65,11 @@ def generalized_certificates(
     return Certificates([stationarity(risk, measured, single)])
 
 
+def finite_or_none(value: float) -> float | None:
+    """A number; None for an infinite one, which says nothing but that a certificate failed."""
+    return value if np.isfinite(value) else None
+
+
 def stationarity(risk: RowRisk, measured: RowMeasure, single: bool) -> Certificate:
     """How far the score equations are from holding, in standard errors of an estimate from these rows."""
     if measured.hessian is not None:

@@ -13,10 +13,10 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificates
 from assay.families import FAMILIES, LINKS, Family, Link, LinkedFamily, NegativeBinomial, Tweedie, link
 from assay.linear.likelihood.base import LikelihoodPath
-from assay.linear.likelihood.certificates import generalized_certificates, score_rounding, stored_numbers
+from assay.linear.likelihood.certificates import finite_or_none, generalized_certificates
 from assay.linear.likelihood.generalized_fit import (
     Likelihoods,
     fit_generalized,
@@ -30,7 +30,7 @@ from assay.linear.predictor import vector_target
 from assay.losses.response_laws import is_response
 from assay.parameters import Domain
 from assay.rows import Rows
-from assay.solvers import RowMeasure, RowRisk
+from assay.solvers import RowRisk
 from assay.suitability import Suitability
 
 # Only the families that take any positive number are options: data made for a check are no counts.
@@ -109,7 +109,8 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         Both at the dispersion of the fit; None for "tweedie" and "quasi_poisson", which have no density in
         closed form, and where the dispersion is 0 or None.
     dual_gap_ : float or None
-        Relative duality gap; None where the loss has no dual or a feature no penalty.
+        Relative duality gap; None where the loss has no dual, a feature no penalty, or no dual point was
+        found.
     information_ : array of shape (p, p)
         Expected Hessian of half the mean deviance about `center_`, or None where it was not formed.
     center_ : array of shape (n_features,)
@@ -244,7 +245,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         free = self.total_weight_ - self.rank_
         self._store(likelihoods(risk, law, fit.point, fit.measured, float(mean / weight), free))
         self.certificates_ = generalized_certificates(risk, fit.point, fit.measured, fit.split)
-        self.optimality_ = self.certificates_[0].value
+        self.optimality_ = finite_or_none(self.certificates_[0].value)
         gap = "gap" in self.certificates_[0].quantity
         self.dual_gap_ = self.optimality_ if gap else None
         self._warn_unless_converged(", or add a penalty")
@@ -359,25 +360,6 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         measured = risk.measure(point, hessian=True, split=True)
         proofs = generalized_certificates(risk, point, measured, measured.split)
         return Certificates([*proofs, self._stored(risk, point, measured)])
-
-    def _stored(self, risk: RowRisk, point: NDArray, measured: RowMeasure) -> Certificate:
-        """That the numbers behind inference are those of the rows."""
-        law = self._law()
-        weight, total = over_targets(risk.source, target_summary, law.family, self._owner())
-        fresh = likelihoods(risk, law, point, measured, float(total / weight), float(weight) - self.rank_)
-        # What is left of a difference has the rounding of its terms; φ that of squared scores.
-        room = score_rounding(risk, point, measured)
-        terms = 1e-5 * (abs(risk.weight * measured.risk) + fresh.deviance)
-        likelihood = abs(fresh.saturated) + fresh.null_deviance / (2 * fresh.scale or 1.0)
-        numbers = {
-            "total_weight_": (self.total_weight_, float(weight), 0.0),
-            "dispersion_": (self.dispersion_, fresh.dispersion, room**2),
-            "deviance_": (self.deviance_, fresh.deviance, terms),
-            "null_deviance_": (self.null_deviance_, fresh.null_deviance, terms),
-            "log_likelihood_": (self.log_likelihood_, fresh.log_likelihood, likelihood),
-            "null_log_likelihood_": (self.null_log_likelihood_, fresh.null_log_likelihood, likelihood),
-        }
-        return stored_numbers(risk, point, measured, (self.information_, self.center_), numbers)
 
     def _path(self, X: Any, y: Any, alphas: Any, sample_weight: Any, **grid: Any) -> LikelihoodPath:
         data, _ = self._open_target(X, y, sample_weight, None, None, fitted=False)

@@ -56,8 +56,12 @@ def target_summary(block: Block, family: Family, owner: str) -> tuple[float, flo
             worst = next(value for value in counted.tolist() if not family.accepts(np.array([value])))
             raise ValueError(f"The target y of {owner} must be {family.target}. Got {worst!r} instead.")
         raise ValueError("Input y contains NaN or infinity; drop or fill those rows first.")
-    weight = block.weights
-    return float(weight.sum()), float(weight @ y)
+    weight = block.weights.astype(np.float64)
+    with np.errstate(over="ignore"):
+        return float(weight.sum()), float(weight @ y)
+
+
+OUT_OF_RANGE = "The deviance of these targets y leaves the range of floats; divide y by its scale first."
 
 
 def fit_generalized(
@@ -72,6 +76,8 @@ def fit_generalized(
     report: Callable[[Array], bool] = lambda point: False,
 ) -> SmoothFit:
     """Minimise half the mean deviance with its penalty, from the constant score of the mean target."""
+    if not np.isfinite(mean):
+        raise ValueError(OUT_OF_RANGE)
     start = first_point(risk, law, mean) if start is None else start
     low, high = law.family.low, law.family.high
     unsure = law.link.standard is None or law.link.low > -np.inf
@@ -82,6 +88,8 @@ def fit_generalized(
             "these offsets; use another link."
         )
     fit = fit_smooth(risk, start, solver=solver, tol=tol, max_iter=max_iter, report=report)
+    if not np.isfinite(fit.measured.value):
+        raise ValueError(OUT_OF_RANGE)
     if fit.measured.hessian is None and not risk.alpha.any() and risk.shape[0] <= 4096:
         measured = risk.measure(fit.point, hessian=True)
         assert measured.hessian is not None
@@ -142,13 +150,15 @@ def likelihoods(
     scale = 1.0
     if law.family.dispersed:
         pearson = pearson_statistic(risk, law, point)
-        dispersion = pearson / free if free > 0 and np.isfinite(pearson) else None
+        dispersion = pearson / free if free > 0 else None
         scale = dispersion or 0.0
         if law.family.name == "gaussian":  # the likelihood has a maximum in φ too
             scale = 2 * measured.risk
     usable = bool(scale > 0 and np.isfinite(scale))
     sums = target_sums(risk, law, mean, scale if usable else 1.0)
     fitted, null = deviance(risk, measured, sums), sums.null_deviance
+    if not np.isfinite([dispersion or 0.0, fitted, null]).all():
+        raise ValueError(OUT_OF_RANGE)
     values: tuple[float | None, float | None] = None, None
     if usable and law.family.has_likelihood and np.isfinite(sums.saturated):
         values = sums.saturated - fitted / (2 * scale), sums.saturated - null / (2 * scale)

@@ -10,15 +10,23 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
+from assay.certificates import Certificate
 from assay.families import FAMILIES
 from assay.linear.likelihood.base import LikelihoodModel, LikelihoodPath, likelihood_path, strength_grid
-from assay.linear.likelihood.generalized_fit import first_point, fit_generalized, over_targets, target_summary
+from assay.linear.likelihood.certificates import FINEST, score_rounding, stored_numbers
+from assay.linear.likelihood.generalized_fit import (
+    first_point,
+    fit_generalized,
+    likelihoods,
+    over_targets,
+    target_summary,
+)
 from assay.linear.likelihood.inference import information_root
 from assay.linear.predictor import affine
 from assay.models.inference import check_level
 from assay.models.selection import FoldTable
 from assay.rows import Block, MemoryRows, Rows
-from assay.solvers import RowRisk, SmoothFit, shifted_columns
+from assay.solvers import RowMeasure, RowRisk, SmoothFit, shifted_columns
 
 # Intervals of a linear score from the information of a fit.
 
@@ -97,6 +105,29 @@ class GeneralizedResults(LikelihoodModel):
 
     def _deviances(self) -> tuple[float, float]:
         return self.deviance_, self.null_deviance_
+
+    def _stored(self, risk: RowRisk, point: NDArray, measured: RowMeasure) -> Certificate:
+        """That the numbers behind inference are those of the rows."""
+        law = self._law()
+        weight, total = over_targets(risk.source, target_summary, law.family, self._owner())
+        fresh = likelihoods(risk, law, point, measured, float(total / weight), float(weight) - self.rank_)
+        # What is left of a difference has the rounding of its terms; φ that of squared scores.
+        room = score_rounding(risk, point, measured)
+        share = max(1e-5, min(room / FINEST, 1.0))
+        terms = share * (abs(risk.weight * measured.risk) + fresh.deviance)
+        likelihood = abs(fresh.saturated) + fresh.null_deviance / (2 * fresh.scale or 1.0)
+        known = not law.family.dispersed or fresh.scale > room * room  # else φ is rounding, and its logarithm
+        numbers = {
+            "total_weight_": (self.total_weight_, float(weight), 0.0),
+            "dispersion_": (self.dispersion_, fresh.dispersion, room * room),
+            "deviance_": (self.deviance_, fresh.deviance, terms),
+            "null_deviance_": (self.null_deviance_, fresh.null_deviance, terms),
+        }
+        if known:
+            values = fresh.log_likelihood, fresh.null_log_likelihood
+            numbers["log_likelihood_"] = self.log_likelihood_, values[0], likelihood
+            numbers["null_log_likelihood_"] = self.null_log_likelihood_, values[1], likelihood
+        return stored_numbers(risk, point, measured, (self.information_, self.center_), numbers)
 
     def residuals(self, X: Any, y: Any, kind: str = "deviance", *, offset: Any = None) -> NDArray:
         """Residual of each row.

@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.likelihood.base import LikelihoodPath, likelihood_path, strength_grid
-from assay.linear.likelihood.certificates import logistic_certificates, stored_numbers
+from assay.linear.likelihood.certificates import finite_or_none, logistic_certificates, stored_numbers
 from assay.linear.likelihood.logistic_fit import (
     coordinate_path,
     fit_logistic,
@@ -36,7 +36,7 @@ INVERSE_PENALTY = Domain(
     lambda value: (
         isinstance(value, (int, float, np.integer, np.floating))
         and not isinstance(value, bool)
-        and bool(0 < value <= np.finfo(float).max or value == np.inf)
+        and bool(0 < value <= float(np.finfo(float).max) or value == np.inf)
     ),
 )
 
@@ -104,7 +104,8 @@ class LogisticRegression(LogisticResults):
     training_error_ : float
         Share of the rows on the wrong side.
     dual_gap_ : float or None
-        Duality gap relative to the risk without features; None without a penalty, where there is no dual.
+        Duality gap relative to the risk without features; None without a penalty, where there is no dual, or
+        where no dual point was found.
     information_ : array or None
         Hessian of the mean loss about `center_`, where the solver formed it.
     center_ : array of shape (n_features,)
@@ -211,7 +212,7 @@ class LogisticRegression(LogisticResults):
         self._store(fit, risk, first)
         evidence = fit.point, fit.measured, fit.split, l1, first
         self.certificates_ = logistic_certificates(risk, *evidence, overlap=overlap)
-        self.optimality_ = self.certificates_[0].value
+        self.optimality_ = finite_or_none(self.certificates_[0].value)
         self.dual_gap_ = self.optimality_ if self.penalty_strength_ > 0 else None
         return self
 

@@ -29,6 +29,7 @@ from assay.solvers import (
     separability,
     sparse_path,
 )
+from assay.solvers.least_squares.moments import require_finite
 
 Array = NDArray[np.float64]
 SMALLEST_GAP = 1e-10
@@ -167,6 +168,8 @@ def by_coordinates(
     if risk.class_weight is not None:
         factors = risk.class_weight[data.y.astype(np.intp)].astype(data.dtype)
         weight = factors if weight is None else weight * factors
+    with np.errstate(over="ignore"):
+        require_finite(np.array([_largest(data.X) ** 2 * len(data.y)]), data)
     return sparse_path(
         data.X,
         2 * data.y - 1,
@@ -179,6 +182,12 @@ def by_coordinates(
         max_iter=max_iter,
         start=None if start is None else risk.split_point(start)[0][:, 0],
     )
+
+
+def _largest(X: Any) -> np.float64:
+    """Largest absolute value of a table."""
+    values = X.data if hasattr(X, "indptr") else X
+    return np.float64(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def coordinate_path(

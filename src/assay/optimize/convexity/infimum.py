@@ -17,8 +17,8 @@ from assay.solvers.separation import separability
 
 Status = Literal["attained", "finite, not attained", "minus infinity"]
 SOURCE = "Rudi & Şimşekli 2.2.4"
-FARTHEST = 60
-"""Doublings along a direction: 2⁶⁰ is far beyond the scale of any data."""
+FARTHEST, CHOSEN = 60, 40
+"""Doublings along a direction: 2⁶⁰ is far beyond the scale of any data; the first of them choose the case."""
 
 
 class InfimumStatus(NamedTuple):
@@ -39,8 +39,9 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
     """Tell which of the three cases a convex differentiable function is in, with evidence.
 
     A descent finds a stationary point, or runs away. Along the way it ran, the function is followed through
-    sixty doublings of the distance t: the fall between t and 2t dies out when the infimum is finite, and
-    stays or grows when it is −∞. A stationary point is a proof for a convex function; the rest is evidence.
+    forty doublings of the distance t: the fall between t and 2t dies out when the infimum is finite, and
+    stays or grows when it is −∞. The certificate asks the same of twenty doublings beyond, which had no part
+    in the choice. A stationary point is a proof for a convex function; the rest is evidence.
 
     Examples
     --------
@@ -81,13 +82,14 @@ def infimum_status(objective: Smooth, start: Any, *, tol: float = 1e-8, max_iter
         claim = "The gradient is zero at the point, so the infimum is attained there."
         proof = at_most(claim, "gradient norm", slope, room, SOURCE, assumptions=("f is convex",))
         return InfimumStatus("attained", float(objective.value(point)), point, None, Certificates([proof]))
-    dying = bool(falls[-1] <= 1e-9 * far or falls[-1] <= 0.75**10 * falls[-11])
+    # Chosen by the falls up to 2^CHOSEN, certified by those beyond, which may say otherwise.
+    dying = bool(falls[CHOSEN - 1] <= 1e-9 * far or _kept(falls, CHOSEN) <= 0.75**10)
     claim = "The function falls along the direction without end."
     if dying:
         claim = "The fall along the direction dies out, yet never stops."
-    what = "last fall over one doubling, over the one ten doublings before"
-    share, compare = falls[-1] / max(falls[-11], 1e-300), at_most if dying else at_least
-    proof = compare(claim, what, share, 0.75**10, SOURCE, assumptions=("f is convex",))
+    what = f"fall over the last of {FARTHEST} doublings, over the one ten doublings before"
+    compare = at_most if dying else at_least
+    proof = compare(claim, what, _kept(falls, FARTHEST), 0.75**10, SOURCE, assumptions=("f is convex",))
     limit = float(objective.value(base + 2.0**FARTHEST * direction)) if dying else -np.inf
     status: Status = "finite, not attained" if dying else "minus infinity"
     return InfimumStatus(status, limit, None, direction, Certificates([proof]))
@@ -139,6 +141,11 @@ def _falls(objective: Smooth, point: Array, direction: Array) -> Array | None:
     size = max(1.0, abs(float(objective.value(point))))
     finite = bool(np.isfinite(falls).all())
     return np.maximum(falls, 0.0) if finite and direction.any() and falls.min() >= -1e-9 * size else None
+
+
+def _kept(falls: Array, n: int) -> float:
+    """The n-th fall over the one ten before it."""
+    return float(falls[n - 1] / max(falls[n - 11], 1e-300))
 
 
 def _runs(begin: Array, point: Array) -> bool:

@@ -11,6 +11,7 @@ from scipy import linalg
 
 from assay.rows import Block, MemoryRows, one_blas_thread
 from assay.solvers.in_memory import copied
+from assay.solvers.least_squares.moments import require_finite
 from assay.solvers.requirements import requires
 from assay.solvers.smooth.newton import EPSILON, NewtonStep, inverse_scale, newton_step, row_newton
 from assay.solvers.smooth.quasi_newton import quasi_newton
@@ -148,14 +149,20 @@ def reached(risk: RowRisk, decrement: float, tol: float, value: float) -> bool:
 def risk_step(risk: RowRisk, hessian: Array, gradient: Array) -> NewtonStep:
     """The Newton step of a risk; columns that are constant up to the rounding of their shift stay alone."""
     p, k = risk.shape
-    step = newton_step(hessian, gradient.T.reshape(-1), column_noise(risk))
+    noise, level = column_noise(risk, hessian)
+    step = newton_step(hessian, gradient.T.reshape(-1), noise, level=level)
     return step._replace(direction=step.direction.reshape(k, p).T)
 
 
-def column_noise(risk: RowRisk) -> Array:
-    """Rounding of the shift of each column, for each score."""
+def column_noise(risk: RowRisk, hessian: Array) -> tuple[Array, Array]:
+    """Rounding of the shift of each column, and the curvature of a column of ones, for each score.
+
+    Columns are only shifted beside an intercept, whose own curvature it is: so the units of the columns, of
+    one or of all of them, do not matter.
+    """
+    p, k = risk.shape
     noise = np.append(8 * EPSILON * np.abs(risk.center), np.zeros(int(risk.fit_intercept)))
-    return np.tile(noise, risk.shape[1])
+    return np.tile(noise, k), np.repeat(np.maximum(np.diagonal(hessian)[p - 1 :: p], 0.0), p)
 
 
 def descent_steps(
@@ -167,7 +174,9 @@ def descent_steps(
     """
     point = start
     here = risk.measure(point, split=True)
-    first = size = float(np.linalg.norm(here.gradient))
+    with np.errstate(over="ignore"):
+        first = size = float(np.linalg.norm(here.gradient))
+    require_finite(np.array([first]), risk.data)
     lipschitz, values, n_iter = 0.05, [here.value], 0
     while size > tol * first and n_iter < max_iter:
         trial = point - here.gradient / lipschitz
@@ -308,7 +317,7 @@ def product_inverse(risk: RowRisk, geometry: tuple[Array, Array | None], curvatu
 def inverse_of(risk: RowRisk, hessian: Array | None) -> Inverse:
     """Solve with a positive definite matrix, whose diagonal is raised a little if it is singular."""
     assert hessian is not None
-    scale = inverse_scale(hessian, column_noise(risk))[:, None]
+    scale = inverse_scale(hessian, *column_noise(risk, hessian))[:, None]
     scaled = hessian * scale * scale.T
     scaled[np.diag_indices_from(scaled)] = 1.0
     lift = 0.0

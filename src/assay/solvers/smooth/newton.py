@@ -32,14 +32,20 @@ class NewtonStep(NamedTuple):
 
 
 def newton_step(
-    hessian: Array, gradient: Array, noise: Array | float = 0.0, *, lift: float = 0.0
+    hessian: Array,
+    gradient: Array,
+    noise: Array | float = 0.0,
+    *,
+    level: Array | None = None,
+    lift: float = 0.0,
 ) -> NewtonStep:
     """The Newton step of a positive semi-definite Hessian, after scaling its diagonal to one.
 
     Directions of no curvature (columns that repeat each other) are left alone, or taken to have the curvature
-    `lift`. A coordinate whose curvature is at most the square of its `noise` times the largest stays too.
+    `lift`. A coordinate whose curvature is at most the square of its `noise` times `level`, the curvature of
+    a column of ones (the largest one by default), stays too.
     """
-    inverse = inverse_scale(hessian, noise)
+    inverse = inverse_scale(hessian, noise, level)
     scaled = hessian * inverse[:, None] * inverse
     flat = gradient * inverse
     rank = size = flat.shape[0]
@@ -64,10 +70,11 @@ def newton_step(
     return NewtonStep(-(step * inverse), decrement, rank)
 
 
-def inverse_scale(hessian: Array, noise: Array | float = 0.0) -> Array:
-    """1/√H_jj, and 0 for a coordinate whose curvature is at most its noise."""
+def inverse_scale(hessian: Array, noise: Array | float = 0.0, level: Array | None = None) -> Array:
+    """1/√H_jj, and 0 for a coordinate whose curvature is at most that of its noise."""
     diagonal = np.maximum(np.diagonal(hessian), 0.0)
-    floor = np.square(noise) * diagonal.max(initial=0.0) + np.finfo(float).tiny * 1e8
+    height = np.sqrt(diagonal.max(initial=0.0) if level is None else level)
+    floor = np.square(noise * height) + np.finfo(float).tiny * 1e8
     return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > floor)
 
 

@@ -28,6 +28,12 @@ from assay.solvers.smooth.row_sums import (
     row_weights,
 )
 
+HUGE = 1e100
+"""Mean losses below this come from scores that a fit may have, whatever the squares of the columns."""
+
+NARROW = 1e-145
+"""Range of a column whose squares are lost below the smallest float."""
+
 FAR = 1e4
 """Standard deviations from zero beyond which a column is shifted before anything is computed."""
 
@@ -89,7 +95,8 @@ class RowRisk:
         if center is None:
             center = np.zeros(d)
             if fit_intercept and not data.is_sparse:
-                center, shifts = data.head(PILOT_ROWS, block_moments)
+                center, shifts, width = data.head(PILOT_ROWS, block_moments)
+                require_wide(width)
         self.center = self.inner = center
         if shifts is not None and np.any(np.abs(center) > FAR * shifts):
             # Scores would be small differences of large numbers: the rows themselves are shifted.
@@ -138,6 +145,8 @@ class RowRisk:
         sums, groups, curved = self._walk(full_step, point, hessian, split)
         measured = self._measured(sums, point)
         if curved is not None:
+            if measured.risk < HUGE:  # beyond, a step went too far and will be cut
+                require_finite(curved, self.data)
             measured = measured._replace(hessian=self._regularised(curved / self.weight))
         return measured._replace(split=groups)
 
@@ -157,12 +166,13 @@ class RowRisk:
 
     def _measured(self, sums: Sums, point: Array) -> RowMeasure:
         slope = sums.slope
-        if np.isnan(sums.loss) or np.isnan(slope).any():
+        if np.isnan(sums.loss) or np.isnan(slope).any() or (sums.loss < HUGE and np.isinf(slope).any()):
             require_finite(np.array([np.nan]), self.data)
         if self.fit_intercept:
             slope = np.vstack([slope - np.outer(self.inner, sums.total), sums.total])
         risk = sums.loss / self.weight
-        value = risk + 0.5 * float(np.sum(self.ridge * point**2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = risk + 0.5 * float(np.sum(np.where(self.ridge > 0, self.ridge * point**2, 0.0)))
         gradient = slope / self.weight + self.ridge * point
         return RowMeasure(value, gradient, None, risk, sums.mistakes / self.weight)
 
@@ -183,15 +193,26 @@ def shifted(block: Block, shift: Array) -> Block:
     return block._replace(X=block.X - shift)
 
 
-def block_moments(block: Block) -> tuple[Array, Array]:
-    """Weighted mean and standard deviation of the columns of a block; 0 and inf where not finite."""
+def require_wide(width: Array) -> None:
+    """Refuse columns that vary by so little that their squares vanish; constant ones are no matter."""
+    lost = np.flatnonzero((width > 0) & (width < NARROW))
+    if lost.size:
+        raise ValueError(
+            f"Input X is too small: column {lost[0]} varies by {width[lost[0]]:.2g} and its squares vanish. "
+            "Divide the columns by their scale first."
+        )
+
+
+def block_moments(block: Block) -> tuple[Array, Array, Array]:
+    """Weighted mean, standard deviation and range of the columns of a block; 0 and inf where not finite."""
     X = block.X.astype(np.float64)
     weight = block.weights
     with np.errstate(all="ignore"):
         mean = weight @ X / weight.sum()
         spread = np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
+        width = np.ptp(X[weight > 0], axis=0)
     finite = np.isfinite(mean) & np.isfinite(spread)
-    return np.where(finite, mean, 0.0), np.where(finite, spread, np.inf)
+    return np.where(finite, mean, 0.0), np.where(finite, spread, np.inf), width
 
 
 def total_weight(block: Block, class_weight: Array) -> float:
@@ -289,5 +310,8 @@ def _scale(slope: Array, alpha: Array, l1: Array) -> float:
 def _conjugate_penalty(slope: Array, alpha: Array, l1: Array) -> float:
     """Σ (|c| − l1)₊²/(2α), which is 0 where α is."""
     excess = np.maximum(np.abs(slope) - l1[:, None], 0.0)
-    squares = np.divide(excess**2, 2 * alpha[:, None], out=np.zeros_like(excess), where=alpha[:, None] > 0)
-    return float(squares.sum())
+    with np.errstate(over="ignore"):
+        squares = np.divide(
+            excess**2, 2 * alpha[:, None], out=np.zeros_like(excess), where=alpha[:, None] > 0
+        )
+        return float(squares.sum())
