@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay import parameters
+from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
@@ -57,7 +58,7 @@ MACHINE_DOMAINS: Mapping[str, Domain] = {
 }
 
 
-class FittedByRows:
+class FittedByRows(IterativeModel):
     """A linear model with one machine, or one per class: `fit` opens the rows and `_fit_rows` walks them.
 
     `_measure` gives the certificates from the attributes and the rows of the fit, opened by `_reopen`.
@@ -68,7 +69,6 @@ class FittedByRows:
     _fit_rows: Callable[..., None]
     _measure: Callable[..., Certificates]
     _reopen: Callable[..., Rows]
-    _watch_fit: Callable[..., Any]
     _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
     @with_callbacks
