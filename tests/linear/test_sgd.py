@@ -11,7 +11,15 @@ from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
 import assay
-from assay.linear import LinearSVC, LinearSVR, QuantileRegressor, Ridge, SGDClassifier, SGDRegressor
+from assay.linear import (
+    HuberRegressor,
+    LinearSVC,
+    LinearSVR,
+    QuantileRegressor,
+    Ridge,
+    SGDClassifier,
+    SGDRegressor,
+)
 from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsilonInsensitive, SquaredHinge
 from assay.rows import MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
@@ -589,3 +597,13 @@ def test_windows_are_visited_in_an_order_by_the_seed_that_no_source_changes(line
     monkeypatch.setattr("assay.solvers.stochastic.sgd.LARGEST_BYTES", 0)
     assert_allclose(SGDRegressor(**walk).fit(str(tmp_path / "rows.npy"), y).coef_, near.coef_, atol=1e-12)
     assert visited[:15] == visited[15:30] == visited[30:]
+
+
+@pytest.mark.parametrize("kind", [SGDRegressor, HuberRegressor, QuantileRegressor])
+def test_coefficients_beyond_their_precision_are_refused_in_a_sentence(kind, rng):
+    X = rng.standard_normal((60, 2)).astype(np.float32)
+    y = X[:, 0] + 1
+    X[:, 0] *= np.float32(1e-40)
+    options = {"penalty": None} if kind is SGDRegressor else {"alpha": 0.0}
+    with pytest.raises(ValueError, match=r"coefficients of .* do not fit into float32"):
+        kind(**options).fit(X, y.astype(np.float32))
