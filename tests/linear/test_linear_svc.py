@@ -185,7 +185,7 @@ def test_bad_input_is_refused_in_one_sentence(two):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("unit", [1e-200, 1e12, 1e15, 1e20, 1e100])
+@pytest.mark.parametrize("unit", [1e-100, 1e12, 1e15, 1e20, 1e100])
 def test_columns_of_any_size_give_a_plane_that_is_certified(unit, loss, rng):
     X = rng.standard_normal((50, 3))
     y = X[:, 0] + 0.3 * rng.standard_normal(50) > 0
@@ -198,11 +198,30 @@ def test_columns_of_any_size_give_a_plane_that_is_certified(unit, loss, rng):
         assert not model.certify(unit * X, y).holds
 
 
-def test_columns_whose_squares_overflow_are_refused_in_a_sentence(rng):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_columns_whose_squares_leave_floating_point_are_refused_in_a_sentence(loss, rng):
     X = rng.standard_normal((20, 3))
-    X[:, 1] *= 1e160
-    with pytest.raises(ValueError, match="squares of column 1 of X are too large"):
-        LinearSVC().fit(X, X[:, 0] > 0)
+    for unit, size in ((1e160, "large"), (1e308, "large"), (1e-160, "small"), (1e-200, "small")):
+        table = X / np.abs(X).max() * [1.0, unit, 1.0]
+        with pytest.raises(ValueError, match=f"squares of column 1 of X are too {size}"):
+            LinearSVC(loss=loss).fit(table, X[:, 0] > 0)
+        if unit > 1:
+            with pytest.raises(ValueError, match="squares of row 0 of X are too large"):
+                LinearSVC(loss=loss, solver="dual_coordinate").fit(table, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [
+        ("epsilon_insensitive", "newton"),
+        ("squared_epsilon_insensitive", "newton"),
+        ("squared_epsilon_insensitive", "dual_coordinate"),
+    ],
+)
+def test_a_target_too_large_for_its_loss_is_refused_in_a_sentence(loss, solver, rng):
+    X = rng.standard_normal((20, 3))
+    with pytest.raises(ValueError, match=r"too large for floating point|floating point does not hold"):
+        LinearSVR(loss=loss, solver=solver, max_iter=20).fit(X, 1e307 * X[:, 0] / np.abs(X).max())
 
 
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])

@@ -125,3 +125,11 @@ def test_a_theorem_about_updates_is_not_counted_and_its_bound_is_certified(rng):
     assert model.certify(X, y).holds
     model.mistake_bound_ = 1.01 * model.mistake_bound_
     assert not model.certify(X, y).holds
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_rows_too_large_for_their_squares_are_refused_in_a_sentence(rng, batch_size):
+    X, y = separable(rng, 0.3)
+    X[3] *= 1e200
+    with pytest.raises(ValueError, match="squares of a row of X are too large"):
+        Perceptron(batch_size=batch_size).fit(X, y)

@@ -11,12 +11,20 @@ from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
 import assay
-from assay.linear import LinearSVC, LinearSVR, QuantileRegressor, Ridge, SGDClassifier, SGDRegressor
+from assay.linear import (
+    HuberRegressor,
+    LinearSVC,
+    LinearSVR,
+    QuantileRegressor,
+    Ridge,
+    SGDClassifier,
+    SGDRegressor,
+)
 from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsilonInsensitive, SquaredHinge
 from assay.rows import MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import gather_risk, risk_gap
-from assay.solvers.stochastic.sgd import LEARNING_RATES
+from assay.solvers.stochastic.sgd import LEARNING_RATES, Walk
 
 
 @pytest.fixture
@@ -574,3 +582,39 @@ def test_coefficients_that_the_descent_did_not_end_with_do_not_hold(two, line, n
         assert model.certify(*table).holds
         setattr(model, name, getattr(model, name) * 1.001)
         assert not model.certify(*table).holds
+
+
+def test_windows_are_visited_in_an_order_by_the_seed_that_no_source_changes(line, tmp_path, monkeypatch):
+    X, y = line
+    monkeypatch.setattr("assay.solvers.stochastic.sgd.block_rows", lambda *_: 100)
+    monkeypatch.setattr("assay.solvers.stochastic.sgd.SLAB_BYTES", 3 * 100 * 4 * 8)
+    walk = {"batch_size": 50, "max_iter": 1, "tol": 1e9, "random_state": 3}
+    visited = []
+    whole = Walk.visits
+
+    def spied(self, rng):
+        for window in whole(self, rng):
+            visited.append(window[1])
+            yield window
+
+    monkeypatch.setattr(Walk, "visits", spied)
+    near = SGDRegressor(**walk).fit(X, y)
+    assert sorted(visited) == list(range(0, 1500, 100))
+    assert visited != sorted(visited)
+    slabs = np.array(visited).reshape(5, 3) // 300  # windows of one slab follow each other
+    assert np.all(slabs == slabs[:, :1])
+    assert np.array_equal(SGDRegressor(**walk).fit(X, y).coef_, near.coef_)
+    np.save(tmp_path / "rows.npy", X)
+    monkeypatch.setattr("assay.solvers.stochastic.sgd.LARGEST_BYTES", 0)
+    assert_allclose(SGDRegressor(**walk).fit(str(tmp_path / "rows.npy"), y).coef_, near.coef_, atol=1e-12)
+    assert visited[:15] == visited[15:30] == visited[30:]
+
+
+@pytest.mark.parametrize("kind", [SGDRegressor, HuberRegressor, QuantileRegressor])
+def test_coefficients_beyond_their_precision_are_refused_in_a_sentence(kind, rng):
+    X = rng.standard_normal((60, 2)).astype(np.float32)
+    y = X[:, 0] + 1
+    X[:, 0] *= np.float32(1e-40)
+    options = {"penalty": None} if kind is SGDRegressor else {"alpha": 0.0}
+    with pytest.raises(ValueError, match=r"coefficients of .* do not fit into float32"):
+        kind(**options).fit(X, y.astype(np.float32))

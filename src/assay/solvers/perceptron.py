@@ -111,6 +111,11 @@ def perceptron(
     # `best` is a point after whole passes, and `least` the weight of its mistakes on all rows.
     while True:
         seen = separation(data, positive, point)
+        if not np.isfinite(seen.radius):
+            raise ValueError(
+                "The squares of a row of X are too large for floating point. Divide the columns by their "
+                "scale."
+            )
         history.append(seen.mistakes)
         stale += 1
         if seen.mistakes < least:

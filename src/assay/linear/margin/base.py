@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay import parameters
+from assay.base import IterativeModel
 from assay.certificates import Certificate, Certificates, at_most
 from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
@@ -57,18 +58,18 @@ MACHINE_DOMAINS: Mapping[str, Domain] = {
 }
 
 
-class FittedByRows:
+class FittedByRows(IterativeModel):
     """A linear model with one machine, or one per class: `fit` opens the rows and `_fit_rows` walks them.
 
     `_measure` gives the certificates from the attributes and the rows of the fit, opened by `_reopen`.
     """
 
     max_iter: int
+    coef_: NDArray
     _opened: Callable[..., tuple[Rows, NDArray | None]]
     _fit_rows: Callable[..., None]
     _measure: Callable[..., Certificates]
     _reopen: Callable[..., Rows]
-    _watch_fit: Callable[..., Any]
     _shaped: Callable[[list[Array], list[float], Any], dict[str, Any]]
 
     @with_callbacks
@@ -83,8 +84,19 @@ class FittedByRows:
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
-        self._fit_rows(X, y, *self._opened(X, y, sample_weight))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._fit_rows(X, y, *self._opened(X, y, sample_weight))
+        self._require_finite()
         return self
+
+    def _require_finite(self) -> None:
+        """Raise where the numbers of the rows were too large or too small for those of the fit."""
+        numbers = (getattr(self, name, None) for name in ("coef_", "intercept_", "dual_coef_"))
+        if not all(np.isfinite(values).all() for values in numbers if values is not None):
+            raise ValueError(
+                f"The coefficients of {type(self).__name__} do not fit into {self.coef_.dtype.name}. Divide "
+                "the columns and the target by their scale, by StandardScaler for instance."
+            )
 
     def _run(
         self, X: Any, y: Any, name: str, fits: Sequence[Callable[[Report], Fit]], dtype: Any = np.float64
@@ -234,6 +246,11 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
         self.n_support_ = self._n_support(np.array([item.evidence.n_support for item in judged]))
         self.certificates_ = self._certificates(judged)
         self.dual_gap_, self.optimality_ = (item.value for item in self.certificates_[:2])
+        if not np.isfinite(self.dual_gap_):
+            raise ValueError(
+                f"The objective of {type(self).__name__} is too large for floating point. Divide the columns "
+                "and the target by their scale."
+            )
         self.converged_ = self.converged_ or self.certificates_.holds
         if not self.converged_:
             warn_unfinished(self, f"iterations of {self.solver_}")

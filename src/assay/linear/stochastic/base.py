@@ -273,10 +273,11 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
     ) -> tuple[RiskEvidence, RiskGap]:
         """Evidence and gap at a point, by one walk; without penalty by three."""
         l1, l2 = self._strengths()
-        place, free = (data, machine, coef, intercept, dual), {"fit_intercept": self.fit_intercept}
-        evidence = gather_risk(*place, level=level)
-        conjugate = cancelled(*place, tol=min(float(self.tol), 1.0), **free) if l1 == l2 == 0 else None
-        return evidence, risk_gap(evidence, coef, l1, l2, conjugate=conjugate, **free)
+        place, free = (data, machine, coef, intercept, dual), self.fit_intercept
+        evidence, conjugate = gather_risk(*place, level=level), None
+        if l1 == l2 == 0:
+            conjugate = cancelled(*place, fit_intercept=free, tol=min(float(self.tol), 1.0))
+        return evidence, risk_gap(evidence, coef, l1, l2, fit_intercept=free, conjugate=conjugate)
 
     def _measure(self, data: Rows, *, keep: bool = False) -> Certificates:
         """Certificates from the attributes and the rows, by one walk per machine."""

@@ -100,6 +100,11 @@ def dual_coordinate(
         raise refusal("dual_coordinate", "loss", "a sided loss", machine.loss)
     rows, (target, weight) = loop_rows(data.X), machine.read(data._block(0, n))
     norms, nu, coef = squared_norms(data), np.zeros(n), np.zeros(d)
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            f"The squares of row {int(np.argmin(np.isfinite(norms)))} of X are too large for floating point. "
+            "Divide the columns by their scale."
+        )
     free, softness = problem.fit_intercept and problem.intercept_penalty == 0, 0.0
     if problem.fit_intercept:
         softness = float(norms.mean()) or 1.0 if free else 1 / problem.intercept_penalty

@@ -70,11 +70,12 @@ def frame_of(data: Rows, *, intercept: bool, shift: bool) -> Frame:
     """Columns of mean 0 (if `shift`, for dense rows) and mean square 1; a column of zeros keeps scale 1."""
     with np.errstate(over="ignore", invalid="ignore"):
         weight, total, squares = data.reduce(column_sums)
-    if not np.isfinite(squares).all():
-        column = int(np.argmin(np.isfinite(squares)))
+    lost = (squares < 1e-290 * weight) & ((squares > 0) | (total != 0))
+    if lost.any() or not np.isfinite(squares).all():
+        size, bad = ("small", lost) if lost.any() else ("large", ~np.isfinite(squares))
         raise ValueError(
-            f"The squares of column {column} of X are too large for floating point. Divide the columns by "
-            "their scale, by StandardScaler for instance."
+            f"The squares of column {int(np.argmax(bad))} of X are too {size} for floating point. Divide the "
+            "columns by their scale, by StandardScaler for instance."
         )
     mean = total / weight if shift and not data.is_sparse else np.zeros_like(total)
     # Twice, so that a mean far from zero does not hide the spread.

@@ -111,6 +111,10 @@ def sided_newton(
         raise refusal("sided_newton", "loss", "a sided loss without corners", machine.loss)
     rows, zero = SidedRows(machine, frame), np.zeros(len(penalty))
     at_zero = data.reduce(rows.line, zero, zero, np.zeros(1))
+    if not np.isfinite(at_zero).all():
+        raise ValueError(
+            "The squares of the target are too large for floating point. Divide it by its scale."
+        )
     if start is None:
         start = rough_start(data, rows, penalty, zero)
     gain = tol * PERFECT * float(at_zero[0])
