@@ -29,14 +29,14 @@ UNSEEN: dict[str, dict[str, str]] = {
         SYMMETRY: "children_",
     },
     "BisectingKMeans": {
-        NOT_READ: "cluster_weights_ optimality_",
+        NOT_READ: "optimality_",
     },
     "BlockBiclustering": {
         NOT_READ: "objective_ optimality_ restart_objectives_",
         NOT_YET: "rows_ columns_",
     },
     "CentroidClustering": {
-        NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "ColumnDroppingRegression": {
         NOT_READ: "condition_number_ optimality_",
@@ -72,7 +72,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "origin_ period_",
     },
     "FuzzyCMeans": {
-        NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "GeneralizedLinear": {
         NOT_READ: "deviance_ null_deviance_ log_likelihood_ null_log_likelihood_ optimality_",
@@ -89,22 +89,22 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "outliers_",
     },
     "KCoordinateMedian": {
-        NOT_READ: "restart_inertias_ inertia_trace_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "KGeometricMedian": {
-        NOT_READ: "restart_inertias_ optimality_ cluster_weights_ dual_gap_",
+        NOT_READ: "optimality_ dual_gap_",
     },
     "KMeans": {
-        NOT_READ: "optimality_ cluster_weights_ restart_inertias_",
+        NOT_READ: "optimality_",
     },
     "KMedian": {
-        NOT_READ: "restart_inertias_ optimality_ inertia_trace_",
+        NOT_READ: "optimality_",
     },
     "KMedoids": {
-        NOT_READ: "restart_inertias_ optimality_ inertia_trace_",
+        NOT_READ: "optimality_",
     },
     "KernelKMeans": {
-        NOT_READ: "restart_inertias_ cluster_weights_ optimality_ inertia_trace_",
+        NOT_READ: "optimality_",
     },
     "KernelRidge": {
         NOT_READ: "penalty_strength_ fitted_values_ residuals_ rkhs_norm_",
@@ -127,7 +127,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         "information_ center_ optimality_ dual_gap_",
     },
     "MiniBatchKMeans": {
-        NOT_READ: "center_weights_ batch_inertias_ cluster_weights_ optimality_",
+        NOT_READ: "center_weights_ batch_inertias_ optimality_",
     },
     "MultivariateRegression": {
         NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_ "
@@ -139,8 +139,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "cluster_reach_",
     },
     "OverlappingClustering": {
-        NOT_READ: "delta_candidates_ delta_errors_ memberships_ delta_",
-        NOT_YET: "factor_covariance_ covariance_ mean_ noise_variance_",
+        NOT_READ: "delta_candidates_ delta_errors_ delta_",
     },
     "Perceptron": {
         NOT_READ: "mistake_bound_ optimality_",
@@ -191,7 +190,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "rows_ columns_",
     },
     "SphericalKMeans": {
-        NOT_READ: "restart_inertias_ inertia_trace_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "SplineMap": {
         NOT_YET: "knots_",

@@ -15,7 +15,12 @@ from assay.certificates import Certificate
 from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place, placed
-from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
+from assay.cluster.kmeans.certificates import (
+    eigenvalue_certificate,
+    measure,
+    minibatch_certificates,
+    weights_certificate,
+)
 from assay.cluster.kmeans.minibatch.solver import Draws, Steps, StoppingRule, averaged, minibatch_steps
 from assay.models import convergence
 from assay.parameters import Domain
@@ -188,7 +193,8 @@ or callable, default="greedy-k-means++"
         centers = self._placed(data)
         measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
         proof = minibatch_certificates(measured, centers, inertia=self.inertia_)
-        return [*proof, *eigenvalue_certificate(data, measured, centers)]
+        weights = weights_certificate(self.cluster_weights_, measured.weights)
+        return [*proof, weights, *eigenvalue_certificate(data, measured, centers)]
 
     def _pool(self, data: Rows, draws: Draws, random: np.random.Generator) -> _init.Pool:
         """Rows to draw the start from: all of them, or a draw of three batches."""
