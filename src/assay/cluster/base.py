@@ -253,11 +253,13 @@ def account_certificate(
 
 
 def watched(run: Callable[[Any], Any], starts: Iterable[Any], watch: Watch) -> Iterator[Any]:
-    """Run from every start, each told to the watch."""
+    """Run from every start, each told to the watch, until a callback asks to stop after one."""
     for start in starts:
         with watch.run():
             result = run(start)
         yield result
+        if watch.stopped:
+            return
 
 
 def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
@@ -271,9 +273,13 @@ def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
 
 
 def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Generator]:
-    """One generator for each restart."""
+    """One generator for each restart, made when it is its turn: there may be very many."""
     first = generator(random_state)
-    yield from [first] if n_runs == 1 else spawn(first, n_runs)
+    if n_runs == 1:
+        yield first
+        return
+    for _ in range(n_runs):
+        yield from spawn(first, 1)
 
 
 def _count_present(block: Block) -> int:

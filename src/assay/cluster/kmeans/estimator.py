@@ -243,7 +243,7 @@ or callable, default="greedy-k-means++"
     def _run(self, data: Rows, watch: Watch, start: NDArray) -> Lloyd:
         options: Any = {"watch": watch, "max_iter": self.max_iter, "keep_steps": self.history}
         result = lloyd(data, start, tol=self.tol, empty_clusters=self.empty_clusters, **options)
-        if self.algorithm != "hartigan-wong":
+        if self.algorithm != "hartigan-wong" or not result.converged:  # a callback may have stopped it
             return result
         assert isinstance(data, MemoryRows)
         return polish(data, result, keep_empty=self.empty_clusters == "keep", **options)
