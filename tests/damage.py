@@ -27,14 +27,14 @@ UNSEEN: dict[str, dict[str, str]] = {
         SYMMETRY: "children_",
     },
     "BisectingKMeans": {
-        NOT_READ: "cluster_weights_ optimality_",
+        NOT_READ: "optimality_",
     },
     "BlockBiclustering": {
         NOT_READ: "objective_ optimality_ restart_objectives_",
         NOT_YET: "rows_ columns_",
     },
     "CentroidClustering": {
-        NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "ColumnDroppingRegression": {
         NOT_READ: "condition_number_ optimality_",
@@ -70,7 +70,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "origin_ period_",
     },
     "FuzzyCMeans": {
-        NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "GeneralizedLinear": {
         NOT_READ: "optimality_",
@@ -85,22 +85,22 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "dual_gap_ optimality_",
     },
     "KCoordinateMedian": {
-        NOT_READ: "restart_inertias_ inertia_trace_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "KGeometricMedian": {
-        NOT_READ: "restart_inertias_ optimality_ cluster_weights_ dual_gap_",
+        NOT_READ: "optimality_ dual_gap_",
     },
     "KMeans": {
-        NOT_READ: "optimality_ cluster_weights_ restart_inertias_",
+        NOT_READ: "optimality_",
     },
     "KMedian": {
-        NOT_READ: "restart_inertias_ optimality_ inertia_trace_",
+        NOT_READ: "optimality_",
     },
     "KMedoids": {
-        NOT_READ: "restart_inertias_ optimality_ inertia_trace_",
+        NOT_READ: "optimality_",
     },
     "KernelKMeans": {
-        NOT_READ: "restart_inertias_ cluster_weights_ optimality_ inertia_trace_",
+        NOT_READ: "optimality_",
     },
     "KernelRidge": {
         NOT_READ: "penalty_strength_ fitted_values_ residuals_ rkhs_norm_",
@@ -122,7 +122,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "training_error_ center_ optimality_ dual_gap_",
     },
     "MiniBatchKMeans": {
-        NOT_READ: "center_weights_ batch_inertias_ cluster_weights_ optimality_",
+        NOT_READ: "center_weights_ batch_inertias_ optimality_",
     },
     "MultivariateRegression": {
         NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_ "
@@ -134,8 +134,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "cluster_reach_",
     },
     "OverlappingClustering": {
-        NOT_READ: "delta_candidates_ delta_errors_ memberships_ delta_",
-        NOT_YET: "factor_covariance_ covariance_ mean_ noise_variance_",
+        NOT_READ: "delta_candidates_ delta_errors_ delta_",
     },
     "Perceptron": {
         NOT_READ: "optimality_",
@@ -183,7 +182,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "rows_ columns_",
     },
     "SphericalKMeans": {
-        NOT_READ: "restart_inertias_ inertia_trace_ optimality_ cluster_weights_",
+        NOT_READ: "optimality_",
     },
     "SplineMap": {
         NOT_YET: "knots_",

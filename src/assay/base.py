@@ -260,6 +260,7 @@ class Watch:
         self._estimator, self._data = estimator, {"X": X, "y": y}
         self._max_iter = max_iter
         self._run: Any = None
+        self.stopped = False  # whether a callback asked to stop after the last run
         self._root = None
         if getattr(estimator, "_skl_callbacks", None):
             self._root = estimator._init_callback_context(task_name="fit", max_subtasks=n_runs)
@@ -279,7 +280,7 @@ class Watch:
         self._run = self._root.subcontext(task_name=name, max_subtasks=self._max_iter)
         self._run.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         yield
-        self._run.call_on_fit_task_end(estimator=self._estimator, **self._data)
+        self.stopped = bool(self._run.call_on_fit_task_end(estimator=self._estimator, **self._data))
 
     def iteration(self, attributes: Callable[[], dict[str, Any]]) -> bool:
         """Report one finished iteration; true when a callback asks to stop.

@@ -249,3 +249,17 @@ def test_loops_are_their_numpy_twins():
     expected = np.array([(roots * weight[5:17] * (codes[5:17] == c)).sum(axis=1) for c in range(3)]).T
     assert_allclose(sums, expected)
     assert_allclose(columns, row_weight @ roots)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize("filled", [1.0, 0.3])
+def test_sparse_rows_far_from_zero_keep_their_digits(metric, filled):
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 3, size=150)
+    X = random.normal(size=(150, 6)) + labels[:, np.newaxis]
+    X[:, 2:] *= random.uniform(size=(150, 4)) < filled
+    exact = silhouette(X, labels, metric=metric)
+    far = X + 1e5 * (np.arange(6) < (6 if filled == 1.0 else 2))
+    near = silhouette(sparse.csr_array(far), labels, metric=metric)
+    assert_allclose(near.values, exact.values, atol=1e-9)
+    assert_allclose(near.values, silhouette(far, labels, metric=metric).values, atol=1e-9)

@@ -92,35 +92,62 @@ def test_kmeans_on_the_cluster_is_the_one_in_memory(cluster, problem):
     np.testing.assert_allclose(on_cluster.inertia_, in_memory.inertia_, rtol=1e-9)
 
 
+class Killing:
+    """Blocks that kill the first worker that works on one, in the middle of a fit."""
+
+    def __init__(self, flag):
+        self.flag, self.killed = flag, []
+        self.killer = threading.Thread(target=self._kill, daemon=True)
+
+    def __call__(self, whole):
+        flag = self.flag
+
+        def stall(block):
+            # The first worker here writes down its name and waits for the end; its heir finds the file.
+            try:
+                handle = os.open(flag, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+            except FileExistsError:
+                return block
+            os.write(handle, str(os.getpid()).encode())
+            os.close(handle)
+            time.sleep(600)
+            return block
+
+        self.killer.start()
+        return whole.map_blocks(stall, dtype=float, meta=np.empty((0, 0)))
+
+    def _kill(self):
+        while not (os.path.exists(self.flag) and os.path.getsize(self.flag)):
+            time.sleep(0.01)
+        with open(self.flag) as file:
+            self.killed.append(int(file.read()))
+        os.kill(self.killed[0], signal.SIGKILL)
+
+
 def test_a_fit_survives_the_death_of_a_worker(cluster, problem, tmp_path):
     X, y = problem
-    flag = str(tmp_path / "worker")
-
-    def stall(block):
-        # The first worker to come here writes down its name and waits for the end; its heir finds the file.
-        try:
-            handle = os.open(flag, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-        except FileExistsError:
-            return block
-        os.write(handle, str(os.getpid()).encode())
-        os.close(handle)
-        time.sleep(600)
-        return block
-
-    killed = []
-
-    def kill():
-        while not (os.path.exists(flag) and os.path.getsize(flag)):
-            time.sleep(0.01)
-        with open(flag) as file:
-            killed.append(int(file.read()))
-        os.kill(killed[0], signal.SIGKILL)
-
+    killing = Killing(str(tmp_path / "worker"))
     whole, target = chunks(X, y)
-    killer = threading.Thread(target=kill, daemon=True)
-    killer.start()
-    model = LinearRegression().fit(whole.map_blocks(stall, dtype=float, meta=np.empty((0, 0))), target)
-    killer.join()
-    assert killed
-    assert killed[0] not in {os.getpid(), *cluster.run(os.getpid).values()}
+    model = LinearRegression().fit(killing(whole), target)
+    killing.killer.join()
+    assert killing.killed
+    assert killing.killed[0] not in {os.getpid(), *cluster.run(os.getpid).values()}
     np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:KMeans did not converge")
+@pytest.mark.parametrize("max_iter", [300, 3])
+def test_certificates_of_kmeans_are_those_of_a_fit_without_the_death_of_a_worker(
+    cluster, problem, tmp_path, max_iter
+):
+    X = da.from_array(problem[0], chunks=(500, -1))
+    killing = Killing(str(tmp_path / "worker"))
+    model = KMeans(4, random_state=0, max_iter=max_iter).fit(killing(X))
+    killing.killer.join()
+    plain = KMeans(4, random_state=0, max_iter=max_iter).fit(X)
+    np.testing.assert_array_equal(model.cluster_centers_, plain.cluster_centers_)
+    assert model.certificates_ == plain.certificates_
+    assert model.certify(X) == plain.certify(X)
+    # Three iterations are too few with any number of workers, and that is all that fails then.
+    failed = [] if max_iter == 300 else ["movement of the centres"]
+    assert [item.quantity for item in model.certificates_.failed] == failed

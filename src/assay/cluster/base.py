@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from assay import parameters
 from assay.base import IterativeModel, Watch
+from assay.certificates import Certificate, agreement
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import Centers, count_distinct, inspect, inspect_block, placed
 from assay.cluster.scale import require_squares
@@ -238,12 +239,27 @@ class CenterClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Central
         return np.full(data.shape[0], -1, dtype=np.int32) if data.local else None
 
 
+def account_certificate(
+    restarts: NDArray, trace: NDArray, cost: float, weights: tuple[Any, Any], *, scale: float, rtol: float
+) -> Certificate:
+    """What a fit reports of its way is where it ended: the best restart, the end of the trace, the weights.
+
+    `weights` of the clusters are stored and measured ones, or None twice; costs are compared beside a scale.
+    """
+    ends = {"restart_inertias_": np.min(restarts, initial=np.inf), "inertia_trace_": trace[-1]}
+    pairs: dict[str, tuple[Any, Any]] = {name: ([end, scale], [cost, scale]) for name, end in ends.items()}
+    claim = "The best restart and the end of the trace have the cost of the fit, clusters the weight of rows."
+    return agreement(claim, {**pairs, "cluster_weights_": weights}, "Sangnier Prop. 56", rtol=rtol)
+
+
 def watched(run: Callable[[Any], Any], starts: Iterable[Any], watch: Watch) -> Iterator[Any]:
-    """Run from every start, each told to the watch."""
+    """Run from every start, each told to the watch, until a callback asks to stop after one."""
     for start in starts:
         with watch.run():
             result = run(start)
         yield result
+        if watch.stopped:
+            return
 
 
 def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
@@ -257,7 +273,7 @@ def best_of(runs: Iterable[Any]) -> tuple[Any, NDArray]:
 
 
 def generators(random_state: RandomState, n_runs: int) -> Iterator[np.random.Generator]:
-    """One generator for each restart."""
+    """One generator for each restart, made when it is its turn: there may be very many."""
     first = generator(random_state)
     yield from [first] if n_runs == 1 else spawn_each(first, n_runs)
 

@@ -11,12 +11,20 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from assay import parameters
 from assay.base import Model
-from assay.certificates import Certificates, at_least, at_most
-from assay.cluster.biclustering.overlapping_solver import SOURCE, check_identifiability, choose_delta
+from assay.certificates import Certificate, Certificates, agreement, at_least, at_most
+from assay.cluster.biclustering.overlapping_solver import (
+    SOURCE,
+    Loadings,
+    check_identifiability,
+    choose_delta,
+)
 from assay.cluster.biclustering.overlapping_solver import overlapping_loadings as solve
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import Block, Rows
+
+MAX_FEATURES = 8192
+"""Columns whose covariances, half a gigabyte of them, and some copies fit into memory."""
 
 
 class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
@@ -42,7 +50,8 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
     delta : float, optional
         δ, the sampling error of a covariance. By default chosen among multiples of s √(log p / n), s the mean
         variance, by how well the fit on one half of the rows predicts the covariances of the other: the
-        largest that predicts no worse than the best, by the standard error over splits.
+        largest that predicts no worse than the best, by the standard error over splits (of more than 1024
+        columns, 1024 drawn ones are compared).
     loadings : {"dantzig", "soft", "hard"}, default="dantzig"
         How rows of A that are not pure are model: least ‖a‖₁ with ‖θ_j − Cov(Z) a‖_∞ ≤ 2δ, or the soft or
         hard threshold of Cov(Z)⁻¹ θ_j; θ_j are mean covariances with the pure variables.
@@ -148,7 +157,14 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
                 "OverlappingClustering compares pairs of columns over two or more rows. Got "
                 f"n_samples={data.shape[0]} and n_features={data.shape[1]}."
             )
+        if data.shape[1] > MAX_FEATURES:
+            raise ValueError(
+                f"OverlappingClustering compares all pairs of columns, at most {MAX_FEATURES} of them. Got "
+                f"{data.shape[1]}; choose some columns first."
+            )
         mean, covariance = moments_of(data)
+        if not np.isfinite(covariance).all():
+            raise ValueError("The covariances of X overflow. Divide X by a constant first.")
         if not np.abs(covariance - np.diag(np.diag(covariance))).max() > 0.0:
             raise ValueError(
                 "OverlappingClustering needs columns that vary together. All covariances of X are 0."
@@ -167,11 +183,9 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         self.n_clusters_ = len(self.pure_sets_)
         self.factor_covariance_ = model.factor_covariance.astype(data.dtype)
         self.covariance_, self.mean_ = covariance, mean
-        sizes = np.abs(model.loadings)
-        self.memberships_ = (sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300)).astype(data.dtype)
-        self.overlaps_ = np.flatnonzero((sizes > 0).sum(axis=1) > 1)
-        explained = np.einsum("ja,ab,jb->j", model.loadings, model.factor_covariance, model.loadings)
-        self.noise_variance_ = np.maximum(np.diag(covariance) - explained, 0.0)
+        self.memberships_ = _memberships(model.loadings).astype(data.dtype)
+        self.overlaps_ = np.flatnonzero((model.loadings != 0.0).sum(axis=1) > 1)
+        self.noise_variance_ = _noise(covariance, model)
         self.certificates_ = self._measure(covariance)
         return self
 
@@ -207,14 +221,29 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         certificates : Certificates
             From the fitted attributes and the rows alone.
         """
-        covariance = moments_of(self._open_new_rows(X))[1]
-        again = solve(covariance, self.delta_, self.loadings).loadings
-        same = again.shape == self.loadings_.shape
+        mean, covariance = moments_of(self._open_new_rows(X))
+        again = solve(covariance, self.delta_, self.loadings)
+        same = again.loadings.shape == self.loadings_.shape
         claim = "The loadings are those that the covariance of the columns determines."
-        value = float(np.abs(again - self.loadings_).max()) if same else np.inf
+        value = float(np.abs(again.loadings - self.loadings_).max()) if same else np.inf
         bound = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
         repeated = at_most(claim, "largest error of a loading", value, bound, SOURCE)
-        return Certificates([*self._measure(covariance), repeated])
+        return Certificates([*self._measure(covariance), repeated, self._moments(mean, covariance, again)])
+
+    def _moments(self, mean: NDArray, covariance: NDArray, again: Loadings) -> Certificate:
+        """The moments that `transform` reads are those of the rows and of the loadings."""
+        # Means of centred columns are rounding: they are compared beside the largest deviation.
+        deviation = float(np.sqrt(np.diag(covariance).max()))
+        pairs = {
+            "mean_": (np.append(self.mean_, deviation), np.append(mean, deviation)),
+            "covariance_": (self.covariance_, covariance),
+            "factor_covariance_": (self.factor_covariance_, again.factor_covariance),
+            "noise_variance_": (self.noise_variance_, _noise(covariance, again)),
+            "memberships_": (self.memberships_, _memberships(again.loadings)),
+        }
+        claim = "Means, covariances, noise and memberships are those of the rows and of the loadings."
+        rtol = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
+        return agreement(claim, pairs, SOURCE, rtol=rtol)
 
     def _measure(self, covariance: NDArray) -> Certificates:
         rounding = float(np.finfo(self.loadings_.dtype).eps)
@@ -232,6 +261,18 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         claim = "The covariance of the factors is one: it has no negative eigenvalue."
         proof.append(at_least(claim, "least eigenvalue of Cov(Z)", spectrum[0], 0.0, SOURCE))
         return Certificates(proof)
+
+
+def _memberships(loadings: NDArray) -> NDArray:
+    """|A_ja| / Σ_b |A_jb|; a row of zeros stays one."""
+    sizes = np.abs(loadings)
+    return np.asarray(sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _noise(covariance: NDArray, model: Loadings) -> NDArray:
+    """What the factors leave of each variance."""
+    explained = np.einsum("ja,ja->j", model.loadings @ model.factor_covariance, model.loadings)
+    return np.maximum(np.diag(covariance) - explained, 0.0)
 
 
 def moments_of(data: Rows) -> tuple[NDArray, NDArray]:

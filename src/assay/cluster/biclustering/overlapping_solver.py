@@ -13,6 +13,9 @@ from assay.certificates import Certificates, at_least, at_most
 
 SOURCE = "Wei §10.3.3; Bing, Bunea, Ning & Wegkamp (2020)"
 
+MAX_COMPARED = 1024
+"""Columns that δ is chosen on: 80 fits of more would take hours."""
+
 
 def check_identifiability(loadings: Any, *, tol: float = 1e-10) -> Certificates:
     """Certificates that X = A Z + E determines A, up to signed permutation of the factors.
@@ -84,11 +87,12 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
     maxima = sizes.max(axis=1)
     near_maximum = sizes >= maxima[:, np.newaxis] - 2.0 * delta
     groups: list[NDArray] = []
+    owner = np.full(len(sizes), -1)
     for variable in np.argsort(-maxima, kind="stable"):
         near = np.flatnonzero(near_maximum[variable])
         if np.any(maxima[near] - sizes[variable, near] > 2.0 * delta):
             continue
-        _merge(groups, np.union1d(near, [variable]))
+        _merge(groups, owner, np.insert(near, np.searchsorted(near, variable), variable))
     reached = [reaching(sizes, maxima, group, delta) for group in groups]
     members = sorted((group for group in reached if len(group) > 1), key=lambda group: int(group[0]))
     if not members:  # sets that met had too little in common
@@ -99,15 +103,23 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
     return PureSets(members, signs)
 
 
-def _merge(groups: list[NDArray], new: NDArray) -> None:
-    """Intersect a set with the first group it meets, or add it; a group keeps at least two members."""
-    for place, group in enumerate(groups):
-        common = np.intersect1d(group, new)
-        if common.size:
-            if common.size > 1:
-                groups[place] = common
-            return
-    groups.append(new)
+def _merge(groups: list[NDArray], owner: NDArray, new: NDArray) -> None:
+    """Intersect a set with the first group it meets, or add it; a group keeps at least two members.
+
+    Groups have no member in common: `owner` tells which one a variable is in, −1 for none.
+    """
+    owners = owner[new]
+    met = owners[owners >= 0]
+    if not met.size:
+        owner[new] = len(groups)
+        groups.append(new)
+        return
+    place = int(met.min())
+    common = new[owners == place]
+    if common.size > 1:
+        owner[groups[place]] = -1
+        owner[common] = place
+        groups[place] = common
 
 
 def reaching(sizes: NDArray, maxima: NDArray, group: NDArray, delta: float) -> NDArray:
@@ -155,15 +167,14 @@ def overlapping_loadings(covariance: NDArray, delta: float, method: str) -> Load
     others = np.setdiff1d(np.arange(len(covariance)), np.concatenate(pure.members))
     inverse = pinvh(factors)
     level = 2.0 * delta * float(np.abs(inverse).sum(axis=1).max())
-    for variable in others:
-        if method == "dantzig":
-            row = dantzig(factors, means[variable], 2.0 * delta)
-        else:
-            row = inverse @ means[variable]
-            size = np.abs(row)
-            row = np.sign(row) * (
-                np.maximum(size - level, 0.0) if method == "soft" else size * (size > level)
-            )
+    if method == "dantzig":
+        rows = np.array([dantzig(factors, means[variable], 2.0 * delta) for variable in others])
+    else:
+        rows = means[others] @ inverse
+        sizes = np.abs(rows)
+        kept = np.maximum(sizes - level, 0.0) if method == "soft" else sizes * (sizes > level)
+        rows = np.sign(rows) * kept
+    for variable, row in zip(others, rows, strict=True):
         loadings[variable] = onto_unit_ball(row)
     return Loadings(pure, factors, loadings)
 
@@ -171,6 +182,10 @@ def overlapping_loadings(covariance: NDArray, delta: float, method: str) -> Load
 def dantzig(matrix: NDArray, target: NDArray, level: float) -> NDArray:
     """The vector of least ‖a‖₁ with ‖target − C a‖_∞ ≤ level; least squares if there is none."""
     size = len(target)
+    if np.abs(target).max() <= level:
+        return np.zeros(size)
+    if size == 1 and matrix[0, 0] > 0.0:
+        return np.asarray(np.sign(target) * (np.abs(target) - level) / matrix[0, 0])
     # The solver's tolerances are absolute: work in units of the matrix.
     unit = float(np.abs(matrix).max()) or 1.0
     matrix, target, level = matrix / unit, target / unit, level / unit
@@ -199,11 +214,15 @@ def choose_delta(X: NDArray, n_splits: int, random: np.random.Generator) -> tupl
     Candidates are multiples of s √(log p / n), s the mean variance. The error is the mean squared difference
     of Cov(X) on one half of the rows and A Cov(Z) Aᵀ from the other, off the diagonal; rows of A are hard
     thresholded, whatever the fit does afterwards. The largest δ is chosen whose error exceeds the least one
-    by no more than the standard error of the difference over the splits.
+    by no more than the standard error of the difference over the splits. Of very many columns, 1024 are drawn
+    and compared.
     """
     n_rows, n_variables = X.shape
     variance = float(X.var(axis=0).mean())
     unit = variance * np.sqrt(np.log(max(n_variables, 2)) / n_rows)
+    if n_variables > MAX_COMPARED:
+        X = X[:, np.sort(random.choice(n_variables, MAX_COMPARED, replace=False))]
+        n_variables = MAX_COMPARED
     candidates = unit * np.geomspace(0.1, 4.0, 16)
     errors = np.empty((len(candidates), n_splits))
     off_diagonal = ~np.eye(n_variables, dtype=bool)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates, at_least, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_least, at_most
 from assay.cluster.kmeans.centers import Centers, Inspection, mean_variance, means_of
 from assay.rows import Block, Rows
 
@@ -170,6 +170,16 @@ def huygens_certificate(measured: KMeansMeasurement, inertia: float) -> Certific
     )
 
 
+def weights_certificate(stored: NDArray, measured: NDArray) -> Certificate:
+    """The weights of the clusters that a fit tells are those of their rows."""
+    return agreement(
+        "The weights of the clusters are those of their rows.",
+        {"cluster_weights_": (stored, measured)},
+        "Sangnier Prop. 57",
+        rtol=1e-9,
+    )
+
+
 def eigenvalue_certificate(data: Rows, measured: KMeansMeasurement, centers: Centers) -> list[Certificate]:
     """Compare the inertia with the smallest that any partition could have.
 
@@ -197,6 +207,7 @@ def eigenvalue_certificate(data: Rows, measured: KMeansMeasurement, centers: Cen
             source="Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)",
             trivial=0.0,
             tolerance=1e-9 * measured.anova.total,
+            informative=True,
         )
     ]
 

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates
-from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators, watched
+from assay.cluster.base import (
+    CENTERS,
+    RESTARTS,
+    CenterClusterer,
+    account_certificate,
+    generators,
+    watched,
+)
 from assay.cluster.kmeans import certificates
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import inspect
@@ -190,6 +197,10 @@ or callable, default="greedy-k-means++"
         if self.algorithm == "hartigan-wong" and self.converged_ and labels is not None:
             claims = self.cluster_centers_, measured.weights, labels, measured.inertia
             proof.append(single_move_certificate(data, *claims))
+        weights, scale = (self.cluster_weights_, measured.weights), measured.anova.total
+        rtol = 1e-8 * measured.scatter_ratio + measured.movement_rounding
+        trace = self.restart_inertias_, self.inertia_trace_
+        proof.append(account_certificate(*trace, self.inertia_, weights, scale=scale, rtol=rtol))
         return [*proof, *certificates.eigenvalue_certificate(data, measured, centers)]
 
     def _proof(self, measured: KMeansMeasurement, inertia: float) -> Certificates:
@@ -232,7 +243,7 @@ or callable, default="greedy-k-means++"
     def _run(self, data: Rows, watch: Watch, start: NDArray) -> Lloyd:
         options: Any = {"watch": watch, "max_iter": self.max_iter, "keep_steps": self.history}
         result = lloyd(data, start, tol=self.tol, empty_clusters=self.empty_clusters, **options)
-        if self.algorithm != "hartigan-wong":
+        if self.algorithm != "hartigan-wong" or not result.converged:  # a callback may have stopped it
             return result
         assert isinstance(data, MemoryRows)
         return polish(data, result, keep_empty=self.empty_clusters == "keep", **options)

@@ -134,6 +134,7 @@ def optimality_certificates(
             source="Lagrangian dual of the k-median problem: Cornuéjols, Fisher & Nemhauser (1977)",
             trivial=0.0,
             tolerance=ROUNDING * scale,
+            informative=True,
         )
     )
     return proof

@@ -14,7 +14,14 @@ from scipy import sparse
 from assay import parameters
 from assay.base import Watch
 from assay.certificates import Certificate, Certificates, at_most
-from assay.cluster.base import CENTERS, RESTARTS, CentralClusterer, generators, watched
+from assay.cluster.base import (
+    CENTERS,
+    RESTARTS,
+    CentralClusterer,
+    account_certificate,
+    generators,
+    watched,
+)
 from assay.cluster.kmeans import seeding as _init
 from assay.distances import Metric, distance_matrix
 from assay.models import convergence
@@ -123,7 +130,31 @@ class RepresenterModel(CentralClusterer):
 
     def _certify(self, data: Any) -> list[Certificate]:
         problem = self._prepare(data)
-        return [*self._proof(data, problem, self._measure(data, problem)), *self._bounds(data, problem)]
+        measured = self._measure(data, problem)
+        proof = self._proof(data, problem, measured)
+        return [*proof, self._account(data, measured), *self._bounds(data, problem)]
+
+    def _account(self, data: Any, measured: Any) -> Certificate:
+        """The best restart, the end of the trace and the weights of the clusters are those of the fit."""
+        stored = getattr(self, "cluster_weights_", None)
+        weights = stored, None if stored is None else self._weights_measured(data, measured)
+        trace, cost = self.inertia_trace_, self._cost_reached
+        scale = max(float(trace[0]), cost, self._cost_scale(data))
+        rtol = 1e-8 if data.dtype == np.float64 else 2e-5
+        return account_certificate(self.restart_inertias_, trace, cost, weights, scale=scale, rtol=rtol)
+
+    @property
+    def _cost_reached(self) -> float:
+        """The cost that restarts and traces tell."""
+        return self.inertia_
+
+    def _cost_scale(self, data: Any) -> float:
+        """What rounding of the cost is relative to, where that is not the cost."""
+        return 0.0
+
+    def _weights_measured(self, data: Any, measured: Any) -> NDArray:
+        weight = Block(data.X, None, data.weight, 0).weights
+        return np.bincount(self.labels_, weight, minlength=self.n_clusters)
 
     @abstractmethod
     def _represent(self, data: Any, problem: Any, best: Any) -> None:
@@ -264,9 +295,8 @@ class CenterModel(RepresenterModel):
         """Certificates of the fitted centres, from a walk of their own."""
         return []
 
-    def _cost_scale(self, data: Rows) -> float:
-        """What rounding of the cost is relative to, where that is not the cost."""
-        return 0.0
+    def _weights_measured(self, data: Rows, measured: PartitionCost) -> NDArray:
+        return measured.weights
 
     def _starts(self, data: Rows, n_runs: int) -> Iterator[NDArray]:
         if not isinstance(self.init, str):

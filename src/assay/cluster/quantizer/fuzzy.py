@@ -133,6 +133,10 @@ class FuzzyCMeans(CenterModel):
         super()._settle(data, measured)
         self.objective_ = self._moments(data, self.cluster_centers_)[0]
 
+    @property
+    def _cost_reached(self) -> float:
+        return self.objective_
+
     def _proof(self, data: Rows, problem: Any, measured: PartitionCost) -> list[Certificate]:
         proof = super()._proof(data, problem, measured)
         centers = self.cluster_centers_.astype(np.float64)

@@ -180,6 +180,11 @@ class KernelKMeans(PairwiseModel, RepresenterModel):
         means: Any = {"coef": self.dual_coef_, "norms": self.center_norms_}
         return solver.kernel_kmeans_certificates(space, self.labels_, **claims, **means)
 
+    def _cost_scale(self, data: MemoryRows) -> float:
+        # Distances are differences of inner products: rounding is relative to those.
+        weight = Block(data.X, None, data.weight, 0).weights
+        return float(weight.sum() * np.abs(self.center_norms_[np.isfinite(self.center_norms_)]).max())
+
     def _rule(self, data: Rows) -> tuple[Any, ...]:
         return _labels, self.kernel_, self.X_fit_, self.dual_coef_, self.center_norms_
 

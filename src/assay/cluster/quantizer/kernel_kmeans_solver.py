@@ -210,6 +210,7 @@ def gram_certificates(space: FeatureSpace, labels: NDArray, n_clusters: int) -> 
             source="Zha, He, Ding, Simon & Gu (2001); Dhillon, Guan & Kulis (2004)",
             trivial=0.0,
             tolerance=64.0 * eps * total,
+            informative=True,
         ),
         at_least(
             "The Gram matrix is positive semi-definite: its entries are inner products.",

@@ -209,6 +209,7 @@ class SphericalKMeans(CenterModel):
                 source="Cauchy–Schwarz and Ky Fan, as for k-means in Zha, He, Ding, Simon & Gu (2001)",
                 trivial=weight,
                 tolerance=1e-9 * weight,
+                informative=True,
             )
         ]
 

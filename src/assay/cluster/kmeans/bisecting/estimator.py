@@ -17,7 +17,7 @@ from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.bisecting import tree as trees
 from assay.cluster.kmeans.bisecting.solver import bisect, halve_rows
 from assay.cluster.kmeans.bisecting.tree import Router, SplitTree, Survey, route, survey
-from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure
+from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, weights_certificate
 from assay.cluster.kmeans.solver import Lloyd, lloyd
 from assay.models import convergence
 from assay.parameters import Domain
@@ -168,7 +168,7 @@ class BisectingKMeans(CenterClusterer):
     def _certify(self, data: Rows) -> list[Certificate]:
         leaves, centers = self._survey(data, self._labels_of_fit(data)), self._placed(data)
         bound = eigenvalue_certificate(data, measure(leaves.whole, centers), centers)
-        return [*self._proof(leaves, data), *bound]
+        return [*self._proof(leaves, data), weights_certificate(self.cluster_weights_, leaves.counts), *bound]
 
     def _split(self, rows: Rows, pool: _init.Pool, random: np.random.Generator, watch: Watch) -> Lloyd:
         """The best of `n_init` runs of 2-means."""

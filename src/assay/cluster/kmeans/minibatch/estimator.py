@@ -15,12 +15,20 @@ from assay.certificates import Certificate
 from assay.cluster.base import CENTERS, RESTARTS, CenterClusterer, generators
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import inspect, longest_row, mean_variance, place, placed
-from assay.cluster.kmeans.certificates import eigenvalue_certificate, measure, minibatch_certificates
+from assay.cluster.kmeans.certificates import (
+    eigenvalue_certificate,
+    measure,
+    minibatch_certificates,
+    weights_certificate,
+)
 from assay.cluster.kmeans.minibatch.solver import Draws, Steps, StoppingRule, averaged, minibatch_steps
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator, spawn
 from assay.rows import MemoryRows, Rows
+
+MAX_BATCH_OF_FEW = 2**16
+"""Rows of a batch at most where there are fewer rows than that: they are drawn with replacement."""
 
 
 class MiniBatchKMeans(CenterClusterer):
@@ -51,7 +59,7 @@ or callable, default="greedy-k-means++"
     max_iter : int, default=100
         Largest number of passes: as many batches as make up `max_iter` times the rows.
     batch_size : int, default=1024
-        Rows of a batch, drawn with replacement.
+        Rows of a batch, drawn with replacement; at most as many as there are, or 65536 if that is more.
     tol : float, default=0.0
         Converged when the smoothed squared movement of the centres in a step is at most `tol` times the mean
         variance of the features; 0 leaves the decision to `max_no_improvement`.
@@ -131,7 +139,11 @@ or callable, default="greedy-k-means++"
         self.reassignment_ratio = reassignment_ratio
 
     def _plan(self, data: Rows) -> tuple[int, int]:
-        return 1, self.max_iter * math.ceil(data.shape[0] / self.batch_size)
+        return 1, self.max_iter * math.ceil(data.shape[0] / self._batch_rows(data))
+
+    def _batch_rows(self, data: Rows) -> int:
+        """Rows of a batch, no more than memory can hold."""
+        return min(self.batch_size, max(data.shape[0], MAX_BATCH_OF_FEW))
 
     def _find(self, data: Rows, watch: Watch, n_runs: int) -> None:
         starting, drawing, restarting = spawn(self.random_state, 3)
@@ -143,7 +155,7 @@ or callable, default="greedy-k-means++"
         rule = StoppingRule(max_steps, smoothing, self.tol * variance, *options)
         first = place(start.astype(np.float64), shift, longest_row(data))
         with watch.run():
-            batches = draws.batches(self.batch_size)
+            batches = draws.batches(self._batch_rows(data))
             result = minibatch_steps(batches, first, rule, random=restarting, watch=watch)
         self._conclude(data, result)
 
@@ -188,11 +200,12 @@ or callable, default="greedy-k-means++"
         centers = self._placed(data)
         measured = measure(inspect(data, centers, self._labels_of_fit(data)), centers)
         proof = minibatch_certificates(measured, centers, inertia=self.inertia_)
-        return [*proof, *eigenvalue_certificate(data, measured, centers)]
+        weights = weights_certificate(self.cluster_weights_, measured.weights)
+        return [*proof, weights, *eigenvalue_certificate(data, measured, centers)]
 
     def _pool(self, data: Rows, draws: Draws, random: np.random.Generator) -> _init.Pool:
         """Rows to draw the start from: all of them, or a draw of three batches."""
-        n_drawn = 3 * max(self.batch_size, self.n_clusters)
+        n_drawn = 3 * max(self._batch_rows(data), self.n_clusters)
         if data.shape[0] > n_drawn:
             data = MemoryRows(draws.batch(n_drawn))
         return _init.open_pool(data, random)
@@ -225,7 +238,7 @@ or callable, default="greedy-k-means++"
         self.cluster_centers_ = result.centers.astype(data.dtype)
         self.center_weights_, self.batch_inertias_ = result.counts, np.array(result.trace)
         self.n_steps_, self.converged_ = result.n_steps, result.converged
-        self.n_iter_ = math.ceil(result.n_steps * self.batch_size / data.shape[0])
+        self.n_iter_ = math.ceil(result.n_steps * self._batch_rows(data) / data.shape[0])
         self._measure(data)
         self._warn_of_empty_clusters(
             int(np.count_nonzero(self.cluster_weights_)),
