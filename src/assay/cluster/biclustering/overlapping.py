@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from assay import parameters
 from assay.base import Model
-from assay.certificates import Certificates, at_least, at_most
+from assay.certificates import Certificates, agreement, at_least, at_most
 from assay.cluster.biclustering.overlapping_solver import SOURCE, check_identifiability, choose_delta
 from assay.cluster.biclustering.overlapping_solver import overlapping_loadings as solve
 from assay.parameters import Domain
@@ -143,6 +143,8 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         self : OverlappingClustering
         """
         data: Any = self._open_rows(X)
+        if hasattr(data, "X"):
+            check_moments(data.X)
         if data.shape[0] < 2 or data.shape[1] < 2:
             raise ValueError(
                 "OverlappingClustering compares pairs of columns over two or more rows. Got "
@@ -167,11 +169,9 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         self.n_clusters_ = len(self.pure_sets_)
         self.factor_covariance_ = model.factor_covariance.astype(data.dtype)
         self.covariance_, self.mean_ = covariance, mean
-        sizes = np.abs(model.loadings)
-        self.memberships_ = (sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300)).astype(data.dtype)
-        self.overlaps_ = np.flatnonzero((sizes > 0).sum(axis=1) > 1)
-        explained = np.einsum("ja,ab,jb->j", model.loadings, model.factor_covariance, model.loadings)
-        self.noise_variance_ = np.maximum(np.diag(covariance) - explained, 0.0)
+        self.memberships_ = _shares(model.loadings).astype(data.dtype)
+        self.overlaps_ = np.flatnonzero((model.loadings != 0).sum(axis=1) > 1)
+        self.noise_variance_ = _noise(covariance, model.loadings, model.factor_covariance)
         self.certificates_ = self._measure(covariance)
         return self
 
@@ -207,14 +207,31 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         certificates : Certificates
             From the fitted attributes and the rows alone.
         """
-        covariance = moments_of(self._open_new_rows(X))[1]
-        again = solve(covariance, self.delta_, self.loadings).loadings
-        same = again.shape == self.loadings_.shape
+        mean, covariance = moments_of(self._open_new_rows(X))
+        model = solve(covariance, self.delta_, self.loadings)
+        same = model.loadings.shape == self.loadings_.shape
         claim = "The loadings are those that the covariance of the columns determines."
-        value = float(np.abs(again - self.loadings_).max()) if same else np.inf
+        value = float(np.abs(model.loadings - self.loadings_).max()) if same else np.inf
         bound = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
         repeated = at_most(claim, "largest error of a loading", value, bound, SOURCE)
-        return Certificates([*self._measure(covariance), repeated])
+        scale = float(np.diag(covariance).max())
+        deviation = float(np.sqrt(scale))
+        noise = _noise(covariance, model.loadings, model.factor_covariance)
+        proof = [*self._measure(covariance), repeated]
+        if same:  # else nothing below has the right shape
+            claim = "What transform reads beside the loadings follows from the moments of the rows."
+            pairs = {
+                "covariance_": (self.covariance_ / scale, covariance / scale),
+                "factor_covariance_": (self.factor_covariance_ / scale, model.factor_covariance / scale),
+                "memberships_": (self.memberships_, _shares(model.loadings)),
+            }
+            proof.append(agreement(claim, pairs, SOURCE, rtol=bound))
+            claim = "The mean and the noise are those of the rows, in units of the largest variance."
+            value = float(np.abs(self.noise_variance_ - noise).max()) / scale
+            value = max(value, float(np.abs(self.mean_ - mean).max()) / deviation)
+            room = 8.0 * float(np.finfo(np.float64).eps) * float(np.abs(mean).max()) / deviation
+            proof.append(at_most(claim, "error of mean_ and noise_variance_", value, bound + room, SOURCE))
+        return Certificates(proof)
 
     def _measure(self, covariance: NDArray) -> Certificates:
         rounding = float(np.finfo(self.loadings_.dtype).eps)
@@ -232,6 +249,31 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         claim = "The covariance of the factors is one: it has no negative eigenvalue."
         proof.append(at_least(claim, "least eigenvalue of Cov(Z)", spectrum[0], 0.0, SOURCE))
         return Certificates(proof)
+
+
+def check_moments(X: NDArray) -> None:
+    """Refuse rows whose squared covariances overflow or vanish."""
+    limits, wide = np.finfo(X.dtype), np.finfo(np.float64)
+    largest, spread = float(np.abs(X).max()), float((X.max(axis=0) - X.min(axis=0)).max())
+    most = min(float(wide.max) ** 0.25 / 2.0**8, float(np.sqrt(limits.max)) / 2.0)
+    least = max(float(wide.tiny) ** 0.25 * 2.0**8, float(np.sqrt(limits.tiny / limits.eps)))
+    if largest > most or 0.0 < spread < least:
+        size, verb = (largest, "overflow") if largest > most else (spread, "vanish or lose their digits")
+        raise ValueError(
+            f"Covariances of columns of size {size:.3g} {verb} in OverlappingClustering. "
+            "Divide all columns by one number, e.g. their largest entry."
+        )
+
+
+def _shares(loadings: NDArray) -> NDArray:
+    sizes = np.abs(loadings)
+    result: NDArray = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300)
+    return result
+
+
+def _noise(covariance: NDArray, loadings: NDArray, factor_covariance: NDArray) -> NDArray:
+    explained = np.einsum("ja,ab,jb->j", loadings, factor_covariance, loadings)
+    return np.maximum(np.diag(covariance) - explained, 0.0)
 
 
 def moments_of(data: Rows) -> tuple[NDArray, NDArray]:
