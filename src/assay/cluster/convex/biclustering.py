@@ -19,6 +19,7 @@ from assay.cluster.biclustering.base import (
 )
 from assay.cluster.convex import biclustering_solver as solver
 from assay.cluster.convex.biclustering_solver import HoldOut, SideGraph, side_graph
+from assay.cluster.convex.graph import check_penalty
 from assay.cluster.convex.loops import TWO, make_feasible
 from assay.cluster.convex.solver import (
     apart_certificate,
@@ -149,6 +150,9 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
     def _fit(self, X: Any) -> None:
         data = self._open_matrix(X)
         matrix, mean = _centred(data.X)
+        for name in ("row_penalty", "column_penalty"):
+            if not isinstance(getattr(self, name), str):
+                check_penalty(float(getattr(self, name)), matrix, "ConvexBiclustering", name)
         rows, columns = self._sides(matrix)
         self.row_penalty_ = _chosen(self.row_penalty, rows)
         self.column_penalty_ = _chosen(self.column_penalty, columns)

@@ -167,6 +167,8 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         penalty = self.penalty_strength
         if isinstance(penalty, str):
             penalty = AUTO_SHARE * problem.penalty_max(bridges=False)
+        else:
+            graphs.check_penalty(float(penalty), problem.nodes.rows, "ConvexClustering", "penalty_strength")
         watch = self._watch_fit(X, n_runs=1, max_iter=self.max_iter)
 
         def stop(centroids: NDArray, n_iter: int) -> bool:

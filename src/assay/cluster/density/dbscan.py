@@ -16,7 +16,7 @@ from assay.certificates import Certificates, agreement, at_most, equal
 from assay.cluster.density import choice
 from assay.cluster.density import dbscan_solver as solver
 from assay.cluster.density.base import distances_from, rows_to_measure
-from assay.distances import Metric, NeighborSearch, check_metric, metric_domain
+from assay.distances import Metric, NeighborSearch, check_metric, check_range, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows
@@ -29,6 +29,8 @@ TIE = 1e-9
 whichever way such ties fall."""
 
 
+MOST_ROWS = 2**53
+"""More rows than there are: as many as a float counts one by one."""
 MOST_EPS = 1e153
 """From here on eps reaches every row, and its square would overflow."""
 
@@ -124,6 +126,8 @@ class DBSCAN(PairwiseClusterer):
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X, sample_weight)
         rows = self._pairs_or_rows(data)
+        if data.weight is not None:
+            check_range(rows, self.metric, weights=data.weight[data.weight > 0.0])
         self._choose(rows, data.weight)
         self._keep(self._solve(rows, data.weight), rows, data.weight)
         self.certificates_ = self._measured(data, rows, rows_to_measure(len(rows), least=4), 0.0)
@@ -148,7 +152,7 @@ class DBSCAN(PairwiseClusterer):
                 raise self._refuse("min_samples", "an int with metric='precomputed'")
             self.min_samples_ = choice.suggest_min_samples(rows.shape[1])
         else:
-            self.min_samples_ = int(self.min_samples)
+            self.min_samples_ = min(int(self.min_samples), MOST_ROWS)
         if self.eps != "auto":
             self.eps_ = float(self.eps)
             return

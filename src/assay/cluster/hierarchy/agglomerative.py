@@ -224,7 +224,8 @@ class AgglomerativeClustering(HierarchicalClusterer):
 
     def _threshold(self, leaves: NDArray) -> float | None:
         if self.scaled_threshold is not None:
-            return self.scaled_threshold * greatest_distance(leaves.astype(np.float64), self.metric)
+            scaled = self.scaled_threshold * greatest_distance(leaves.astype(np.float64), self.metric)
+            return min(scaled, float(np.finfo(np.float64).max))
         return None if self.distance_threshold is None else float(self.distance_threshold)
 
     def _warn_of_equal_rows(self) -> None:
