@@ -171,3 +171,34 @@ def test_children_that_are_no_tree_are_refused_before_they_are_walked(model, joi
 def test_merge_trees_are_trees(children):
     with pytest.raises(ValueError, match="pairs of nodes made before"):
         MergeTree(np.array(children), np.arange(2.0), np.ones(3))
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300, 5e-324])
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda value: ConvexClustering(value),
+        lambda value: ConvexClustering(value, norm="l1", weights="uniform"),
+        lambda value: ConvexBiclustering(value, value),
+        lambda value: ConvexClustering(weights=np.full((120, 120), value)),
+    ],
+)
+def test_penalties_and_weights_that_rounding_drowns_are_refused(model, value, normal):
+    with pytest.raises(ValueError, match=r"parameter of Convex.* must be"):
+        model(value).fit(normal)
+
+
+def test_given_pairs_that_lose_their_digits_are_refused(normal):
+    D = squareform(pdist(normal)) * 5e-324
+    for model in (DivisiveClustering(metric="precomputed"), SpectralClustering(2, affinity="precomputed")):
+        with pytest.raises(ValueError, match="lose their digits"):
+            model.fit(D)
+
+
+def test_counts_and_weights_of_any_size_are_answered_or_refused(normal):
+    assert_array_equal(DBSCAN(min_samples=10**400).fit(normal).labels_, -1)
+    with pytest.raises(ValueError, match="Positive weights of rows"):
+        DBSCAN().fit(normal, sample_weight=np.full(len(normal), 1e308))
+    model = AgglomerativeClustering(None, scaled_threshold=1e308, linkage="average").fit(normal)
+    assert model.n_clusters_ == 1
+    assert np.isfinite(model.distance_threshold_)

@@ -212,9 +212,11 @@ def check_dissimilarity(D: Any, owner: str, *, metric_like: bool = True) -> NDAr
     if not np.isfinite(least) or not np.isfinite(greatest):
         raise ValueError(f"{owner} with metric='precomputed' needs finite values. Got NaN or infinity.")
     room = LEAST_WEIGHT if D.dtype == np.float64 else 0.25
-    if greatest > float(np.finfo(D.dtype).max) * room / len(D):
+    least_size = float(np.finfo(D.dtype).tiny) / float(np.finfo(D.dtype).eps)
+    if greatest > float(np.finfo(D.dtype).max) * room / len(D) or 0.0 < greatest < least_size:
+        verb = "lose their digits" if greatest < 1.0 else "overflow"
         raise ValueError(
-            f"Sums of dissimilarities of size {greatest:.3g} overflow in {owner}. "
+            f"Sums of dissimilarities of size {greatest:.3g} {verb} in {owner}. "
             "Divide the matrix by one number, e.g. its largest entry."
         )
     if least < 0:

@@ -58,9 +58,14 @@ def as_weights(W: Any, owner: str = "A graph") -> Weights:
             f"{values.min():.3g}; exp(−d²/(2σ²)) makes similarities of distances."
         )
     largest = float(values.max(initial=0.0))
-    if largest > float(np.finfo(np.float64).max) / 2.0**12 / max(values.size, 1):
+    limits = np.finfo(np.float64)
+    if (
+        largest > float(limits.max) / 2.0**12 / max(values.size, 1)
+        or 0.0 < largest < limits.tiny / limits.eps
+    ):
+        verb = "lose their digits" if largest < 1.0 else "overflow"
         raise ValueError(
-            f"Sums of similarities of size {largest:.3g} overflow in {owner}. "
+            f"Sums of similarities of size {largest:.3g} {verb} in {owner}. "
             "Divide the matrix by one number, e.g. its largest entry."
         )
     gap = abs(matrix - matrix.T)

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from assay import rows
 from assay.base import Model
-from assay.certificates import Certificate, Certificates
+from assay.certificates import Certificate, Certificates, at_most
 from assay.cluster.kmeans.estimator import KMeans
 from assay.parameters import Domain, integer
 from assay.rows import MemoryRows
@@ -147,6 +147,25 @@ def checkerboard(
     rows_of = np.arange(n_row)[:, np.newaxis] == row_labels
     columns_of = np.arange(n_column)[:, np.newaxis] == column_labels
     return np.repeat(rows_of, n_column, axis=0), np.tile(columns_of, (n_row, 1))
+
+
+def members_certificate(model: Any, rows: NDArray, columns: NDArray, source: str) -> Certificate:
+    """The marks of the members of each bicluster are these."""
+    sides = (model.rows_, rows), (model.columns_, columns)
+    fits = all(stored.shape == fresh.shape for stored, fresh in sides)
+    n_wrong = sum(int((stored != fresh).sum()) for stored, fresh in sides) if fits else np.inf
+    claim = "rows_ and columns_ mark the members of each bicluster."
+    return at_most(claim, "wrong marks in rows_ and columns_", n_wrong, 0.0, source)
+
+
+def checkerboard_certificate(model: Any, source: str, shape: tuple[int, int] | None = None) -> Certificate:
+    """The marks are those of a checkerboard of the row and the column labels."""
+    labels = model.row_labels_, model.column_labels_
+    if shape is None:
+        shape = int(labels[0].max()) + 1, int(labels[1].max()) + 1
+    if max(shape) > max(map(len, labels)):
+        raise ValueError("There are labels beyond the number of rows or columns; the fit was changed.")
+    return members_certificate(model, *checkerboard(*labels, *shape), source)
 
 
 def by_appearance(labels: NDArray, n_clusters: int) -> tuple[NDArray, NDArray]:

@@ -16,6 +16,8 @@ from assay.cluster.biclustering.coclustering import SpectralModel
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 
+SOURCE = "Kluger et al. (2003); Wei §10.2.3"
+
 
 class SpectralBiclustering(SpectralModel):
     """Checkerboard of a matrix from the singular vectors of its normalised form.
@@ -123,7 +125,8 @@ class SpectralBiclustering(SpectralModel):
         self.certificates_ = self._measure(matrix, normal, missed)
 
     def _certify(self, matrix: Any) -> Certificates:
-        return self._measure(matrix, *self._normalised(matrix))
+        members = tools.checkerboard_certificate(self, SOURCE, pair_of(self.n_clusters))
+        return Certificates([*self._measure(matrix, *self._normalised(matrix)), members])
 
     @property
     def _n_trivial(self) -> int:
@@ -154,7 +157,7 @@ class SpectralBiclustering(SpectralModel):
         return values @ vectors.right[:, self.best_right_], values.T @ vectors.left[:, self.best_left_]
 
     def _measure(self, matrix: NDArray, normal: NDArray, missed: float) -> Certificates:
-        source = "Kluger et al. (2003); Wei §10.2.3"
+        source = SOURCE
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
         shape = pair_of(self.n_clusters)
         blocks = tools.block_values(normal, self.row_labels_, self.column_labels_, shape, 0.0)
@@ -171,7 +174,8 @@ class SpectralBiclustering(SpectralModel):
             claim = "The checkerboard explains no more of the normalised matrix than singular values allow."
             value, bound, room = explained / total, float((kept**2).sum()) / total, 1e-9 + 64.0 * rounding
             quantity, both = "share that the checkerboard explains", "Eckart & Young; " + source
-            proof.append(at_most(claim, quantity, value, bound, both, trivial=1.0, tolerance=room))
+            details: Any = {"trivial": 1.0, "tolerance": room, "informative": True}
+            proof.append(at_most(claim, quantity, value, bound, both, **details))
         if self.method == "bistochastic":
             claim = "All row sums of the normalised matrix are equal, and all column sums."
             proof.append(at_most(claim, "largest relative deviation of a sum", missed, 1e-6, source))

@@ -55,6 +55,9 @@ class SpectralModel(Biclusterer):
         return at_most(claim, "singular residual", value, 1e-8 + 64.0 * rounding, source)
 
 
+SOURCE = "Dhillon (2001); Wei §10.2.3"
+
+
 class SpectralCoclustering(SpectralModel):
     """Rows and columns cut together out of the bipartite graph of a matrix.
 
@@ -146,7 +149,16 @@ class SpectralCoclustering(SpectralModel):
         self.certificates_ = self._measure(matrix, normal)
 
     def _certify(self, matrix: Any) -> Certificates:
-        return self._measure(matrix, tools.scaled(matrix))
+        cut, n_filled = self._cut(matrix)
+        bound = n_filled - float(self.singular_values_[:n_filled].astype(np.float64).sum())
+        claim = "The reported cut and its bound are those of the labels and singular values."
+        value = max(abs(self.normalized_cut_ - cut), abs(self.cut_bound_ - bound))
+        quantity = "error of the reported cut and bound"
+        reported = at_most(claim, quantity, value, 1e-9 * max(n_filled, 1), SOURCE)
+        numbers = np.arange(self.n_clusters)[:, np.newaxis]
+        marks = numbers == self.row_labels_, numbers == self.column_labels_
+        members = tools.members_certificate(self, *marks, SOURCE)
+        return Certificates([*self._measure(matrix, tools.scaled(matrix)), reported, members])
 
     def _embedding(self, normal: tools.ScaledMatrix) -> NDArray:
         """Coordinates of rows and columns: ⌈log2 k⌉ vectors after the trivial one."""
@@ -167,7 +179,7 @@ class SpectralCoclustering(SpectralModel):
         return float((1.0 - within[filled] / volumes[filled]).sum()), int(filled.sum())
 
     def _measure(self, matrix: Any, normal: tools.ScaledMatrix) -> Certificates:
-        source = "Dhillon (2001); Wei §10.2.3"
+        source = SOURCE
         rounding = float(np.finfo(self.singular_values_.dtype).eps)
         cut, n_filled = self._cut(matrix)
         values = self._kept_vectors().values
@@ -177,7 +189,8 @@ class SpectralCoclustering(SpectralModel):
         proof.append(equal(claim, "largest singular value", values[0], 1.0, source, tolerance=room))
         claim = "No partition into as many clusters has a smaller normalised cut than the bound."
         bound, room = n_filled - values[:n_filled].sum(), n_filled * room
-        proof.append(at_least(claim, "normalised cut", cut, bound, source, trivial=0.0, tolerance=room))
+        details: Any = {"trivial": 0.0, "tolerance": room, "informative": True}
+        proof.append(at_least(claim, "normalised cut", cut, bound, source, **details))
         claim = "Every row and column is nearest to the mean of its own cluster."
         value = tools.assignment_excess(self._embedding(normal), labels)
         proof.append(at_most(claim, "assignment excess", value, 1e-10 + rounding, source))

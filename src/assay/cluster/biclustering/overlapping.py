@@ -11,20 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from assay import parameters
 from assay.base import Model
-from assay.certificates import Certificate, Certificates, agreement, at_least, at_most
-from assay.cluster.biclustering.overlapping_solver import (
-    SOURCE,
-    Loadings,
-    check_identifiability,
-    choose_delta,
-)
+from assay.certificates import Certificates, agreement, at_least, at_most
+from assay.cluster.biclustering.overlapping_solver import SOURCE, check_identifiability, choose_delta
 from assay.cluster.biclustering.overlapping_solver import overlapping_loadings as solve
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import Block, Rows
-
-MAX_FEATURES = 8192
-"""Columns whose covariances, half a gigabyte of them, and some copies fit into memory."""
 
 
 class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
@@ -50,8 +42,7 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
     delta : float, optional
         δ, the sampling error of a covariance. By default chosen among multiples of s √(log p / n), s the mean
         variance, by how well the fit on one half of the rows predicts the covariances of the other: the
-        largest that predicts no worse than the best, by the standard error over splits (of more than 1024
-        columns, 1024 drawn ones are compared).
+        largest that predicts no worse than the best, by the standard error over splits.
     loadings : {"dantzig", "soft", "hard"}, default="dantzig"
         How rows of A that are not pure are model: least ‖a‖₁ with ‖θ_j − Cov(Z) a‖_∞ ≤ 2δ, or the soft or
         hard threshold of Cov(Z)⁻¹ θ_j; θ_j are mean covariances with the pure variables.
@@ -152,19 +143,14 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         self : OverlappingClustering
         """
         data: Any = self._open_rows(X)
+        if hasattr(data, "X"):
+            check_moments(data.X)
         if data.shape[0] < 2 or data.shape[1] < 2:
             raise ValueError(
                 "OverlappingClustering compares pairs of columns over two or more rows. Got "
                 f"n_samples={data.shape[0]} and n_features={data.shape[1]}."
             )
-        if data.shape[1] > MAX_FEATURES:
-            raise ValueError(
-                f"OverlappingClustering compares all pairs of columns, at most {MAX_FEATURES} of them. Got "
-                f"{data.shape[1]}; choose some columns first."
-            )
         mean, covariance = moments_of(data)
-        if not np.isfinite(covariance).all():
-            raise ValueError("The covariances of X overflow. Divide X by a constant first.")
         if not np.abs(covariance - np.diag(np.diag(covariance))).max() > 0.0:
             raise ValueError(
                 "OverlappingClustering needs columns that vary together. All covariances of X are 0."
@@ -183,9 +169,9 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         self.n_clusters_ = len(self.pure_sets_)
         self.factor_covariance_ = model.factor_covariance.astype(data.dtype)
         self.covariance_, self.mean_ = covariance, mean
-        self.memberships_ = _memberships(model.loadings).astype(data.dtype)
-        self.overlaps_ = np.flatnonzero((model.loadings != 0.0).sum(axis=1) > 1)
-        self.noise_variance_ = _noise(covariance, model)
+        self.memberships_ = _shares(model.loadings).astype(data.dtype)
+        self.overlaps_ = np.flatnonzero((model.loadings != 0).sum(axis=1) > 1)
+        self.noise_variance_ = _noise(covariance, model.loadings, model.factor_covariance)
         self.certificates_ = self._measure(covariance)
         return self
 
@@ -222,28 +208,30 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
             From the fitted attributes and the rows alone.
         """
         mean, covariance = moments_of(self._open_new_rows(X))
-        again = solve(covariance, self.delta_, self.loadings)
-        same = again.loadings.shape == self.loadings_.shape
+        model = solve(covariance, self.delta_, self.loadings)
+        same = model.loadings.shape == self.loadings_.shape
         claim = "The loadings are those that the covariance of the columns determines."
-        value = float(np.abs(again.loadings - self.loadings_).max()) if same else np.inf
+        value = float(np.abs(model.loadings - self.loadings_).max()) if same else np.inf
         bound = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
         repeated = at_most(claim, "largest error of a loading", value, bound, SOURCE)
-        return Certificates([*self._measure(covariance), repeated, self._moments(mean, covariance, again)])
-
-    def _moments(self, mean: NDArray, covariance: NDArray, again: Loadings) -> Certificate:
-        """The moments that `transform` reads are those of the rows and of the loadings."""
-        # Means of centred columns are rounding: they are compared beside the largest deviation.
-        deviation = float(np.sqrt(np.diag(covariance).max()))
-        pairs = {
-            "mean_": (np.append(self.mean_, deviation), np.append(mean, deviation)),
-            "covariance_": (self.covariance_, covariance),
-            "factor_covariance_": (self.factor_covariance_, again.factor_covariance),
-            "noise_variance_": (self.noise_variance_, _noise(covariance, again)),
-            "memberships_": (self.memberships_, _memberships(again.loadings)),
-        }
-        claim = "Means, covariances, noise and memberships are those of the rows and of the loadings."
-        rtol = 1e-7 + 16.0 * float(np.finfo(self.loadings_.dtype).eps)
-        return agreement(claim, pairs, SOURCE, rtol=rtol)
+        scale = float(np.diag(covariance).max())
+        deviation = float(np.sqrt(scale))
+        noise = _noise(covariance, model.loadings, model.factor_covariance)
+        proof = [*self._measure(covariance), repeated]
+        if same:  # else nothing below has the right shape
+            claim = "What transform reads beside the loadings follows from the moments of the rows."
+            pairs = {
+                "covariance_": (self.covariance_ / scale, covariance / scale),
+                "factor_covariance_": (self.factor_covariance_ / scale, model.factor_covariance / scale),
+                "memberships_": (self.memberships_, _shares(model.loadings)),
+            }
+            proof.append(agreement(claim, pairs, SOURCE, rtol=bound))
+            claim = "The mean and the noise are those of the rows, in units of the largest variance."
+            value = float(np.abs(self.noise_variance_ - noise).max()) / scale
+            value = max(value, float(np.abs(self.mean_ - mean).max()) / deviation)
+            room = 8.0 * float(np.finfo(np.float64).eps) * float(np.abs(mean).max()) / deviation
+            proof.append(at_most(claim, "error of mean_ and noise_variance_", value, bound + room, SOURCE))
+        return Certificates(proof)
 
     def _measure(self, covariance: NDArray) -> Certificates:
         rounding = float(np.finfo(self.loadings_.dtype).eps)
@@ -263,15 +251,28 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         return Certificates(proof)
 
 
-def _memberships(loadings: NDArray) -> NDArray:
-    """|A_ja| / Σ_b |A_jb|; a row of zeros stays one."""
+def check_moments(X: NDArray) -> None:
+    """Refuse rows whose squared covariances overflow or vanish."""
+    limits, wide = np.finfo(X.dtype), np.finfo(np.float64)
+    largest, spread = float(np.abs(X).max()), float((X.max(axis=0) - X.min(axis=0)).max())
+    most = min(float(wide.max) ** 0.25 / 2.0**8, float(np.sqrt(limits.max)) / 2.0)
+    least = max(float(wide.tiny) ** 0.25 * 2.0**8, float(np.sqrt(limits.tiny / limits.eps)))
+    if largest > most or 0.0 < spread < least:
+        size, verb = (largest, "overflow") if largest > most else (spread, "vanish or lose their digits")
+        raise ValueError(
+            f"Covariances of columns of size {size:.3g} {verb} in OverlappingClustering. "
+            "Divide all columns by one number, e.g. their largest entry."
+        )
+
+
+def _shares(loadings: NDArray) -> NDArray:
     sizes = np.abs(loadings)
-    return np.asarray(sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300))
+    result: NDArray = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1e-300)
+    return result
 
 
-def _noise(covariance: NDArray, model: Loadings) -> NDArray:
-    """What the factors leave of each variance."""
-    explained = np.einsum("ja,ja->j", model.loadings @ model.factor_covariance, model.loadings)
+def _noise(covariance: NDArray, loadings: NDArray, factor_covariance: NDArray) -> NDArray:
+    explained = np.einsum("ja,ab,jb->j", loadings, factor_covariance, loadings)
     return np.maximum(np.diag(covariance) - explained, 0.0)
 
 

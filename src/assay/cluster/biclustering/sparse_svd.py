@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificate, Certificates, at_most
-from assay.cluster.biclustering.base import Biclusterer, leading_singular
+from assay.certificates import Certificate, Certificates, agreement, at_most
+from assay.cluster.biclustering.base import Biclusterer, leading_singular, members_certificate
 from assay.models import convergence
 from assay.parameters import Domain
 
@@ -221,11 +221,16 @@ class SparseSVDBiclustering(Biclusterer, IterativeModel):
         total = float((matrix**2).sum()) or 1.0
         singular = np.linalg.svd(matrix, compute_uv=False)[: len(self.singular_values_)]
         claim = "The layers explain no more than as many singular values."
-        value = 1.0 - float((self._residuals(matrix)[-1] ** 2).sum()) / total
+        residuals = np.array([float((rest**2).sum()) for rest in self._residuals(matrix)])
+        value = (float((matrix**2).sum()) - residuals[-1]) / total
         bound, room = float((singular**2).sum()) / total, float(np.finfo(self.singular_values_.dtype).eps)
-        details: Any = {"trivial": 1.0, "tolerance": 1e-10 + 16.0 * room}
+        details: Any = {"trivial": 1.0, "tolerance": 1e-10 + 16.0 * room, "informative": True}
         explained = at_most(claim, "share explained", value, bound, "Eckart & Young; " + SOURCE, **details)
-        return [*self._measure(matrix), explained]
+        marks = (self.left_vectors_ != 0).T, (self.right_vectors_ != 0).T
+        proof = [*self._measure(matrix), explained, members_certificate(self, *marks, SOURCE)]
+        claim = "The shares explained are those of the layers."
+        pairs = {"explained_": (self.explained_, 1.0 - residuals[1:] / total)}
+        return [*proof, agreement(claim, pairs, SOURCE, rtol=1e-9)]
 
     def _conclude(self, matrix: NDArray, dtype: Any, layers: list[Layer]) -> None:
         sides = [layer.left for layer in layers], [layer.right for layer in layers]

@@ -10,12 +10,24 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificates, at_most
-from assay.cluster.biclustering.base import Biclusterer, by_appearance, checkerboard
+from assay.certificates import Certificates, agreement, at_most
+from assay.cluster.biclustering.base import (
+    Biclusterer,
+    by_appearance,
+    checkerboard,
+    checkerboard_certificate,
+)
 from assay.cluster.convex import biclustering_solver as solver
 from assay.cluster.convex.biclustering_solver import HoldOut, SideGraph, side_graph
+from assay.cluster.convex.graph import check_penalty
 from assay.cluster.convex.loops import TWO, make_feasible
-from assay.cluster.convex.solver import apart_certificate, gap_certificate, proven_share
+from assay.cluster.convex.solver import (
+    apart_certificate,
+    check_dual,
+    gap_certificate,
+    proven_share,
+    reported_certificate,
+)
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import RandomState, generator
@@ -138,6 +150,9 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
     def _fit(self, X: Any) -> None:
         data = self._open_matrix(X)
         matrix, mean = _centred(data.X)
+        for name in ("row_penalty", "column_penalty"):
+            if not isinstance(getattr(self, name), str):
+                check_penalty(float(getattr(self, name)), matrix, "ConvexBiclustering", name)
         rows, columns = self._sides(matrix)
         self.row_penalty_ = _chosen(self.row_penalty, rows)
         self.column_penalty_ = _chosen(self.column_penalty, columns)
@@ -191,7 +206,13 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
 
     def _certify(self, matrix: Any) -> Certificates:
         matrix, mean = _centred(matrix)
-        return self._measure(matrix, mean, self._sides(matrix))
+        graphs = self._sides(matrix)
+        proof = [*self._measure(matrix, mean, graphs)]
+        claim = "The penalties are those asked for, or half of those that fuse each component."
+        pairs = {"row_penalty_": (self.row_penalty_, _chosen(self.row_penalty, graphs[0]))}
+        pairs["column_penalty_"] = self.column_penalty_, _chosen(self.column_penalty, graphs[1])
+        proof.append(agreement(claim, pairs, SOURCE, rtol=1e-6))
+        return Certificates([*proof, checkerboard_certificate(self, SOURCE)])
 
     def _sides(self, matrix: NDArray) -> SideGraphs:
         across = np.ascontiguousarray(matrix.T)
@@ -207,8 +228,6 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         self.column_labels_ = by_appearance(board.column_labels, shape[1])[0]
         self.rows_, self.columns_ = checkerboard(self.row_labels_, self.column_labels_, *shape)
         self.fitted_ = (board.fitted + mean).astype(dtype)
-        self.objective_, self.dual_gap_ = board.gap
-        self.optimality_ = board.gap.relative
         self.row_dual_, self.column_dual_ = result.row_dual, result.column_dual
         self.gap_trace_ = np.array(result.trace)
         self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
@@ -226,13 +245,17 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         """Certificates from the fitted attributes; the fit claims what it proves."""
         sides = graphs[0].at(self.row_penalty_), graphs[1].at(self.column_penalty_)
         duals = np.array(self.row_dual_), np.array(self.column_dual_)
-        for side, dual in zip(sides, duals, strict=True):
+        for side, dual, n_across, name in zip(
+            sides, duals, matrix.shape[::-1], ("row_dual_", "column_dual_"), strict=True
+        ):
+            check_dual(dual, (len(side.edges), n_across), name)
             make_feasible(side.radii, dual, TWO)
         fitted = np.asarray(self.fitted_, dtype=np.float64) - mean
         gap = solver.joint_gap(matrix, sides, fitted, duals)
         board = solver.Checkerboard(fitted, self.row_labels_, self.column_labels_, gap)
         apart = solver.board_separations(*sides, board)
         if claim:
+            self.objective_, self.dual_gap_, self.optimality_ = *gap, gap.relative
             self.proven_apart_ = proven_share(apart, gap)
         first_rows = np.unique(self.row_labels_, return_index=True)[1]
         first_columns = np.unique(self.column_labels_, return_index=True)[1]
@@ -248,6 +271,8 @@ class ConvexBiclustering(Biclusterer, IterativeModel):
         value = abs(float(fitted.mean())) / scale if scale > 0 else 0.0
         bound = 1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0
         certificates.append(at_most(text, "shift of the mean", value, bound, SOURCE))
+        reported = self.objective_, self.dual_gap_, self.optimality_
+        certificates.append(reported_certificate(reported, gap, SOURCE))
         if apart.size:
             certificates.append(apart_certificate(apart, gap, self.proven_apart_, SOURCE))
         return Certificates(certificates)

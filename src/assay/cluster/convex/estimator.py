@@ -10,12 +10,20 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificates, at_most
+from assay.certificates import Certificates, agreement, at_most
 from assay.cluster.convex import graph as graphs
 from assay.cluster.convex import path as paths
 from assay.cluster.convex.graph import of_rows
 from assay.cluster.convex.path import ConvexPath, ConvexProblem, GraphProblem
-from assay.cluster.convex.solver import NORMS, Fusion, apart_certificate, gap_certificate, proven_share
+from assay.cluster.convex.solver import (
+    NORMS,
+    Fusion,
+    apart_certificate,
+    gap_certificate,
+    proven_share,
+    reported_certificate,
+)
+from assay.cluster.hierarchy.certificates import means_certificate
 from assay.distances import check_range, distance_matrix
 from assay.models import convergence
 from assay.models.clusterer import PairwiseClusterer
@@ -159,6 +167,8 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         penalty = self.penalty_strength
         if isinstance(penalty, str):
             penalty = AUTO_SHARE * problem.penalty_max(bridges=False)
+        else:
+            graphs.check_penalty(float(penalty), problem.nodes.rows, "ConvexClustering", "penalty_strength")
         watch = self._watch_fit(X, n_runs=1, max_iter=self.max_iter)
 
         def stop(centroids: NDArray, n_iter: int) -> bool:
@@ -209,7 +219,19 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         return data.map(_nearest_center, self.cluster_centers_, dtype=np.int32)
 
     def _certify(self, data: MemoryRows) -> Certificates:
-        return self._measure(self._problem(data))
+        n_clusters = len(self.cluster_centers_)
+        if not ((self.labels_ >= 0) & (self.labels_ < n_clusters)).all():
+            raise ValueError("labels_ must be the numbers of cluster_centers_; the fit was changed.")
+        problem = self._problem(data)
+        proof = [*self._measure(problem)]
+        present = np.flatnonzero(problem.nodes.node_of >= 0)
+        means = _means(data, self.labels_)
+        proof.append(means_certificate(self.cluster_centers_, means, data.X[present], SOURCE))
+        edges, weights = _edges_of(problem)
+        claim = "The edges and their weights are those of the graph of the rows."
+        pairs = {"edges_": (self.edges_, edges), "edge_weights_": (self.edge_weights_, weights)}
+        proof.append(agreement(claim, pairs, SOURCE, rtol=1e-6))
+        return Certificates(proof)
 
     def _problem(self, data: MemoryRows) -> ConvexProblem:
         named = isinstance(self.weights, str)
@@ -248,13 +270,8 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
     def _conclude(self, data: MemoryRows, problem: ConvexProblem, penalty: float, result: Fusion) -> None:
         self.labels_, self.centroids_ = of_rows(data.X, problem.nodes, result.labels, result.centroids)
         self.cluster_centers_ = _means(data, self.labels_)
-        self.penalty_, self.objective_ = penalty, result.gap.primal
-        self.dual_gap_, self.optimality_ = result.gap.gap, result.gap.relative
-        self.edges_, self.edge_weights_ = np.empty((0, 2), dtype=np.int64), np.empty(0)
-        if isinstance(problem, GraphProblem):
-            present = np.flatnonzero(problem.nodes.node_of >= 0)
-            first = present[np.unique(problem.nodes.node_of[present], return_index=True)[1]]
-            self.edges_, self.edge_weights_ = first[problem.graph.edges], problem.graph.weights
+        self.penalty_ = penalty
+        self.edges_, self.edge_weights_ = _edges_of(problem)
         self.dual_, self.gap_trace_ = result.dual, np.array(result.trace)
         self.n_iter_, self.converged_ = max(result.n_iter, 1), result.converged
         self.proven_apart_ = 0.0
@@ -273,6 +290,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         gap = problem.gap(self.penalty_, centroids, self.dual_)
         apart = problem.separations(self.penalty_, centroids, labels)
         if claim:
+            self.objective_, self.dual_gap_, self.optimality_ = *gap, gap.relative
             self.proven_apart_ = proven_share(apart, gap)
         _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
         spread = max(spread, np.abs(centroids - centroids[first][cluster]).max(initial=0.0))
@@ -287,6 +305,7 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
         text = "The centroids keep the mean of the rows: the forces between rows cancel."
         bound = 1e-9 + 4.0 * rounding / scale if scale > 0 else 0.0
         proof.append(at_most(text, "shift of the mean", shift, bound, SOURCE))
+        proof.append(reported_certificate((self.objective_, self.dual_gap_, self.optimality_), gap, SOURCE))
         if apart.size:
             proof.append(apart_certificate(apart, gap, self.proven_apart_, SOURCE))
         return Certificates(proof)
@@ -297,6 +316,15 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
                 f"ConvexClustering did not converge in max_iter={self.max_iter} iterations: the relative "
                 f"duality gap is {result.gap.relative:.2g} (tol={self.tol:g}). Raise max_iter or tol."
             )
+
+
+def _edges_of(problem: ConvexProblem) -> tuple[NDArray, NDArray]:
+    """Pairs of (first of equal) rows that are drawn together, and their weights; none for the closed form."""
+    if not isinstance(problem, GraphProblem):
+        return np.empty((0, 2), dtype=np.int64), np.empty(0)
+    present = np.flatnonzero(problem.nodes.node_of >= 0)
+    first = present[np.unique(problem.nodes.node_of[present], return_index=True)[1]]
+    return first[problem.graph.edges], problem.graph.weights
 
 
 def _means(data: MemoryRows, labels: NDArray) -> NDArray:

@@ -116,11 +116,22 @@ def check_given_weights(weights: Any, n_samples: int, owner: str) -> None:
         must_be = f"a square matrix with a row for each of the {n_samples} rows of X"
     elif given.nnz and not (np.isfinite(given.data).all() and given.data.min() >= 0.0):
         must_be = "finite and at least 0 for every pair of rows"
+    elif given.nnz and not (given.data[given.data > 0.0].min(initial=1.0) >= 1e-30 and given.max() <= 1e30):
+        must_be = "0, or from 1e-30 to 1e30, for every pair of rows"
     elif abs(given - given.T).max() > 1e-10 * max(float(abs(given).max()), 1e-300):
         must_be = "a symmetric matrix, w_ij = w_ji for every pair of rows"
     else:
         return
     raise parameters.refusal(owner, "weights", must_be, weights)
+
+
+def check_penalty(penalty: float, rows: NDArray, owner: str, name: str) -> None:
+    """Refuse a penalty that rounding drowns, so that no gap can be proven, or whose products overflow."""
+    spread = float(np.abs(rows).max(initial=0.0)) or 1.0
+    least, most = 1e-20 * spread, 1e100 * max(spread, 1e-50)
+    if penalty > 0.0 and not least <= penalty <= min(most, 1e150):
+        must_be = f"0, or from {least:.3g} to {min(most, 1e150):.3g} for rows that spread by {spread:.3g}"
+        raise parameters.refusal(owner, name, must_be, penalty)
 
 
 def of_rows(X: NDArray, nodes: Nodes, labels: NDArray, centroids: NDArray) -> tuple[NDArray, NDArray]:

@@ -111,6 +111,7 @@ class GraphProblem(NamedTuple):
     def gap(self, penalty: float, centroids: NDArray, dual: NDArray) -> FusionGap:
         """Duality gap between centroids and the nearest feasible point to a dual one."""
         problem, feasible = self.at(penalty), np.array(dual, dtype=np.float64)
+        fusion.check_dual(feasible, (len(problem.edges), problem.rows.shape[1]), "dual_")
         make_feasible(problem.radii, feasible, NORMS[self.norm])
         return fusion.duality_gap(problem, centroids, feasible)
 

@@ -202,6 +202,25 @@ def gap_certificate(gap: FusionGap, bound: float, source: str) -> Certificate:
     return at_most(claim, "relative duality gap", gap.relative, bound, source)
 
 
+def reported_certificate(reported: tuple[float, float, float], gap: FusionGap, source: str) -> Certificate:
+    """The reported objective, gap and relative gap are those of the stored point, up to rounding."""
+    claim = "The objective and the gap that the fit reports are those of its centroids and dual point."
+    scale = gap.primal if gap.primal > 0.0 else 1.0
+    errors = abs(reported[0] - gap.primal) / scale, abs(reported[1] - gap.gap) / scale
+    value = max(*errors, abs(reported[2] - gap.relative))
+    quantity = "largest error of objective_, dual_gap_, optimality_ over the objective"
+    return at_most(claim, quantity, value, 1e-3 * gap.relative + 1e-12, source)
+
+
+def check_dual(dual: NDArray, shape: tuple[int, int], name: str) -> None:
+    """Refuse a stored dual point that is no vector per edge: compiled loops trust its shape."""
+    if dual.shape != shape or dual.dtype.kind != "f":
+        raise ValueError(
+            f"{name} must hold a vector for each edge of the graph of these rows, shape {shape}. "
+            f"Got shape {dual.shape}: the rows are others, or the fit was changed."
+        )
+
+
 def apart_certificate(apart: NDArray, gap: FusionGap, claimed: float, source: str) -> Certificate:
     """The claim that clusters are apart in the minimiser: farther than twice the gap allows for."""
     claim = "As large a share as the fit claims of the clusters joined by an edge is apart in the minimiser."

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificates
+from assay.certificates import Certificates, agreement
 from assay.distances import Metric, distance_matrix
 from assay.models.clusterer import PairwiseClusterer, UnweightedFit
 from assay.rows import Block, MemoryRows
@@ -134,7 +134,9 @@ class ReachClusterer(UnweightedFit, PairwiseClusterer):
 
     def _certify(self, data: MemoryRows) -> Certificates:
         rows = data.take(np.arange(data.shape[0]))
-        return self._measured(rows, rows_to_measure(len(rows), most_pairs=2**26), whole=True)
+        proof = self._measured(rows, rows_to_measure(len(rows), most_pairs=2**26), whole=True)
+        kept = {"X_fit_": (self.X_fit_, None if self._is_precomputed else rows)}
+        return Certificates([*proof, agreement("The rows kept for predictions are these.", kept, rtol=0.0)])
 
     def _measured(self, rows: NDArray, measured: NDArray, *, whole: bool) -> Certificates:
         """Certificates measured on some rows; `whole` where there is time."""

@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from assay import parameters
-from assay.certificates import Certificates, at_most, equal
+from assay.certificates import Certificates, agreement, at_most, equal
 from assay.cluster.density import choice
 from assay.cluster.density import dbscan_solver as solver
 from assay.cluster.density.base import distances_from, rows_to_measure
-from assay.distances import Metric, NeighborSearch, check_metric, metric_domain
+from assay.distances import Metric, NeighborSearch, check_metric, check_range, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain
 from assay.rows import Block, MemoryRows
@@ -29,6 +29,8 @@ TIE = 1e-9
 whichever way such ties fall."""
 
 
+MOST_ROWS = 2**53
+"""More rows than there are: as many as a float counts one by one."""
 MOST_EPS = 1e153
 """From here on eps reaches every row, and its square would overflow."""
 
@@ -124,6 +126,8 @@ class DBSCAN(PairwiseClusterer):
     def _fit(self, X: Any, sample_weight: Any) -> None:
         data = self._open_fit(X, sample_weight)
         rows = self._pairs_or_rows(data)
+        if data.weight is not None:
+            check_range(rows, self.metric, weights=data.weight[data.weight > 0.0])
         self._choose(rows, data.weight)
         self._keep(self._solve(rows, data.weight), rows, data.weight)
         self.certificates_ = self._measured(data, rows, rows_to_measure(len(rows), least=4), 0.0)
@@ -137,7 +141,10 @@ class DBSCAN(PairwiseClusterer):
     def _certify(self, data: MemoryRows) -> Certificates:
         rows = data.take(np.arange(data.shape[0]))
         kept = float(np.abs(rows[self.core_sample_indices_] - self.components_).max(initial=0.0))
-        return self._measured(data, rows, np.arange(len(rows)), kept, search=not self._is_precomputed)
+        proof = self._measured(data, rows, np.arange(len(rows)), kept, search=not self._is_precomputed)
+        expected = self._elbow(rows, data.weight).eps if self.eps == "auto" else self.eps
+        claim = "The radius is the one asked for, or the elbow of the k-distance curve."
+        return Certificates([*proof, agreement(claim, {"eps_": (self.eps_, expected)}, rtol=1e-6)])
 
     def _choose(self, rows: NDArray, weight: NDArray | None) -> None:
         if self.min_samples == "auto":
@@ -145,7 +152,7 @@ class DBSCAN(PairwiseClusterer):
                 raise self._refuse("min_samples", "an int with metric='precomputed'")
             self.min_samples_ = choice.suggest_min_samples(rows.shape[1])
         else:
-            self.min_samples_ = int(self.min_samples)
+            self.min_samples_ = min(int(self.min_samples), MOST_ROWS)
         if self.eps != "auto":
             self.eps_ = float(self.eps)
             return
@@ -153,10 +160,13 @@ class DBSCAN(PairwiseClusterer):
             raise self._refuse("eps", "a number where there is only 1 sample")
         if not self._is_precomputed:
             check_metric(self.metric)
-        distances = choice.k_distances(rows, max(self.min_samples_, 2), self.metric, weight)
-        elbow, n_features = choice.find_elbow(distances, weight), choice.dimension(rows, self.metric)
+        elbow, n_features = self._elbow(rows, weight), choice.dimension(rows, self.metric)
         choice.warn_of_densities(elbow, len(rows), self.min_samples_, n_features, stacklevel=3)
         self.eps_ = elbow.eps
+
+    def _elbow(self, rows: NDArray, weight: NDArray | None) -> choice.KDistanceElbow:
+        distances = choice.k_distances(rows, max(self.min_samples_, 2), self.metric, weight)
+        return choice.find_elbow(distances, weight)
 
     def _solve(self, rows: NDArray, weight: NDArray | None) -> solver.DensityPartition:
         enough = float(self.min_samples_)
@@ -187,7 +197,10 @@ class DBSCAN(PairwiseClusterer):
         core = np.zeros(n_rows, dtype=np.bool_)
         core[self.core_sample_indices_] = True
         mass = np.ones(n_rows) if data.weight is None else data.weight.astype(np.float64)
-        claim = Claim(self.labels_, core, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
+        both = np.zeros(n_rows, dtype=np.bool_)
+        both[self.ambiguous_borders_] = True
+        roles = self.labels_, core, both, self.point_types_
+        claim = Claim(*roles, mass, float(self.min_samples_), self.eps_, self.n_clusters_)
         if search:
             neighbors = solver.neighbors_by_search(rows.astype(np.float64, copy=False), reach, self.metric)
         else:
@@ -195,7 +208,10 @@ class DBSCAN(PairwiseClusterer):
             if not self._is_precomputed:
                 distances = partial(distances_from, X=rows, metric=self.metric)
             neighbors = solver.neighbors_by_distances(distances, n_rows, reach)
-        return dbscan_certificates(claim, neighbors, measured, self.label_weights_, kept)
+        proof = dbscan_certificates(claim, neighbors, measured, self.label_weights_, kept)
+        words = "The list of ambiguous borders is in order, each once."
+        n_wrong = int(not np.array_equal(self.ambiguous_borders_, np.flatnonzero(both)))
+        return Certificates([*proof, at_most(words, "ambiguous borders out of order", n_wrong, 0.0)])
 
 
 def _labels_of(
@@ -219,6 +235,8 @@ class Claim(NamedTuple):
 
     labels: NDArray
     core: NDArray
+    ambiguous: NDArray
+    types: NDArray
     mass: NDArray
     min_weight: float
     eps: float
@@ -226,11 +244,12 @@ class Claim(NamedTuple):
 
 
 def find_faults(claim: Claim, neighbors: solver.NeighborLists, measured: NDArray) -> tuple[list[int], int]:
-    """Rows misjudged as core, cut off, borders astray and noise within reach; and the number of components.
+    """Rows misjudged as core, cut off, borders astray, noise within reach, ambiguous borders and types wrong.
 
-    Rows are judged by their neighbours within eps (1 + TIE); components are −1 where not all were measured.
+    And the number of components. Rows are judged by their neighbours within eps (1 + TIE); components are −1
+    where not all were measured.
     """
-    counts = np.zeros(4, dtype=np.int64)
+    counts = np.zeros(6, dtype=np.int64)
     whole = measured.size == claim.labels.size
     components = np.arange(claim.labels.size)
     for rows, near in solver.walk_lists(measured, neighbors):
@@ -250,7 +269,16 @@ def find_faults(claim: Claim, neighbors: solver.NeighborLists, measured: NDArray
         counts[1] += np.count_nonzero(core & (torn | ~inside))
         held = solver.list_sums(by_core & alike, near.indptr) > 0
         counts[2] += np.count_nonzero(~core & inside & ~held)
-        counts[3] += np.count_nonzero(~core & ~inside & (solver.list_sums(sure & by_core, near.indptr) > 0))
+        surely_near = solver.list_sums(sure & by_core, near.indptr) > 0
+        counts[3] += np.count_nonzero(~core & ~inside & surely_near)
+        # A border is ambiguous where a core row of another cluster than its own is near.
+        border, strange = ~core & inside, by_core & ~alike
+        may_be = border & (solver.list_sums(strange, near.indptr) > 0)
+        must_be = border & (solver.list_sums(sure & strange, near.indptr) > 0)
+        counts[4] += np.count_nonzero(np.where(claim.ambiguous[rows], ~may_be, must_be))
+        types, nearby = claim.types[rows], solver.list_sums(by_core, near.indptr) > 0
+        right = np.select([types == 2, types == 1, types == 0], [core, ~core & nearby, ~core & ~surely_near])
+        counts[5] += np.count_nonzero(~right.astype(np.bool_))
         if whole:
             joined = by_core & claim.core[owner]
             components = _join(components, owner[joined], near.indices[joined])
@@ -288,6 +316,8 @@ def dbscan_certificates(
         ("Core rows within eps of each other share a cluster.", "core rows cut off"),
         ("Every border row is within eps of a core row of its cluster.", "borders astray"),
         ("No noise row is within eps of a core row.", "noise rows within reach"),
+        ("Borders within eps of two clusters, and no others, are ambiguous.", "misjudged ambiguous borders"),
+        ("Types say core, border or noise as the core rows within eps do.", "rows of a wrong type"),
     ]
     proof = [
         at_most(*text, n_faults, 0.0, source, assumptions=sampled)

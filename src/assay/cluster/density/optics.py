@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificates, at_most
+from assay.certificates import Certificates, agreement, at_most
 from assay.cluster.density import base
 from assay.cluster.density.choice import find_elbow, k_distances
 from assay.cluster.density.optics_solver import Plot, cut, dents, grow, innermost
@@ -161,26 +161,25 @@ class OPTICS(base.ReachClusterer):
         grown = grow(exact, self.core_distances_, metric=self.metric, max_eps=self.max_eps)
         self.ordering_, self.reachability_, self.predecessor_ = grown
         self.eps_ = self._height_of_cut()
-        self._read_clusters()
+        self.labels_, self.cluster_hierarchy_, self.cluster_reach_ = self._read_clusters()
+        self.n_clusters_ = self.cluster_reach_.size
         self._conclude(rows)
 
-    def _read_clusters(self) -> None:
-        """Set labels, hierarchy and reach of the clusters."""
+    def _read_clusters(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Labels, hierarchy and reach of the clusters, read off the plot."""
         plot = self.reachability_[self.ordering_]
         if self.cluster_method == "dbscan":
-            self.labels_ = cut(self.ordering_, self.reachability_, self.core_distances_, self.eps_)
-            self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
-            self.cluster_hierarchy_ = np.empty((0, 2), dtype=np.int64)
-            self.cluster_reach_ = np.full(self.n_clusters_, self.eps_)
-            return
+            labels = cut(self.ordering_, self.reachability_, self.core_distances_, self.eps_)
+            n_clusters = int(labels.max(initial=-1)) + 1
+            return labels, np.empty((0, 2), dtype=np.int64), np.full(n_clusters, self.eps_)
         bars = Plot(self.ordering_, np.append(plot, np.inf), self.predecessor_[self.ordering_])
-        self.cluster_hierarchy_ = dents(bars, self.xi, self.min_samples_, self.min_cluster_size_)
-        self.labels_ = innermost(self.ordering_, self.cluster_hierarchy_)
-        self.n_clusters_ = int(self.labels_.max(initial=-1)) + 1
-        self.cluster_reach_ = np.zeros(self.n_clusters_)
-        along = self.labels_[self.ordering_]
+        hierarchy = dents(bars, self.xi, self.min_samples_, self.min_cluster_size_)
+        labels = innermost(self.ordering_, hierarchy)
+        reach = np.zeros(int(labels.max(initial=-1)) + 1)
+        along = labels[self.ordering_]
         inner = np.flatnonzero((along[1:] >= 0) & (along[1:] == along[:-1])) + 1
-        np.maximum.at(self.cluster_reach_, along[inner], plot[inner])
+        np.maximum.at(reach, along[inner], plot[inner])
+        return labels, hierarchy, reach
 
     def _height_of_cut(self) -> float:
         if self.eps is not None:
@@ -211,6 +210,16 @@ class OPTICS(base.ReachClusterer):
         proof.append(at_most(claim, "rows out of order", late + np.count_nonzero(place < 0), 0.0, SOURCE))
         claim = "Every cluster is a run of the order, of the least size or more, apart from noise."
         proof.append(at_most(claim, "broken clusters", self._broken(), 0.0, SOURCE))
+        if whole and all(item.holds for item in proof):  # else the plot is not one to read clusters from
+            labels, hierarchy, reaches = self._read_clusters()
+            claim = "Clusters, their spans, the height of the cut and their reaches are those of the plot."
+            pairs: dict[str, tuple[Any, Any]] = {"labels_": (self.labels_, labels)}
+            pairs["cluster_hierarchy_"] = self.cluster_hierarchy_, hierarchy
+            pairs["eps_"], pairs["cluster_reach_"] = (
+                (self.eps_, self._height_of_cut()),
+                (self.cluster_reach_, reaches),
+            )
+            proof.append(agreement(claim, pairs, SOURCE, rtol=1e-9))
         return Certificates(proof)
 
     def _reach_discrepancy(self, rows: NDArray, distances: NDArray, place: NDArray) -> float:
@@ -227,7 +236,7 @@ class OPTICS(base.ReachClusterer):
     def _broken(self) -> int:
         """Clusters that are no run of the order, or too small; noise never lies within a run."""
         along, n_clusters = self.labels_[self.ordering_], self.cluster_reach_.size
-        sizes = np.bincount(along[along >= 0], minlength=n_clusters)
+        sizes = np.bincount(along[along >= 0].clip(max=n_clusters), minlength=n_clusters)
         if sizes.size != n_clusters or (sizes == 0).any():
             return int(max(sizes.size, n_clusters))
         first, last = np.full(n_clusters, along.size), np.full(n_clusters, -1)

@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificate
+from assay.certificates import Certificate, at_most
 from assay.cluster.hierarchy.base import HierarchicalClusterer, greatest_distance
-from assay.cluster.hierarchy.certificates import linkage_bounds, linkage_certificates
+from assay.cluster.hierarchy.certificates import (
+    leaves_certificate,
+    linkage_bounds,
+    linkage_certificates,
+    means_certificate,
+)
 from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.linkage import CENTRED, LINKAGES, link
 from assay.distances import distance_matrix, metric_domain
@@ -21,6 +26,7 @@ from assay.rows import Block, MemoryRows, Rows
 from assay.suitability import Suitability
 
 EUCLIDEAN = ("euclidean", "l2")
+LEAST_TOTAL = 1e-300  # of a cluster without rows, which only damaged labels have
 
 
 class AgglomerativeClustering(HierarchicalClusterer):
@@ -181,7 +187,19 @@ class AgglomerativeClustering(HierarchicalClusterer):
         if not np.array_equal(places, self.leaf_rows_):
             raise ValueError("certify takes the rows and weights of the fit; other rows have weight 0 here.")
         evidence = self._evidence(leaves, weights, thorough=True)
-        return [*linkage_certificates(evidence), *linkage_bounds(evidence)]
+        proof = [*linkage_certificates(evidence), *linkage_bounds(evidence)]
+        kept = None if self._is_precomputed else leaves
+        proof.append(leaves_certificate(self, kept, weights, places))
+        if self.linkage in CENTRED:
+            labels = self.labels_[places].clip(0, self.n_clusters_ - 1)
+            means = _means(leaves, weights, labels, self.n_clusters_)
+            proof.append(means_certificate(self.cluster_centers_, means, leaves))
+        absent = np.setdiff1d(np.arange(len(self.labels_)), places)
+        if absent.size:
+            claim = "Rows of weight 0 have the labels that predict gives."
+            n_wrong = np.count_nonzero(self._predicted(MemoryRows(data.X[absent])) != self.labels_[absent])
+            proof.append(at_most(claim, "rows of weight 0 labelled otherwise", n_wrong, 0.0))
+        return proof
 
     def _evidence(self, leaves: NDArray, weights: NDArray, *, thorough: bool) -> TreeEvidence:
         return self._tree_evidence(leaves, weights, self.linkage, self.distance_threshold_, thorough)
@@ -206,7 +224,8 @@ class AgglomerativeClustering(HierarchicalClusterer):
 
     def _threshold(self, leaves: NDArray) -> float | None:
         if self.scaled_threshold is not None:
-            return self.scaled_threshold * greatest_distance(leaves.astype(np.float64), self.metric)
+            scaled = self.scaled_threshold * greatest_distance(leaves.astype(np.float64), self.metric)
+            return min(scaled, float(np.finfo(np.float64).max))
         return None if self.distance_threshold is None else float(self.distance_threshold)
 
     def _warn_of_equal_rows(self) -> None:
@@ -228,7 +247,7 @@ def _means(X: NDArray, weights: NDArray, labels: NDArray, n_clusters: int) -> ND
     shift = X.mean(axis=0, dtype=np.float64)
     sums = np.zeros((n_clusters, X.shape[1]))
     np.add.at(sums, labels, (X - shift) * weights[:, np.newaxis])
-    total = np.bincount(labels, weights=weights, minlength=n_clusters)
+    total = np.maximum(np.bincount(labels, weights=weights, minlength=n_clusters), LEAST_TOTAL)
     return (sums / total[:, np.newaxis] + shift).astype(X.dtype)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.certificates import Certificate, Certificates, at_least, at_most, equal
+from assay.certificates import Certificate, Certificates, agreement, at_least, at_most, equal
 from assay.cluster.hierarchy.evidence import TreeEvidence
 
 SOURCE = "Sangnier §2.3.1; Wei §10.2.2"
@@ -46,6 +47,7 @@ def cut_certificates(evidence: TreeEvidence) -> Iterator[Certificate]:
     """The labels are a cut of the tree, up to their numbers, and at the threshold where there is one."""
     tree, labels, n_clusters = evidence.tree, evidence.labels, evidence.n_clusters
     expected = tree.cut(n_clusters)
+    labels = labels.clip(-1, n_clusters)  # what is beyond is wrong, however far
     pairs = np.unique(expected.astype(np.int64) * (int(labels.max(initial=0)) + 1) + labels)
     n_wrong = 0
     if len(pairs) != n_clusters or len(np.unique(labels)) != n_clusters or labels.min(initial=0) < 0:
@@ -120,6 +122,29 @@ def _telescope(evidence: TreeEvidence, heights: NDArray, rounding: float) -> Cer
     return at_most(claim, "telescoping residual", value, bound, "Sangnier §2.3.1; Douc & Le Corff §8.7")
 
 
+def means_certificate(centers: NDArray, means: NDArray, X: NDArray, source: str = SOURCE) -> Certificate:
+    """Stored centres are the means of the clusters, in units of the spread of the rows."""
+    claim = "The centres are the means of the rows of the clusters, recomputed from the data."
+    quantity = "largest error of a centre over the spread of the rows"
+    if centers.shape != means.shape:
+        return at_most(claim, quantity, np.inf, 0.0, source)
+    values = X.astype(np.float64)
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    spread = float(np.abs(values - values.mean(axis=0)).max(initial=0.0)) or largest
+    error = float(np.abs(centers.astype(np.float64) - means).max(initial=0.0)) / spread
+    rounding = 8.0 * float(np.finfo(centers.dtype).eps) * largest / spread
+    return at_most(claim, quantity, error, 1e-9 + rounding, source)
+
+
+def leaves_certificate(model: Any, rows: NDArray | None, weights: NDArray, places: NDArray) -> Certificate:
+    """The leaves are the rows of positive weight, with their weights; predictions read these rows."""
+    claim = "The leaves of the tree are the rows of positive weight, with their weights."
+    pairs: dict[str, tuple[Any, Any]]
+    pairs = {"leaf_rows_": (model.leaf_rows_, places), "leaf_weights_": (model.leaf_weights_, weights)}
+    pairs["the rows kept"] = model._rows, rows
+    return agreement(claim, pairs, SOURCE, rtol=0.0)
+
+
 def linkage_bounds(evidence: TreeEvidence) -> Iterator[Certificate]:
     """What no partition into as many clusters can do better, where a linkage is about a criterion."""
     bounds = {"ward": _inertia_bound, "complete": _diameter_bound, "single": _spacing_bound}
@@ -145,7 +170,8 @@ def _inertia_bound(evidence: TreeEvidence) -> Iterator[Certificate]:
     factor = f"; this one is within a factor {inertia / smallest:.3g} of the best" if smallest else ""
     claim = f"No partition into {k} clusters has an inertia below {smallest:.6g}{factor}."
     source = "Zha, He, Ding, Simon & Gu (2001); Ding & He (2004)"
-    yield at_least(claim, "inertia", inertia, smallest, source, trivial=0.0, tolerance=1e-9 * total)
+    room = 1e-9 * total
+    yield at_least(claim, "inertia", inertia, smallest, source, trivial=0.0, tolerance=room, informative=True)
 
 
 def _diameter_bound(evidence: TreeEvidence) -> Iterator[Certificate]:
@@ -164,10 +190,8 @@ def _diameter_bound(evidence: TreeEvidence) -> Iterator[Certificate]:
     diameter = float(evidence.tree.heights[made].max(initial=0.0))
     factor = f"; this one is within a factor {diameter / spread:.3g} of the best" if spread > 0.0 else ""
     claim = f"No partition into {k} clusters has all diameters below {spread:.6g}{factor}."
-    room = 1e-6 * spread
-    yield at_least(
-        claim, "largest diameter", diameter, spread, "Gonzalez (1985)", trivial=0.0, tolerance=room
-    )
+    details: Any = {"trivial": 0.0, "tolerance": 1e-6 * spread, "informative": True}
+    yield at_least(claim, "largest diameter", diameter, spread, "Gonzalez (1985)", **details)
 
 
 def _spacing_bound(evidence: TreeEvidence) -> Iterator[Certificate]:

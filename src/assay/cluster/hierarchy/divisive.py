@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import parameters
-from assay.certificates import Certificates, at_most
+from assay.certificates import Certificates, agreement, at_most
 from assay.cluster.hierarchy.base import INSTEAD, HierarchicalClusterer
-from assay.cluster.hierarchy.certificates import chosen_joins, cut_certificates, fall_of_heights, rounding_of
+from assay.cluster.hierarchy.certificates import (
+    chosen_joins,
+    cut_certificates,
+    fall_of_heights,
+    leaves_certificate,
+    rounding_of,
+)
 from assay.cluster.hierarchy.evidence import TreeEvidence
 from assay.cluster.hierarchy.rounds import Linkage, Merges
 from assay.distances import distance_matrix, metric_domain
@@ -177,8 +183,15 @@ class DivisiveClustering(UnweightedFit, HierarchicalClusterer):
         self.certificates_ = divisive_certificates(self._evidence(leaves, weights, thorough=False))
 
     def _certify(self, data: MemoryRows) -> Certificates:
-        leaves, weights, _ = self._leaves(data)
-        return divisive_certificates(self._evidence(leaves, weights, thorough=True))
+        leaves, weights, places = self._leaves(data)
+        claim = "The divisive coefficient is that of the heights of the tree."
+        pairs = {"divisive_coefficient_": (self.divisive_coefficient_, self._coefficient())}
+        proof = [leaves_certificate(self, None if self._is_precomputed else leaves, weights, places)]
+        proof.append(agreement(claim, pairs, SOURCE))
+        # What is no row cannot be looked up in the measurements that follow.
+        if not proof[0].holds:
+            return Certificates(proof)
+        return Certificates([*divisive_certificates(self._evidence(leaves, weights, thorough=True)), *proof])
 
     def _matrix(self, leaves: NDArray) -> NDArray:
         if self._is_precomputed:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.certificates import Certificate, at_least, at_most
-from assay.cluster.spectral.embedding import coordinates, squared_distances
+from assay.cluster.spectral.embedding import TWO_WAY, coordinates, round_rows, squared_distances
 from assay.graphs import Cut, Scaled, both_cuts, partition_basis, smallest_on_complement, subspace_distance
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def _cut_bound(
     name = "RatioCut" if model.laplacian == "unnormalized" else "NormCut"
     value = measured.criterion(model.laplacian)
     details: Any = {"assumptions": assumptions, "trivial": 0.0, "tolerance": 1e-12 * max(1.0, value)}
+    details["informative"] = True
     claim = f"No partition into {len(measured.norm.terms)} clusters has a {name} below {bound:.6g}{excess}"
     return at_least(claim, name + beside, value, bound, source, **details)
 
@@ -130,6 +131,40 @@ def _rounding_certificates(model: SpectralClustering, measured: SpectralMeasurem
         source = "Cheeger's inequality for graphs, Alon & Milman (1985)"
         value, bound = measured.norm.value, 2.0 * float(np.sqrt(2.0 * (values[1] + measured.residual)))
         yield at_most(claim, "NormCut of the sweep", value, bound, source, trivial=2.0, tolerance=1e-9)
+
+
+def reported_certificates(
+    W: Any, model: SpectralClustering, measured: SpectralMeasurement
+) -> Iterator[Certificate]:
+    """What predictions, pictures and reports read: the centres, the cuts and their bound."""
+    weight = vertex_weights(W, model.laplacian)
+    centers = _expected_centers(W, model, weight)
+    scale = float(np.abs(model.embedding_).max()) or 1.0
+    fits = centers.shape == model.embedding_centers_.shape
+    value = float(np.abs(centers - model.embedding_centers_).max()) / scale if fits else np.inf
+    claim = "The centres are the means of the embedded rows of their clusters (two-way: by the threshold)."
+    yield at_most(claim, "largest error of a centre", value, 1e-4, "Sangnier Algorithms 11 to 13")
+    total = float(W.sum()) or 1.0
+    value = abs(model.cut_ - float(measured.norm.cuts.sum())) / total
+    value = max(value, abs(model.cut_bound_ - measured.bound) / measured.scale)
+    value = max(value, abs(model.cut_gap_ - measured.gap))
+    within = model.within_similarity_
+    fits = within.shape == measured.norm.within.shape
+    value = max(value, float(np.abs(within - measured.norm.within).max()) / total if fits else np.inf)
+    claim = "The reported cut, its bound and gap and the similarities within are those of the labels."
+    quantity = "largest error of cut_, cut_bound_, cut_gap_, within_similarity_"
+    yield at_most(claim, quantity, value, 1e-9, "Sangnier §2.2.5")
+
+
+def _expected_centers(W: Any, model: SpectralClustering, weight: NDArray) -> NDArray:
+    embedding, labels = model.embedding_, model._vertex_labels
+    if model.rounding in TWO_WAY:
+        how: Any = {"n_init": 1, "random": None}
+        return round_rows(embedding, 2, model.rounding, W, weight, **how).centers
+    mass = weight if model.rounding == "weighted_kmeans" else np.ones(len(weight))
+    members = (labels == np.arange(len(model.embedding_centers_))[:, np.newaxis]) * mass
+    means: NDArray = members @ embedding / np.maximum(members.sum(axis=1), 1e-300)[:, np.newaxis]
+    return means
 
 
 def complement_certificate(

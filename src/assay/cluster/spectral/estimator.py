@@ -11,7 +11,7 @@ from scipy import sparse
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificate, Certificates, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.cluster.kmeans.centers import count_distinct
 from assay.cluster.spectral import affinity as affinities
 from assay.cluster.spectral import certificates
@@ -302,12 +302,15 @@ callable, default="nearest_neighbors"
         W, _ = with_loops_where_alone(self._fitted_affinity().graph(vertices))
         measured = self._measure(W)
         proof = [*certificates.spectral_certificates(W, self, measured)]
+        proof += certificates.reported_certificates(W, self, measured)
         proof.append(certificates.complement_certificate(W, self, measured, random_state=1))
         difference = abs(W - self.affinity_matrix_)
         claim = "The graph is that of the rows."
         value = float(difference.max()) / (float(W.max()) or 1.0)
         bound = 1e-12 if data.dtype == np.float64 else 1e-6
         proof.append(at_most(claim, "error of the weights", value, bound, "Sangnier §2.2.4"))
+        kept = {"X_fit_": (self.X_fit_, None if self._is_precomputed else vertices)}
+        proof.append(agreement("The rows kept for predictions are those of the fit.", kept, rtol=0.0))
         if self.landmarks_ is not None:
             expected = self._predicted(data)
             expected[self.landmarks_] = self.labels_[self.landmarks_]
