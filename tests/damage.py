@@ -43,7 +43,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         SYMMETRY: "kept_",
     },
     "ConstrainedRegression": {
-        NOT_READ: "offset_ condition_number_ optimality_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "ConvexBiclustering": {
         NOT_READ: "objective_ dual_gap_ optimality_ gap_trace_",
@@ -58,18 +58,14 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "point_types_ ambiguous_borders_",
     },
     "DictionaryRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "DivisiveClustering": {
         NOT_READ: "leaf_weights_ leaf_rows_ divisive_coefficient_",
         SYMMETRY: "children_",
     },
     "ElasticNet": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
-    },
-    "FourierMap": {
-        NOT_YET: "origin_ period_",
+        NOT_READ: "optimality_",
     },
     "FuzzyCMeans": {
         NOT_READ: "restart_inertias_ optimality_ cluster_weights_",
@@ -79,10 +75,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_YET: "total_weight_ center_ information_ dispersion_",
     },
     "GroupLasso": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
-    },
-    "HistogramMap": {
-        NOT_YET: "inner_edges_",
+        NOT_READ: "optimality_",
     },
     "HuberRegressor": {
         NOT_READ: "dual_gap_ optimality_",
@@ -106,15 +99,11 @@ UNSEEN: dict[str, dict[str, str]] = {
     "KernelKMeans": {
         NOT_READ: "restart_inertias_ cluster_weights_ optimality_ inertia_trace_",
     },
-    "KernelRidge": {
-        NOT_READ: "penalty_strength_ fitted_values_ residuals_ rkhs_norm_",
-    },
     "Lasso": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
+        NOT_READ: "optimality_",
     },
     "LinearRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "LinearSVC": {
         NOT_READ: "penalty_strength_ n_support_ dual_gap_ optimality_",
@@ -130,9 +119,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "center_weights_ batch_inertias_ cluster_weights_ optimality_",
     },
     "MultivariateRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_ "
-        "unbiased_noise_covariance_ joint_log_likelihood_",
-        NOT_YET: "scatter_ feature_means_ noise_variance_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "OPTICS": {
         NOT_READ: "cluster_hierarchy_ eps_",
@@ -146,22 +133,17 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "mistake_bound_ optimality_",
         ANY_PLANE: "coef_ intercept_",
     },
-    "PolynomialMap": {
-        NOT_YET: "center_ half_range_",
-    },
     "PolynomialRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "QuantileRegressor": {
         NOT_READ: "dual_gap_ optimality_",
     },
     "ReducedRankRegression": {
-        NOT_READ: "singular_values_ left_factor_ right_factor_ selected_ row_dual_ "
-        "weighting_matrix_ critical_alpha_ dual_gap_ optimality_",
+        NOT_READ: "optimality_",
     },
     "Ridge": {
-        NOT_READ: "condition_number_ scatter_ total_weight_ penalty_strength_ optimality_ dual_gap_",
+        NOT_READ: "condition_number_ optimality_ dual_gap_",
     },
     "SGDClassifier": {
         NOT_READ: "dual_gap_ optimality_",
@@ -172,8 +154,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         WITHIN_TOL: "coef_ intercept_",
     },
     "SparseRegressor": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ gamma_ "
-        "start_objective_ objective_ optimality_",
+        NOT_READ: "optimality_",
     },
     "SparseSVDBiclustering": {
         NOT_READ: "explained_ optimality_",
@@ -193,15 +174,8 @@ UNSEEN: dict[str, dict[str, str]] = {
     "SphericalKMeans": {
         NOT_READ: "restart_inertias_ inertia_trace_ optimality_ cluster_weights_",
     },
-    "SplineMap": {
-        NOT_YET: "knots_",
-    },
     "SplineRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
-    },
-    "WaveletMap": {
-        NOT_YET: "low_ spread_",
+        NOT_READ: "condition_number_ optimality_",
     },
 }
 
