@@ -235,17 +235,17 @@ def in_precision(model: Any, dtype: np.dtype, *values: Any) -> list[NDArray]:
     return rounded
 
 
-def warn_unfinished(model: Any, iterations: str) -> None:
-    """Say after how many iterations a fit stopped before `tol`, and what would take it further."""
+def warn_unfinished(model: Any, iterations: str, far: str = "its certificates say how far it is") -> None:
+    """Say after how many iterations a fit stopped before `tol`, how far it is, and what would help."""
+    count = f"max_iter={model.max_iter}"
     if model.n_iter_ < model.max_iter:
-        way_out = "It was asked to stop."
+        count, way_out = f"{model.n_iter_}", "It was asked to stop."
     elif model.tol < SMALLEST_TOL:
         way_out = f"Raise tol: {model.tol:g} is below the rounding of the rows."
     else:
         way_out = "Increase max_iter."
     convergence.warn(
-        f"{type(model).__name__} stopped after {model.n_iter_} {iterations} before reaching tol; its "
-        f"certificates say how far it is. {way_out}"
+        f"{type(model).__name__} stopped after {count} {iterations} before reaching tol; {far}. {way_out}"
     )
 
 

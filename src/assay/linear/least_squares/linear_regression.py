@@ -21,7 +21,7 @@ from assay.linear.least_squares.certificates import (
     uniqueness,
 )
 from assay.linear.least_squares.engine import Array, FitEvidence, fit_linear
-from assay.linear.least_squares.inference import Inference, check_covariance
+from assay.linear.least_squares.inference import Inference, check_covariance, shaped
 from assay.linear.least_squares.influence import (
     ColumnGeometry,
     Influence,
@@ -393,8 +393,3 @@ class LinearRegression(LinearModel):
 
     def _parameter_names(self) -> tuple[str, ...]:
         return parameter_names(self)
-
-
-def shaped(values: Array, vector: bool) -> Any:
-    """A number for a vector target, one per column for a matrix."""
-    return float(values[0]) if vector else values
