@@ -36,7 +36,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         SYMMETRY: "kept_",
     },
     "ConstrainedRegression": {
-        NOT_READ: "offset_ condition_number_ optimality_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "ConvexBiclustering": {
         NOT_READ: "gap_trace_",
@@ -45,17 +45,13 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "gap_trace_",
     },
     "DictionaryRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "DivisiveClustering": {
         SYMMETRY: "children_",
     },
     "ElasticNet": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
-    },
-    "FourierMap": {
-        NOT_YET: "origin_ period_",
+        NOT_READ: "optimality_",
     },
     "FuzzyCMeans": {
         NOT_READ: "optimality_",
@@ -64,10 +60,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "optimality_",
     },
     "GroupLasso": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
-    },
-    "HistogramMap": {
-        NOT_YET: "inner_edges_",
+        NOT_READ: "optimality_",
     },
     "HuberRegressor": {
         NOT_READ: "dual_gap_ optimality_",
@@ -90,15 +83,11 @@ UNSEEN: dict[str, dict[str, str]] = {
     "KernelKMeans": {
         NOT_READ: "optimality_",
     },
-    "KernelRidge": {
-        NOT_READ: "penalty_strength_ fitted_values_ residuals_ rkhs_norm_",
-    },
     "Lasso": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ dual_gap_ optimality_",
+        NOT_READ: "optimality_",
     },
     "LinearRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "LinearSVC": {
         NOT_READ: "penalty_strength_ n_support_ dual_gap_ optimality_",
@@ -113,9 +102,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "center_weights_ batch_inertias_ optimality_",
     },
     "MultivariateRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_ "
-        "unbiased_noise_covariance_ joint_log_likelihood_",
-        NOT_YET: "scatter_ feature_means_ noise_variance_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "OverlappingClustering": {
         NOT_READ: "delta_candidates_ delta_errors_ delta_",
@@ -123,22 +110,17 @@ UNSEEN: dict[str, dict[str, str]] = {
     "Perceptron": {
         NOT_READ: "optimality_",
     },
-    "PolynomialMap": {
-        NOT_YET: "center_ half_range_",
-    },
     "PolynomialRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
+        NOT_READ: "condition_number_ optimality_",
     },
     "QuantileRegressor": {
         NOT_READ: "dual_gap_ optimality_",
     },
     "ReducedRankRegression": {
-        NOT_READ: "singular_values_ left_factor_ right_factor_ selected_ row_dual_ "
-        "weighting_matrix_ critical_alpha_ dual_gap_ optimality_",
+        NOT_READ: "optimality_",
     },
     "Ridge": {
-        NOT_READ: "condition_number_ scatter_ total_weight_ penalty_strength_ optimality_ dual_gap_",
+        NOT_READ: "condition_number_ optimality_ dual_gap_",
     },
     "SGDClassifier": {
         NOT_READ: "dual_gap_ optimality_",
@@ -147,8 +129,7 @@ UNSEEN: dict[str, dict[str, str]] = {
         NOT_READ: "dual_gap_ optimality_",
     },
     "SparseRegressor": {
-        NOT_READ: "penalty_strength_ total_penalty_strength_ total_weight_ gamma_ "
-        "start_objective_ objective_ optimality_",
+        NOT_READ: "optimality_",
     },
     "SparseSVDBiclustering": {
         NOT_READ: "optimality_",
@@ -162,15 +143,8 @@ UNSEEN: dict[str, dict[str, str]] = {
     "SphericalKMeans": {
         NOT_READ: "optimality_",
     },
-    "SplineMap": {
-        NOT_YET: "knots_",
-    },
     "SplineRegression": {
-        NOT_READ: "condition_number_ empirical_risk_ log_likelihood_ target_variance_ optimality_",
-        NOT_YET: "scatter_ total_weight_ feature_means_ noise_variance_ triangle_",
-    },
-    "WaveletMap": {
-        NOT_YET: "low_ spread_",
+        NOT_READ: "condition_number_ optimality_",
     },
 }
 

@@ -74,6 +74,33 @@ def test_oracle_split_and_cross_validation_choose_penalties_of_like_risk(rng):
 
 
 @pytest.mark.spec("rudi/M1.16")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_what_the_ridge_oracle_plugs_in_is_that_of_the_best_model(table, fit_intercept):
+    """λ* = σ √tr(Σ̂) / (‖θ‖ √n) with σ² = RSS/(n − tr H) and ‖θ‖ of the penalty with the least error."""
+    X, y = table
+    n = len(y)
+    chosen = Ridge(fit_intercept=fit_intercept).select(X, y, rule="oracle")
+    best = linear_model.Ridge(chosen.best_alpha, fit_intercept=fit_intercept, tol=1e-12).fit(X, y)
+    centred = X - fit_intercept * X.mean(axis=0)
+    hat = centred @ np.linalg.solve(centred.T @ centred + chosen.best_alpha * np.eye(X.shape[1]), centred.T)
+    noise = np.sqrt(np.sum((y - best.predict(X)) ** 2) / (n - np.trace(hat) - fit_intercept))
+    strength = noise * np.sqrt(np.trace(centred.T @ centred) / n) / (np.linalg.norm(best.coef_) * np.sqrt(n))
+    assert chosen.alpha == pytest.approx(n * strength, rel=1e-8)
+    assert chosen.model.penalty_strength_ == pytest.approx(strength, rel=1e-8)
+
+
+@pytest.mark.spec("rudi/M1.16")
+def test_what_the_lasso_oracle_plugs_in_is_the_noise_of_its_own_fit(rng):
+    """The scaled lasso: α = σ √(2 log d / n) max‖x_j‖/√n with σ² = ‖y − Xw(α)‖²/n."""
+    X, y = SparseLinear(200, 5, signal_to_noise=5, random_state=0).sample(300, random_state=1)
+    chosen = Lasso(tol=1e-10).select(X, y, rule="oracle", cv="split")
+    at_choice = linear_model.Lasso(chosen.alpha, tol=1e-10, max_iter=100_000, random_state=0).fit(X, y)
+    noise = np.sqrt(np.mean((y - at_choice.predict(X)) ** 2))
+    scale = np.sqrt(((X - X.mean(axis=0)) ** 2).mean(axis=0)).max()
+    assert chosen.alpha == pytest.approx(noise * scale * np.sqrt(2 * np.log(200) / 300), rel=1e-5)
+
+
+@pytest.mark.spec("rudi/M1.16")
 def test_the_universal_penalty_of_the_lasso_exceeds_the_noise(rng):
     law = SparseLinear(200, 5, signal_to_noise=5, random_state=0)
     X, y = law.sample(300, random_state=1)

@@ -30,9 +30,22 @@ from assay.models.capabilities import Regressor, target_dimension, vector_target
 from assay.parameters import Domain
 from assay.rows import Block, Rows
 
-__all__ = ["LinearModel", "LinearPredictor", "LinearRegressor", "RowRegressor", "affine", "vector_target"]
+__all__ = [
+    "LinearModel",
+    "LinearPredictor",
+    "LinearRegressor",
+    "RowRegressor",
+    "affine",
+    "in_precision",
+    "vector_target",
+    "warn_unfinished",
+]
 
 SOLVERS = ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
+
+
+SMALLEST_TOL = 64 * float(np.finfo(np.float64).eps)
+"""Tolerances below which rounding may keep an iteration from ending."""
 
 
 class LinearPredictor(IterativeModel):
@@ -107,13 +120,7 @@ class RowRegressor(LinearRegressor):
 
     def _set_coefficients(self, coef: Array, intercept: Array, data: Rows) -> None:
         """Store coefficients (d, t) and intercepts (t,) in the shape of the target."""
-        with np.errstate(over="ignore"):
-            rows, level = coef.T.astype(data.dtype), intercept.astype(data.dtype)
-        if not (np.isfinite(rows).all() and np.isfinite(level).all()):
-            raise ValueError(
-                f"The coefficients of {type(self).__name__} overflow {data.dtype}: columns of X are too "
-                "small beside y; scale them first."
-            )
+        rows, level = in_precision(self, data.dtype, coef.T, intercept)
         vector = self._targets(data)
         self.coef_, self.intercept_ = (rows[0], level[0]) if vector else (rows, level)
 
@@ -202,10 +209,7 @@ class LinearModel(MultiOutputMixin, RowRegressor):
         if self.history:
             self.history_ = np.array(fit.trace)
         if not self.converged_:
-            convergence.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations of {fit.solver} "
-                "before reaching tol; its certificates say how far it is. Increase max_iter."
-            )
+            warn_unfinished(self, f"iterations of {fit.solver}")
 
     def _evidence(self, data: Rows) -> FitEvidence:
         """Evidence of the fitted attributes against data, by one walk."""
@@ -217,6 +221,32 @@ class LinearModel(MultiOutputMixin, RowRegressor):
         if min(data.shape) > LARGEST_GRAM:
             return None
         return centred_triangle(data, fit_intercept=self.fit_intercept)
+
+
+def in_precision(model: Any, dtype: np.dtype, *values: Any) -> list[NDArray]:
+    """Coefficients in the precision of the table; refused where they overflow it."""
+    with np.errstate(over="ignore"):
+        rounded = [np.asarray(value).astype(dtype) for value in values]
+    if not all(np.isfinite(value).all() for value in rounded):
+        raise ValueError(
+            f"The coefficients of {type(model).__name__} overflow {dtype}: columns of X are too small beside "
+            "y; scale them first."
+        )
+    return rounded
+
+
+def warn_unfinished(model: Any, iterations: str, far: str = "its certificates say how far it is") -> None:
+    """Say after how many iterations a fit stopped before `tol`, how far it is, and what would help."""
+    count = f"max_iter={model.max_iter}"
+    if model.n_iter_ < model.max_iter:
+        count, way_out = f"{model.n_iter_}", "It was asked to stop."
+    elif model.tol < SMALLEST_TOL:
+        way_out = f"Raise tol: {model.tol:g} is below the rounding of the rows."
+    else:
+        way_out = "Increase max_iter."
+    convergence.warn(
+        f"{type(model).__name__} stopped after {count} {iterations} before reaching tol; {far}. {way_out}"
+    )
 
 
 def affine(block: Block, coef: NDArray, intercept: Any) -> NDArray:

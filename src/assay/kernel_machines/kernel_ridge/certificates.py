@@ -33,6 +33,13 @@ class FittedKernelRidge(NamedTuple):
         return (ones if self.weight is None else self.weight.astype(np.float64))[:, None]
 
     @property
+    def scale(self) -> NDArray:
+        """Length of y − b of each target, or the length at which its rounding is the tolerance."""
+        targets = self.targets.astype(np.float64)
+        rounding = 8 * float(np.finfo(self.targets.dtype).eps) * np.linalg.norm(targets, axis=0)
+        return np.maximum(np.linalg.norm(targets - self.intercept, axis=0), rounding / self.tolerance)
+
+    @property
     def tolerance(self) -> float:
         """Half the digits of the dtype."""
         return float(np.sqrt(np.finfo(self.targets.dtype).eps))
@@ -47,9 +54,8 @@ def kernel_ridge_certificates(
     violation = misfit - fitted.alphas / weights * coef
     certificates = []
     if fitted.solver == "cholesky":
-        centred = fitted.targets - fitted.intercept if fitted.fit_intercept else fitted.targets
         claim = "The dual coefficients solve (K + αW⁻¹)β + b1 = y."
-        size = _worst(np.linalg.norm(violation, axis=0), np.linalg.norm(centred, axis=0))
+        size = _worst(np.linalg.norm(violation, axis=0), fitted.scale)
         certificates.append(at_most(claim, "stationarity residual", size, fitted.tolerance, source=SOURCE))
         if fitted.alphas.min() > 0:
             lost = rounding_of_product(coef, diagonal, fitted.targets.dtype)
@@ -137,15 +143,12 @@ def spectral_certificates(
 ) -> list[Certificate]:
     """The expensive ones, from the eigendecomposition and the extreme eigenvalues of the Gram matrix."""
     alphas, n_samples = fitted.alphas, len(fitted.targets)
-    centred = fitted.targets.astype(np.float64) - fitted.intercept
     coordinates = decomposition.coordinates(fitted.targets)
     routes, degrees = [], []
     for column, alpha in enumerate(alphas):
         representer = fitted.targets[:, [column]] - decomposition.residuals(coordinates[:, [column]], alpha)
         difference = product[:, [column]] + fitted.intercept[column] - representer
-        routes.append(
-            _worst(np.linalg.norm(difference, axis=0), np.linalg.norm(centred[:, [column]], axis=0))
-        )
+        routes.append(_worst(np.linalg.norm(difference, axis=0), fitted.scale[[column]]))
         degrees.append(decomposition.effective_df(alpha))
     smallest, largest = extremes
     eps = float(np.finfo(fitted.targets.dtype).eps)
@@ -220,7 +223,7 @@ def stored_certificate(
     coef, (values, product) = np.abs(fitted.dual_coef.astype(np.float64)), fresh
     lost = 8 * float(np.finfo(fitted.targets.dtype).eps) / STORED * sizes
     norms = rkhs_norms(fitted.dual_coef.astype(np.float64), product.astype(np.float64))
-    room = np.sqrt(norms**2 + np.einsum("ij,ij->j", coef, lost))
+    room = np.sqrt(norms**2 + np.einsum("ij,ij->j", coef, lost) / STORED)
     scale = np.abs(values).max(axis=0, initial=0.0) + lost.max(axis=0, initial=0.0)
     pairs = {
         "fitted_values_": (1 + _over(stored[0] - values, scale), np.ones_like(values)),

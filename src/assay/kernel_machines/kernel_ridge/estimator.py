@@ -24,6 +24,7 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
     KeptRows,
     as_columns,
     require_psd,
+    require_target_range,
     training_gram,
 )
 from assay.kernel_machines.kernel_ridge.path import HasKernelPath
@@ -198,7 +199,9 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         self, kept: KeptRows, targets: NDArray, alphas: NDArray
     ) -> tuple[KernelRidgeSolution, Certificates]:
         """The solution, and its certificates from the triangle of the Gram matrix that is still there."""
-        system, intercept = GramSystem(training_gram(self.kernel_, kept.X)), bool(self.fit_intercept)
+        gram, intercept = training_gram(self.kernel_, kept.X), bool(self.fit_intercept)
+        require_target_range(gram, targets)
+        system = GramSystem(gram)
         if not self.kernel_.positive_definite:
             require_psd(system, self.kernel_)
         solution = solve_kernel_ridge(system, targets, alphas, kept.weight, intercept)

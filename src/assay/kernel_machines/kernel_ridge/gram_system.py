@@ -131,10 +131,22 @@ def training_gram(kernel: Kernel, X: Any) -> NDArray:
     # A positive semi-definite matrix is nowhere larger than on its diagonal.
     if not isinstance(kernel, Custom) and not np.isfinite(kernel.diagonal(X)).all():
         raise _overflow(kernel)
-    gram = kernel.gram(X)
-    if isinstance(kernel, Custom) and not np.isfinite(gram).all():
-        raise _overflow(kernel)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = kernel.gram(X)
+        if not np.isfinite(gram.sum(dtype=np.float64)):
+            raise _overflow(kernel)
     return gram
+
+
+def require_target_range(gram: NDArray, targets: NDArray) -> None:
+    """Raise one sentence if quadratic forms of the target in the Gram matrix overflow its precision."""
+    size = max(1.0, float(np.abs(gram.diagonal()).max(initial=0.0)))
+    largest = np.sqrt(1e-6 * float(np.finfo(targets.dtype).max) / size)
+    if not float(np.abs(targets).max(initial=0.0)) * np.sqrt(targets.size) < largest:
+        raise ValueError(
+            f"Input y is too large: its squares times the kernel overflow {targets.dtype}. Divide it by its "
+            "scale first."
+        )
 
 
 def _overflow(kernel: Kernel) -> ValueError:

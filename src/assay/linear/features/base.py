@@ -111,7 +111,10 @@ class FeatureMap(Transformer):
         raw = self._open_new_rows(X, sample_weight=sample_weight)
         data = expanded_rows(raw, self._expansion())
         ones = not getattr(self, "include_bias", False)
-        triangle = data.reduce(_triangle, ones, combine=merge_triangles)
+        with np.errstate(over="ignore", invalid="ignore"):
+            triangle = data.reduce(_triangle, ones, combine=merge_triangles)
+        if not np.isfinite(triangle).all():  # features that overflow determine nothing
+            triangle = np.zeros_like(triangle)
         norms = np.linalg.norm(triangle, axis=0)
         values = np.linalg.svd(triangle / np.where(norms > 0, norms, 1.0), compute_uv=False)
         short = triangle.shape[0] < triangle.shape[1] or values[-1] == 0

@@ -124,6 +124,7 @@ class PolynomialMap(FeatureMap):
 def exponents(n_features: int, degree: int, interaction_only: bool, include_bias: bool) -> NDArray[np.int64]:
     """Exponents of all products of total degree at most `degree`, one per row."""
     choose: Any = combinations if interaction_only else combinations_with_replacement
+    degree = min(degree, n_features) if interaction_only else degree
     chosen = list(
         chain.from_iterable(choose(range(n_features), k) for k in range(0 if include_bias else 1, degree + 1))
     )

@@ -28,7 +28,8 @@ LARGEST_CONDITION = 1e11
 def orthogonality(evidence: FitEvidence, coef: Array, alpha: NDArray, dtype: np.dtype) -> Certificate:
     """Stationarity: every column (and the intercept's column of ones) against the residual, less α w."""
     target = target_scale(evidence, dtype)
-    pull = np.abs(evidence.cross - alpha * coef)
+    seen = evidence.column_norms[:, None] > 0  # the intercept stands for constant columns
+    pull = np.where(seen, np.abs(evidence.cross - alpha * coef), 0.0)
     scale = evidence.column_norms[:, None] * target + alpha * np.abs(coef)
     cosine = np.divide(pull, scale, out=np.zeros_like(pull), where=scale > 0)
     ones = np.sqrt(evidence.weight) * target
@@ -50,7 +51,7 @@ def pythagoras(evidence: FitEvidence, coef: Array, dtype: np.dtype) -> Certifica
     return at_most(claim, "Pythagoras defect", value, _rounding(dtype), "Rudi & Şimşekli §1.3.2")
 
 
-def uniqueness(solution: Solution, n_features: int) -> Certificate:
+def uniqueness(solution: Solution, n_features: int, dtype: np.dtype) -> Certificate:
     """Full rank: the coefficients are unique and well determined. Else: they have the least norm."""
     if solution.row_space is None:
         assert solution.condition is not None
@@ -64,7 +65,7 @@ def uniqueness(solution: Solution, n_features: int) -> Certificate:
     claim = f"{rank}: many coefficients give the same fit, these have the least norm."
     source = "Peyré, least squares (pseudo-inverse)"
     # Rounding turns the row space by the distance of its shortest direction from zero.
-    bound = max(1e-8, ROUNDING_OF_SUMS * (solution.condition or 1.0))
+    bound = max(_rounding(dtype), ROUNDING_OF_SUMS * (solution.condition or 1.0))
     return at_most(claim, "component outside the row space", share, bound, source)
 
 
@@ -188,7 +189,10 @@ def stored_residuals(
     elif free is not None:
         variance = stored * n / free
         pairs["noise_variance_"] = beside(np.atleast_1d(model.noise_variance_), variance, variance)
-    if model.log_likelihood_ is not None:
+    if free is None or stored.min() == 0 or model.log_likelihood_ is None:
+        there = free is not None and stored.min() > 0
+        pairs["log_likelihood_"] = model.log_likelihood_, there or None
+    else:
         likelihood = gaussian_log_likelihood(stored, n)
         size = np.minimum(np.abs(likelihood), n)
         pairs["log_likelihood_"] = beside(np.atleast_1d(model.log_likelihood_), likelihood, size)
@@ -197,9 +201,8 @@ def stored_residuals(
 
 
 def gaussian_log_likelihood(risk: Array, n: float) -> Array:
-    """−(n/2)(log 2πσ² + 1) at the maximum-likelihood variance; infinite where no residual is left."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(-n / 2 * (np.log(2 * np.pi * risk) + 1))
+    """−(n/2)(log 2πσ² + 1) at the maximum-likelihood variance."""
+    return np.asarray(-n / 2 * (np.log(2 * np.pi * risk) + 1))
 
 
 def target_scale(evidence: FitEvidence, dtype: np.dtype) -> Array:

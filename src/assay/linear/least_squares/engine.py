@@ -21,8 +21,14 @@ from assay.solvers import (
     moments,
     triangle,
 )
-from assay.solvers.least_squares.iterative import Report
-from assay.solvers.least_squares.moments import PILOT_ROWS, TableMoments, pilot_shift, require_range
+from assay.solvers.least_squares.iterative import Report, weighted_sums
+from assay.solvers.least_squares.moments import (
+    PILOT_ROWS,
+    TableMoments,
+    pilot_shift,
+    require_range,
+    rounding_of_constant,
+)
 
 Array = NDArray[np.float64]
 
@@ -143,6 +149,7 @@ def _fit_dual(data: Rows, alpha: NDArray, fit_intercept: bool) -> Fit:
     if fit_intercept:
         mean = weight @ table[:, :-1] / (weight @ weight)
         table[:, :-1] -= weight[:, None] * mean
+        X[:, np.linalg.norm(X, axis=0) <= noise_of_means(mean[:d], float(weight @ weight))] = 0.0
     solution = by_dual(X, y, alpha) if alpha.min() > 0 else minimum_norm(X, y)
     intercept = mean[d:] - mean[:d] @ solution.coef
     residual = y - X @ solution.coef
@@ -202,6 +209,8 @@ def gather_evidence(data: Rows, coef: Array, intercept: Array, *, fit_intercept:
         x_ss = x_ss - x_sum**2 / weight
         y_ss = y_ss - y_sum**2 / weight
         mean = pilot + np.concatenate([x_sum, y_sum]) / weight
+        constant = x_ss <= rounding_of_constant(x_ss + x_sum**2 / weight, mean[:d], weight)
+        x_ss, cross = np.where(constant, 0.0, x_ss), np.where(constant[:, None], 0.0, cross)
     else:
         r_sum = np.zeros_like(r_sum)
     norms, y_ss = np.sqrt(np.maximum(x_ss, 0.0)), np.maximum(y_ss, 0.0)
@@ -256,9 +265,14 @@ def centred_triangle(data: Rows, *, fit_intercept: bool) -> CentredTriangle:
     require_range(squares, np.zeros_like(sums), data)
     mean = sums / weight if fit_intercept else np.zeros_like(sums)
     factor = triangle(data, mean)
-    noise = 8 * np.finfo(float).eps * np.abs(mean[:d]) * np.sqrt(weight)
-    factor[:, :d][:, np.linalg.norm(factor[:, :d], axis=0) <= noise] = 0.0
+    constant = np.linalg.norm(factor[:, :d], axis=0) <= noise_of_means(mean[:d], weight)
+    factor[:, :d][:, constant] = 0.0
     return CentredTriangle(factor[:, :d], factor[:, d:], mean[:d], mean[d:], weight)
+
+
+def noise_of_means(mean: Array, weight: float) -> Array:
+    """Length that rounding leaves of a constant column less its mean."""
+    return np.asarray(8 * np.finfo(float).eps * np.abs(mean) * np.sqrt(weight))
 
 
 def evidence_of_triangle(known: CentredTriangle, coef: Array, intercept: Array) -> FitEvidence:
@@ -276,17 +290,3 @@ def evidence_of_triangle(known: CentredTriangle, coef: Array, intercept: Array) 
         target_ss,
         residual_size(coef, norms, target_ss, known.weight, mean),
     )
-
-
-def weighted_sums(block: Block) -> tuple[float, NDArray, NDArray]:
-    """Σ s, Σ s·[x, y] and Σ s·[x, y]² of one block."""
-    n = block.X.shape[0]
-    weight = block.weights
-    assert block.y is not None
-    X, y = block.X.astype(np.float64, copy=False), block.y.reshape(n, -1).astype(np.float64)
-    squared = X.multiply(X) if block.is_sparse else X**2
-    sums, squares = (
-        np.concatenate([np.asarray(first.T @ weight), second.T @ weight])
-        for first, second in ((X, y), (squared, y**2))
-    )
-    return float(weight.sum()), sums, squares

@@ -256,3 +256,8 @@ class Inference(ParameterInference):
             ("AIC, BIC", f"{self.aic:.6g}, {self.bic:.6g}"),
             ("covariance", self.covariance_type),
         ]
+
+
+def shaped(values: Array, vector: bool) -> Any:
+    """A number for a vector target, one per column for a matrix."""
+    return float(values[0]) if vector else values

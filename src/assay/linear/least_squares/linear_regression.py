@@ -21,7 +21,7 @@ from assay.linear.least_squares.certificates import (
     uniqueness,
 )
 from assay.linear.least_squares.engine import Array, FitEvidence, fit_linear
-from assay.linear.least_squares.inference import Inference, check_covariance
+from assay.linear.least_squares.inference import Inference, check_covariance, shaped
 from assay.linear.least_squares.influence import (
     ColumnGeometry,
     Influence,
@@ -90,7 +90,7 @@ class LinearRegression(LinearModel):
         ‖y − ŷ‖²/(n − p), unbiased under homoscedastic noise, p counting the intercept; None if n ≤ p:
         no degrees of freedom are left to see the noise.
     log_likelihood_ : float or array of shape (n_targets,), or None
-        Gaussian log-likelihood at the maximum: infinite where no residual is left, None if n ≤ p.
+        Gaussian log-likelihood at the maximum; None if n ≤ p or no residual is left: there is no maximum.
     target_variance_ : float or array of shape (n_targets,)
         (1/n) Σ s (y − ȳ)²; (1/n) Σ s y² without an intercept.
     total_weight_ : float
@@ -163,7 +163,8 @@ class LinearRegression(LinearModel):
         risk = evidence.residual_ss / n
         self.empirical_risk_ = shaped(risk, vector)
         self.noise_variance_ = None if free is None else shaped(evidence.residual_ss / free, vector)
-        self.log_likelihood_ = None if free is None else shaped(gaussian_log_likelihood(risk, n), vector)
+        bounded = free is not None and risk.min() > 0
+        self.log_likelihood_ = shaped(gaussian_log_likelihood(risk, n), vector) if bounded else None
         self.target_variance_ = shaped(evidence.target_ss / n, vector)
 
     def _residual_freedom(self) -> float | None:
@@ -178,7 +179,7 @@ class LinearRegression(LinearModel):
             pythagoras(evidence, coef, dtype),
         ]
         if solution.condition is not None or solution.row_space is not None:
-            certificates.append(uniqueness(solution, coef.shape[0]))
+            certificates.append(uniqueness(solution, coef.shape[0], dtype))
         return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:
@@ -392,8 +393,3 @@ class LinearRegression(LinearModel):
 
     def _parameter_names(self) -> tuple[str, ...]:
         return parameter_names(self)
-
-
-def shaped(values: Array, vector: bool) -> Any:
-    """A number for a vector target, one per column for a matrix."""
-    return float(values[0]) if vector else values

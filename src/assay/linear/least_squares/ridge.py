@@ -257,7 +257,7 @@ class Ridge(HasPenaltyPath, LinearModel):
         if alpha.min() > 0:
             certificates.append(duality_gap(evidence, coef, alpha, dtype))
         elif solution.condition is not None or solution.row_space is not None:
-            certificates.append(uniqueness(solution, coef.shape[0]))
+            certificates.append(uniqueness(solution, coef.shape[0], dtype))
         return Certificates(certificates)
 
     def _certify_rows(self, data: Rows) -> Certificates:

@@ -36,8 +36,7 @@ from assay.linear.low_rank.solver import (
     critical_alpha,
     rank_path,
 )
-from assay.linear.predictor import RowRegressor
-from assay.models import convergence
+from assay.linear.predictor import RowRegressor, warn_unfinished
 from assay.models.path import HasPenaltyPath
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
@@ -197,10 +196,7 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
         self.dual_gap_ = self.certificates_[0].value
         self.optimality_ = self.dual_gap_
         if not self.converged_:
-            convergence.warn(
-                f"ReducedRankRegression stopped after max_iter={self.max_iter} iterations with a relative "
-                f"duality gap of {solution.gap:.2g}; increase max_iter or tol."
-            )
+            warn_unfinished(self, "iterations", f"it has a relative duality gap of {solution.gap:.2g}")
 
     def _weighting_root(self, known: CentredTriangle) -> Array:
         """Γ^½; sets `weighting_`."""
@@ -304,7 +300,7 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
         if self.method == "rank":
             values = by_rank(problem, self.rank).singular_values
         else:
-            values = np.linalg.svd(coef, compute_uv=False)
+            values = np.asarray(np.linalg.svd(coef, compute_uv=False), dtype=np.float64)
         alive = coef.T if self.axis == "responses" else coef
         pairs = {
             "left_factor_ right_factor_ᵀ": (left @ right.T, coef),

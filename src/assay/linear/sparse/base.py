@@ -14,7 +14,7 @@ from scipy import sparse
 from assay import parameters
 from assay.certificates import Certificates
 from assay.linear.least_squares.engine import Array
-from assay.linear.predictor import RowRegressor
+from assay.linear.predictor import RowRegressor, in_precision, warn_unfinished
 from assay.linear.sparse.certificates import (
     SparseEvidence,
     critical_certificate,
@@ -26,7 +26,6 @@ from assay.linear.sparse.certificates import (
     sparse_evidence,
     stored_certificate,
 )
-from assay.models import convergence
 from assay.models.path import HasPenaltyPath, PenaltyPath, penalty_grid
 from assay.models.selection import FoldTable, checked_alphas
 from assay.parameters import Domain
@@ -191,18 +190,16 @@ class SparseModel(HasPenaltyPath, RowRegressor):
 
     def _store(self, solutions: SparseSolutions, alpha: float, weight: float, dtype: np.dtype) -> None:
         """Turn a solution into attributes, in the precision of the table."""
-        self.coef_ = last_coef(solutions).astype(dtype)
-        self.intercept_ = dtype.type(solutions.intercept[-1] if self.fit_intercept else 0)
+        level = solutions.intercept[-1] if self.fit_intercept else 0.0
+        self.coef_, intercept = in_precision(self, dtype, last_coef(solutions), level)
+        self.intercept_ = intercept[()]
         self.n_iter_, self.converged_ = int(solutions.n_iter[-1]), bool(solutions.converged[-1])
         self.alpha_, self.penalty_strength_ = alpha, 2 * alpha
         self.total_penalty_strength_, self.total_weight_ = 2 * weight * alpha, weight
         if self.history:
             self.history_ = solutions.history
         if not self.converged_:
-            convergence.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} cycles before reaching tol; its "
-                "certificates say how far it is. Increase max_iter."
-            )
+            warn_unfinished(self, "cycles")
 
     def _evidence_of(
         self, problem: SparseProblem, solutions: SparseSolutions, weight: float, alpha: float

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from assay.certificates import Certificate, agreement, at_most
 from assay.linear.least_squares.certificates import CERTAIN, ROUNDINGS, beside
 from assay.linear.least_squares.engine import Array
+from assay.penalties.coordinates import coordinate_form
 from assay.rows import Block, Rows
 
 FLOAT32 = np.dtype(np.float32)
@@ -118,9 +119,16 @@ def relative_gap(evidence: SparseEvidence, coef: Array, penalty: Any) -> float:
 
 
 def feasible_scale(corr: Array, penalty: Any) -> float:
-    """The largest κ ≤ 1 for which κ g is in the domain of Ω*, where Ω is a norm."""
+    """The largest κ ≤ 1 for which κ g is in the domain of Ω*, where Ω is a norm.
+
+    A penalty with an l1 part and little curvature pays dearly for what is beyond the l1 part: the largest κ
+    for which nothing is.
+    """
     if not hasattr(penalty, "dual_norm"):
-        return 1.0
+        slope = coordinate_form(penalty, corr.size).slope
+        bent = (slope > 0) & np.isfinite(slope)
+        ratio = float(np.max(np.abs(corr[bent]) / slope[bent], initial=1.0))
+        return 1 / ratio
     reach = float(penalty.dual_norm(corr))
     return 1.0 if reach <= penalty.strength else float(penalty.strength) / reach
 

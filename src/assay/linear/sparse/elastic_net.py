@@ -12,6 +12,7 @@ from assay import parameters, penalties
 from assay.certificates import Certificates
 from assay.linear.least_squares.certificates import orthogonality
 from assay.linear.least_squares.engine import Array, fit_linear, gather_evidence
+from assay.linear.predictor import in_precision
 from assay.linear.sparse.base import FEATURE_WEIGHTS, SparseModel
 from assay.linear.sparse.certificates import stored_certificate
 from assay.models.selection import FoldTable
@@ -148,8 +149,9 @@ class ElasticNet(SparseModel):
             watch.iteration(lambda: {"coef_": fit.coef[:, 0], "intercept_": fit.intercept[0]})
         watch.finish()
         dtype, weight = data.dtype, fit.evidence.weight
-        self.coef_ = fit.coef[:, 0].astype(dtype)
-        self.intercept_ = dtype.type(fit.intercept[0] if self.fit_intercept else 0)
+        level = fit.intercept[0] if self.fit_intercept else 0.0
+        self.coef_, intercept = in_precision(self, dtype, fit.coef[:, 0], level)
+        self.intercept_ = intercept[()]
         self.alpha_ = self.penalty_strength_ = self.total_penalty_strength_ = 0.0
         self.total_weight_, self.n_iter_, self.converged_ = weight, max(fit.solution.n_iter, 1), True
         self.dual_gap_ = 0.0

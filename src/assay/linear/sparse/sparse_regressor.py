@@ -231,7 +231,7 @@ class SparseRegressor(SparseModel):
         single = self.coef_.dtype == FLOAT32
         scale = float(np.max(np.abs(evidence.linear), initial=0.0))
         far = float(np.max(self._distance(coef, evidence.corr, self.alpha_), initial=0.0))
-        far = max(far, abs(evidence.residual_mean) * np.sqrt(scale))
+        far = max(far, abs(evidence.residual_mean) * float(evidence.norms.max(initial=0.0)))
         null = evidence.target_square / 2
         share, bound = far / scale if scale > 0 else 0.0, max(1.01 * self.tol, 1e-4 if single else 1e-9)
         lost = evidence.lost(self.coef_.dtype) * float(evidence.norms.max(initial=0.0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array, Solution
-from assay.solvers.least_squares.moments import TableMoments, require_finite
+from assay.solvers.least_squares.moments import TableMoments, require_range
 
 Report = Callable[[Array, Array], bool]
 """Told the coefficients and intercepts after each iteration; true asks the solver to stop."""
@@ -64,13 +64,18 @@ def _adjoint(block: Block, mean: Array, values: Array) -> Any:
     return np.asarray(block.X.T @ values) - np.outer(mean, values.sum(axis=0))
 
 
-def column_sums(block: Block) -> tuple[float, Array, Array]:
-    """Σ s, Σ s x and Σ s y over one block."""
+def weighted_sums(block: Block) -> tuple[float, Array, Array]:
+    """Σ s, Σ s·[x, y] and Σ s·[x, y]² of one block."""
     n = block.X.shape[0]
     weight = block.weights
     assert block.y is not None
-    sums = np.asarray(block.X.T @ weight, dtype=np.float64)
-    return float(weight.sum()), sums, weight @ block.y.reshape(n, -1)
+    X, y = block.X.astype(np.float64, copy=False), block.y.reshape(n, -1).astype(np.float64)
+    squared = X.multiply(X) if block.is_sparse else X**2
+    sums, squares = (
+        np.concatenate([np.asarray(first.T @ weight), second.T @ weight])
+        for first, second in ((X, y), (squared, y**2))
+    )
+    return float(weight.sum()), sums, squares
 
 
 def by_conjugate_gradient(
@@ -81,9 +86,12 @@ def by_conjugate_gradient(
     Stops when the residual of the normal equations, relative to Xᵀy, is at most `tol`. Also returns the
     means that were subtracted.
     """
-    total, sums_x, sums_y = data.reduce(column_sums)
-    require_finite(np.concatenate([sums_x, sums_y]), data)
-    mean_x, mean_y = (sums / total if center else np.zeros_like(sums) for sums in (sums_x, sums_y))
+    d = data.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, sums, squares = data.reduce(weighted_sums)
+    require_range(squares, np.zeros_like(sums), data)
+    mean = sums / total if center else np.zeros_like(sums)
+    mean_x, mean_y = mean[:d], mean[d:]
     residual = data.reduce(cross_target, mean_x, mean_y)
     coef, direction = np.zeros_like(residual), residual.copy()
     squared = np.sum(residual**2, axis=0)

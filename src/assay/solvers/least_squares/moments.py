@@ -29,11 +29,17 @@ def require_finite(sums: NDArray, data: Rows) -> None:
             raise ValueError(
                 f"{what} contains {word} ({n_nan or n_infinite} values); drop or fill them first."
             )
-    raise ValueError("Input X is too large: its squares overflow. Divide its columns by their scale first.")
+    raise too_large("X" if not np.isfinite(sums[..., : data.shape[1]]).all() else "y")
 
 
-LARGEST_SQUARE, SMALLEST_SQUARE = 1e280, 1e-280
-"""Sums of squares between which the products of two of them neither overflow nor lose digits."""
+def too_large(what: str) -> ValueError:
+    """The refusal of values whose squares overflow."""
+    verb = "Divide its columns by their scale first" if what == "X" else "Divide it by its scale first"
+    return ValueError(f"Input {what} is too large: its squares overflow. {verb}.")
+
+
+LARGEST_SQUARE, SMALLEST_SQUARE = 1e150, 1e-150
+"""Sums of squares of columns between which squared products of two columns keep their digits."""
 
 
 def require_range(squares: NDArray, shift: NDArray, data: Rows) -> None:
@@ -44,18 +50,15 @@ def require_range(squares: NDArray, shift: NDArray, data: Rows) -> None:
     require_finite(squares, data)
     d = data.shape[1]
     large, small = squares > LARGEST_SQUARE, np.flatnonzero(squares < SMALLEST_SQUARE)
-    faults = {"large": large}
-    if small.size:
-        sizes = data.reduce(largest_values, small, shift[small], combine=np.maximum)
-        faults["small"] = np.zeros_like(large)
-        faults["small"][small[sizes > 0]] = True
-    for word, columns in faults.items():
-        if columns.any():
-            what, verb = ("X", "its columns") if columns[:d].any() else ("y", "it")
-            flows = "overflow" if word == "large" else "underflow"
-            raise ValueError(
-                f"Input {what} is too {word}: its squares {flows}. Divide {verb} by a scale first."
-            )
+    if large.any():
+        raise too_large("X" if large[:d].any() else "y")
+    if not small.size:
+        return
+    sizes = data.reduce(largest_values, small, shift[small], combine=np.maximum)
+    lost = small[sizes > 0]
+    if lost.size:
+        what, them = ("X", "its columns by their") if lost[0] < d else ("y", "it by its")
+        raise ValueError(f"Input {what} is too small: its squares underflow. Divide {them} scale first.")
 
 
 def largest_values(block: Block, columns: NDArray, shift: NDArray) -> NDArray:
@@ -137,13 +140,17 @@ def moments(data: Rows, *, center: bool) -> TableMoments:
         mean = pilot + sums / weight
     spread = np.diagonal(scatter)
     # What is left of a constant column is rounding: of its value (before the shift), of its square (after).
-    noise = 8 * EPSILON * (raw[:d] + weight * EPSILON * mean[:d] ** 2)
-    constant = spread[:d] <= noise
+    constant = spread[:d] <= rounding_of_constant(raw[:d], mean[:d], weight)
     xx, xy = scatter[:d, :d], scatter[:d, d:]
     if constant.any():
         xx, xy = xx.copy(), xy.copy()
         xx[constant] = xx[:, constant] = xy[constant] = 0.0
     return TableMoments(float(weight), mean[:d], mean[d:], xx, xy, np.maximum(spread[d:], 0.0), constant)
+
+
+def rounding_of_constant(squares: NDArray, mean: NDArray, weight: float) -> NDArray:
+    """What rounding leaves of Σ s (x − x̄)² of constant columns, `squares` being the sums before centring."""
+    return 8 * EPSILON * (squares + 8 * weight * EPSILON * mean**2)
 
 
 def pilot_shift(block: Block) -> NDArray:
