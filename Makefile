@@ -11,10 +11,12 @@ APT := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install --yes --no-ins
 CHECKS := tests/test_common_checks.py tests/test_numeric_checks.py tests/test_sklearn_checks.py
 # The processes share the cores: more threads of BLAS in each would wait for one another.
 PYTEST := env OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+FUZZ := env PYTHONPATH=tests $(BIN)/python -m fuzz --workers $(WORKERS)
+CHECKED := env NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck
 ROOM ?=
 TESTS := $(if $(ROOM),--room $(ROOM) $(wildcard tests/$(ROOM)) src/assay/$(ROOM) $(CHECKS))
 
-.PHONY: demo test browser test-boundscheck test-machines test-slow bench lint format clean clean-loops
+.PHONY: demo test browser test-fuzz test-boundscheck test-machines test-slow bench lint format clean clean-loops
 
 demo: $(STAMP)-demo
 	$(BIN)/assay compare --output assay-report --force
@@ -30,8 +32,14 @@ browser:
 		{ $(APT) chromium || { apt-get update && $(APT) chromium; }; } >/dev/null 2>&1 || true; \
 	fi
 
+# Bad inputs for every estimator, each met by an answer or a sentence; ARGS="--only KMeans" tries some.
+test-fuzz: $(STAMP)-dev
+	$(FUZZ) $(ARGS)
+
+# The tests with checked indices, then tables at the ends of the floats for every estimator and variant.
 test-boundscheck: $(STAMP)-dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(PYTEST) $(TESTS)
+	$(CHECKED) $(PYTEST) $(TESTS)
+	$(CHECKED) $(FUZZ) --extremes
 
 # The same tests on other processors, in the background and under load: nothing may depend on the machine.
 test-machines: $(STAMP)-dev browser

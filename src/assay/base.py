@@ -142,9 +142,10 @@ class Model(BaseEstimator):
         elif with_target:
             X, target = _validated(self, X, y, multi_output=True, y_numeric=True, **options)
             target = rows.real_numbers(target, X.dtype, "y")
+            rows.check_finite(target, "y")  # None among objects
         else:
             X = _validated(self, X, **options)
-        weight = rows.check_weights(sample_weight, X.shape[0], X.dtype)
+        weight = rows.fit_weights(sample_weight, X.shape[0], X.dtype)
         return MemoryRows(X, target, weight)
 
     def _open_new_rows(

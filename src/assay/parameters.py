@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from assay.randomness import generator
+
+BEYOND = 2**63
+"""The first int that is none of 64 bits: nothing can be counted up to it."""
 
 
 class ParameterError(ValueError):
@@ -40,11 +43,13 @@ class Domain:
 
 
 def integer(*, at_least: int) -> Domain:
-    """Ints from `at_least` on."""
-    return Domain(
-        f"an int at least {at_least}",
-        lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= at_least,
-    )
+    """Ints of 64 bits from `at_least` on."""
+
+    def contains(value: Any) -> bool:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return whole and at_least <= int(value) < BEYOND
+
+    return Domain(f"an int at least {at_least}", contains)
 
 
 def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> Domain:
@@ -53,8 +58,8 @@ def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: floa
     words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
 
     def contains(value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, bool):
-            return False
+        if not isinstance(value, (Integral, float, np.floating)) or isinstance(value, bool):
+            return False  # a Fraction is a number, though none that arrays compute with
         try:
             number = float(value)
         except OverflowError:  # an int of four hundred digits
@@ -127,9 +132,9 @@ def require(owner: str, domain: Domain, **values: Any) -> None:
 
 def refusal(owner: str, name: str, must_be: str, got: Any) -> ParameterError:
     """The one sentence: whose parameter, what it must be, what it got."""
-    try:
+    if isinstance(got, int) and abs(got) >= BEYOND:  # Python does not even write those of many digits
+        shown = "an int beyond 64 bits"
+    else:
         shown = " ".join(repr(got).split())
-    except ValueError:  # Python does not write ints of more than some thousand digits
-        shown = f"a {type(got).__name__} of many digits"
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}. Got {shown} instead.")

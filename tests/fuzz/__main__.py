@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import time
 from collections import defaultdict
 
-from fuzz.cases import Case, all_cases
+from fuzz.cases import Case, all_cases, is_extreme
 from fuzz.judge import GOOD
 from fuzz.known import KNOWN
 from fuzz.runner import run
@@ -17,10 +18,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], help="models whose representation begins like this")
     parser.add_argument("--kind", nargs="+", default=[], help="kinds that contain one of these")
+    parser.add_argument("--extremes", action="store_true", help="only tables that may spoil an index")
+    parser.add_argument("--share", type=float, default=1.0, help="part of the cases, drawn with a fixed seed")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--log", type=argparse.FileType("w"), help="write each verdict and its seconds here")
     options = parser.parse_args()
     cases = [case for case in all_cases() if wanted(case, options.only, options.kind)]
+    if options.extremes:
+        cases = [case for case in cases if is_extreme(case)]
+    if options.share < 1:
+        cases = random.Random(0).sample(cases, int(options.share * len(cases)))
     say(f"{len(cases)} inputs for {len({case.model for case in cases})} estimators and variants")
     began = time.monotonic()
 

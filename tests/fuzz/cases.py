@@ -86,6 +86,25 @@ def all_cases() -> list[Case]:
     return [case for name in models() for case in cases_of(name)]
 
 
+def part(n_tables: int, n_values: int, seed: int) -> list[Case]:
+    """A few cases of each estimator, drawn: so many tables and so many values of parameters."""
+    random = np.random.default_rng(seed)
+    drawn = []
+    for name in filter(is_default, models()):
+        cases = list(cases_of(name))
+        for size, values in ((n_tables, False), (n_values, True)):
+            kinds = [case for case in cases if ("=" in case.kind) == values and not case.asks_for_much]
+            places = random.choice(len(kinds), min(size, len(kinds)), replace=False)
+            drawn += [kinds[place] for place in sorted(places)]
+    return drawn
+
+
+def is_extreme(case: Case) -> bool:
+    """Whether it is a table at the ends of the floats, or of a strange shape: what may spoil an index."""
+    X, y = good(case.model)
+    return case.kind in tables.scales(X, y) or case.kind in tables.shapes(X, y)
+
+
 def outcome(case: Case) -> str:
     """ "answer", "sentence", or what else became of it."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):

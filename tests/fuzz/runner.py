@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -51,7 +52,7 @@ class Worker:
                 self.stop()
             return verdict
         code = self._process.wait()
-        self._process = None
+        self.stop()
         return f"killed the interpreter ({signal.Signals(-code).name if code < 0 else f'exit {code}'})"
 
     def _start(self) -> None:
@@ -64,16 +65,24 @@ class Worker:
             env=self._environment,
         )
         self._lines = queue.Queue()
-        threading.Thread(target=_forward, args=(self._process.stdout, self._lines), daemon=True).start()
+        self._reader = threading.Thread(
+            target=_forward, args=(self._process.stdout, self._lines), daemon=True
+        )
+        self._reader.start()
         if self._lines.get() != "ready\n":
             raise RuntimeError("the worker did not start")
 
     def stop(self) -> None:
         """End the process, if there is one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()  # type: ignore[union-attr]
+        self._process = None
 
 
 def _forward(stream: Any, lines: queue.Queue[str]) -> None:
@@ -83,9 +92,16 @@ def _forward(stream: Any, lines: queue.Queue[str]) -> None:
 
 
 def run(
-    cases: Iterable[Case], *, n_workers: int = 1, report: Callable[[Case, str, float], None] | None = None
+    cases: Iterable[Case],
+    *,
+    n_workers: int = 1,
+    warm: bool = True,
+    report: Callable[[Case, str, float], None] | None = None,
 ) -> dict[Case, str]:
-    """What became of each case. One over its limit is tried again alone, with a longer one."""
+    """What became of each case. One over its limit is tried again alone, with a longer one.
+
+    `warm` fits each model to good data first, so that compiling its loops is on nobody's time.
+    """
     waiting: queue.Queue[list[Case]] = queue.Queue()
     for group in grouped(cases):
         waiting.put(group)
@@ -96,7 +112,7 @@ def run(
         try:
             while True:
                 group = waiting.get_nowait()
-                for kind in ("good", "good of float32"):  # compile its loops, however long that takes
+                for kind in ("good", "good of float32") if warm else ():
                     worker.try_case(Case(group[0].model, kind), LAST_LIMIT)
                 for case in group:
                     began = time.monotonic()

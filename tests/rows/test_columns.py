@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from assay.linear import LinearRegression, Ridge
-from assay.rows import check_weights, rows
+from assay.rows import fit_weights, rows
 
 N = 12
 DATES = pd.date_range("2020-01-01", periods=N)
@@ -81,19 +81,20 @@ def test_the_target_may_be_a_column_of_another_kind_among_the_features():
 )
 def test_weights_at_the_ends_of_the_floats_are_refused(weight, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        check_weights(weight, N, np.float64)
+        fit_weights(weight, N, np.float64)
 
 
 def test_small_weights_beside_a_common_one_are_taken():
     weight = np.where(np.arange(N) == 0, 1e-300, 1.0)
-    assert np.array_equal(check_weights(weight, N, np.float64), weight)
+    assert np.array_equal(fit_weights(weight, N, np.float64), weight)
 
 
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
         (np.array(["yes", "no"] * 6), "y must hold numbers, one per row."),
-        (np.array([10**400] * N, dtype=object), "y holds a number beyond the range of float64"),
+        (np.array([10**400] * N, dtype=object), "X or y holds a number beyond the range of float64"),
+        (np.array([None, *range(N - 1)], dtype=object), "y contains NaN; drop or fill those rows first."),
     ],
 )
 def test_targets_that_no_float_can_be_are_refused(y, sentence):

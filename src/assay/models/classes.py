@@ -50,7 +50,7 @@ class Classifier(ClassifierMixin, Model):
         else:
             sparse = "csr" if self._accepts_sparse else False
             X, y = _validated(self, X, y, accept_sparse=sparse, dtype=FLOATS)
-        weight = rows.check_weights(sample_weight, X.shape[0], X.dtype)
+        weight = rows.fit_weights(sample_weight, X.shape[0], X.dtype)
         codes, weights = self._code(y, weight)
         target = rows.beside(codes.astype(X.dtype), offset)
         return MemoryRows(X, target, weight), weights

@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_array
 from assay.rows._blocks import Block, Matrix, Rows, add, block_rows
 from assay.rows._columns import (
     beside,
+    check_finite,
     check_weights,
+    fit_weights,
     is_name,
     out_of_range,
     real_numbers,
@@ -31,10 +33,12 @@ __all__ = [
     "alone",
     "beside",
     "block_rows",
+    "check_finite",
     "check_weights",
     "class_weights",
     "code",
     "coded_rows",
+    "fit_weights",
     "is_external",
     "is_name",
     "merge_weights",

@@ -207,18 +207,21 @@ def check_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | N
     check_block_weights(weight)
     if not weight.any():
         raise all_weights_zero()
-    check_largest_weight(float(weight.max()), weight.dtype)
     return weight
 
 
-def check_largest_weight(largest: float, dtype: Any) -> None:
-    """Raise one sentence where sums of weights times squares would leave the range of floats."""
-    limit = np.sqrt(np.finfo(dtype).max) / LEEWAY
+def fit_weights(sample_weight: Any, n_samples: int, dtype: Any) -> NDArray | None:
+    """Weights that sums of weighted squares can bear: the largest is far from the ends of the floats."""
+    weight = check_weights(sample_weight, n_samples, dtype)
+    if weight is None:
+        return None
+    largest, limit = float(weight.max()), float(np.sqrt(np.finfo(weight.dtype).max) / LEEWAY)
     if not 1 / limit <= largest <= limit:
         raise ValueError(
             f"sample_weight must have its largest weight between {1 / limit:.0e} and {limit:.0e}. "
             f"Got {largest:g} instead; divide all weights by it."
         )
+    return weight
 
 
 def check_block_weights(weight: NDArray, start: int = 0) -> None:
