@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn.cluster
@@ -139,6 +141,9 @@ def test_anova_of_the_partition(blobs):
     assert_allclose(table.between, model.cluster_weights_ @ ((means - blobs.mean(axis=0)) ** 2).sum(axis=1))
     assert_allclose(table.total, ((blobs - blobs.mean(axis=0)) ** 2).sum())
     assert table.residual < 1e-13
+    for part in ("within", "between"):  # the identity can fail
+        moved = replace(table, **{part: 1.01 * getattr(table, part)})
+        assert_allclose(moved.residual, 0.01 * getattr(table, part) / table.total, rtol=1e-9)
     assert_allclose(table.explained, 1 - table.within / table.total)
 
 

@@ -143,6 +143,10 @@ def test_fowlkes_mallows_of_random_labels_is_one_over_k_and_not_zero():
     found = chance_scores(2000, k.tolist(), n_draws=10, random_state=1)
     error = found.standard_error[:, -1]
     assert (np.abs(found.fowlkes_mallows - 1 / k) <= 4 * error + 1e-3).all()
+    rng = np.random.default_rng(0)
+    draws = [compare_partitions(*rng.integers(0, 5, size=(2, 300))).fowlkes_mallows for _ in range(60)]
+    many = chance_scores(300, [5], n_draws=60, random_state=0).standard_error[0, -1]
+    assert many == pytest.approx(np.std(draws) / np.sqrt(60), rel=0.5)  # of a mean, not of one draw
     assert (found.fowlkes_mallows > 10 * error).all()
 
 

@@ -140,6 +140,11 @@ def test_a_wrong_number_of_clusters_shows_narrow_silhouettes():
     four = silhouette(X, KMeans(4, n_init=5, random_state=0).fit(X).labels_)
     six = silhouette(X, KMeans(6, n_init=5, random_state=0).fit(X).labels_)
     assert four.below_average.size == 0
+    for seed in range(5):
+        labels = KMeans(6, init="random", n_init=1, random_state=seed).fit(X).labels_
+        values = by_definition(cdist(X, X), labels)
+        low = [k for k in range(6) if values[labels == k].max() < values.mean()]
+        assert_array_equal(silhouette(X, labels).below_average, low)
     assert np.ptp(four.cluster_means) < 0.05
     assert np.ptp(six.cluster_means) > 0.25
     assert four.mean > six.mean

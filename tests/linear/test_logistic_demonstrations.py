@@ -12,7 +12,7 @@ from scipy.special import expit, log_ndtr
 from sklearn.metrics import accuracy_score, confusion_matrix
 
 from assay.datasets import ClassificationLaw, digits, two_gaussians_law
-from assay.display import plot_images, plot_loss_curves, plot_posterior
+from assay.display import plot_images, plot_loss_curves, plot_posterior, plot_traces
 from assay.linear import LogisticRegression
 from assay.losses import Exponential, Hinge, Logistic, ZeroOne
 from assay.optimize import gradient_descent, logistic_objective
@@ -221,7 +221,7 @@ def test_energies_of_gradient_descent_fall_below_twice_the_inverse_smoothness_an
     best = optimize.minimize(
         lambda w: np.mean(np.logaddexp(0, -y * (X @ w))), np.zeros(2), method="BFGS", options={"gtol": 1e-10}
     )
-    iterations = {}
+    iterations, runs = {}, {}
     for share in (0.1, 0.5, 1.0, 1.9):
         found = gradient_descent(objective, np.zeros(2), step=share / L, tol=1e-10, max_iter=5000)
         energy, slope = found.trace.values, found.trace.gradient_norms
@@ -232,7 +232,20 @@ def test_energies_of_gradient_descent_fall_below_twice_the_inverse_smoothness_an
         assert energy[-1] - best.fun < 1e-12
         assert slope[-1] < 1e-8
         iterations[share] = int(np.argmax(slope < 1e-6))
+        runs[f"τ = {share}/L"] = found.trace
     assert iterations[0.1] > iterations[0.5] > iterations[1.0], "larger steps are faster up to 1/L"
+    # The picture: one curve for each τ, energies above their minimum on the left, slopes on the right.
+    left, right = plot_traces(runs, minimum=best.fun).child_axes
+    assert [text.get_text() for text in right.get_legend().get_texts()] == list(runs)
+    for trace, energies, slopes in zip(runs.values(), left.lines, right.lines, strict=True):
+        steps = np.arange(len(trace.values))
+        assert_allclose(energies.get_xydata(), np.column_stack([steps, trace.values - best.fun]), atol=1e-14)
+        assert_allclose(slopes.get_xydata(), np.column_stack([steps, trace.gradient_norms]), atol=1e-16)
+        assert energies.get_color() == slopes.get_color()
+    assert left.get_yscale() == right.get_yscale() == "log"
+    assert_allclose(plot_traces(runs).child_axes[0].lines[0].get_ydata(), runs["τ = 0.1/L"].values)
+    with pytest.raises(ValueError, match="'traces' parameter of plot_traces must be a mapping"):
+        plot_traces([])
 
 
 @pytest.mark.spec("peyre/X11")

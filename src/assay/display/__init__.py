@@ -102,6 +102,7 @@ from assay.display.optimize.sets import (
     plot_loss_curves,
     plot_separability,
 )
+from assay.display.optimize.traces import TracesDisplay, plot_traces
 from assay.display.plane import PrincipalPlaneDisplay, plot_principal_plane
 from assay.display.registry import Default, Pictures, kinds, list_pictures, pictures, plot
 from assay.display.style import house_style, require_matplotlib
@@ -196,6 +197,7 @@ __all__ = [
     "SparsePathDisplay",
     "SpectrumDisplay",
     "SplitTreeDisplay",
+    "TracesDisplay",
     "house_style",
     "kinds",
     "pictures",
@@ -220,6 +222,7 @@ __all__ = [
     "plot_separability",
     "plot_silhouette",
     "plot_silhouettes",
+    "plot_traces",
     "require_matplotlib",
 ]
 
