@@ -200,7 +200,7 @@ or callable, default="greedy-k-means++"
         weights, scale = (self.cluster_weights_, measured.weights), measured.anova.total
         rtol = 1e-8 * measured.scatter_ratio + measured.movement_rounding
         trace = self.restart_inertias_, self.inertia_trace_
-        proof.append(account_certificate(*trace, self.inertia_, weights, scale=scale, rtol=rtol))
+        proof.append(account_certificate(*trace, measured.inertia, weights, scale=scale, rtol=rtol))
         return [*proof, *certificates.eigenvalue_certificate(data, measured, centers)]
 
     def _proof(self, measured: KMeansMeasurement, inertia: float) -> Certificates:

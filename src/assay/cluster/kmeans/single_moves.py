@@ -144,7 +144,7 @@ def move_rows(table, order, state, checked, changed, clock, keep_empty):  # type
             go = squared_distance(dense, values, columns, starts, i, norm, means, norms, j)
             go *= max(counts[j], 0.0) / (max(counts[j], 0.0) + unit)
             if go < least:
-                least, best = go, j
+                least, best = go, np.int64(j)
         if best == own:
             continue
         clock += 1

@@ -328,7 +328,8 @@ def _filler(table: Any, metric: Metric, order: NDArray) -> tuple[Fill, bool]:
             tile[...] = table[np.ix_(order[rows], order[columns])]
 
         return given, False
-    X = _centred(table[order]) if sparse.issparse(table) else table[order]
+    chosen = table[order]
+    X = _centred(chosen) if sparse.issparse(chosen) else chosen
     if metric not in ("euclidean", "l2", "sqeuclidean"):
 
         def other(rows: slice, columns: slice, tile: NDArray) -> None:
