@@ -142,6 +142,10 @@ def huber_regression(
     usable = rows.split(start)[1] > SMALLEST_SCALE * spread
     first = solver.newton(start if usable else rows.join(cold, spread), max_iter - max_iter // 2)
     near = data.local or data.shape[0] * data.shape[1] * data.dtype.itemsize <= LARGEST_BYTES
+    if first.converged and not solver.proven(data, first):
+        # The pieces are found, the last digits are not yet: a step or two more.
+        more = solver._replace(tol=1e-3 * tol).newton(rows.join(first.point, first.scale), max_iter // 2)
+        first = more._replace(n_iter=first.n_iter + more.n_iter, values=[*first.values, *more.values[1:]])
     if not near or max_iter < 2 or (first.converged and solver.proven(data, first)):
         return first
     here = data if data.local else in_memory(data, "Huber's loss", "")
