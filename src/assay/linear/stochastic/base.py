@@ -302,7 +302,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             claim = "On rows held out the mean loss is at most that of the constant that is best for them."
             name, value = "held-out loss", sum(held.mean_loss(*point) for point in points)
             bound = sum(held.constant_loss(machine) for machine, *_ in points)
-        claims = [at_most(claim, name, value, bound, source=SOURCE), self._ended()]
+        claims = [at_most(claim, name, value, bound, source=SOURCE), *self._ended()]
         loss = points[0][0].loss
         if isinstance(loss, MarginLoss):
             claim = "The training error is at most the mean of φ(tf)/φ(0), which majorises it."
@@ -316,10 +316,12 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
             self.optimality_ = max(gap.gradient for gap in gaps)
         return certificates
 
-    def _ended(self) -> Certificate:
-        """The coefficients are those that the descent ended with, as it is kept."""
+    def _ended(self) -> list[Certificate]:
+        """The coefficients are those that the descent ended with, as it is kept; older files did not keep it."""
+        if "answers" not in self._descent:
+            return []
         frame = SgdGround(*(self._descent[name] for name in SgdGround._fields)).frame(self.fit_intercept)
         coefs, intercepts = zip(*map(frame.outside, self._descent["answers"]), strict=True)
         fresh = self._shaped(list(coefs), list(intercepts), self.coef_.dtype)
         pairs = {name: (getattr(self, name), value) for name, value in fresh.items()}
-        return agreement("The coefficients are those that the descent ended with.", pairs, source=SOURCE)
+        return [agreement("The coefficients are those that the descent ended with.", pairs, source=SOURCE)]
