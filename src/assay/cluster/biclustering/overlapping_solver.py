@@ -83,13 +83,14 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
     np.fill_diagonal(sizes, -np.inf)
     maxima = sizes.max(axis=1)
     near_maximum = sizes >= maxima[:, np.newaxis] - 2.0 * delta
-    groups: list[NDArray] = []
+    pure = ~((maxima - sizes > 2.0 * delta) & near_maximum).any(axis=1)
+    np.fill_diagonal(near_maximum, True)
+    groups, n_groups = np.zeros_like(near_maximum), 0
     for variable in np.argsort(-maxima, kind="stable"):
-        near = np.flatnonzero(near_maximum[variable])
-        if np.any(maxima[near] - sizes[variable, near] > 2.0 * delta):
-            continue
-        _merge(groups, np.union1d(near, [variable]))
-    reached = [reaching(sizes, maxima, group, delta) for group in groups]
+        if pure[variable]:
+            n_groups = _merge(groups, n_groups, near_maximum[variable])
+    marked = (np.flatnonzero(group) for group in groups[:n_groups])
+    reached = [reaching(sizes, maxima, group, delta) for group in marked]
     members = sorted((group for group in reached if len(group) > 1), key=lambda group: int(group[0]))
     if not members:  # sets that met had too little in common
         members = [np.sort(np.unravel_index(int(np.argmax(sizes)), sizes.shape))]
@@ -99,15 +100,19 @@ def pure_sets(covariance: NDArray, delta: float) -> PureSets:
     return PureSets(members, signs)
 
 
-def _merge(groups: list[NDArray], new: NDArray) -> None:
-    """Intersect a set with the first group it meets, or add it; a group keeps at least two members."""
-    for place, group in enumerate(groups):
-        common = np.intersect1d(group, new)
-        if common.size:
-            if common.size > 1:
-                groups[place] = common
-            return
-    groups.append(new)
+def _merge(groups: NDArray, n_groups: int, new: NDArray) -> int:
+    """Intersect a set with the first group it meets, or add it; a group keeps at least two members.
+
+    Sets are marks of their members. Returns the number of groups.
+    """
+    common = np.count_nonzero(groups[:n_groups, new], axis=1)
+    if not common.any():
+        groups[n_groups] = new
+        return n_groups + 1
+    first = int((common > 0).argmax())
+    if common[first] > 1:
+        groups[first] &= new
+    return n_groups
 
 
 def reaching(sizes: NDArray, maxima: NDArray, group: NDArray, delta: float) -> NDArray:
