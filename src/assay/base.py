@@ -107,8 +107,9 @@ class Model(BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "certify" in cls.__dict__:
-            cls.certify = _and_no_nan(cls.__dict__["certify"])  # type: ignore[method-assign]
+        # Its own, or that of a mixin that is no model; not the one below that only refuses.
+        if cls.certify is not Model.certify and not hasattr(cls.certify, "__wrapped__"):
+            cls.certify = _and_no_nan(cls.certify)  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -478,7 +478,8 @@ def test_labels_of_any_kind_and_rows_of_no_weight():
     assert set(model.predict(X)) == {"barolo", "grignolino", "barbera"}
     weight = (y != 2).astype(float)
     left = LogisticRegression().fit(X, names, sample_weight=weight)
-    assert list(left.classes_) == ["barolo", "grignolino"]
+    assert list(left.classes_) == ["barbera", "barolo", "grignolino"]  # a class of weight 0 is a class
+    assert set(left.predict(X[y != 2])) == {"barolo", "grignolino"}
     truth = LogisticRegression().fit(X, y > 0)
     assert truth.predict(X).dtype == bool
     with pytest.raises(ValueError, match="is not among the classes of the fit"):
