@@ -317,7 +317,7 @@ class SgdModel(HasPenaltyPath, LinearPredictor):
         return certificates
 
     def _ended(self) -> list[Certificate]:
-        """The coefficients are those that the descent ended with, as it is kept; older files did not keep it."""
+        """The coefficients are those that the descent ended with, as it is kept (not in older files)."""
         if "answers" not in self._descent:
             return []
         frame = SgdGround(*(self._descent[name] for name in SgdGround._fields)).frame(self.fit_intercept)
