@@ -45,7 +45,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "KMeans": {
         "init": ("k-means++", "farthest", "random"),
         "empty_clusters": ("keep", "error"),
-        "algorithm": ("hartigan-wong",),
+        "algorithm": ("elkan", "hartigan-wong"),
     },
     "KMedian": {"method": ("alternate",), "init": ("k-medoids++", "random")},
     "KMedoids": {"method": ("pam", "alternate"), "init": ("k-medoids++", "random")},

@@ -18,6 +18,9 @@ from assay.parameters import Domain
 from assay.randomness import RandomState, generator
 from assay.rows import Block, Rows
 
+MAX_FEATURES = 8192
+"""Columns whose covariances, half a gigabyte of them, and some copies fit into memory."""
+
 
 class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     """Overlapping clusters of the columns, by a factor model with pure variables (LOVE).
@@ -149,6 +152,11 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
             raise ValueError(
                 "OverlappingClustering compares pairs of columns over two or more rows. Got "
                 f"n_samples={data.shape[0]} and n_features={data.shape[1]}."
+            )
+        if data.shape[1] > MAX_FEATURES:
+            raise ValueError(
+                f"OverlappingClustering compares all pairs of columns, at most {MAX_FEATURES} of them. Got "
+                f"{data.shape[1]}; choose some columns first."
             )
         mean, covariance = moments_of(data)
         if not np.abs(covariance - np.diag(np.diag(covariance))).max() > 0.0:

@@ -282,7 +282,6 @@ class LogisticRegression(LogisticResults):
         l1 = np.full(risk.alpha.shape, self.penalty_strength_ * self.l1_ratio)
         held = risk.source.reduce(class_weights, combine=merge_weights)
         weights = np.array([held.get(float(k), 0.0) for k in range(len(self.classes_))])
-        weights = np.maximum(weights, np.finfo(float).tiny)
         factors = class_factors(self.class_weight, self.classes_, weights)
         total = float(factors @ weights)
         null = null_scores(factors * weights, risk)
