@@ -24,7 +24,7 @@ from assay.losses import Absolute, Hinge, Huber, Logistic, Quantile, SquaredEpsi
 from assay.rows import MemoryRows
 from assay.solvers.piecewise.frame import MachineLoss
 from assay.solvers.stochastic.gap import gather_risk, risk_gap
-from assay.solvers.stochastic.sgd import LEARNING_RATES, Walk
+from assay.solvers.stochastic.sgd import LEARNING_RATES
 
 
 @pytest.fixture
@@ -582,32 +582,6 @@ def test_coefficients_that_the_descent_did_not_end_with_do_not_hold(two, line, n
         assert model.certify(*table).holds
         setattr(model, name, getattr(model, name) * 1.001)
         assert not model.certify(*table).holds
-
-
-def test_windows_are_visited_in_an_order_by_the_seed_that_no_source_changes(line, tmp_path, monkeypatch):
-    X, y = line
-    monkeypatch.setattr("assay.solvers.stochastic.sgd.block_rows", lambda *_: 100)
-    monkeypatch.setattr("assay.solvers.stochastic.sgd.SLAB_BYTES", 3 * 100 * 4 * 8)
-    walk = {"batch_size": 50, "max_iter": 1, "tol": 1e9, "random_state": 3}
-    visited = []
-    whole = Walk.visits
-
-    def spied(self, rng):
-        for window in whole(self, rng):
-            visited.append(window[1])
-            yield window
-
-    monkeypatch.setattr(Walk, "visits", spied)
-    near = SGDRegressor(**walk).fit(X, y)
-    assert sorted(visited) == list(range(0, 1500, 100))
-    assert visited != sorted(visited)
-    slabs = np.array(visited).reshape(5, 3) // 300  # windows of one slab follow each other
-    assert np.all(slabs == slabs[:, :1])
-    assert np.array_equal(SGDRegressor(**walk).fit(X, y).coef_, near.coef_)
-    np.save(tmp_path / "rows.npy", X)
-    monkeypatch.setattr("assay.solvers.stochastic.sgd.LARGEST_BYTES", 0)
-    assert_allclose(SGDRegressor(**walk).fit(str(tmp_path / "rows.npy"), y).coef_, near.coef_, atol=1e-12)
-    assert visited[:15] == visited[15:30] == visited[30:]
 
 
 @pytest.mark.parametrize("kind", [SGDRegressor, HuberRegressor, QuantileRegressor])

@@ -38,7 +38,7 @@ class SGDRegressor(SgdModel, OneTarget):
 
         (1/n) Σ_i s_i ℓ(y_i, x_iᵀw + b) + α [r ‖w‖₁ + ½ (1 − r) ‖w‖²],        n = Σ s, b not penalised,
 
-    in one order of the rows whatever their source: windows in an order by the seed, shuffled inside by it.
+    in one order of the rows whatever their source: windows one after the other, shuffled inside by the seed.
     Columns are centred and scaled on the way, b starts near the mean of y; the penalty by its proximal map.
 
     A weight is a factor of the gradient of its row, over the mean weight. In the objective and the

@@ -1,16 +1,15 @@
 """Stochastic gradient descent for linear models: batches of rows, in one order whatever their source.
 
-Rows are visited in windows of a size that depends on the table alone; within a window they are shuffled by
-the seed and cut into batches. Windows lie in slabs, the part of a table that is fetched at once: each pass
-visits the slabs, and the windows of each, in an order by the seed. A table in memory, on disk and on a
-cluster thus give the same batches, and a disk is read in long pieces. A weight is a factor of the gradient of
-its row; where all rows are one batch, that is a repetition.
+Rows are visited in windows of a size that depends on the table alone, one window after the other; within a
+window they are shuffled by the seed and cut into batches. A table in memory, on disk and on a cluster thus
+give the same batches. A weight is a factor of the gradient of its row; where all rows are one batch, that is
+a repetition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -212,16 +211,13 @@ class Walk:
         self.free, ones = frame.intercept, np.ones(int(frame.intercept))
         self.frame = np.vstack([np.append(frame.shift, 0 * ones), np.append(frame.scale, ones), strengths])
         self.frame[2:] /= rule.unit
-        self.slabs = windows(data, self.batch_size)
-        self.near: dict[int, DenseRows | SparseRows] = {}
-        if isinstance(data, MemoryRows):
-            self.near = {first: loop_rows(data.X[first:last]) for slab in self.slabs for first, last in slab}
+        self.near = list(windows(data, self.batch_size)) if isinstance(data, MemoryRows) else None
 
     def __call__(self, rule: Rule, passes: int, rng: np.random.Generator, state: SgdState) -> SgdState:
         """Visit every row once, or `passes` times where all are one batch; vectors and table are changed."""
         vectors, before, averaged = state
         updates, steps = before, np.array(rule[:4])
-        for rows, first, last in self.visits(rng):
+        for rows, first, last in self.near or windows(self.data, self.batch_size):
             order, size = np.arange(last - first), self.batch_size
             if len(order) > size:
                 rng.shuffle(order)
@@ -233,15 +229,6 @@ class Walk:
             )
         return SgdState(vectors, updates, averaged + updates - before)
 
-    def visits(self, rng: np.random.Generator) -> Iterator[tuple[DenseRows | SparseRows, int, int]]:
-        """Features, first and one past the last row of every window, slab by slab in an order by the seed."""
-        for slab in shuffled(self.slabs, rng):
-            begin, end = slab[0][0], slab[-1][1]
-            X = None if self.near else self.data.take(np.arange(begin, end))
-            for first, last in shuffled(slab, rng):
-                rows = self.near[first] if X is None else loop_rows(X[first - begin : last - begin])
-                yield rows, first, last
-
     def mean_slopes(self) -> Array | None:
         """Mean slope of each row since the sums began, weighted by the steps; 0 for a row not visited."""
         if self.table.shape[1] == 2:
@@ -250,23 +237,17 @@ class Walk:
         return np.divide(slope, step, out=np.zeros_like(slope), where=step > 0)
 
 
-def windows(data: Rows, batch_size: int) -> list[list[tuple[int, int]]]:
-    """First and one past the last row of the windows of each slab, whole batches, by the table alone."""
+def windows(data: Rows, batch_size: int) -> Iterator[tuple[DenseRows | SparseRows, int, int]]:
+    """Windows of whole batches of the rows in order: features, first and one past the last row."""
     n, d = data.shape
     size = batch_size * max(1, block_rows(d, data.dtype.itemsize) // batch_size)
-    slab = size * max(1, SLAB_BYTES // (size * d * data.dtype.itemsize))
-    return [
-        [(first, min(first + size, n)) for first in range(begin, min(begin + slab, n), size)]
-        for begin in range(0, n, slab)
-    ]
-
-
-Item = TypeVar("Item")
-
-
-def shuffled(items: list[Item], rng: np.random.Generator) -> list[Item]:
-    """The items in an order by the seed; one item alone draws nothing."""
-    return [items[place] for place in rng.permutation(len(items))] if len(items) > 1 else items
+    near = data.X if isinstance(data, MemoryRows) else None
+    slab = n if near is not None else size * max(1, SLAB_BYTES // (size * d * data.dtype.itemsize))
+    for begin in range(0, n, slab):
+        X = near if near is not None else data.take(np.arange(begin, min(begin + slab, n)))
+        for first in range(0, X.shape[0], size):
+            part = X[first : first + size]
+            yield loop_rows(part), begin + first, begin + first + part.shape[0]
 
 
 def near_rows(data: Rows, owner: str) -> Rows:
