@@ -24,6 +24,7 @@ INFINITE = {
     ("OPTICS", "reachability_"): "a row that no row reaches within max_eps, as in scikit-learn",
     ("OPTICS", "core_distances_"): "a row with fewer than min_samples neighbours within max_eps",
     ("OPTICS", "eps_"): "no limit on the reach of a row, as in scikit-learn",
+    ("KernelKMeans", "center_norms_"): "a cluster without rows, so that no row is near it",
     ("LogisticRegression", "C_"): "C = 1/(λn) of a penalty of 0",
     ("LinearSVC", "C_"): "C = 1/(λn) of a penalty of 0",
 }

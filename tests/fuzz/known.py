@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-KNOWN: dict[str, tuple[str, ...]] = {
-    "KernelKMeans()": ("float32 at 1e-20",),
-}
+KNOWN: dict[str, tuple[str, ...]] = {}
 """Representation of a model → kinds."""

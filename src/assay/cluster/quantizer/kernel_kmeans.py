@@ -77,7 +77,7 @@ class KernelKMeans(PairwiseModel, RepresenterModel):
     dual_coef_ : array of shape (n_samples, n_clusters)
         The means: μ_k = Σ_i dual_coef_[i, k] φ(x_i).
     center_norms_ : array of shape (n_clusters,)
-        ‖μ_k‖².
+        ‖μ_k‖²; infinity for a cluster without rows, so that no row is near it.
     inertia_ : float
         The cost of the labels.
     X_fit_ : array or CSR matrix
