@@ -16,6 +16,9 @@ import numpy as np
 
 from assay.randomness import generator
 
+SMALLEST, LARGEST = 1e-150, 1e150
+"""Sizes of numbers whose squares are numbers too."""
+
 BEYOND = 2**63
 """The first int that is none of 64 bits: nothing can be counted up to it."""
 
@@ -53,7 +56,7 @@ def integer(*, at_least: int) -> Domain:
 
 
 def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> Domain:
-    """Finite numbers in an interval."""
+    """Finite numbers in an interval, whose squares are numbers too."""
     limits = {"at least": at_least, "above": above, "at most": at_most}
     words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
 
@@ -64,7 +67,8 @@ def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: floa
             number = float(value)
         except OverflowError:  # an int of four hundred digits
             return False
-        return math.isfinite(number) and at_least <= number <= at_most and number > above
+        sized = number == 0 or SMALLEST <= abs(number) <= LARGEST
+        return sized and at_least <= number <= at_most and number > above
 
     return Domain(f"a finite number {words}".strip(), contains)
 
@@ -134,6 +138,8 @@ def refusal(owner: str, name: str, must_be: str, got: Any) -> ParameterError:
     """The one sentence: whose parameter, what it must be, what it got."""
     if isinstance(got, int) and abs(got) >= BEYOND:  # Python does not even write those of many digits
         shown = "an int beyond 64 bits"
+    elif isinstance(got, float) and got != 0 and not SMALLEST <= abs(got) <= LARGEST and math.isfinite(got):
+        shown = f"{got!r}, whose square is no number,"
     else:
         shown = " ".join(repr(got).split())
     shown = shown if len(shown) <= 80 else shown[:77] + "..."

@@ -23,7 +23,12 @@ GOOD = ("answer", "sentence")
 INFINITE = {
     ("OPTICS", "reachability_"): "a row that no row reaches within max_eps, as in scikit-learn",
     ("OPTICS", "core_distances_"): "a row with fewer than min_samples neighbours within max_eps",
+    ("Perceptron", "mistake_bound_"): "classes that no plane separates have no bound on mistakes",
+    ("OPTICS", "cluster_reach_"): "no limit on the reach of a row, as in scikit-learn",
+    ("MultivariateRegression", "joint_log_likelihood_"): "a law on a subspace has no largest density",
     ("OPTICS", "eps_"): "no limit on the reach of a row, as in scikit-learn",
+    ("HDBSCAN", "condensed_tree_"): "the level 1/0 at which rows without a distance part",
+    ("HistogramMap", "inner_edges_"): "edges that a column of few distinct values does not need",
     ("KernelKMeans", "center_norms_"): "a cluster without rows, so that no row is near it",
     ("LogisticRegression", "C_"): "C = 1/(λn) of a penalty of 0",
     ("LinearSVC", "C_"): "C = 1/(λn) of a penalty of 0",

@@ -33,7 +33,7 @@ class Partition(NamedTuple):
 
 def partition(owner: str, groups: Any) -> Partition:
     """Read the groups, given as one label per feature or as one list of indices per group."""
-    entries = list(groups) if hasattr(groups, "__iter__") and not isinstance(groups, str) else []
+    entries = list(groups) if np.iterable(groups) and not isinstance(groups, str) else []
     if not entries:
         raise refusal(owner, "groups", "one label per feature or one list of indices per group", groups)
     if isinstance(entries[0], (list, tuple, range)) or np.ndim(entries[0]) == 1:

@@ -57,7 +57,7 @@ def numbers(owner: str, name: str, values: Any, *, ndim: tuple[int, ...], infini
     must_be = f"{kinds}, {'without NaN' if infinite else 'finite'}"
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise refusal(owner, name, must_be, values) from None
     bad = np.any(np.isnan(array)) if infinite else not np.all(np.isfinite(array))
     if array.ndim not in ndim or bad:

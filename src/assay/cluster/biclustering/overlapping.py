@@ -21,6 +21,9 @@ from assay.rows import Block, Rows
 MAX_FEATURES = 8192
 """Columns whose covariances, half a gigabyte of them, and some copies fit into memory."""
 
+MAX_SPLITS = 2**16
+"""Halvings beyond which the choice of δ would not get any better."""
+
 
 class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     """Overlapping clusters of the columns, by a factor model with pure variables (LOVE).
@@ -169,6 +172,8 @@ class OverlappingClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         elif not hasattr(data, "X"):
             raise self._refuse("delta", "given for rows outside memory, where it cannot be chosen by halves")
         else:
+            if self.n_splits > MAX_SPLITS:
+                raise self._refuse("n_splits", f"at most {MAX_SPLITS}")
             choice = choose_delta(data.X.astype(np.float64), self.n_splits, generator(self.random_state))
             self.delta_candidates_, self.delta_errors_, self.delta_ = choice
         model = solve(covariance, self.delta_, self.loadings)

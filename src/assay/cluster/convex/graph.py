@@ -100,7 +100,7 @@ def given_graph(weights: Any, present: NDArray) -> Graph:
 def _is_weights(value: Any) -> bool:
     if isinstance(value, str):
         return value in ("gaussian_knn", "uniform")
-    return bool(sparse.issparse(value)) or parameters.array("").contains(value)
+    return bool(sparse.issparse(value)) or parameters.matrix.contains(value)
 
 
 weights_domain = Domain(

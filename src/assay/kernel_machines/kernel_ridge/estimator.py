@@ -37,7 +37,7 @@ from assay.suitability import Suitability
 
 _KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
-    lambda value: isinstance(value, Kernel) or callable(value) or value in KERNEL_NAMES,
+    lambda value: isinstance(value, Kernel) or callable(value) or (isinstance(value, str) and value in KERNEL_NAMES),
     # Those that suit any table: "exponential" overflows on large values, "precomputed" wants a Gram matrix.
     ("linear", "rbf", "laplacian", "polynomial"),
 )

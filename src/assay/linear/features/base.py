@@ -175,7 +175,11 @@ class Ranges(NamedTuple):
     @property
     def spread(self) -> Array:
         """Length of the range."""
-        return self.top - self.low
+        with np.errstate(over="ignore"):
+            spread = np.asarray(self.top - self.low)
+        if not np.isfinite(spread).all():
+            raise ValueError("The range of a column of X overflows. Divide the columns by their scale first.")
+        return spread
 
     @property
     def top(self) -> Array:

@@ -163,7 +163,7 @@ class Perceptron(OneAgainstRest):
         sizes = np.sum(self.coef_.astype(np.float64) ** 2, axis=1) + self.intercept_.astype(np.float64) ** 2
         return np.array(
             [
-                item.radius * size / item.margin**2 if item.margin > 0 else np.inf
+                item.radius / item.margin * (size / item.margin) if item.margin > 0 else np.inf
                 for item, size in zip(seen, sizes, strict=True)
             ]
         )

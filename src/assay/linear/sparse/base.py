@@ -50,7 +50,7 @@ def _is_weights(value: Any) -> bool:
         return False
     try:
         weights = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return weights.ndim == 1 and bool(np.all(weights >= 0))
 
