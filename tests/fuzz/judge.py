@@ -27,6 +27,7 @@ INFINITE = {
     ("OPTICS", "cluster_reach_"): "no limit on the reach of a row, as in scikit-learn",
     ("MultivariateRegression", "joint_log_likelihood_"): "a law on a subspace has no largest density",
     ("OPTICS", "eps_"): "no limit on the reach of a row, as in scikit-learn",
+    ("HDBSCAN", "cluster_stability_"): "a cluster of rows without a distance never ends",
     ("HDBSCAN", "condensed_tree_"): "the level 1/0 at which rows without a distance part",
     ("HistogramMap", "inner_edges_"): "edges that a column of few distinct values does not need",
     ("KernelKMeans", "center_norms_"): "a cluster without rows, so that no row is near it",

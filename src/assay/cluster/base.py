@@ -150,7 +150,7 @@ class CentralClusterer(Clusterer, IterativeModel):
         if wrong or (given != np.floor(given)).any() or given.min() < 0 or given.max() >= n_rows:
             raise ParameterError(
                 f"The 'init' parameter of {type(self).__name__} must give n_clusters={self.n_clusters} "
-                f"different indices of rows, from 0 to {n_rows - 1}. Got {self.init!r} instead."
+                f"different indices of rows, from 0 to {n_rows - 1}. Got {' '.join(repr(self.init).split())} instead."
             )
         return given.astype(np.int64)
 

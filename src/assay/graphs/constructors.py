@@ -186,7 +186,10 @@ def similarity_graph(
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    pairs = np.array([[float(similarity(x, z)) for z in X] for x in X])
+    try:
+        pairs = np.array([[float(similarity(x, z)) for z in X] for x in X])
+    except TypeError:
+        raise TypeError("A similarity must give a number for any two rows.") from None
     W = as_weights(pairs, "similarity_graph")
     if not (W.diagonal() > 0.0).all():
         least = W.diagonal().min()

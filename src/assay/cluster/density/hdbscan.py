@@ -74,7 +74,7 @@ class HDBSCAN(base.ReachClusterer):
     n_clusters_ : int
         Number of clusters.
     cluster_stability_ : array of shape (n_clusters_,)
-        Their stabilities.
+        Their stabilities; infinite for rows without a distance.
     cluster_reach_ : array of shape (n_clusters_,)
         Distances below which they are clusters of their own: up to them they take new rows.
     condensed_tree_ : CondensedTree

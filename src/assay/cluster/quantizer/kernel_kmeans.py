@@ -23,7 +23,9 @@ from assay.rows import Block, MemoryRows, Rows
 
 KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
-    lambda value: isinstance(value, Kernel) or callable(value) or (isinstance(value, str) and value in KERNEL_NAMES),
+    lambda value: (
+        isinstance(value, Kernel) or callable(value) or (isinstance(value, str) and value in KERNEL_NAMES)
+    ),
     ("linear", "rbf"),
 )
 

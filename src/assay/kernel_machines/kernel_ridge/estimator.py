@@ -37,10 +37,14 @@ from assay.suitability import Suitability
 
 _KERNEL = Domain(
     f"a Kernel, a callable or one of {', '.join(map(repr, KERNEL_NAMES))}",
-    lambda value: isinstance(value, Kernel) or callable(value) or (isinstance(value, str) and value in KERNEL_NAMES),
+    lambda value: (
+        isinstance(value, Kernel) or callable(value) or (isinstance(value, str) and value in KERNEL_NAMES)
+    ),
     # Those that suit any table: "exponential" overflows on large values, "precomputed" wants a Gram matrix.
     ("linear", "rbf", "laplacian", "polynomial"),
 )
+
+SMALLEST_WEIGHT = 1e-150
 
 _NON_NEGATIVE = parameters.real(at_least=0.0)
 
@@ -239,6 +243,10 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         chosen = kernel(self.kernel, **scales, function_parameters=self.kernel_params)
         self.kernel_ = chosen.for_features(data.shape[1])
         assert data.y is not None
+        if data.weight is not None and 0 < data.weight[data.weight > 0].min(initial=1.0) < SMALLEST_WEIGHT:
+            raise ValueError(
+                f"sample_weight must be 0 or at least {SMALLEST_WEIGHT:g} in KernelRidge, which divides by it."
+            )
         return data.X, data.y, data.weight
 
     def _alphas(self, n_targets: int, n_rows: float) -> NDArray:

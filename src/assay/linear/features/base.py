@@ -166,6 +166,10 @@ def _triangle(block: Block, ones: bool) -> Array:
     return np.asarray(np.linalg.qr(table, mode="r"))
 
 
+SMALLEST_SPREAD = 1e-280
+"""Ranges below which quotients of differences overflow."""
+
+
 class Ranges(NamedTuple):
     """Least and greatest value of each column, over the rows that count."""
 
@@ -177,8 +181,9 @@ class Ranges(NamedTuple):
         """Length of the range."""
         with np.errstate(over="ignore"):
             spread = np.asarray(self.top - self.low)
-        if not np.isfinite(spread).all():
-            raise ValueError("The range of a column of X overflows. Divide the columns by their scale first.")
+        if not (np.isfinite(spread).all() and spread.min(initial=1.0) > SMALLEST_SPREAD):
+            verb = "overflows" if not np.isfinite(spread).all() else "underflows"
+            raise ValueError(f"The range of a column of X {verb}. Divide the columns by their scale first.")
         return spread
 
     @property

@@ -97,7 +97,7 @@ KNOTS = parameters.one_of("uniform", "quantile") | parameters.array(
 
 
 def _is_columns(value: Any) -> bool:
-    if isinstance(value, str) or not isinstance(value, (list, tuple, np.ndarray)):
+    if not isinstance(value, (list, tuple, np.ndarray)) or not np.iterable(value):
         return False
     return all(isinstance(item, (str, int, np.integer)) and not isinstance(item, bool) for item in value)
 
@@ -207,6 +207,8 @@ class SplineMap(FeatureMap):
 
     def _learn(self, data: Rows) -> None:
         d = data.shape[1]
+        if isinstance(self.knots, str):
+            _ = column_ranges(data).spread  # refused where it is no number
         if self.continuity is not None and self.continuity > self.degree - 1:
             raise self._refuse("continuity", f"at most degree − 1 = {self.degree - 1}")
         multiplicity = 1 if self.continuity is None else self.degree - self.continuity

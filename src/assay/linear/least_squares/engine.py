@@ -94,6 +94,11 @@ def fit_linear(
     if solver == "auto":
         wide = d > n and n <= LARGEST_GRAM
         solver = "dual" if wide else "conjugate_gradient" if d > LARGEST_GRAM else "auto"
+    if solver in ("cholesky", "qr", "gradient_descent") and d > LARGEST_GRAM:
+        raise ValueError(
+            f"solver={solver!r} needs the products of all pairs of columns, at most {LARGEST_GRAM} of them. "
+            f'Got {d}; take solver="dual" where rows are few, or "conjugate_gradient".'
+        )
     if solver == "dual":
         return _fit_dual(data, alpha, fit_intercept)
     if solver == "conjugate_gradient":

@@ -22,6 +22,9 @@ from assay.solvers.sparse.subproblem import Point, Profile, Subproblem
 LARGEST_BATCH = 8
 FEWEST_NEWCOMERS = 100
 CAUTION = 0.1
+LONGEST_TRACE = 2**20
+"""Cycles whose objectives are kept."""
+
 INNER_SHARE = 0.3
 """Share of the tolerance that the working set may use up."""
 
@@ -80,8 +83,8 @@ class PathSolver(ABC):
         return np.concatenate(self._pieces) if self._pieces else np.empty(0)
 
     def _room(self, used: int) -> Array:
-        """Where the loops write the objective of the cycles that are left."""
-        return np.empty(self.max_iter - used if self.history else 0)
+        """Where the loops write the objective of the cycles that are left, as many as are worth keeping."""
+        return np.empty(min(self.max_iter - used, LONGEST_TRACE) if self.history else 0)
 
     def _record(self, trace: Array, spent: int) -> None:
         if self.history:
