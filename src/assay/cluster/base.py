@@ -148,10 +148,8 @@ class CentralClusterer(Clusterer, IterativeModel):
         given = np.asarray(self.init, dtype=np.float64)
         wrong = given.shape != (self.n_clusters,) or len(np.unique(given)) < len(given)
         if wrong or (given != np.floor(given)).any() or given.min() < 0 or given.max() >= n_rows:
-            raise ParameterError(
-                f"The 'init' parameter of {type(self).__name__} must give n_clusters={self.n_clusters} "
-                f"different indices of rows, from 0 to {n_rows - 1}. Got {' '.join(repr(self.init).split())} instead."
-            )
+            counted = f"n_clusters={self.n_clusters} different indices of rows, from 0 to {n_rows - 1}"
+            raise self._refuse("init", f"an array of {counted}")
         return given.astype(np.int64)
 
     def _warn_of_empty_clusters(

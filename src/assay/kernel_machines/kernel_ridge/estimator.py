@@ -245,7 +245,7 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         assert data.y is not None
         if data.weight is not None and 0 < data.weight[data.weight > 0].min(initial=1.0) < SMALLEST_WEIGHT:
             raise ValueError(
-                f"sample_weight must be 0 or at least {SMALLEST_WEIGHT:g} in KernelRidge, which divides by it."
+                f"KernelRidge divides by weights: sample_weight must be 0 or at least {SMALLEST_WEIGHT:g}."
             )
         return data.X, data.y, data.weight
 
