@@ -155,7 +155,7 @@ def test_a_matrix_with_a_hidden_negative_eigenvalue_is_found_out_by_certify():
 def test_other_bad_input_is_refused_or_said(points, tmp_path):
     with pytest.raises(ValueError, match="'n_clusters' parameter of KernelKMeans"):
         KernelKMeans(4).fit(points[:3])
-    with pytest.raises(ValueError, match="'init' parameter of KernelKMeans must give n_clusters=2"):
+    with pytest.raises(ValueError, match="'init' parameter of KernelKMeans must be an array of n_clusters=2"):
         KernelKMeans(2, init=[0, 0]).fit(points)
     with pytest.raises(ValueError, match="'kernel' parameter"):
         KernelKMeans(2, kernel="cubic").fit(points)

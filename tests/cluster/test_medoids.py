@@ -307,7 +307,7 @@ def test_functions_that_are_no_dissimilarities_are_refused(points):
 
 @pytest.mark.parametrize("init", [[0, 1], [0, 0, 1], [0, 1, 300], [-1, 1, 2], [0.5, 1, 2]])
 def test_initial_medoids_that_are_none_are_refused(points, init):
-    with pytest.raises(ValueError, match="'init' parameter of KMedoids must give n_clusters=3"):
+    with pytest.raises(ValueError, match="'init' parameter of KMedoids must be an array of n_clusters=3"):
         KMedoids(3, init=init).fit(points)
 
 
