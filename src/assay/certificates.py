@@ -146,14 +146,7 @@ class Details(TypedDict, total=False):
 def at_most(
     claim: str, quantity: str, value: Number, bound: Number, source: str = "", **details: Unpack[Details]
 ) -> Certificate:
-    """The certificate that a value is at most a bound.
-
-    Examples
-    --------
-    >>> from assay.certificates import at_most
-    >>> at_most("The trace never rises.", "largest rise", 0.0, 1e-12).holds
-    True
-    """
+    """The certificate that a value is at most a bound."""
     return Certificate(claim, quantity, float(value), "<=", float(bound), source=source, **details)
 
 
@@ -352,13 +345,6 @@ class Certificates(Sequence[Certificate]):
         -------
         html : str
             Everything in it that comes from the fit is escaped.
-
-        Examples
-        --------
-        >>> from assay.certificates import Certificate, Certificates
-        >>> proof = Certificates([Certificate("The trace never rises.", "largest rise", 0.0, "<=", 0.0)])
-        >>> "largest rise" in proof.to_html()
-        True
         """
         body = "".join(f"<tr>{_html_cells(item)}</tr>" for item in self._items)
         names = ("verdict", "quantity", "measured", "claim", "assumptions", "source")
@@ -387,9 +373,7 @@ class Certificates(Sequence[Certificate]):
         return self.to_html()
 
 
-COLORS: Mapping[str, str] = {
-    "holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#8a5d00", "bound": "#57606a",
-}  # fmt: skip
+COLORS: Mapping[str, str] = {"holds": "#1a7f37", "fails": "#cf222e", "vacuous": "#8a5d00", "bound": "#57606a"}
 """Backgrounds of the verdicts: white letters are readable on each, on a light and on a dark page."""
 
 CELL = "text-align:left;vertical-align:top;padding:0.25em 0.7em;border-bottom:1px solid rgba(128,128,128,.35)"

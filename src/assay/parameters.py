@@ -55,8 +55,10 @@ def integer(*, at_least: int) -> Domain:
     return Domain(f"an int at least {at_least}", contains)
 
 
-def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf) -> Domain:
-    """Finite numbers in an interval, whose squares are numbers too."""
+def real(
+    *, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf, squared: bool = False
+) -> Domain:
+    """Finite numbers in an interval, and where they are `squared` those whose squares are numbers too."""
     limits = {"at least": at_least, "above": above, "at most": at_most}
     words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
 
@@ -67,8 +69,8 @@ def real(*, at_least: float = -math.inf, above: float = -math.inf, at_most: floa
             number = float(value)
         except OverflowError:  # an int of four hundred digits
             return False
-        sized = number == 0 or SMALLEST <= abs(number) <= LARGEST
-        return sized and at_least <= number <= at_most and number > above
+        sized = not squared or number == 0 or SMALLEST <= abs(number) <= LARGEST
+        return math.isfinite(number) and sized and at_least <= number <= at_most and number > above
 
     return Domain(f"a finite number {words}".strip(), contains)
 

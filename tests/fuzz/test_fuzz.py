@@ -92,9 +92,9 @@ def test_an_answer_has_no_nan_and_infinity_only_where_that_is_said():
     model = OPTICS().fit(tables.to_scale(np.random.default_rng(0).normal(size=(30, 2)), 1.0))
     assert np.isinf(model.reachability_).any()
     assert judge.verdict_of_fit(model) == "answer"
-    model.cluster_reach_ = {0: [np.array([1.0, np.inf])]}
-    assert judge.verdict_of_fit(model) == "infinity in cluster_reach_"
-    model.cluster_reach_ = np.nan
-    assert judge.verdict_of_fit(model) == "NaN in cluster_reach_"
+    model.core_reach_ = {0: [np.array([1.0, np.inf])]}
+    assert judge.verdict_of_fit(model) == "infinity in core_reach_"
+    model.core_reach_ = np.nan
+    assert judge.verdict_of_fit(model) == "NaN in core_reach_"
     spoilt = Certificates([at_most("A claim.", "quantity", np.nan, 1.0)])
     assert judge.verdict_of_certificates(spoilt) == "NaN in the certificate 'A claim.'"

@@ -14,7 +14,7 @@ from assay.linear.features.splines import distinct
 from assay.parameters import Domain, refusal
 from assay.rows import Block, Rows
 
-POSITIVE = parameters.real(above=0) | parameters.array(
+POSITIVE = parameters.real(above=0, squared=True) | parameters.array(
     "an array of positive numbers, one per column",
     lambda values: values.ndim == 1 and bool(np.all(values > 0)),
 )

@@ -166,7 +166,7 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         "overdispersion": parameters.real(above=0),
         "fit_intercept": parameters.boolean,
         "solver": parameters.one_of("auto", "newton", "quasi_newton"),
-        "tol": parameters.real(above=0),
+        "tol": parameters.real(above=0, squared=True),
         "max_iter": parameters.integer(at_least=1),
         "history": parameters.boolean,
     }

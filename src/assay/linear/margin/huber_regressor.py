@@ -96,8 +96,8 @@ class HuberRegressor(HasPenaltyPath, OneTarget):
     _suits: ClassVar[Suitability | None] = Suitability(complexity=2, max_features=1000)
     _domains: ClassVar[Mapping[str, Domain]] = {
         "epsilon": parameters.real(above=1),
-        "alpha": parameters.real(at_least=0),
-        "scale": parameters.nothing | parameters.real(above=0),
+        "alpha": parameters.real(at_least=0, squared=True),
+        "scale": parameters.nothing | parameters.real(above=0, squared=True),
         "fit_intercept": parameters.boolean,
         "tol": parameters.real(above=0),
         "max_iter": parameters.integer(at_least=1),

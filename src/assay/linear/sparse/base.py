@@ -92,9 +92,9 @@ class SparseModel(HasPenaltyPath, RowRegressor):
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
-        "alpha": parameters.real(at_least=0),
-        "penalty_strength": parameters.nothing | parameters.real(at_least=0),
-        "total_penalty_strength": parameters.nothing | parameters.real(at_least=0),
+        "alpha": parameters.real(at_least=0, squared=True),
+        "penalty_strength": parameters.nothing | parameters.real(at_least=0, squared=True),
+        "total_penalty_strength": parameters.nothing | parameters.real(at_least=0, squared=True),
         "fit_intercept": parameters.boolean,
         "tol": parameters.real(above=0),
         "max_iter": parameters.integer(at_least=1),

@@ -95,9 +95,9 @@ class GroupLasso(SparseModel):
 
     _domains: ClassVar[Mapping[str, Domain]] = {
         **SparseModel._domains,
-        "alpha": parameters.real(above=0),
-        "penalty_strength": parameters.nothing | parameters.real(above=0),
-        "total_penalty_strength": parameters.nothing | parameters.real(above=0),
+        "alpha": parameters.real(above=0, squared=True),
+        "penalty_strength": parameters.nothing | parameters.real(above=0, squared=True),
+        "total_penalty_strength": parameters.nothing | parameters.real(above=0, squared=True),
         "groups": GROUPS,
         "l1_ratio": parameters.real(at_least=0, at_most=1),
         "group_weights": FEATURE_WEIGHTS,

@@ -123,9 +123,9 @@ class SparseRegressor(SparseModel):
     _suits: ClassVar[Suitability | None] = Suitability(complexity=3, select={})
     _domains: ClassVar[Mapping[str, Domain]] = {
         **SparseModel._domains,
-        "alpha": parameters.real(above=0),
-        "penalty_strength": parameters.nothing | parameters.real(above=0),
-        "total_penalty_strength": parameters.nothing | parameters.real(above=0),
+        "alpha": parameters.real(above=0, squared=True),
+        "penalty_strength": parameters.nothing | parameters.real(above=0, squared=True),
+        "total_penalty_strength": parameters.nothing | parameters.real(above=0, squared=True),
         "penalty": parameters.one_of("mcp", "scad"),
         "gamma": parameters.nothing | parameters.real(above=1),
     }
