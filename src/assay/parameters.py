@@ -61,6 +61,9 @@ def real(
     """Finite numbers in an interval, and where they are `squared` those whose squares are numbers too."""
     limits = {"at least": at_least, "above": above, "at most": at_most}
     words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
+    if squared:
+        zero = "0 or " if above < 0 else ""
+        words += f" ({zero}{SMALLEST:g} to {LARGEST:g} in size)"
 
     def contains(value: Any) -> bool:
         if not isinstance(value, (Integral, float, np.floating)) or isinstance(value, bool):
@@ -140,8 +143,6 @@ def refusal(owner: str, name: str, must_be: str, got: Any) -> ParameterError:
     """The one sentence: whose parameter, what it must be, what it got."""
     if isinstance(got, int) and abs(got) >= BEYOND:  # Python does not even write those of many digits
         shown = "an int beyond 64 bits"
-    elif isinstance(got, float) and got != 0 and not SMALLEST <= abs(got) <= LARGEST and math.isfinite(got):
-        shown = f"{got!r}, whose square is no number,"
     else:
         shown = " ".join(repr(got).split())
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
