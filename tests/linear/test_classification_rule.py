@@ -54,13 +54,14 @@ def two():
 @pytest.mark.parametrize(
     "model", [LogisticRegression(), LinearSVC(), SGDClassifier(random_state=0), Perceptron()], ids=repr
 )
-def test_every_linear_classifier_gives_a_score_of_zero_to_the_second_class(two, model):
+def test_every_linear_classifier_decides_by_the_sign_of_a_linear_score(two, model):
     X, y = two
-    model.set_params(fit_intercept=False).fit(X, y)
-    scores = model.decision_function(X)
-    assert_allclose(scores, X @ model.coef_[0], atol=1e-12)
-    assert np.array_equal(model.predict(X), np.where(scores >= 0, "yes", "no"))
-    assert model.predict(np.zeros((1, 3)))[0] == model.classes_[1] == "yes"
+    # The class 1 of the course is the one that a tie goes to: the first, here "1 yes".
+    model.set_params(fit_intercept=False).fit(X, np.where(y == "yes", "1 yes", "2 no"))
+    scores = -model.decision_function(X)
+    assert_allclose(scores, X @ -model.coef_[0], atol=1e-12)
+    assert np.array_equal(model.predict(X), np.where(scores >= 0, "1 yes", "2 no"))
+    assert model.predict(np.zeros((1, 3)))[0] == model.classes_[0] == "1 yes"
     across = np.array([[model.coef_[0, 1], -model.coef_[0, 0], 0.0]])  # on the hyperplane, up to rounding
     assert abs(model.decision_function(across)[0]) < 1e-12
 

@@ -81,18 +81,6 @@ def test_a_free_intercept_gives_the_kernel_machines_coefficients(two):
     assert_allclose(ours.n_support_, theirs.n_support_, atol=2)
 
 
-@pytest.mark.spec("rudi/M2.1")
-def test_a_score_of_zero_is_the_second_class(two):
-    X, y = two
-    model = LinearSVC(fit_intercept=False).fit(X, y)
-    zero = np.zeros((1, 3))
-    assert model.decision_function(zero)[0] == 0
-    assert model.predict(zero)[0] == model.classes_[1] == "yes"
-    scores = model.decision_function(X)
-    assert np.array_equal(model.predict(X), np.where(scores >= 0, "yes", "no"))
-    assert_allclose(scores, X @ model.coef_[0])
-
-
 @pytest.mark.spec("sangnier/T-1.2.1-c")
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_training_error_is_below_the_mean_loss_of_the_fit(two, loss):

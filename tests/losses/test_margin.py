@@ -55,6 +55,13 @@ def test_ties_of_the_hinge_and_of_the_zero_one_loss():
     assert ZeroOne().is_calibrated()
 
 
+def test_a_score_of_zero_is_an_error_the_first_class_or_the_second():
+    y, score = np.array([-1.0, 1.0, -1.0, 1.0]), np.array([0.0, 0.0, 0.2, 0.2])
+    assert_allclose(ZeroOne().value(y, score), [1, 1, 1, 0])
+    assert_allclose(ZeroOne(ties="negative").value(y, score), [0, 1, 1, 0])
+    assert_allclose(ZeroOne(ties="positive").value(y, score), [1, 0, 1, 0])
+
+
 @pytest.mark.spec("sangnier/X23-3")
 def test_calibration_of_convex_losses_and_of_savage():
     for loss in MARGIN:

@@ -57,7 +57,7 @@ def test_names_take_the_parameters_of_their_loss():
         (lambda: EpsilonInsensitive(-0.1), "must be a finite number at least 0. Got -0.1 instead."),
         (lambda: Logistic(base=10), "The 'base' parameter of Logistic must be 'e' or 2. Got 10 instead."),
         (lambda: Logistic(base=[2]), "The 'base' parameter of Logistic"),
-        (lambda: ZeroOne(ties="negative"), "must be one of 'error', 'positive'. Got 'negative' instead."),
+        (lambda: ZeroOne(ties="both"), "must be one of 'error', 'negative', 'positive'. Got 'both'"),
         (lambda: NegativeBinomial(float("nan")), "'dispersion' parameter of NegativeBinomial"),
         (lambda: Tweedie(0.5), "must be a finite number at most 0 or at least 1. Got 0.5 instead."),
         (lambda: Tweedie("1"), "'power' parameter of Tweedie"),

@@ -1,4 +1,4 @@
-"""A class whose rows weigh nothing is a class, as in scikit-learn."""
+"""Classes as in scikit-learn: one whose rows weigh nothing is one, and a tie goes to the first."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn import linear_model
+from sklearn import linear_model, svm
 from sklearn.base import is_classifier
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
-from estimators import estimator_classes
+from estimators import estimator_classes, variants
 from samples import prepared
 
 CLASSIFIERS = [kind for kind in estimator_classes() if is_classifier(kind())]
+CLASSIFIERS_WITH_OPTIONS = [model for kind in CLASSIFIERS for model in (kind(), *variants(kind))]
 each_classifier = pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
 
 
@@ -117,3 +118,59 @@ def test_labels_of_two_kinds_are_refused(rare):
     X, _ = rare
     with pytest.raises(ValueError, match=r"y must hold labels of one kind: all text or all numbers\.$"):
         Perceptron().fit(X, np.array(["yes", 1] * 30, dtype=object))
+
+
+TIED = [
+    *CLASSIFIERS_WITH_OPTIONS,
+    linear_model.LogisticRegression(),
+    svm.LinearSVC(),
+    linear_model.SGDClassifier(loss="log_loss"),
+]
+
+
+@pytest.mark.parametrize("model", TIED, ids=repr)
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_tie_goes_to_the_first_class(model, k):
+    """Classes in equal numbers on rows that tell them apart by nothing: every score is exactly the same."""
+    X, y = np.zeros((24, 2)), np.repeat(["a", "b", "c"][:k], 24 // k)
+    model = prepared(model).set_params(fit_intercept=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert np.all(model.decision_function(X) == 0)
+    assert np.all(model.predict(X) == "a")
+    if hasattr(model, "predict_proba"):
+        assert_allclose(model.predict_proba(X), 1 / k)
+    moved = X[:1] + 1
+    model.coef_ = np.zeros_like(model.coef_)
+    model.coef_[-1] = 1e-9  # the least that is above a tie decides
+    assert model.predict(moved) == "abc"[k - 1]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS_WITH_OPTIONS, ids=repr)
+def test_the_errors_that_a_classifier_reports_are_those_of_its_predictions_even_at_ties(model):
+    """Half of the rows have a score of exactly 0, more of them of the first class."""
+    random = np.random.default_rng(4)
+    X = np.vstack([np.zeros((40, 2)), random.normal(size=(40, 2))])
+    y = np.where(np.arange(80) < 40, np.arange(80) % 4 == 0, X[:, 0] + random.normal(size=80) > 0)
+    model = prepared(model).set_params(fit_intercept=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    factors = getattr(model, "class_weight_", np.ones(2))
+    error = np.average(model.predict(X) != y, weights=factors[y.astype(int)])
+    assert np.all(model.predict(np.zeros((1, 2))) == False)  # noqa: E712
+    seen = [item for item in model.certify(X, y) if item.quantity == "training error"]
+    for item in seen:
+        assert item.value == pytest.approx(error)
+    assert seen or not hasattr(model, "training_error_")
+    if hasattr(model, "training_error_"):
+        assert model.training_error_ == pytest.approx(error)
+
+
+@pytest.mark.parametrize("options", [{}, {"reference_class": "a"}], ids=repr)
+def test_the_training_error_of_several_classes_that_tie_is_that_of_the_first(options):
+    X, y = np.zeros((30, 2)), np.repeat(["a", "b", "c"], [6, 12, 12])
+    model = LogisticRegression(fit_intercept=False, **options).fit(X, y)
+    assert model.training_error_ == pytest.approx(0.8)
+    assert model.score(X, y) == pytest.approx(0.2)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from assay.linear.predictor import LinearPredictor, affine
-from assay.models.classes import Classifier
+from assay.models.classes import Classifier, class_of
 from assay.rows import Block
 
 
 class LinearClassifier(Classifier, LinearPredictor):
     """Classes told by linear scores: by the sign of one score, or by the largest of several.
 
-    With two classes `coef_` has shape (1, n_features) and the score speaks for the second class; a score of
-    zero counts for it. With more there is a row of `coef_` for each class.
+    With two classes `coef_` has shape (1, n_features) and the score speaks for the second class, which a row
+    is given to when it is above 0. With more there is a row of `coef_` for each class.
     """
 
     def decision_function(self, X: Any) -> Any:
@@ -33,8 +32,6 @@ class LinearClassifier(Classifier, LinearPredictor):
 
 
 def nearest_class(block: Block, coef: NDArray, intercept: NDArray, classes: NDArray) -> NDArray:
-    """The class with the largest score; a tie of two classes goes to the second."""
+    """The class with the largest score, by the rule of all classifiers."""
     scores = affine(block, coef, intercept)
-    if len(classes) == 2:
-        return classes[(scores[:, 0] >= 0).astype(np.intp)]
-    return classes[np.argmax(scores, axis=1)]
+    return class_of(scores[:, 0] if len(classes) == 2 else scores, classes)

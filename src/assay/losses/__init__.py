@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.homes import publish
 from assay.losses.base import Loss, RowTerms, weighted_mean
 from assay.losses.counts import Family, LogLinkLoss, NegativeBinomial, Poisson, QuasiPoisson
+from assay.losses.decision import chosen, mistaken
 from assay.losses.logistic import CrossEntropy, Exponential, Logistic, Savage
 from assay.losses.margin import Hinge, MarginLoss, SquaredHinge, ZeroOne
 from assay.losses.multinomial import Multinomial, ReferenceMultinomial, logsumexp, softmax
@@ -51,8 +52,10 @@ __all__ = [
     "SquaredHinge",
     "Tweedie",
     "ZeroOne",
+    "chosen",
     "logsumexp",
     "loss",
+    "mistaken",
     "softmax",
     "weighted_mean",
 ]

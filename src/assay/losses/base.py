@@ -113,12 +113,17 @@ class Loss(ABC):
 
     @property
     def wrong_slope(self) -> float:
-        """Size of the slope above which a row is on the wrong side; inf for a loss that does not classify."""
+        """Slope above which a row is on the wrong side, and minus which it is at or below it.
+
+        The slope at a score of 0, which goes to the first class (`assay.losses.chosen`); inf for a loss that
+        does not classify.
+        """
         return math.inf
 
     def mistakes(self, y: NDArray, terms: RowTerms) -> NDArray | None:
         """Which rows are on the wrong side; None for a loss that does not classify."""
-        return np.abs(terms.slope) > self.wrong_slope if self.wrong_slope < math.inf else None
+        wrong = self.wrong_slope
+        return (terms.slope > wrong) | (terms.slope <= -wrong) if wrong < math.inf else None
 
     @property
     def takes_shares(self) -> bool:

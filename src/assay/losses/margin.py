@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.losses.base import Loss, require, weighted_mean
+from assay.losses.decision import mistaken
 from assay.losses.residual import SidedForm, SidedLoss
 
 POSITIVE = np.array(1, dtype=np.float32)
@@ -189,8 +190,9 @@ class ZeroOne(MarginLoss):
 
     Parameters
     ----------
-    ties : {"error", "positive"}, default="error"
-        Whether f = 0 counts as an error for both labels, or as the prediction +1.
+    ties : {"error", "negative", "positive"}, default="error"
+        Whether f = 0 counts as an error for both labels, as the prediction −1 (that of every classifier here,
+        see `assay.losses.chosen`), or as the prediction +1.
 
     Examples
     --------
@@ -198,7 +200,7 @@ class ZeroOne(MarginLoss):
     >>> from assay.losses import ZeroOne
     >>> ZeroOne().value(np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.3, 0.0]))
     array([0., 1., 1.])
-    >>> ZeroOne(ties="positive").value(np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.3, 0.0]))
+    >>> ZeroOne(ties="negative").value(np.array([1.0, -1.0, -1.0]), np.array([0.3, 0.3, 0.0]))
     array([0., 1., 0.])
 
     References
@@ -211,14 +213,16 @@ class ZeroOne(MarginLoss):
     majorises_zero_one: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(self, "ties", parameters.one_of("error", "positive"))
+        require(self, "ties", parameters.one_of("error", "negative", "positive"))
 
     def value(self, y: NDArray, prediction: NDArray) -> NDArray:
         """1 where the sign of the prediction is not the label."""
-        if self.ties == "error":
-            return self.margin_value(y * prediction)
         margin = np.asarray(y * prediction)
-        return ((margin < 0) | ((margin == 0) & (np.asarray(y) < 0))).astype(margin.dtype)
+        if self.ties == "error":
+            return self.margin_value(margin)
+        if self.ties == "negative":
+            return mistaken(np.asarray(y), np.asarray(prediction)).astype(margin.dtype)
+        return mistaken(-np.asarray(y), -np.asarray(prediction)).astype(margin.dtype)
 
     def margin_value(self, margin: NDArray) -> NDArray:
         """1{u ≤ 0}."""

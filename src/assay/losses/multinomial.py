@@ -13,6 +13,7 @@ from scipy import special
 from assay import parameters
 from assay.loops import compiled, exp, log
 from assay.losses.base import Loss, RowTerms, weights_of
+from assay.losses.decision import chosen
 
 
 def logsumexp(scores: NDArray, axis: int = -1) -> NDArray:
@@ -170,9 +171,10 @@ class SoftmaxLoss(Loss):
         return y.astype(np.intp)
 
     def mistakes(self, y: NDArray, terms: RowTerms) -> NDArray:
-        """Rows of which another class is more probable."""
-        p = self._shares(y, terms.slope.astype(np.float64))
-        return p.max(axis=1) > p[np.arange(len(p)), y.astype(np.intp)]
+        """Rows of which another class is more probable, or as probable and before theirs."""
+        p = self._with_reference(terms.curvature, 1 - terms.curvature.sum(axis=-1))
+        rounding = 4 * np.finfo(p.dtype).eps
+        return chosen(p >= p.max(axis=1, keepdims=True) - rounding) != y.astype(np.intp)
 
     def constant_minimiser(self, y: NDArray, sample_weight: NDArray | None = None) -> NDArray:
         """The logarithms of the weighted shares of the classes, or of their odds against the reference."""

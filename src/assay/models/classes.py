@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
 from assay.base import FLOATS, LARGE, Model, _is_plain, _validated
+from assay.losses import chosen
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows, coded_rows
 
@@ -26,6 +27,9 @@ CLASS_WEIGHT = (
 
 class Classifier(ClassifierMixin, Model):
     """Base of classifiers: opens rows with labels and keeps their classes.
+
+    A tie goes to the first class (`class_of`): a score of exactly 0, a probability of one half. What predicts
+    and what counts errors follow this one convention, which is scikit-learn's.
 
     A label whose rows weigh nothing is a class all the same, of weight 0, as in scikit-learn: a resample that
     draws no row of it has the classes of the table.
@@ -112,6 +116,25 @@ class Classifier(ClassifierMixin, Model):
                 f"Got one class only: {classes.tolist()[0]!r}."
             )
         self.classes_ = classes
+
+
+def class_of(scores: NDArray, classes: NDArray) -> NDArray:
+    """The class that the scores of each row decide for, by the rule of `assay.losses.chosen`.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples,) or (n_samples, n_classes)
+        Those of the second of two classes, or one column per class.
+    classes : array of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.models.classes import class_of
+    >>> class_of(np.array([0.0, 0.2]), np.array(["no", "yes"]))
+    array(['no', 'yes'], dtype='<U3')
+    """
+    return classes[chosen(scores)]
 
 
 def class_factors(class_weight: Any, classes: NDArray, weights: NDArray) -> NDArray:

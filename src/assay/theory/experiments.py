@@ -12,6 +12,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from assay.losses import chosen
 from assay.optimize import logistic_objective, newton
 from assay.parameters import integer, real, refusal, require
 from assay.randomness import RandomState, generator
@@ -186,7 +187,7 @@ def outlier_sensitivity(
             first, second = rule[:-1], plain[which][:-1]
             cosine = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
             result[which, index] = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
-            wrong = (table @ rule[:-1] + rule[-1] > 0) != (labels == 1)
+            wrong = chosen(table @ rule[:-1] + rule[-1]) != labels
             result[2 + which, index] = wrong.mean()
         chance = expit(point @ rule[:-1] + rule[-1])
         result[4, index] = chance * (1 - chance)

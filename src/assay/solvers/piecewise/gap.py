@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Absolute, Huber, SidedLoss
+from assay.losses import Absolute, Huber, SidedLoss, mistaken
 from assay.rows import Block, Rows, add
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import MachineLoss, row_targets
@@ -29,7 +29,8 @@ class SidedEvidence(NamedTuple):
     because either may be scaled down to make Σν vanish. `slack` are Σ ν(r ∓ ε), `squares` the quadratic part
     of the conjugate, `mass` Σ|ν|, `pulls` Σ ν x, `reach` its size at slopes that are the sides, `signs` the
     weights of rows with r above, at and below zero, `total` and `wrong` the sides of all rows and of those
-    with yf ≤ 0; `floor` is what of the loss at zero is rounding: gaps are relative to no less.
+    that f gives to the wrong class; `floor` is what of the loss at zero is rounding: gaps are relative to no
+    less.
     """
 
     loss: float
@@ -108,7 +109,7 @@ def evidence_step(
         np.asarray(abs(block.X).T @ width, dtype=np.float64),
         np.array([count @ (residual > noise), count @ (abs(residual) <= noise), count @ (residual < -noise)]),
         np.count_nonzero(size, axis=1),
-        float(width @ (np.sign(target) * score <= 0)),
+        float(width @ mistaken(target, score)),
         float(width.sum()),
         float(count.sum()),
     )

@@ -63,7 +63,7 @@ def fused_sums(form, X, y, weight, coef, level, wrong, rising, slope):  # type: 
 
     The slopes against the columns are added to `slope`. An empty `weight` counts every row once. Rows of no
     weight count for nothing; with `rising`, nor do rows whose slope is not above 0. A mistake is a slope
-    larger than `wrong`.
+    above `wrong`, or at most −`wrong`.
     """
     n, d = X.shape
     weighted = weight.shape[0] > 0
@@ -85,12 +85,12 @@ def fused_sums(form, X, y, weight, coef, level, wrong, rising, slope):  # type: 
         if weighted:
             for i in range(size):
                 factor = weight[start + i]
-                mistakes += factor * (1.0 if abs(scores[i]) > wrong else 0.0)
+                mistakes += factor * (1.0 if scores[i] > wrong or scores[i] <= -wrong else 0.0)
                 losses[i] = factor * losses[i] if factor > 0.0 else 0.0
                 scores[i] = factor * scores[i] if factor > 0.0 else 0.0
         else:
             for i in range(size):
-                mistakes += 1.0 if abs(scores[i]) > wrong else 0.0
+                mistakes += 1.0 if scores[i] > wrong or scores[i] <= -wrong else 0.0
         for i in range(size):
             loss += losses[i]
             total += scores[i]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Loss, SidedLoss
+from assay.losses import Loss, SidedLoss, mistaken
 from assay.rows import Block, Rows
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import MachineLoss
@@ -97,7 +97,7 @@ def risk_step(
         float(weight.sum()),
         float(value.sum()),
         float(np.sum(weight * constant)),
-        float(weight @ (y * score <= 0)),
+        float(weight @ mistaken(y, score)),
         0.0 if dual is None else float(np.maximum(value + terms - pushed * score, 0.0).sum()),
         np.array([terms[up].sum(), terms[~up].sum()]),
         np.abs(parts).sum(axis=1),
