@@ -224,6 +224,81 @@ def test_regression_on_rows_inside_the_tube_raises_no_false_alarm(loss, epsilon,
         assert np.isfinite(model.coef_).all()
 
 
+def perturbed(model, X, y):
+    """Whether the certificates see a coefficient, and the intercept, that is one per cent off."""
+    seen = []
+    for name in ("coef_", "intercept_"):
+        kept = getattr(model, name)
+        setattr(model, name, np.asarray(kept * np.asarray(1.01, dtype=np.asarray(kept).dtype)))
+        seen.append(not model.certify(X, y).holds)
+        setattr(model, name, kept)
+    return seen
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_coefficients_rounded_to_single_precision_raise_no_false_alarm(loss, epsilon, C, offset):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        plain = rng.standard_normal((60, 3))
+        X = (plain + offset).astype(np.float32)
+        for noise in (0.0, 0.3):
+            y = (plain @ [1.0, 2.0, 3.0] + 1 + noise * rng.standard_normal(60)).astype(np.float32)
+            model = LinearSVR(epsilon, C=C, loss=loss).fit(X, y)
+            assert model.coef_.dtype == np.float32
+            assert model.certificates_.holds, str(model.certificates_)
+            assert model.certify(X, y).holds
+            if epsilon == 0 or noise > 0:  # else the tube holds all rows, and those of a plane beside it
+                assert all(perturbed(model, X, y))
+
+
+@pytest.mark.parametrize("C", [1e6, 1e8])
+def test_a_tube_that_nearly_holds_all_rows_is_solved_to_its_minimum(C):
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((60, 3))
+    y = X @ [1.0, 2.0, 3.0] + 1
+    model, slow = (
+        LinearSVR(0.1, C=C, loss="squared_epsilon_insensitive", solver=solver, max_iter=10**6, random_state=0)
+        for solver in ("newton", "dual_coordinate")
+    )
+    assert_allclose(model.fit(X, y).coef_, slow.fit(X, y).coef_, rtol=1e-5)
+    assert model.converged_
+    assert model.certificates_.holds
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"intercept_scaling": 1.0}, {"fit_intercept": False}, {"C": 1e6}, {"C": 1e-6}],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_class_whose_rows_weigh_nothing_raises_no_false_alarm(loss, dtype, options, n_classes):
+    y = np.arange(60) % n_classes
+    for seed, offset in ((0, 0.0), (1, 100.0), (4, 100.0), (5, 100.0)):
+        rng = np.random.default_rng(seed)
+        X = (rng.normal(size=(60, 3)) + (y == 1)[:, None] + offset).astype(dtype)
+        for absent in range(n_classes):
+            weight = (y != absent).astype(float)
+            model = LinearSVC(loss=loss, **options).fit(X, y, sample_weight=weight)
+            assert model.converged_
+            assert model.certificates_.holds, str(model.certificates_)
+            assert model.certify(X, y, weight).holds
+
+
+def test_a_penalised_intercept_of_one_class_is_that_of_liblinear():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    weight = (y == 1).astype(float)
+    model = LinearSVC(loss="hinge", intercept_scaling=1.0).fit(X, y, sample_weight=weight)
+    theirs = svm.LinearSVC(loss="hinge", tol=1e-10, max_iter=10**6, random_state=0)
+    theirs.fit(X, y, sample_weight=weight)
+    assert_allclose(model.coef_, theirs.coef_, atol=1e-5)
+    assert_allclose(model.intercept_, theirs.intercept_, atol=1e-5)
+
+
 def test_the_bound_on_the_training_error_is_no_certificate_of_the_fit(rng):
     X = rng.standard_normal((50, 2))
     model = LinearSVC().fit(X, X[:, 0] > 0)

@@ -31,6 +31,9 @@ class SidedEvidence(NamedTuple):
     weights of rows with r above, at and below zero, `total` and `wrong` the sides of all rows and of those
     that f gives to the wrong class; `floor` is what of the loss at zero is rounding: gaps are relative to no
     less.
+
+    Coefficients are stored in the precision of the rows, which moves each score and so each ν. `loss_slip`,
+    `mass_slip` and `pull_slip` say how far the loss, Σν and Σ ν x of a minimum may be moved by that.
     """
 
     loss: float
@@ -46,6 +49,9 @@ class SidedEvidence(NamedTuple):
     wrong: float
     total: float
     weight: float
+    loss_slip: float
+    mass_slip: float
+    pull_slip: Array
 
     @property
     def sizes(self) -> Array:
@@ -96,6 +102,9 @@ def evidence_step(
             outside = max(float(beyond.max(initial=0.0)), 0.0)
             nu = np.clip(nu, -side[1], side[0])
     size = np.stack([np.maximum(nu, 0), np.maximum(-nu, 0)])
+    sizes, eps = abs(block.X), float(np.finfo(block.X.dtype).eps)
+    reach = np.asarray(sizes @ np.abs(coef), dtype=np.float64) + abs(intercept)
+    loss_slip, nu_slip = slips((loss, target, weight), residual, nu, reach, eps)
     at_zero = float(weight @ loss.value(target, np.zeros(())))
     noise = digits * (2 * np.abs(target) + np.abs(residual) + abs(intercept) + 1e-3 * np.abs(target).mean())
     evidence = SidedEvidence(
@@ -106,14 +115,35 @@ def evidence_step(
         loss.conjugate_square(size, side).sum(axis=1),
         size.sum(axis=1),
         np.asarray(block.X.T @ (size * [[1.0], [-1.0]]).T, dtype=np.float64).T,
-        np.asarray(abs(block.X).T @ width, dtype=np.float64),
+        np.asarray(sizes.T @ width, dtype=np.float64),
         np.array([count @ (residual > noise), count @ (abs(residual) <= noise), count @ (residual < -noise)]),
         np.count_nonzero(size, axis=1),
         float(width @ mistaken(target, score)),
         float(width.sum()),
         float(count.sum()),
+        loss_slip,
+        float(nu_slip.sum()),
+        np.asarray(sizes.T @ nu_slip, dtype=np.float64),
     )
     return evidence, outside
+
+
+def slips(
+    machine: tuple[SidedLoss, Array, Array], residual: Array, nu: Array, reach: Array, eps: float
+) -> tuple[float, Array]:
+    """How far numbers rounded to `eps` move the least loss, and the slope ν of each row.
+
+    A score moves by `eps` of its `reach`, the sizes of its terms. At a minimum the first order cancels: what
+    is left is quadratic. With corners ν is kept, and rounded itself, and what costs is the rows that the move
+    may take across a corner.
+    """
+    (loss, target, weight), slip = machine, eps * reach
+    if loss.cornered:
+        crossing = np.abs(np.abs(residual) - loss.row_form.epsilon) <= slip
+        width = weight * np.sum(loss.sides(target), axis=0)
+        return float(width[crossing] @ slip[crossing]), eps * np.abs(nu)
+    bend = weight * loss.terms(target, target - residual - np.copysign(slip, residual)).curvature
+    return float(bend @ slip**2) / 2, bend * slip
 
 
 def largest_ratio(left: Array, sizes: Array) -> float:
@@ -127,16 +157,25 @@ def balanced(mass: Array) -> Array:
 
 
 class MachineGap(NamedTuple):
-    """Objective and its distance from a lower bound, by a feasible dual point."""
+    """Objective and its distance from a lower bound, by a feasible dual point.
+
+    `slip` is how far the rounding of stored coefficients alone may take the objective from its minimum.
+    """
 
     objective: float
     gap: float
     scale: float
+    slip: float = 0.0
 
     @property
     def relative(self) -> float:
         """The gap over the objective, or over what rounding leaves of its value at zero, if larger."""
         return self.gap / self.scale if self.scale > 0 else 0.0
+
+    @property
+    def room(self) -> float:
+        """The relative gap that rounding explains."""
+        return self.slip / self.scale if self.scale > 0 else 0.0
 
 
 class MachineProblem(NamedTuple):
@@ -155,40 +194,47 @@ class MachineProblem(NamedTuple):
         share = balanced(evidence.mass) if self.fit_intercept and rho == 0 else np.ones(2)
         pull = share @ evidence.pulls
         gap = evidence.loss - share @ evidence.slack + share**2 @ evidence.squares
-        gap += infeasibility(coef, coef - pull, np.abs(coef) + evidence.sizes)
+        slip = evidence.pull_slip
+        if abs(evidence.mass[0] - evidence.mass[1]) <= evidence.mass_slip:  # then so is what scaling moves
+            slip = slip + (1 - share) @ np.abs(evidence.pulls)
+        gap += infeasibility(coef, coef - pull, np.abs(coef) + evidence.sizes, slip)
         objective = evidence.loss + coef @ coef / 2
         if self.fit_intercept and rho > 0:
             balance = share @ (evidence.mass * [1.0, -1.0])
             gap += (rho * intercept - balance) ** 2 / (2 * rho)
             objective += rho * intercept**2 / 2
-        return MachineGap(float(objective), max(float(gap), 0.0), max(float(objective), evidence.floor))
+        scale = max(float(objective), evidence.floor)
+        return MachineGap(float(objective), max(float(gap), 0.0), scale, evidence.loss_slip)
 
     def residual(self, evidence: SidedEvidence, coef: Array, intercept: float) -> float:
         """How far w is from Xᵀν and ρb from Σν, relative to the sizes of what cancels.
 
-        What changes the objective by less than rounding does not count, however small what cancels is.
+        What changes the objective by less than rounding does not count, however small what cancels is; nor
+        does what the rounding of stored numbers explains.
         """
         rho, total = self.intercept_penalty, evidence.total
         scale = self.gap(evidence, coef, intercept).scale
         sizes = np.abs(coef) + evidence.sizes + NEGLIGIBLE**0.5 * np.sqrt(2 * scale)
-        residual = largest_ratio(coef - evidence.pulls.sum(axis=0), sizes)
+        left = np.maximum(np.abs(coef - evidence.pulls.sum(axis=0)) - evidence.pull_slip, 0.0)
+        residual = largest_ratio(left, sizes)
         if not self.fit_intercept:
             return residual
         steepest = total if self.machine.loss.cornered else np.sqrt(total) * np.sqrt(scale)
         mass = evidence.mass.sum() + rho * abs(intercept) + NEGLIGIBLE * steepest
-        level = abs(rho * intercept - evidence.mass @ [1.0, -1.0])
+        level = max(abs(rho * intercept - evidence.mass @ [1.0, -1.0]) - evidence.mass_slip, 0.0)
         return max(residual, level / mass if mass > 0 else 0.0)
 
 
-def infeasibility(coef: Array, left: Array, sizes: Array) -> float:
+def infeasibility(coef: Array, left: Array, sizes: Array, slip: Array) -> float:
     """½‖w − Xᵀν‖², what an infeasible dual point costs.
 
     A coordinate that is no more than the rounding of its sum counts by its product with w: the dual point is
-    feasible for columns that differ from these by rounding.
+    feasible for columns that differ from these by rounding. One within the `slip` of ν costs nothing: a ν
+    that differs from this one by the rounding of the coefficients is feasible.
     """
     rounding = np.abs(left) <= ROUNDING * sizes
     cost = np.where(rounding, np.minimum(np.abs(coef * left), left**2 / 2), left**2 / 2)
-    return float(np.sum(cost))
+    return float(np.sum(cost, where=np.abs(left) > slip))
 
 
 # Huber regression with its scale charges a row s (σ + σ H(r/σ)), where H is twice Huber's loss.
@@ -224,6 +270,9 @@ def huber_step(
         squares=2 * unit.squares,
         mass=2 * unit.mass,
         pulls=2 * unit.pulls,
+        loss_slip=2 * sigma * unit.loss_slip,
+        mass_slip=2 * unit.mass_slip,
+        pull_slip=2 * unit.pull_slip,
     )
 
 

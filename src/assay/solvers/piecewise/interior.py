@@ -56,7 +56,7 @@ def interior_point(
     """
     if not isinstance(machine.loss, SidedLoss) or not machine.loss.cornered:
         raise refusal("interior_point", "loss", "a sided loss with corners", machine.loss)
-    states, point, spread = _start(data, machine, frame, np.zeros(len(penalty)) if l1 is None else l1)
+    states, point, spread = _start(data, machine, frame, penalty, l1)
     require_spread(max(spread, 1.0))
     mass = float(np.sum(states[0].upper + states[0].lower))
     if objective_of(states, penalty, point) <= 8 * EPSILON * np.abs(point).max(initial=0.0) * mass:
@@ -91,17 +91,22 @@ def interior_point(
 
 
 def _start(
-    data: Rows, machine: MachineLoss[SidedLoss], frame: Frame, l1: Array
+    data: Rows, machine: MachineLoss[SidedLoss], frame: Frame, penalty: Array, l1: Array | None
 ) -> tuple[list[State], Array, float]:
     """The states of the rows and of the l1 penalty, θ, and the size of residuals."""
-    m, point = 1 if machine.loss.row_form.epsilon == 0 else 2, np.zeros(len(l1))
+    m, point = 1 if machine.loss.row_form.epsilon == 0 else 2, np.zeros(len(penalty))
+    l1 = np.zeros(len(penalty)) if l1 is None else l1
     rows = State(*(np.zeros((data.shape[0], m)) for _ in State._fields))
     weight, total = data.reduce(begin_rows, machine, rowwise=(rows.upper, rows.lower, rows.residual))
     if frame.intercept:
         point[-1] = total / weight if weight > 0 else 0.0
         rows.residual[:] -= point[-1]
-    spread = float(np.sum((rows.upper + rows.lower) * np.abs(rows.residual)))
-    spread = spread / max(float((rows.upper + rows.lower).sum()), 1e-300)
+    mass = max(float((rows.upper + rows.lower).sum()), 1e-300)
+    spread = float(np.sum((rows.upper + rows.lower) * np.abs(rows.residual))) / mass
+    if spread == 0 and frame.intercept and penalty[-1] > 0:
+        # One target for all rows, as when they are of one class: its constant costs by the penalty alone.
+        rows.residual[:] += point[-1]
+        spread, point[-1] = abs(point[-1]), 0.0
     if spread == 0:
         return [rows], point, spread
     _begin(rows, spread)

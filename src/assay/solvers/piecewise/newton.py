@@ -17,8 +17,7 @@ from assay.rows import Block, Rows
 from assay.solvers.in_memory import pilot
 from assay.solvers.least_squares.direct import Array
 from assay.solvers.piecewise.frame import Frame, MachineLoss, design, gram, pulled, scores
-from assay.solvers.piecewise.gap import PERFECT
-from assay.solvers.smooth.newton import RowNewton, row_newton
+from assay.solvers.smooth.newton import EPSILON, RowNewton, row_newton
 
 ROUGH = 1e-4
 """Relative decrement that is enough for a start."""
@@ -117,5 +116,6 @@ def sided_newton(
         )
     if start is None:
         start = rough_start(data, rows, penalty, zero)
-    gain = tol * PERFECT * float(at_zero[0])
+    # Residuals are rounded to EPSILON of the target: what that leaves of its squares is no gain.
+    gain = EPSILON**2 * float(at_zero[0])
     return penalised_newton(data, rows, penalty, start, tol=tol, max_iter=max_iter, gain=gain, report=report)
