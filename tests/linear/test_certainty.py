@@ -91,6 +91,21 @@ def test_nearly_collinear_columns_raise_no_alarm(model, apart):
         fitted.certify(X, y).require()
 
 
+@pytest.mark.parametrize("apart", [1e-5, 1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"weighting": "residual"}, {"weighting": "canonical"}])
+def test_nearly_collinear_columns_raise_no_alarm_of_a_low_rank(options, apart):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((100, 4))
+        X[:, 3] = X[:, 0] + apart * rng.standard_normal(100)
+        Y = X[:, :3] @ rng.standard_normal((3, 3)) + 0.3 * rng.standard_normal((100, 3))
+        model = ReducedRankRegression(**options).fit(X, Y)
+        model.certificates_.require()
+        model.certify(X, Y).require()
+        model.coef_ *= 1.01
+        assert not model.certify(X, Y).holds
+
+
 @pytest.mark.parametrize("case", ["X large", "collinear", "far"])
 @pytest.mark.parametrize("model", [LinearRegression(), Ridge(), MultivariateRegression()], ids=repr)
 def test_a_per_cent_is_seen_where_rounding_is_large(model, case):

@@ -8,6 +8,7 @@ from assay.solvers.least_squares.direct import (
     by_cholesky,
     by_dual,
     by_triangle,
+    decomposed,
     minimum_norm,
     triangle,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "by_gradient_descent",
     "by_triangle",
     "calm_blas",
+    "decomposed",
     "fit_smooth",
     "minimum_norm",
     "moments",

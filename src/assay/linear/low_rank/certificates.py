@@ -13,9 +13,19 @@ SOURCE = "Wei §1.4.3"
 
 
 def rank_certificates(
-    problem: LowRankProblem, coef: Array, rank: int, measured: float, least: Array, *, single: bool
+    problem: LowRankProblem,
+    coef: Array,
+    rank: int,
+    measured: float,
+    least: Array,
+    lost: float,
+    *,
+    single: bool,
 ) -> list[Certificate]:
-    """Of the best matrix of a rank; `measured` is Σ s ‖Γ^½ r‖² of the rows themselves."""
+    """Of the best matrix of a rank; `measured` is Σ s ‖Γ^½ r‖² of the rows themselves.
+
+    `lost` is the length of Γ^½ r that is rounding: large coefficients of nearly equal columns cancel in it.
+    """
     null = float(np.sum((problem.Y @ problem.root) ** 2))
     floor = float(least[min(rank, len(least) - 1)])
     values = np.linalg.svd(coef, compute_uv=False)
@@ -25,7 +35,7 @@ def rank_certificates(
             f"No matrix of rank {rank} fits better.",
             "relative excess over the least value",
             max(measured - floor, 0.0) / null if null > 0 else 0.0,
-            1e-5 if single else 1e-8,
+            max(1e-5 if single else 1e-8, (2 * np.sqrt(floor) + lost) * lost / null if null > 0 else 0.0),
             source=f"{SOURCE}; Eckart & Young (1936)",
         ),
         at_most(

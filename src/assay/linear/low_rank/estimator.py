@@ -16,6 +16,7 @@ from assay.linear.least_squares.certificates import FLOAT32, ROUNDINGS, beside, 
 from assay.linear.least_squares.engine import (
     Array,
     CentredTriangle,
+    FitEvidence,
     centred_triangle,
     evidence_of_triangle,
 )
@@ -41,7 +42,7 @@ from assay.models.path import HasPenaltyPath
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
 from assay.rows import Rows, alone
-from assay.solvers import minimum_norm
+from assay.solvers import decomposed
 
 METHODS = ("rank", "nuclear", "row_sparse")
 ZERO = 1e-12
@@ -204,7 +205,7 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
         root: Array | None = np.eye(known.y.shape[1])
         total = np.sum(known.y**2, axis=0)
         if self.weighting_ == "residual":
-            noise = known.y - known.x @ minimum_norm(known.x, known.y).coef
+            noise = known.y - decomposed(known.x)[0].project(known.y)
             root = covariance_root(noise.T @ noise / known.weight, -0.5, total / known.weight)
             self.weighting_ = "residual" if root is not None else "canonical"
         if self.weighting_ == "canonical":
@@ -269,17 +270,23 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
         coef, intercept = self._columns()
         single = bool(self.coef_.dtype == FLOAT32)
         measured = float(np.sum(products * (problem.root @ problem.root)))
+        evidence = evidence_of_triangle(known, coef, intercept)
         if self.method == "rank":
             least = by_rank(problem, self.rank).least if least is None else least
-            certificates = rank_certificates(problem, coef, self.rank, measured, least, single=single)
+            lost = self._lost(evidence) * float(np.linalg.norm(problem.root, 2))
+            certificates = rank_certificates(problem, coef, self.rank, measured, least, lost, single=single)
         else:
             certificates = convex_certificates(
                 problem, coef, self.row_dual_, measured, self.tol, single=single
             )
         if self.fit_intercept:
-            scale = target_scale(evidence_of_triangle(known, coef, intercept), self.coef_.dtype)
+            scale = target_scale(evidence, self.coef_.dtype)
             certificates.append(level_certificate(sums, known.weight, scale, single=single))
         return Certificates(certificates)
+
+    def _lost(self, evidence: FitEvidence) -> float:
+        """The length of the residuals that is rounding of coefficients in the precision of the table."""
+        return ROUNDINGS * float(np.finfo(self.coef_.dtype).eps) * float(np.linalg.norm(evidence.size))
 
     def _certify_rows(self, data: Rows) -> Certificates:
         known = centred_triangle(data, fit_intercept=self.fit_intercept)
@@ -288,8 +295,7 @@ class ReducedRankRegression(MultiOutputMixin, HasPenaltyPath, RowRegressor):
         certificates = self._certificates(problem, products, sums, known)
         evidence, gap = evidence_of_triangle(known, *self._columns()), certificates[0].value
         # A gap is a difference of squared residuals, and certain up to their rounding.
-        share = np.linalg.norm(evidence.size) / max(np.linalg.norm(problem.Y), np.finfo(float).tiny)
-        lost = ROUNDINGS * float(np.finfo(self.coef_.dtype).eps) * float(share)
+        lost = self._lost(evidence) / max(float(np.linalg.norm(problem.Y)), np.finfo(float).tiny)
         return Certificates([*certificates, self._stored_certificate(problem, gap, lost)])
 
     def _stored_certificate(self, problem: LowRankProblem, gap: float, lost: float) -> Certificate:

@@ -21,7 +21,7 @@ from assay.linear.least_squares.engine import Array, CentredTriangle
 from assay.models.path import PenaltyPath, penalty_grid
 from assay.models.selection import checked_alphas
 from assay.penalties import Nuclear, RowSparse
-from assay.solvers import minimum_norm
+from assay.solvers import decomposed, minimum_norm
 
 Report = Callable[[Array], bool]
 
@@ -77,13 +77,18 @@ class HardRank(NamedTuple):
 
 
 def by_rank(problem: LowRankProblem, rank: int) -> HardRank:
-    """The best B of rank at most k: B̂ Γ^½ V V ᵀ Γ^−½, V the first k right singular vectors of X B̂ Γ^½."""
-    plain = minimum_norm(problem.X, problem.Y).coef
-    whitened = plain @ problem.root
-    _, values, vt = np.linalg.svd(problem.X @ whitened, full_matrices=False)
+    """The best B of rank at most k: B̂ Γ^½ V V ᵀ Γ^−½, V the first k right singular vectors of X B̂ Γ^½.
+
+    X B̂ is the projection of Y, not a product with B̂: where columns nearly repeat, B̂ is large, and X B̂ would
+    have its rounding.
+    """
+    target = problem.Y @ problem.root
+    explained = decomposed(problem.X)[0].project(target)
+    _, values, vt = np.linalg.svd(explained, full_matrices=False)
     right = vt[:rank].T
-    coef = np.linalg.solve(problem.root, right @ (whitened @ right).T).T
-    floor = float(np.sum(problem.residual(plain) ** 2))
+    part = minimum_norm(problem.X, target @ right).coef
+    coef = np.linalg.solve(problem.root, right @ part.T).T
+    floor = float(np.sum((target - explained) ** 2))
     tails = np.concatenate([np.cumsum((values**2)[::-1])[::-1], [0.0]])
     return HardRank(coef, values, floor + tails)
 

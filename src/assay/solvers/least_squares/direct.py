@@ -118,29 +118,54 @@ def _corrected(solution: Solution, table: Array, left: Array, right: Array, alph
     return solution._replace(coef=solution.coef + linalg.solve_triangular(factor, half) / norms[:, None])
 
 
-def minimum_norm(table: Array, target: Array) -> Solution:
-    """Least-norm least-squares solution of a small dense table, by a singular value decomposition.
+class Decomposed(NamedTuple):
+    """Singular vectors and values of a table whose columns were divided by a scale, and its rank."""
+
+    left: Array
+    values: Array
+    right: Array
+    scale: Array
+
+    @property
+    def rank(self) -> int:
+        """How many singular values are above rounding: all that are kept."""
+        return len(self.values)
+
+    def project(self, target: Array) -> Array:
+        """What the columns explain of a target, to rounding of the target however large the coefficients."""
+        return self.left @ (self.left.T @ target)
+
+
+def decomposed(table: Array) -> tuple[Decomposed, Array]:
+    """The singular value decomposition of a small table up to its rank, and the right vectors beyond it.
 
     With at least as many rows as columns the rank is decided on columns of unit norm, so that the units of
     the columns do not matter; a wide table is never of full rank and is taken as it is.
     """
     d = table.shape[1]
-    wide = d > table.shape[0]
-    norms = np.ones(d) if wide else np.linalg.norm(table, axis=0)
+    norms = np.ones(d) if d > table.shape[0] else np.linalg.norm(table, axis=0)
     scale = np.where(norms > 0, norms, 1.0)
     u, values, vt = np.linalg.svd(table / scale, full_matrices=False)
     tolerance = 4 * EPSILON * max(*table.shape, 32) * (values[0] if values.size else 0.0)
     rank = int(np.count_nonzero(values > tolerance))
-    scaled = vt[:rank].T @ ((u[:, :rank].T @ target) / values[:rank, None])
+    return Decomposed(u[:, :rank], values[:rank], vt[:rank].T, scale), vt[rank:].T
+
+
+def minimum_norm(table: Array, target: Array) -> Solution:
+    """Least-norm least-squares solution of a small dense table, by its singular value decomposition."""
+    d, wide = table.shape[1], table.shape[1] > table.shape[0]
+    known, beyond = decomposed(table)
+    rank, values, scale = known.rank, known.values, known.scale
+    scaled = known.right @ ((known.left.T @ target) / values[:, None])
     coef = scaled / scale[:, None]
     row_space: Array | None = None
     if wide:
-        row_space = vt[:rank].T
+        row_space = known.right
     elif rank < d:
-        free = vt[rank:].T / scale[:, None]
+        free = beyond / scale[:, None]
         row_space = np.linalg.qr(free, mode="complete")[0][:, d - rank :]
         coef = row_space @ (row_space.T @ coef)
-    condition = float(values[0] / values[rank - 1]) if rank else None
+    condition = float(values[0] / values[-1]) if rank else None
     return Solution(coef, rank, condition, row_space)
 
 
