@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assay.datasets import diabetes
-from assay.linear import LinearRegression
+from assay.linear import LinearRegression, Ridge
 from assay.rows import threads
 
 SOLVERS = ("cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
@@ -42,17 +42,40 @@ def test_coefficients_are_the_closed_form(table):
     assert_allclose(model.gradient(X, y), 2 / 80 * (X.T @ (X @ closed) - X.T @ y), atol=1e-9)
     assert_allclose(model.hessian(), 2 / 80 * X.T @ X, rtol=1e-12)
     unit = X / np.linalg.norm(X, axis=0)
-    conditions = {"cholesky": np.sqrt(np.linalg.cond(unit.T @ unit, 1)), "qr": np.linalg.cond(unit)}
     assert np.sqrt(np.linalg.cond(model.hessian())) == pytest.approx(np.linalg.cond(X))
     # The normal equations and QR, by name, give the same.
     for solver in ("cholesky", "qr"):
         other = LinearRegression(fit_intercept=False, solver=solver).fit(X, y)
         assert other.solver_ == solver
-        assert other.condition_number_ == pytest.approx(conditions[solver])
+        assert other.condition_number_ == pytest.approx(np.linalg.cond(unit))
         assert_allclose(other.coef_, closed, rtol=1e-8)
     theta = closed + np.arange(5)
     other.coef_ = theta
     assert_allclose(other.gradient(X, y), 2 / 80 * (X.T @ X @ theta - X.T @ y), rtol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("d", [4, 40, 200])
+@pytest.mark.parametrize("apart", [1.0, 1e-2])
+@pytest.mark.parametrize("kind", [LinearRegression, Ridge])
+def test_the_condition_number_has_one_meaning_for_every_solver(fit_intercept, d, apart, kind):
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((3 * d, d)) * 10.0 ** rng.integers(-3, 4, d) + 1.0
+    X[:, 0] = X[:, 1] + apart * X[:, 0]
+    y, weight = rng.standard_normal(3 * d), rng.integers(0, 3, 3 * d).astype(float)
+    mean = np.average(X, axis=0, weights=weight) if fit_intercept else 0.0
+    table = np.sqrt(weight)[:, None] * (X - mean)
+    if kind is Ridge:
+        table = np.vstack([table, np.sqrt(2.0) * np.eye(d)])
+    known = np.linalg.cond(table / np.linalg.norm(table, axis=0))
+    options = {"alpha": 2.0} if kind is Ridge else {}
+    for solver in ("auto", "cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient"):
+        model = kind(solver=solver, fit_intercept=fit_intercept, tol=0.1, **options)
+        model.fit(X, y, sample_weight=weight)
+        if solver in ("auto", "cholesky", "qr") or (solver == "dual" and kind is LinearRegression):
+            assert model.condition_number_ == pytest.approx(known, rel=2e-3), solver
+        else:
+            assert model.condition_number_ is None, solver
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

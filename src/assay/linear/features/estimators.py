@@ -64,7 +64,7 @@ class PolynomialRegression(FeatureRegression):
         The fitted map.
     alpha_ : float
     rank_, condition_number_ : int, float or None
-        Of the table of features; the condition number is None where an iterating solver did not find it.
+        Of the table of features, as in `Ridge`.
     noise_variance_ : float or array of shape (n_targets,), or None
         ‖y − ŷ‖²/(n − p), p the effective number of parameters; None where no degrees of freedom are left, or
         where the solver formed no XᵀX to count the parameters of a penalised fit.
@@ -172,7 +172,7 @@ class SplineRegression(FeatureRegression):
         The fitted map.
     alpha_ : float
     rank_, condition_number_ : int, float or None
-        Of the table of features; the condition number is None where an iterating solver did not find it.
+        Of the table of features, as in `Ridge`.
     noise_variance_ : float or array of shape (n_targets,), or None
         ‖y − ŷ‖²/(n − p), p the effective number of parameters; None where no degrees of freedom are left, or
         where the solver formed no XᵀX to count the parameters of a penalised fit.
@@ -291,7 +291,7 @@ class DictionaryRegression(FeatureRegression):
         The fitted map.
     alpha_ : float
     rank_, condition_number_ : int, float or None
-        Of the table of features; the condition number is None where an iterating solver did not find it.
+        Of the table of features, as in `Ridge`.
     noise_variance_ : float or array of shape (n_targets,), or None
         ‖y − ŷ‖²/(n − p), p the effective number of parameters; None where no degrees of freedom are left, or
         where the solver formed no XᵀX to count the parameters of a penalised fit.

@@ -82,8 +82,9 @@ class LinearRegression(LinearModel):
     rank_ : int
         Number of directions that X determines.
     condition_number_ : float or None
-        Of X with (centred) columns of unit norm; None where "conjugate_gradient" or "gradient_descent" did
-        not find it, and where X determines no direction.
+        σ_max/σ_min of X with (centred) columns of unit norm, in the directions that X determines; of X as it
+        is where it has more columns than rows. None where "conjugate_gradient" or "gradient_descent" did not
+        find it, and where X determines no direction.
     empirical_risk_ : float or array of shape (n_targets,)
         (1/n) Σ s (y − ŷ)², also the maximum-likelihood estimate of the noise variance.
     noise_variance_ : float or array of shape (n_targets,), or None

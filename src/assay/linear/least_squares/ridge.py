@@ -168,7 +168,8 @@ class Ridge(HasPenaltyPath, LinearModel):
     dual_gap_ : float
         Relative duality gap, never negative (0 for α = 0).
     rank_, condition_number_ : int, float or None
-        Of the penalised problem; the condition number is None where an iterating solver did not find it.
+        Of the penalised problem: σ_max/σ_min of X above √α I, its (centred) columns of unit norm, the worst
+        target; None where an iterating solver or "dual" did not find it.
     scatter_ : array of shape (n_features, n_features) or None
         XᵀX of the (centred, weighted) table; None if it was never formed.
     total_weight_ : float

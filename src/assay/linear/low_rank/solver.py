@@ -90,7 +90,7 @@ def by_rank(problem: LowRankProblem, rank: int) -> HardRank:
     coef = np.linalg.solve(problem.root, right @ part.T).T
     floor = float(np.sum((target - explained) ** 2))
     tails = np.concatenate([np.cumsum((values**2)[::-1])[::-1], [0.0]])
-    return HardRank(coef, values, floor + tails)
+    return HardRank(np.asarray(coef, dtype=np.float64), values, floor + tails)
 
 
 def duality_gap(problem: LowRankProblem, coef: Array, row_dual: Array) -> float:

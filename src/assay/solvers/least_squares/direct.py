@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from assay.rows import Block, Rows
+from assay.solvers.least_squares.condition import condition_of_gram
 from assay.solvers.least_squares.moments import EPSILON, TableMoments, augmented_rows
 
 Array = NDArray[np.float64]
@@ -29,8 +30,9 @@ class Solution(NamedTuple):
     rank : int
         Number of directions that the table determines.
     condition : float or None
-        Condition number of the table with columns of unit norm (of those that are determined); None where
-        an iteration did not find it, or where there is no direction that is determined.
+        σ_max/σ_min of the table (above √α I if there is a penalty) with columns of unit norm, in the
+        directions that are determined; of a table with more columns than rows, as it is. None where an
+        iteration or the dual form did not find it, or where there is no direction that is determined.
     row_space : array of shape (d, rank) or None
         Orthonormal directions that the table determines, when they are not all; None otherwise.
     n_iter : int
@@ -46,7 +48,7 @@ class Solution(NamedTuple):
 
 
 CHOLESKY_RCOND = 1e-6
-"""Reciprocal condition of the scaled Gram matrix below which squaring costs too many digits."""
+"""Reciprocal condition of the scaled Gram matrix, σ_min²/σ_max², below which squaring costs many digits."""
 
 
 def by_cholesky(moments: TableMoments, alpha: NDArray) -> Solution | None:
@@ -73,14 +75,13 @@ def by_cholesky(moments: TableMoments, alpha: NDArray) -> Solution | None:
         factor, info = linalg.lapack.dpotrf(matrix, lower=True, overwrite_a=False, clean=False)
         if info != 0:
             return None
-        norm = np.abs(matrix).sum(axis=0).max()
-        rcond, _ = linalg.lapack.dpocon(factor, norm, uplo="L")
-        if not rcond > CHOLESKY_RCOND:
+        condition = condition_of_gram(matrix, factor)
+        if not condition**2 < 1 / CHOLESKY_RCOND:
             return None
         solution, _ = linalg.lapack.dpotrs(factor, scale[:, None] * moments.xy[:, targets], lower=True)
         coef[:, targets] = scale[:, None] * solution
-        worst = min(worst, rcond)
-    return Solution(coef, len(coef), float(1 / np.sqrt(worst)))
+        worst = max(worst, condition)
+    return Solution(coef, len(coef), worst)
 
 
 def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
@@ -94,7 +95,7 @@ def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
     left, right = rows[:, :d], rows[:, d:]
     coef = np.empty((d, right.shape[1]))
     # √α I below R₁₁ is the augmented table of ridge.
-    plain = Solution(coef, d, 1.0)
+    plain, worst = Solution(coef, d, None), 1.0
     for value in np.unique(alpha):
         targets = alpha == value
         if value == 0:
@@ -106,7 +107,8 @@ def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
             plain = minimum_norm(table, np.vstack([right[:, targets], np.zeros((d, int(targets.sum())))]))
             plain = _corrected(plain, table, left, right[:, targets], value)
         coef[:, targets] = plain.coef
-    return plain._replace(coef=coef)
+        worst = max(worst, plain.condition or 1.0)
+    return plain._replace(coef=coef, condition=None if plain.condition is None else worst)
 
 
 def _corrected(solution: Solution, table: Array, left: Array, right: Array, alpha: float) -> Solution:
@@ -176,7 +178,6 @@ def by_dual(X: Array, y: Array, alpha: NDArray) -> Solution:
     """
     gram = X @ X.T
     coef = np.empty((X.shape[1], y.shape[1]))
-    condition = 1.0
     for value in np.unique(alpha):
         targets = alpha == value
         matrix = gram.copy()
@@ -186,11 +187,9 @@ def by_dual(X: Array, y: Array, alpha: NDArray) -> Solution:
             u, values, vt = np.linalg.svd(X, full_matrices=False)
             coef[:, targets] = vt.T @ ((values / (values**2 + value))[:, None] * (u.T @ y[:, targets]))
             continue
-        rcond, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")
-        condition = max(condition, 1 / np.sqrt(max(rcond, EPSILON**2)))
         dual, _ = linalg.lapack.dpotrs(factor, y[:, targets], lower=True)
         coef[:, targets] = X.T @ dual
-    return Solution(coef, X.shape[1], float(condition))
+    return Solution(coef, X.shape[1], None)
 
 
 # QR factorisation of a table by blocks: one walk, each block reduced to a triangle, triangles merged.
