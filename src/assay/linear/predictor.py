@@ -28,7 +28,7 @@ from assay.linear.least_squares.engine import (
 from assay.models import convergence
 from assay.models.capabilities import Regressor, target_dimension, vector_target
 from assay.parameters import Domain
-from assay.rows import Block, Rows
+from assay.rows import Block, MemoryRows, Rows
 
 __all__ = [
     "LinearModel",
@@ -116,6 +116,8 @@ class RowRegressor(LinearRegressor):
 
     def _targets(self, data: Rows) -> bool:
         """Whether the target is a vector (and not a matrix of one or more columns)."""
+        if isinstance(data, MemoryRows) and data.y is not None:  # a small fit notices a walk to its first row
+            return data.y.ndim == 1
         return bool(data.head(1, target_dimension) == 1)
 
     def _set_coefficients(self, coef: Array, intercept: Array, data: Rows) -> None:

@@ -143,4 +143,4 @@ def add(left: Any, right: Any) -> Any:
 
 def block_rows(n_features: int, itemsize: int, *, block_bytes: int = BLOCK_BYTES) -> int:
     """Rows of a block; a function of the table alone, so that results do not depend on the threads."""
-    return int(np.clip(block_bytes // max(1, n_features * itemsize), MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
+    return max(MIN_BLOCK_ROWS, min(block_bytes // max(1, n_features * itemsize), MAX_BLOCK_ROWS))

@@ -51,6 +51,11 @@ CHOLESKY_RCOND = 1e-6
 """Reciprocal condition of the scaled Gram matrix, σ_min²/σ_max², below which squaring costs many digits."""
 
 
+def distinct(alpha: NDArray) -> NDArray:
+    """The different penalties of several targets; one alone is not sorted."""
+    return alpha if alpha.shape[0] == 1 else np.unique(alpha)
+
+
 def by_cholesky(moments: TableMoments, alpha: NDArray) -> Solution | None:
     """Solve the normal equations (XᵀX + αI) w = Xᵀy by a Cholesky factorisation of size d.
 
@@ -64,7 +69,7 @@ def by_cholesky(moments: TableMoments, alpha: NDArray) -> Solution | None:
     """
     coef = np.empty_like(moments.xy)
     worst = 1.0
-    for value in np.unique(alpha):
+    for value in distinct(alpha):
         targets = alpha == value
         diagonal = np.diagonal(moments.xx) + value
         if not diagonal.size or diagonal.min() <= 0:
@@ -96,7 +101,7 @@ def by_triangle(triangle: Array, n_features: int, alpha: NDArray) -> Solution:
     coef = np.empty((d, right.shape[1]))
     # √α I below R₁₁ is the augmented table of ridge.
     plain, worst = Solution(coef, d, None), 1.0
-    for value in np.unique(alpha):
+    for value in distinct(alpha):
         targets = alpha == value
         if value == 0:
             plain = minimum_norm(left, right[:, targets])
@@ -178,7 +183,7 @@ def by_dual(X: Array, y: Array, alpha: NDArray) -> Solution:
     """
     gram = X @ X.T
     coef = np.empty((X.shape[1], y.shape[1]))
-    for value in np.unique(alpha):
+    for value in distinct(alpha):
         targets = alpha == value
         matrix = gram.copy()
         matrix.flat[:: matrix.shape[0] + 1] += value

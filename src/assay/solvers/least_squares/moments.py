@@ -136,7 +136,7 @@ def moments(data: Rows, *, center: bool) -> TableMoments:
     mean = np.zeros(d + t)
     raw = np.diagonal(scatter).copy()
     if center:
-        scatter = scatter - np.outer(sums, sums) / weight
+        scatter = scatter - sums[:, None] * (sums / weight)
         mean = pilot + sums / weight
     spread = np.diagonal(scatter)
     # What is left of a constant column is rounding: of its value (before the shift), of its square (after).
