@@ -16,7 +16,7 @@ from assay.base import IterativeModel, Watch
 from assay.certificates import Certificate, agreement
 from assay.cluster.kmeans import seeding as _init
 from assay.cluster.kmeans.centers import Centers, count_distinct, inspect, inspect_block, placed
-from assay.cluster.scale import require_squares
+from assay.distances import check_sums
 from assay.models import convergence
 from assay.models.clusterer import Clusterer
 from assay.parameters import Domain, ParameterError
@@ -71,7 +71,7 @@ class CentralClusterer(Clusterer, IterativeModel):
     def _require_scale(self, data: Rows) -> None:
         """Refuse rows whose squared distances overflow or vanish; those outside memory are found later."""
         if isinstance(data, MemoryRows):
-            require_squares(data)
+            check_sums(data)
 
     def _open_rows_of_fit(self, X: Any, sample_weight: Any = None) -> Any:
         data = super()._open_rows_of_fit(X, sample_weight)

@@ -8,9 +8,9 @@ from assay.distances.metrics import (
     Metric,
     check_dissimilarity,
     check_metric,
-    check_range,
     metric_domain,
 )
+from assay.distances.ranges import check_range, check_sums
 from assay.distances.search import Nearest, Neighborhoods, NeighborSearch
 from assay.distances.spanning import SpanningTree, euclidean_spanning_tree, spanning_tree
 from assay.homes import publish
@@ -25,6 +25,7 @@ __all__ = [
     "check_dissimilarity",
     "check_metric",
     "check_range",
+    "check_sums",
     "condensed_distances",
     "distance_matrix",
     "euclidean_spanning_tree",

@@ -105,63 +105,8 @@ SCALES = {
     "cosine": Scale(2, factor=0.5, unit=True),
 }
 
-
 LEAST_WEIGHT = 1e-30
 """Weights of rows, other than 0, that products with distances are safe with, and one over it."""
-
-
-def check_range(
-    X: NDArray, metric: Metric = "euclidean", *, weights: NDArray | None = None, spread: bool = True
-) -> None:
-    """Refuse rows whose distances, as they are computed, overflow or vanish: loops trust them to be finite.
-
-    Squares of float64 rows, and weighted sums of many of them, stay finite and above the least normal number
-    when no entry is within a large factor of the root of the largest number, and two differ by as much above
-    the root of the least one (rows that are queries need no `spread`). float32 rows have too short a range
-    for more than the distances themselves. Positive `weights` must be within a factor 10³⁰ of 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from assay.distances import check_range
-    >>> check_range(np.array([[1e160], [2e160]]))
-    Traceback (most recent call last):
-        ...
-    ValueError: Distances of rows with entries of size 2e+160 overflow. Divide all columns by one number, \
-e.g. their largest entry.
-    """
-    X = np.asarray(X)
-    if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= 1.0 / LEAST_WEIGHT):
-        raise ValueError(
-            f"Positive weights of rows must be from {LEAST_WEIGHT:g} to {1.0 / LEAST_WEIGHT:g}, else their "
-            f"products with distances overflow or vanish. Got {weights.min():.3g} to {weights.max():.3g}; "
-            "multiply all by one number, or give the least ones the weight 0."
-        )
-    known = isinstance(metric, str) and metric != "precomputed"
-    scale = SCALES[str(check_metric(metric))] if known else None
-    if scale is None or scale.unit or X.size == 0:
-        return
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    limits, n_features = np.finfo(X.dtype), X.shape[1]
-    room = 2.0**12 if weights is None else 2.0**60
-    above, below = (2.0, 2.0**10) if X.dtype == np.float32 else (room, room)
-    greatest = float(limits.max) / n_features / above**2 if scale.power else float(limits.max) / above
-    high, low = X.max(axis=0).astype(np.float64), X.min(axis=0).astype(np.float64)
-    largest = max(float(high.max()), -float(low.min()))
-    if largest > (np.sqrt(greatest) if scale.power == 2 else greatest):
-        raise ValueError(
-            f"Distances of rows with entries of size {largest:.3g} overflow. "
-            "Divide all columns by one number, e.g. their largest entry."
-        )
-    widest = float((high - low).max())
-    least = float(limits.tiny) / float(limits.eps)
-    if scale.power == 2:
-        least = below * float(np.sqrt(limits.tiny))
-    if spread and 0.0 < widest < least:
-        raise ValueError(
-            f"Distances of rows that differ by {widest:.3g} at most vanish or lose their digits. "
-            "Multiply all columns by one number, e.g. one over their largest entry."
-        )
 
 
 def unit_rows(table: NDArray) -> NDArray:

@@ -17,10 +17,10 @@ from assay.distances.metrics import (
     Metric,
     Scale,
     check_metric,
-    check_range,
     check_table,
     is_proper_radius,
 )
+from assay.distances.ranges import check_range
 from assay.distances.tree import LEAF, PointTree, build_tree, with_balls
 from assay.parameters import one_of, refusal
 

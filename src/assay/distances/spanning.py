@@ -16,9 +16,9 @@ from assay.distances.metrics import (
     Metric,
     check_dissimilarity,
     check_metric,
-    check_range,
     check_table,
 )
+from assay.distances.ranges import check_range
 from assay.distances.search import try_tree
 from assay.distances.tree import DEPTH, LEAF, PointTree, leaf_ranges
 from assay.loops import compiled

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.cluster.kmeans.centers import table
 from assay.cluster.kmeans.small_loops import approach, draw_seeds
-from assay.cluster.scale import require_squares
+from assay.distances import check_sums
 from assay.rows import Block, Matrix, MemoryRows, Rows
 
 SAMPLE_ROWS = 2**18
@@ -52,7 +52,7 @@ def open_pool(data: Rows, random: np.random.Generator) -> Pool:
             indices = np.sort(random.choice(n_samples, SAMPLE_ROWS, replace=False, shuffle=False))
         weight = weights_of(data)[indices] if data.has_weight else None
         data = MemoryRows(data.take(indices), None, weight)
-        require_squares(data)
+        check_sums(data)
     keys = order_keys(data)
     return _ordered_pool(data, keys, np.argsort(keys))  # rows with one key are the same row
 

@@ -15,8 +15,7 @@ from assay.cluster.base import RESTARTS, ROW_INDICES, generators
 from assay.cluster.medoids.certificates import medoid_certificates, optimality_certificates
 from assay.cluster.medoids.solver import INITS, Pairs, alternate_medoids, nearness, swap_medoids
 from assay.cluster.quantizer.base import Alternation, RepresenterModel
-from assay.cluster.scale import require_distances
-from assay.distances import Metric, check_dissimilarity, distance_matrix, metric_domain
+from assay.distances import Metric, check_dissimilarity, check_sums, distance_matrix, metric_domain
 from assay.models.clusterer import PairwiseClusterer
 from assay.parameters import Domain, ParameterError
 from assay.randomness import RandomState
@@ -40,11 +39,12 @@ class MedoidModel(PairwiseClusterer, RepresenterModel):
 
     def _require_scale(self, data: Rows) -> None:
         if isinstance(data, MemoryRows):
-            require_distances(data, self.metric)
+            check_sums(data, self.metric, data.dtype)
 
     def _prepare(self, data: MemoryRows) -> Pairs:
-        distances = self._pairs_or_rows(data)
-        if not self._is_precomputed:
+        if self._is_precomputed:
+            distances = check_dissimilarity(data.X, type(self).__name__)
+        else:
             distances = distance_matrix(data.X, metric=self.metric)
             if callable(self.metric):
                 distances = check_dissimilarity(distances, type(self).__name__)

@@ -14,8 +14,7 @@ from assay.certificates import Certificate, at_most
 from assay.cluster.base import CENTERS, RESTARTS, generators
 from assay.cluster.medoids.solver import cluster_costs
 from assay.cluster.quantizer.base import ROUNDING, CenterModel, Distance, Step, metric_distances, seed_rows
-from assay.cluster.scale import require_distances
-from assay.distances import Metric, distance_matrix, metric_domain
+from assay.distances import Metric, check_sums, distance_matrix, metric_domain
 from assay.parameters import Domain
 from assay.randomness import RandomState
 from assay.rows import Block, MemoryRows
@@ -131,7 +130,7 @@ class CentroidClustering(CenterModel):
         return partial(metric_distances, metric=self.metric)
 
     def _require_scale(self, data: Any) -> None:
-        require_distances(data, self.metric)
+        check_sums(data, self.metric, data.dtype)
 
     def _apart(self, X: NDArray, centers: NDArray) -> NDArray:
         """Dissimilarities of rows and representers; one sentence where they are none."""

@@ -14,7 +14,7 @@ from assay.cluster.base import RESTARTS, ROW_INDICES, generators
 from assay.cluster.quantizer import kernel_kmeans_solver as solver
 from assay.cluster.quantizer.base import Alternation, RepresenterModel, Step
 from assay.cluster.quantizer.kernel_kmeans_solver import FeatureSpace
-from assay.cluster.scale import require_squares
+from assay.distances import check_sums
 from assay.kernels import KERNEL_NAMES, Kernel, kernel
 from assay.models.capabilities import PairwiseModel
 from assay.parameters import Domain
@@ -150,7 +150,7 @@ class KernelKMeans(PairwiseModel, RepresenterModel):
     def _require_scale(self, data: Rows) -> None:
         """Kernels that overflow are found by their values; what vanishes in others is what they mean."""
         if isinstance(data, MemoryRows) and self.kernel == "linear":
-            require_squares(data, data.dtype)
+            check_sums(data, dtype=data.dtype)
 
     def _prepare(self, data: MemoryRows) -> FeatureSpace:
         if not hasattr(self, "kernel_"):
