@@ -299,6 +299,15 @@ def test_a_penalised_intercept_of_one_class_is_that_of_liblinear():
     assert_allclose(model.intercept_, theirs.intercept_, atol=1e-5)
 
 
+@pytest.mark.parametrize("tol", [1e-16, 1e-17, 1e-300])
+def test_a_tolerance_below_rounding_ends_where_the_numbers_do(two, line, tol):
+    for model, table in ((LinearSVC(loss="hinge", tol=tol), two), (LinearSVR(0.1, tol=tol), line)):
+        model.fit(*table)
+        assert np.isfinite(model.coef_).all()
+        assert model.certificates_.holds
+        assert model.n_iter_ < 100
+
+
 def test_the_bound_on_the_training_error_is_no_certificate_of_the_fit(rng):
     X = rng.standard_normal((50, 2))
     model = LinearSVC().fit(X, X[:, 0] > 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -564,6 +566,39 @@ def test_without_penalty_a_large_gradient_certifies_nothing(two, loss):
     with pytest.warns(ConvergenceWarning, match="relative duality gap"):
         worse.set_params(eta0=1e-3).fit(X, y)
     assert not worse.certificates_.holds
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("penalty", [None, "l1", "l2"])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_hinge", "squared_error", "huber"])
+def test_no_fit_that_is_visibly_above_the_minimum_holds(two, line, loss, penalty):
+    """Descents stopped anywhere, by any step: what holds is within its tolerance, and the others are seen."""
+    numbers = loss in ("squared_error", "huber")
+    (X, y), kind = (line, SGDRegressor) if numbers else (two, SGDClassifier)
+    options = {"penalty": penalty, "alpha": 0.01, "random_state": 0}
+    rule, t = kind(loss, **options)._loss(), y if numbers else 2.0 * y - 1
+    scale = X.std(axis=0)
+
+    def objective(point):
+        coef = point[:-1] / scale
+        size = {None: 0.0, "l1": np.abs(coef).sum(), "l2": coef @ coef / 2}[penalty]
+        return rule.value(t, (X - X.mean(axis=0)) @ coef + point[-1]).mean() + 0.01 * size
+
+    def place(fit):
+        coef = np.ravel(fit.coef_)
+        return np.append(coef * scale, np.ravel(fit.intercept_) + X.mean(axis=0) @ coef)
+
+    start = place(kind(loss, tol=1e-3, **options).fit(X, y))
+    exact = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 20_000, "maxfev": 20_000}
+    least = optimize.minimize(objective, start, method="Nelder-Mead", options=exact).fun
+    held = []
+    for max_iter, eta0 in itertools.product((1, 2, 5, 1000), (1e-4, 1e-2, 1.0, 30.0)):
+        fit = kind(loss, max_iter=max_iter, eta0=eta0, **options).fit(X, y)
+        excess = objective(place(fit)) / least - 1
+        held.append(fit.certificates_.holds)
+        assert not (held[-1] and excess > 0.011), (max_iter, eta0, excess)
+    assert any(held)
+    assert not all(held)
 
 
 @pytest.mark.parametrize("penalty", ["l2", None])

@@ -71,7 +71,8 @@ def interior_point(
     while iteration < max_iter:
         iteration += 1
         direction, after = _newton(data, frame, states, penalty, point, pull)
-        if direction is None:
+        # Slacks that rounded to 0 end it where it is: the last point is as good as the numbers are.
+        if direction is None or not _finite(direction, states):
             break
         primal, dual = (_largest_step(states, which) for which in ("primal", "dual"))
         if penalty.any():
@@ -203,6 +204,12 @@ def _newton(
     for edges in states[1:]:
         after = after - edges.nu[:, 0] - edges.d_nu[:, 0]
     return direction, after
+
+
+def _finite(direction: Array, states: list[State]) -> bool:
+    """Whether the direction and the moves of the rows are numbers."""
+    moves = [direction, *(move for state in states for move in (state.d_nu, state.d_p, state.d_q))]
+    return all(bool(np.isfinite(move).all()) for move in moves)
 
 
 def _factor(matrix: Array) -> Callable[[Array], Array] | None:
