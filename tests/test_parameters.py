@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from assay import parameters as p
+from assay.kernel_machines import KernelRidge
+from assay.linear import LinearSVC, LinearSVR, LogisticRegression, QuantileRegressor, Ridge
 
 
 @pytest.mark.parametrize(
@@ -54,3 +56,29 @@ def test_the_sentence_is_one_line_whatever_the_value(value):
     sentence = str(p.refusal("X", "y", "short", value))
     assert "\n" not in sentence
     assert sentence.endswith(" instead.")
+
+
+TOO_LARGE_OR_SMALL = [
+    (KernelRidge, {"penalty_strength": 1e308}),
+    (LinearSVC, {"C": 5e-324}),
+    (LinearSVC, {"penalty_strength": 1e308}),
+    (LinearSVC, {"intercept_scaling": 1e200}),
+    (LinearSVC, {"intercept_scaling": 1e-200}),
+    (LinearSVR, {"penalty_strength": 1e308}),
+    (LinearSVR, {"intercept_scaling": 1e200}),
+    (LinearSVR, {"intercept_scaling": 1e-200}),
+    (LogisticRegression, {"penalty_strength": 1e308}),
+    (QuantileRegressor, {"alpha": 1e308}),
+    (Ridge, {"penalty_strength": 1e308}),
+    (Ridge, {"penalty_strength": [1e308]}),
+]
+
+
+@pytest.mark.parametrize(("model", "options"), TOO_LARGE_OR_SMALL, ids=str)
+def test_sizes_whose_squares_inverses_or_multiples_are_no_numbers_are_refused(model, options):
+    X, y = np.arange(12.0).reshape(6, 2) % 5, np.tile([0, 1], 3)
+    sentence = (
+        rf"^The '{next(iter(options))}' parameter of {model.__name__} must be .*1e-150 to 1e\+150 in size"
+    )
+    with pytest.raises(p.ParameterError, match=sentence):
+        model(**options).fit(X, y)

@@ -58,7 +58,10 @@ def integer(*, at_least: int) -> Domain:
 def real(
     *, at_least: float = -math.inf, above: float = -math.inf, at_most: float = math.inf, squared: bool = False
 ) -> Domain:
-    """Finite numbers in an interval, and where they are `squared` those whose squares are numbers too."""
+    """Finite numbers in an interval, and where they are `squared` those whose squares are numbers too.
+
+    Their inverses and products with a number of rows are numbers then as well.
+    """
     limits = {"at least": at_least, "above": above, "at most": at_most}
     words = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
     if squared:

@@ -122,6 +122,17 @@ def test_huge_and_tiny_rows_have_a_direction():
     assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
 
 
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_rows_of_the_smallest_numbers_have_a_direction(init, kind):
+    steps = np.random.default_rng(0).integers(-900, 900, size=(60, 4)).astype(float)
+    tiny = kind(steps * 5e-324)  # the inverse of a length is no number
+    plain, model = (SphericalKMeans(3, init=init, random_state=0).fit(X) for X in (kind(steps), tiny))
+    assert_array_equal(model.labels_, plain.labels_)
+    assert_allclose(model.cluster_centers_, plain.cluster_centers_, rtol=1e-12)
+    assert model.certify(tiny).holds
+
+
 def test_certificates_see_a_centre_beside_the_mean_direction(bundle):
     X, _ = bundle
     model = SphericalKMeans(4, random_state=0).fit(X)

@@ -83,12 +83,17 @@ def glm():
 
 
 @pytest.fixture(scope="module")
+def likelihood():
+    return numbers("likelihood")
+
+
+@pytest.fixture(scope="module")
 def glmnet():
     return numbers("glmnet")
 
 
 def test_every_reference_says_what_made_it():
-    for name in ("lm", "glm", "glmnet", "multinom", "robust"):
+    for name in ("lm", "glm", "likelihood", "glmnet", "multinom", "robust"):
         assert {"R"} < set(numbers(name)["made_with"])
 
 
@@ -227,6 +232,53 @@ def test_glm_gaussian(patients, glm):
     check(GeneralizedLinear("gaussian").fit(*patients), glm["gaussian"], extra=1)
 
 
+# ---- sandwich, anova, and means that round to 1
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_sandwich_errors_of_several_trials(responses, likelihood, link):
+    """R had a row for each trial, ours has the shares of them and their number."""
+    X, columns = responses
+    trials, reference = columns["trials"], likelihood[f"robust_{link}"]
+    share = columns["successes"] / trials
+    model = GeneralizedLinear("binomial", link=link).fit(X, share, sample_weight=trials)
+    for kind in ("HC0", "HC1"):
+        found = model.inference(X, share, trials, covariance=kind)
+        assert_allclose(found.params, reference["coef"], rtol=1e-7)
+        assert_allclose(found.bse, reference[kind], rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma", "inverse_gaussian", "quasi_poisson"])
+def test_anova_of_laws_with_a_dispersion(patients, responses, likelihood, family):
+    """R divides by the dispersion of the larger model, and so do we."""
+    if family == "gaussian":
+        (X, y), some = patients, [2, 3]
+    else:
+        X, columns = responses
+        y, some = columns["dispersed" if family == "quasi_poisson" else "amount"], [0]
+    link = "identity" if family == "gaussian" else "log"
+    large = GeneralizedLinear(family, link=link).fit(X, y).inference()
+    small = GeneralizedLinear(family, link=link).fit(X[:, some], y).inference()
+    for name, found in (("some", large.likelihood_ratio_test(small)), ("none", large.overall_test)):
+        reference = likelihood[family][name]
+        assert [found.df, found.df_denom] == [reference["df"], reference["df_residual"]]
+        assert_allclose(found.statistic / found.df, reference["f"], rtol=1e-8)
+        assert_allclose(found.pvalue, reference["p"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("link", ["cloglog", "probit", "cauchit", "logit"])
+def test_glm_where_a_mean_rounds_to_one(likelihood, link):
+    X, share, trials = (
+        np.array([[0.0], [1.0], [2.0], [6.0]]),
+        np.array([5, 13, 22, 25]) / 25,
+        np.full(4, 25.0),
+    )
+    model = GeneralizedLinear("binomial", link=link).fit(X, share, sample_weight=trials)
+    reference = likelihood[f"far_{link}"]
+    assert_allclose([model.intercept_, *model.coef_], reference["coef"], rtol=1e-6)
+    assert_allclose(model.deviance_, reference["deviance"], rtol=1e-9)
+
+
 # ---- glmnet
 
 
@@ -311,6 +363,17 @@ def test_rq_quantiles(patients, name):
     residual = y - model.predict(X)
     pinball = np.sum(residual * (reference["quantile"] - (residual < 0)))
     assert_allclose(pinball, reference["objective"], rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["penalised_median", "penalised_ninth"])
+def test_rq_quantiles_with_a_penalty(patients, name):
+    X, y = patients
+    reference = numbers("robust")[name]
+    quantile, coef = reference["quantile"], np.array(reference["coef"])
+    coef[np.abs(coef) < 1e-12] = 0.0  # R ends inside the region, next to the vertex
+    model = QuantileRegressor(quantile, alpha=reference["lambda"] / (2 * len(y)), tol=1e-12).fit(X, y)
+    assert_allclose([model.intercept_, *model.coef_], coef, rtol=1e-8)
+    np.testing.assert_array_equal(model.coef_ == 0, coef[1:] == 0)
 
 
 def test_rlm_huber_at_its_scale(patients):

@@ -139,6 +139,7 @@ def rejections(family, repeats, *, n=30, d=3, seed=0):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("family", DISPERSED)
 def test_deviance_tests_have_their_size(family):
     options = {"n": 15, "d": 5} if family == "gaussian" else {}

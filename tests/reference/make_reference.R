@@ -1,11 +1,12 @@
-# Reference numbers for tests/linear/test_against_r.py, made with R and stored beside this script.
+# Reference numbers for tests/linear/test_against_r.py and tests/cluster/test_against_r.py, made with R.
 #
 #   python tests/reference/make_tables.py && Rscript tests/reference/make_reference.R
 #
 # R is not needed to run the tests. Each file says which version of R and of each package made it
-# (R 4.2.2, glmnet 4.1-6, MASS 7.3-58.2, nnet 7.3-18, quantreg 5.94 at the time of writing).
+# (R 4.2.2, glmnet 4.1-6, MASS 7.3-58.2, nnet 7.3-18, quantreg 5.94, sandwich 3.0-2 at the time of writing).
 
-suppressPackageStartupMessages({ library(glmnet); library(MASS); library(nnet); library(quantreg) })
+packages <- c("glmnet", "MASS", "nnet", "quantreg", "sandwich")
+suppressPackageStartupMessages(invisible(lapply(packages, library, character.only = TRUE)))
 
 arguments <- commandArgs(trailingOnly = FALSE)
 here <- dirname(normalizePath(sub("^--file=", "", arguments[grep("^--file=", arguments)])))
@@ -69,6 +70,39 @@ store("glm", c("stats", "MASS"), list(
   gaussian = numbers(glm(y ~ ., gaussian, patients, control = exact))
 ))
 
+# ---- robust errors of grouped trials, F tests, and means that round to 1 ---------------------------------------
+# Weights are repetitions: the errors are those of a row of 0 or 1 for each trial.
+trial <- responses[rep(seq_len(nrow(responses)), responses$trials), ]
+trial$success <- unlist(mapply(function(k, n) as.numeric(seq_len(n) <= k), responses$successes, responses$trials))
+robust_errors <- function(link) {
+  fit <- glm(success ~ x0 + x1 + x2, binomial(link), trial, control = exact)
+  errors <- function(type) unname(sqrt(diag(vcovHC(fit, type = type))))
+  list(coef = unname(coef(fit)), HC0 = errors("HC0"), HC1 = errors("HC1"))
+}
+# anova takes the dispersion of Pearson of the larger model.
+f_test <- function(smaller, larger) {
+  found <- anova(smaller, larger, test = "F")
+  list(f = found$F[2], p = found$`Pr(>F)`[2], df = found$Df[2], df_residual = found$`Resid. Df`[2])
+}
+f_tests <- function(target, family, table, some, all) {
+  fit <- function(right) eval(bquote(glm(.(as.formula(paste(target, "~", right))), family, table, control = exact)))
+  list(some = f_test(fit(some), fit(all)), none = f_test(fit("1"), fit(all)))
+}
+amounts <- function(target, family) f_tests(target, family, responses, "x0", "x0 + x1 + x2")
+# 25 successes of 25 where a mean rounds to 1: scoring ends on the deviance, and its warnings are expected.
+few <- data.frame(x = c(0, 1, 2, 6), k = c(5, 13, 22, 25))
+far <- function(link) {
+  fit <- suppressWarnings(glm(cbind(k, 25 - k) ~ x, binomial(link), few, control = exact))
+  list(coef = unname(coef(fit)), deviance = fit$deviance)
+}
+store("likelihood", c("stats", "sandwich"), list(
+  robust_logit = robust_errors("logit"), robust_probit = robust_errors("probit"),
+  gaussian = f_tests("y", gaussian(), patients, "bmi + bp", "."),
+  gamma = amounts("amount", Gamma("log")), inverse_gaussian = amounts("amount", inverse.gaussian("log")),
+  quasi_poisson = amounts("dispersed", quasipoisson()),
+  far_cloglog = far("cloglog"), far_probit = far("probit"), far_cauchit = far("cauchit"), far_logit = far("logit")
+))
+
 # ---- glmnet: (1/2n)‖·‖² or −(1/n) log-likelihood, plus λ((1 − α)/2 ‖w‖² + α‖w‖₁), intercept free ---------
 # For the Gaussian family the ridge part is on the scale of y of unit variance, hence the scaled target.
 n <- nrow(patients)
@@ -107,8 +141,34 @@ quantile_fit <- function(tau) {
   fit <- rq(y ~ ., tau, patients, method = "br")
   list(quantile = tau, coef = unname(coef(fit)), objective = fit$rho)
 }
+# Σ ρ(residuals) + (λ/2) Σ |slopes|, by an interior point: zeros are near ones.
+penalised_quantile <- function(tau, lambda) {
+  fit <- rq.fit.lasso(cbind(1, as.matrix(patients[, 1:10])), patients$y, tau, lambda, eps = 1e-12)
+  list(quantile = tau, lambda = lambda, coef = unname(fit$coefficients))
+}
 robust <- rlm(y ~ ., patients, psi = psi.huber, k = 1.345, maxit = 2000, acc = 1e-14)
 store("robust", c("quantreg", "MASS"), list(
   quarter = quantile_fit(0.25), median = quantile_fit(0.5), ninth = quantile_fit(0.9),
+  penalised_median = penalised_quantile(0.5, 150), penalised_ninth = penalised_quantile(0.9, 100),
   huber = list(coef = unname(coef(robust)), scale = robust$s, k = 1.345)
+))
+
+# ---- kmeans of Hartigan and Wong, from 1000 starts, where most starts of Lloyd's end above --------------
+measures <- list(opinions = attitude, arrests = USArrests, states = as.data.frame(state.x77), crabs = crabs[, 4:8])
+for (name in names(measures)) {
+  write.csv(setNames(measures[[name]], gsub("[ .]", "_", tolower(names(measures[[name]])))),
+            file.path(here, paste0(name, ".csv")), row.names = FALSE, quote = FALSE)
+}
+inertia <- function(name, k, unit = FALSE) {
+  X <- as.matrix(table_of(name))
+  if (unit) X <- scale(X)
+  set.seed(1)
+  fit <- kmeans(X, k, nstart = 1000, iter.max = 1000, algorithm = "Hartigan-Wong")
+  list(table = name, unit = as.numeric(unit), clusters = k, inertia = fit$tot.withinss)
+}
+store("kmeans", c("stats", "MASS"), list(
+  opinions_6 = inertia("opinions", 6), opinions_8 = inertia("opinions", 8),
+  opinions_7_unit = inertia("opinions", 7, TRUE), arrests_6_unit = inertia("arrests", 6, TRUE),
+  states_6_unit = inertia("states", 6, TRUE), states_8_unit = inertia("states", 8, TRUE),
+  crabs_8 = inertia("crabs", 8), crabs_7_unit = inertia("crabs", 7, TRUE)
 ))

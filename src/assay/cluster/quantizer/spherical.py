@@ -29,10 +29,19 @@ def unit_rows(X: Any) -> tuple[Any, NDArray]:
     largest = np.abs(values).max(axis=1) if is_dense else abs(values).max(axis=1).toarray().ravel()
     zero = largest == 0.0
     # In two steps, so that squares of huge or tiny values neither overflow nor vanish.
-    values = _scaled(values, 1.0 / np.where(zero, 1.0, largest))
+    values = _divided(values, np.where(zero, 1.0, largest))
     squares = (values**2 if is_dense else values.multiply(values)).sum(axis=1)
     norms = np.sqrt(np.asarray(squares).ravel())
-    return _scaled(values, 1.0 / np.where(zero, 1.0, norms)), zero
+    return _divided(values, np.where(zero, 1.0, norms)), zero
+
+
+def _divided(values: Any, divisors: NDArray) -> Any:
+    """Rows over a number each, which may be so small that its inverse is none."""
+    if isinstance(values, np.ndarray):
+        return values / divisors[:, np.newaxis]
+    rows = sparse.csr_array(values, copy=True)
+    rows.data /= np.repeat(divisors, np.diff(rows.indptr))
+    return rows
 
 
 def _scaled(values: Any, factors: NDArray) -> Any:

@@ -142,7 +142,7 @@ class KernelRidge(MultiOutputMixin, HasKernelPath, Regressor):
         | parameters.array(
             "an array of them, one per target", lambda values: values.size > 0 and bool((values >= 0).all())
         ),
-        "penalty_strength": parameters.nothing | _NON_NEGATIVE,
+        "penalty_strength": parameters.nothing | parameters.real(at_least=0.0, squared=True),
         "kernel": _KERNEL,
         "gamma": parameters.nothing | parameters.real(above=0.0),
         "degree": parameters.integer(at_least=1),

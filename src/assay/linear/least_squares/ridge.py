@@ -26,6 +26,11 @@ PENALTY = parameters.real(at_least=0) | parameters.array(
     lambda values: values.ndim == 1 and bool(np.all(values >= 0)),
 )
 
+MEAN_PENALTY = parameters.real(at_least=0, squared=True) | parameters.array(
+    "an array of such numbers, one per target",
+    lambda values: values.ndim == 1 and bool(np.all((values >= 0) & (values <= parameters.LARGEST))),
+)
+"""On the scale of the mean: times the number of rows it must still be a number."""
 
 SAME_PENALTY = "The stored penalties are those that the parameters ask for."
 
@@ -205,7 +210,7 @@ class Ridge(HasPenaltyPath, LinearModel):
     _domains: ClassVar[Mapping[str, Domain]] = {
         **LinearModel._domains,
         "alpha": PENALTY,
-        "penalty_strength": parameters.nothing | PENALTY,
+        "penalty_strength": parameters.nothing | MEAN_PENALTY,
     }
 
     def __init__(

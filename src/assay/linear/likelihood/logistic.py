@@ -144,7 +144,7 @@ class LogisticRegression(LogisticResults):
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "C": INVERSE_PENALTY,
-        "penalty_strength": parameters.nothing | parameters.real(at_least=0),
+        "penalty_strength": parameters.nothing | parameters.real(at_least=0, squared=True),
         "l1_ratio": parameters.real(at_least=0, at_most=1),
         "fit_intercept": parameters.boolean,
         "reference_class": parameters.nothing | LABEL,

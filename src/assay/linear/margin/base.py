@@ -46,10 +46,10 @@ SPARSE_NEWTON = 300
 SOLVERS = ("auto", "newton", "dual_coordinate")
 
 MACHINE_DOMAINS: Mapping[str, Domain] = {
-    "C": parameters.real(above=0),
-    "penalty_strength": parameters.nothing | parameters.real(above=0),
+    "C": parameters.real(above=0, squared=True),
+    "penalty_strength": parameters.nothing | parameters.real(above=0, squared=True),
     "fit_intercept": parameters.boolean,
-    "intercept_scaling": parameters.nothing | parameters.real(above=0),
+    "intercept_scaling": parameters.nothing | parameters.real(above=0, squared=True),
     "solver": parameters.one_of(*SOLVERS),
     "tol": parameters.real(above=0),
     "max_iter": parameters.integer(at_least=1),

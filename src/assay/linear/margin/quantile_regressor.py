@@ -96,7 +96,7 @@ class QuantileRegressor(HasPenaltyPath, OneTarget):
 
     _domains: ClassVar[Mapping[str, Domain]] = {
         "quantile": LEVEL,
-        "alpha": parameters.real(at_least=0),
+        "alpha": parameters.real(at_least=0, squared=True),
         "fit_intercept": parameters.boolean,
         "tol": parameters.real(above=0),
         "max_iter": parameters.integer(at_least=1),
