@@ -176,6 +176,8 @@ def _complete(
         if not masses.sum() > 0.0:
             return
         row = _row(pool, _draw(pool, remaining, None, random.random())) + 0.0
+        if row.tobytes() in drawn_rows:  # distances that are no numbers: nothing more can be told apart
+            return
         drawn_rows[row.tobytes()] = row
         _approach(pool, seeds, row[np.newaxis])
 
