@@ -17,11 +17,9 @@ from assay.models import Selection
 from assay.report.errors import ReportError
 from assay.report.tables.associations import leaks, short
 from assay.report.tables.data import Data, Task
-from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores, simplest_within_noise
+from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
+from assay.report.trials.verdict import LEVEL, Verdict, decide
 from assay.report.trials.wording import joined, plus_minus, shown
-
-LEVEL = 0.05
-"""A difference with a smaller p-value is called clear."""
 
 FEW_ROWS = 100
 """Below so many rows the ranking is said to be uncertain."""
@@ -144,16 +142,36 @@ class Comparison:
         """The candidate of the greatest score that is not a baseline."""
         return next(candidate for candidate in self.candidates if not candidate.is_baseline)
 
+    @property
+    def baseline(self) -> Candidate | None:
+        """What any model must beat, where there is such a candidate."""
+        return next((candidate for candidate in self.candidates if candidate.is_baseline), None)
+
     @cached_property
     def recommended(self) -> Candidate:
-        """The simplest candidate that loses to the best by no more than the noise.
+        """The simplest candidate that is as good as the best; see `verdict.decide`.
 
-        Candidates whose certificates fail are passed over while there are others.
+        The baseline where every model is worse.
         """
-        real = [candidate for candidate in self.candidates if not candidate.is_baseline]
-        proven = [candidate for candidate in real if candidate.certificates.holds] or real
-        scores, complexity = zip(*((item.scores, item.complexity) for item in proven), strict=True)
-        return proven[simplest_within_noise(scores, complexity, self.test_share)]
+        index = self.verdict.recommended
+        if index is not None:
+            return self._models[index]
+        return self.baseline or self.best
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the scores of the models say."""
+        models, baseline = self._models, self.baseline
+        scores, complexity, proven = zip(
+            *((item.scores, item.complexity, item.certificates.holds) for item in models), strict=True
+        )
+        # One group is nothing that clusterings must beat: silhouettes say by themselves how clear groups are.
+        floor = None if baseline is None or self.task == "clustering" else baseline.scores
+        return decide(scores, complexity, proven, floor, self.test_share)
+
+    @cached_property
+    def _models(self) -> list[Candidate]:
+        return [candidate for candidate in self.candidates if not candidate.is_baseline]
 
     @property
     def test_share(self) -> float:
@@ -167,15 +185,17 @@ class Comparison:
     @property
     def headline(self) -> str:
         """The answer in one sentence."""
-        chosen, what = self.recommended, f"{self.score_name} "
-        score = what + plus_minus(chosen.score, chosen.standard_error)
-        if not self._beats_baseline:
+        chosen, target = self.recommended, self.data.target
+        score = f"{self.score_name} {plus_minus(chosen.score, chosen.standard_error)}"
+        if not any(self.verdict.beating):
             common = "its mean" if self.task == "regression" else "always naming the commonest class"
-            target = self.data.target
-            return f"No model predicts {target} clearly better than {common}: {chosen.name} has {score}"
-        if chosen is self.best:
-            return f"{chosen.name} predicts {self.data.target} best: {score}"
-        return f"{chosen.name} predicts {self.data.target} as well as any: {score}"
+            none = f"No model predicts {target} clearly better than {common}"
+            return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
+        if self.verdict.is_best:
+            return f"{chosen.name} predicts {target} best: {score}"
+        if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
+            return f"{chosen.name} predicts {target} as well as any: {score}"
+        return f"{chosen.name} predicts {target}: {score}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -191,15 +211,12 @@ class Comparison:
         return (*own, *(few if n_rows < FEW_ROWS else ()), *leaks(self.data, self.task))
 
     @property
-    def _beats_baseline(self) -> bool:
-        """Whether the recommended model is above every baseline by a clear difference."""
-        return all(gain.mean > 0 and gain.p_value < LEVEL for gain in self._gains)
-
-    @property
     def _gains(self) -> list[Difference]:
-        """What the recommended model gains on each baseline."""
-        baselines = [item.scores for item in self.candidates if item.is_baseline]
-        return [compare_scores(self.recommended.scores, scores, self.test_share) for scores in baselines]
+        """What the recommended model gains on the baseline, if it is not the baseline itself."""
+        baseline = self.baseline
+        if baseline is None or self.recommended is baseline:
+            return []
+        return [compare_scores(self.recommended.scores, baseline.scores, self.test_share)]
 
     def _error_remarks(self) -> tuple[str, ...]:
         chosen = self.recommended
@@ -216,22 +233,21 @@ class Comparison:
 
     def _noise_remarks(self) -> tuple[str, ...]:
         chosen, remarks = self.recommended, []
+        if chosen.is_baseline:
+            return (
+                f"Every model scores less than the baseline, {self.best.name} least so "
+                f"({self.score_name} {plus_minus(self.best.score, self.best.standard_error)}).",
+            )
         if chosen is not self.best:
-            loss = self.against_best(chosen)
-            size = plus_minus(loss.mean, loss.standard_error)
+            remarks.append(self._why_not_the_best())
+        if not chosen.certificates.holds:
             remarks.append(
-                f"{self.best.name} scores {size} more, which is within the noise of the folds; {chosen.name} "
-                "is the simplest model that close."
-                if self.best.certificates.holds
-                else f"{self.best.name} scores {size} more, but is not recommended: a certificate of its fit "
-                "does not hold."
+                f"A certificate of {chosen.name} does not hold; no model whose certificates hold is as good."
             )
         others = {}
-        for candidate in self.candidates:
-            if candidate.is_baseline or candidate in (chosen, self.best):
-                continue
+        for candidate in self._models:
             loss = self.against_best(candidate)
-            if loss.mean <= loss.standard_error:
+            if candidate not in (chosen, self.best) and loss.mean <= self._forgiven(loss):
                 others[candidate.name] = plus_minus(loss.mean, loss.standard_error)
         if others:
             verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
@@ -240,6 +256,23 @@ class Comparison:
                 f"{joined(list(others.values()))})."
             )
         return tuple(remarks)
+
+    def _forgiven(self, loss: Difference) -> float:
+        """The loss against the best that is called noise: of the difference, and of the best itself."""
+        return min(loss.standard_error, self.best.standard_error)
+
+    def _why_not_the_best(self) -> str:
+        chosen, best = self.recommended, self.best
+        loss = self.against_best(chosen)
+        more = f"{best.name} scores {plus_minus(loss.mean, loss.standard_error)} more"
+        index = self._models.index(best)
+        if any(self.verdict.beating) and not self.verdict.beating[index]:
+            return f"{more}, but is not recommended: it does not clearly beat the baseline."
+        if not best.certificates.holds:
+            return f"{more}, but is not recommended: a certificate of its fit does not hold."
+        return (
+            f"{more}, which is within the noise of the folds; {chosen.name} is the simplest model that close."
+        )
 
 
 def final_step(model: Any) -> Any:
