@@ -130,7 +130,7 @@ HOW_NOISE = (
     "the folds share; differences are tested split by split with the same correction.",
     "The model recommended is the simplest one that loses to the best by no more than one standard error, of "
     "their difference and of the best model itself, and by no more than half of what that gains on the "
-    "baseline. It clearly beats the baseline if any model does, corrected for their number (Holm); no simpler "
+    "baseline. It clearly beats the baseline if any model does (Holm corrects for their number); no simpler "
     "model scores more. The models shown and saved are fitted once more on all rows.",
 )
 HOW_REGRESSION = (
