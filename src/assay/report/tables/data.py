@@ -54,6 +54,10 @@ class Data:
         What was decided about the table.
     dropped : tuple of str
         Columns that the user set aside.
+    time, group : str or None
+        Columns that the folds go by: later rows are predicted from earlier ones, rows of a group together.
+    times, groups : ndarray or None
+        Their values: numbers that grow with the time, and one code per group.
     """
 
     name: str
@@ -67,6 +71,10 @@ class Data:
     source: str = ""
     notes: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    time: str | None = None
+    group: str | None = None
+    times: NDArray | None = None
+    groups: NDArray | None = None
 
     @classmethod
     def from_frame(

@@ -1,0 +1,175 @@
+"""Columns that add up: a column that others give exactly, and a target that a few columns give away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.report.tables.associations import FEWEST, MAX_COLUMNS, SAMPLE_ROWS, as_numbers, sample, short
+from assay.report.tables.data import Data, Task
+from assay.rows import alone
+
+EXACT = 1e-8
+"""A column is linear in others when they leave at most this share of its variance."""
+
+TOGETHER = 0.999
+"""A few columns that explain more than this share of the target's variance give it away."""
+
+MOST_TOGETHER = 4
+"""As many columns, at most, are named as giving the target away together."""
+
+KNOWN = 0.8
+"""Columns with fewer known values than this share are not looked at together."""
+
+ROWS_PER_COLUMN = 5
+"""With fewer rows per column, a fit of the columns looks exact by chance."""
+
+
+class Relation(NamedTuple):
+    """A column that is a sum of multiples of others, up to a constant."""
+
+    name: str
+    terms: tuple[tuple[str, float], ...]  # columns and their multiples
+    product: bool = False  # whether it holds for the logarithms: a product of powers
+
+    @property
+    def formula(self) -> str:
+        """The right-hand side, where it is one that people write: "a + b − c", "a × b / c"; else empty."""
+        weights = np.array([weight for _, weight in self.terms])
+        if not np.allclose(np.abs(weights), 1.0, atol=1e-3):
+            return ""
+        plus, minus = (" × ", " / ") if self.product else (" + ", " − ")
+        first, *rest = sorted(self.terms, key=lambda term: term[1] < 0)
+        if first[1] < 0:
+            return ""
+        return short(first[0]) + "".join(
+            (plus if weight > 0 else minus) + short(name) for name, weight in rest
+        )
+
+
+def numbers_of(data: Data) -> tuple[list[str], NDArray, NDArray | None]:
+    """Names and values of the columns of numbers, and the target, over the rows where all are known."""
+    frame, y = sample(data, SAMPLE_ROWS // 5)
+    names, values = [], []
+    for column in data.columns:
+        if column.learnable and column.kind == "numeric" and len(names) < MAX_COLUMNS:
+            numbers = as_numbers(frame[column.name], column)
+            if numbers is not None and np.mean(~np.isnan(numbers)) >= KNOWN:
+                names.append(column.name)
+                values.append(numbers)
+    if not names:
+        return [], np.empty((0, 0)), y
+    table = np.column_stack(values)
+    whole = ~np.isnan(table).any(axis=1)
+    return names, table[whole], None if y is None else y[whole]
+
+
+def linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
+    """Columns that are linear in those before them, each with the columns that give it.
+
+    Examples
+    --------
+    >>> a, b = np.random.default_rng(0).normal(size=(2, 50))
+    >>> [(found.name, found.formula) for found in linear_relations("abc", np.column_stack([a, b, a + b]))]
+    [('c', 'a + b')]
+    """
+    if len(table) < max(FEWEST, ROWS_PER_COLUMN * table.shape[1]):
+        return []
+    return alone(_linear_relations, names, table)
+
+
+def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
+    unit, scale = _standardised(table)
+    basis: list[int] = []
+    frame = np.empty((len(unit), 0))  # an orthonormal frame of the columns in the basis
+    relations = []
+    for place in np.flatnonzero(scale > 0):
+        column = unit[:, place]
+        rest = column - frame @ (frame.T @ column)
+        rest -= frame @ (frame.T @ rest)
+        left = float(rest @ rest)
+        if left > EXACT:
+            basis.append(int(place))
+            frame = np.column_stack([frame, rest / np.sqrt(left)])
+            continue
+        weights = np.linalg.lstsq(unit[:, basis], column, rcond=None)[0]
+        used = np.flatnonzero(np.abs(weights) > 1e-3)
+        multiples = weights * scale[place] / scale[basis]
+        terms = tuple((names[basis[index]], float(multiples[index])) for index in used)
+        relations.append(Relation(names[place], terms))
+    return relations
+
+
+def together(data: Data, task: Task) -> Relation | None:
+    """The few columns that give a number target away between them, though none does alone.
+
+    Sums are looked for, then products: `count = casual + registered`, `total = price × quantity`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> casual, registered = np.random.default_rng(0).gamma(2.0, 50.0, (2, 80)).round()
+    >>> frame = pd.DataFrame({"casual": casual, "registered": registered})
+    >>> data = Data.from_frame(frame, casual + registered, target="count")
+    >>> together(data, "regression").formula
+    'casual + registered'
+    """
+    if task != "regression":
+        return None
+    names, table, y = numbers_of(data)
+    if y is None or len(y) < ROWS_PER_COLUMN * FEWEST or len(names) < 2:
+        return None
+    target = str(data.target)
+    exact = linear_relations([*names, target], np.column_stack([table, y]))
+    if exact and exact[-1].name == target:
+        return exact[-1] if len(exact[-1].terms) > 1 else None  # a single column is told by `leaks`
+    found = alone(_chosen, names, table, y, target)
+    if found is None and (y > 0).all():
+        positive = [place for place in range(table.shape[1]) if (table[:, place] > 0).all()]
+        if len(positive) > 1:
+            chosen = [names[place] for place in positive]
+            found = alone(_chosen, chosen, np.log(table[:, positive]), np.log(y), target)
+            found = None if found is None else found._replace(product=True)
+    return found
+
+
+def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Relation | None:
+    """The first few columns that explain nearly all of the target, chosen one by one."""
+    unit, scale = _standardised(table)
+    aim, spread = _standardised(y[:, None])
+    if not spread[0] > 0:
+        return None
+    rest, chosen, frame = aim[:, 0].copy(), list[int](), np.empty((len(y), 0))
+    for _ in range(min(MOST_TOGETHER, int((scale > 0).sum()))):
+        free = unit - frame @ (frame.T @ unit)
+        size = np.sqrt(np.maximum((free**2).sum(axis=0), 0.0))
+        free[:, size < np.sqrt(EXACT)] = 0.0
+        gain = np.abs(rest @ free) / np.where(size > 0, size, 1.0)
+        best = int(gain.argmax())
+        if not gain[best] > 0:
+            return None
+        chosen.append(best)
+        direction = free[:, best] / size[best]
+        frame = np.column_stack([frame, direction])
+        rest -= (rest @ direction) * direction
+        if float(rest @ rest) * (len(y) - 1) / (len(y) - 1 - len(chosen)) < 1 - TOGETHER:
+            break
+    else:
+        return None
+    if len(chosen) < 2:
+        return None
+    weights = np.linalg.lstsq(unit[:, chosen], aim[:, 0], rcond=None)[0] * spread[0] / scale[chosen]
+    return Relation(target, tuple((names[place], float(w)) for place, w in zip(chosen, weights, strict=True)))
+
+
+def _standardised(table: NDArray) -> tuple[NDArray, NDArray]:
+    """Columns centred and of norm 1, and the norms; zero where a column does not vary."""
+    size = np.abs(table).max(axis=0)
+    scaled = table / np.where(size > 0, size, 1.0)
+    centred = scaled - scaled.mean(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    norm = np.where(norm > 1e-12 * np.sqrt(len(table)), norm, 0.0)
+    return np.where(norm > 0, centred / np.where(norm > 0, norm, 1.0), 0.0), norm * size
