@@ -10,7 +10,12 @@ import pytest
 
 from assay.report import Data, choose_data, compare, read_table
 from assay.report.tables.leakage import alarms, likeness_in_time
-from assay.report.tables.relations import linear_relations, together
+from assay.report.tables.relations import linear_relations, numbers_of, together
+
+
+def of_columns(frame, y):
+    data = Data.from_frame(frame, y, target="total")
+    return together(numbers_of(data.X, data.columns, data.y), "total")
 
 
 @pytest.fixture
@@ -50,17 +55,16 @@ def test_columns_that_give_the_target_away_together_are_told_and_the_headline_do
 def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
     months = rng.gamma(3.0, 10.0, (200, 12))
     frame = pd.DataFrame(months, columns=[f"month {number}" for number in range(12)])
-    found = together(Data.from_frame(frame, months.sum(axis=1), target="year"), "regression")
+    found = of_columns(frame, months.sum(axis=1))
     assert [name for name, _ in found.terms] == list(frame.columns)
     assert "month 0 + month 1 + " in found.formula
     price, quantity, other = rng.lognormal(size=(3, 200))
     frame = pd.DataFrame({"price": price, "other": other, "quantity": quantity})
-    found = together(Data.from_frame(frame, price * quantity, target="total"), "regression")
+    found = of_columns(frame, price * quantity)
     assert sorted(found.formula.split(" × ")) == ["price", "quantity"]
     nearly = 3 * price - 2 * quantity + 0.01 * rng.normal(size=200)
-    data = Data.from_frame(frame, nearly, target="total")
-    assert together(data, "regression").formula == ""
-    (told,) = alarms(data, "regression")
+    assert of_columns(frame, nearly).formula == ""
+    (told,) = alarms(Data.from_frame(frame, nearly, target="total"), "regression")
     assert "together give total away: it is nearly a sum of multiples of them" in told
 
 
@@ -69,8 +73,8 @@ def test_a_good_linear_law_with_noise_is_no_leak(rng):
     for noise in (0.1, 1.0):
         y = X @ [1.0, 1.0, 1.0, 1.0] + noise * rng.normal(size=200)
         assert alarms(Data.from_frame(pd.DataFrame(X).add_prefix("x"), y), "regression") == ()
-    few = Data.from_frame(pd.DataFrame(X[:12]).add_prefix("x"), rng.normal(size=12))
-    assert together(few, "regression") is None  # twelve rows fit anything
+    few = pd.DataFrame(X[:12]).add_prefix("x")
+    assert of_columns(few, rng.normal(size=12)) is None  # twelve rows fit anything
 
 
 @pytest.mark.parametrize("name", ["diabetes", "iris", "breast_cancer"])
@@ -142,6 +146,6 @@ def test_a_score_that_leaves_nothing_to_err_about_is_told_to_be_rare(classificat
     perfect = dataclasses.replace(classification.recommended, score=1.0, scores=np.ones(5))
     (told,) = dataclasses.replace(classification, candidates=(perfect,)).alarms
     assert told == (
-        "So good a score (accuracy 1.000) is rare outside of exercises: make sure that no column is only known "
-        "after species."
+        "So good a score (accuracy 1.000) is rare outside of exercises: make sure that no column is only "
+        "known after species."
     )

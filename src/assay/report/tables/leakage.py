@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.associations import as_codes, correlation_ratio, leaks, sample, short, signed
+from assay.report.tables.associations import as_codes, correlation_ratio, leaks, sample
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, finite
-from assay.report.tables.relations import Relation, together
+from assay.report.tables.relations import Relation, numbers_of, together
 from assay.report.tables.schema import Column
+from assay.report.tables.words import quoted, short, signed
 
 YEAR_NAME = re.compile(r"(^|[_\W])(year|yr|jahr|annee|année|año|anno)$", re.IGNORECASE)
 GROUP_NAME = re.compile(
@@ -46,7 +47,9 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
     if data.y is None:
         return ()
     alone = leaks(data, task)
-    relation = together(data, task)
+    relation = None
+    if task == "regression":
+        relation = together(numbers_of(data.X, data.columns, data.y), str(data.target))
     several = () if relation is None else (_told(relation, data),)
     return (*alone, *several, *_of_time(data), *_of_groups(data))
 
@@ -152,8 +155,3 @@ def _of_groups(data: Data) -> tuple[str, ...]:
                 f"{n_groups}, use --group {quoted(column.name)}.",
             )
     return ()
-
-
-def quoted(name: str) -> str:
-    """A name as one types it after an option."""
-    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.associations import FEWEST, MAX_COLUMNS, SAMPLE_ROWS, as_numbers, sample, short
-from assay.report.tables.data import Data, Task
+from assay.report.tables.encoder import finite
+from assay.report.tables.schema import Column
+from assay.report.tables.words import short
 from assay.rows import alone
+
+FEWEST = 10
+MAX_COLUMNS = 500
+MOST_ROWS = 20_000
 
 EXACT = 1e-8
 """A column is linear in others when they leave at most this share of its variance."""
@@ -50,21 +56,30 @@ class Relation(NamedTuple):
         )
 
 
-def numbers_of(data: Data) -> tuple[list[str], NDArray, NDArray | None]:
-    """Names and values of the columns of numbers, and the target, over the rows where all are known."""
-    frame, y = sample(data, SAMPLE_ROWS // 5)
-    names, values = [], []
-    for column in data.columns:
-        if column.learnable and column.kind == "numeric" and len(names) < MAX_COLUMNS:
-            numbers = as_numbers(frame[column.name], column)
-            if numbers is not None and np.mean(~np.isnan(numbers)) >= KNOWN:
-                names.append(column.name)
-                values.append(numbers)
-    if not names:
-        return [], np.empty((0, 0)), y
-    table = np.column_stack(values)
+class NumberColumns(NamedTuple):
+    """The columns of numbers of a table over the rows where all of them are known, and the target there."""
+
+    names: list[str]
+    values: NDArray
+    target: NDArray | None
+
+
+def numbers_of(frame: pd.DataFrame, columns: Sequence[Column], y: NDArray | None = None) -> NumberColumns:
+    """The columns of numbers, of all rows or of some drawn at random, always the same ones."""
+    if len(frame) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(len(frame), MOST_ROWS, replace=False))
+        frame, y = frame.iloc[rows], None if y is None else y[rows]
+    used = [column.name for column in columns if column.learnable and column.kind == "numeric"]
+    known = {name: values for name in used[:MAX_COLUMNS] if _is_known(values := finite(frame[name]))}
+    if not known:
+        return NumberColumns([], np.empty((len(frame), 0)), y)
+    table = np.column_stack(list(known.values()))
     whole = ~np.isnan(table).any(axis=1)
-    return names, table[whole], None if y is None else y[whole]
+    return NumberColumns(list(known), table[whole], None if y is None else y[whole])
+
+
+def _is_known(values: NDArray) -> bool:
+    return float(np.mean(~np.isnan(values))) >= KNOWN
 
 
 def linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
@@ -86,13 +101,13 @@ def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
     basis: list[int] = []
     frame = np.empty((len(unit), 0))  # an orthonormal frame of the columns in the basis
     relations = []
-    for place in np.flatnonzero(scale > 0):
+    for place in map(int, np.flatnonzero(scale > 0)):
         column = unit[:, place]
         rest = column - frame @ (frame.T @ column)
         rest -= frame @ (frame.T @ rest)
         left = float(rest @ rest)
         if left > EXACT:
-            basis.append(int(place))
+            basis.append(place)
             frame = np.column_stack([frame, rest / np.sqrt(left)])
             continue
         weights = np.linalg.lstsq(unit[:, basis], column, rcond=None)[0]
@@ -103,37 +118,31 @@ def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
     return relations
 
 
-def together(data: Data, task: Task) -> Relation | None:
+def together(columns: NumberColumns, target: str) -> Relation | None:
     """The few columns that give a number target away between them, though none does alone.
 
     Sums are looked for, then products: `count = casual + registered`, `total = price × quantity`.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> casual, registered = np.random.default_rng(0).gamma(2.0, 50.0, (2, 80)).round()
-    >>> frame = pd.DataFrame({"casual": casual, "registered": registered})
-    >>> data = Data.from_frame(frame, casual + registered, target="count")
-    >>> together(data, "regression").formula
-    'casual + registered'
+    >>> columns = NumberColumns(["a", "b"], np.column_stack([casual, registered]), casual + registered)
+    >>> together(columns, "count").formula
+    'a + b'
     """
-    if task != "regression":
-        return None
-    names, table, y = numbers_of(data)
+    names, table, y = columns
     if y is None or len(y) < ROWS_PER_COLUMN * FEWEST or len(names) < 2:
         return None
-    target = str(data.target)
     exact = linear_relations([*names, target], np.column_stack([table, y]))
     if exact and exact[-1].name == target:
         return exact[-1] if len(exact[-1].terms) > 1 else None  # a single column is told by `leaks`
-    found = alone(_chosen, names, table, y, target)
-    if found is None and (y > 0).all():
-        positive = [place for place in range(table.shape[1]) if (table[:, place] > 0).all()]
-        if len(positive) > 1:
-            chosen = [names[place] for place in positive]
-            found = alone(_chosen, chosen, np.log(table[:, positive]), np.log(y), target)
-            found = None if found is None else found._replace(product=True)
-    return found
+    chosen = alone(_chosen, names, table, y, target)
+    positive = np.flatnonzero((table > 0).all(axis=0))
+    if chosen is None and (y > 0).all() and len(positive) > 1:
+        some = [names[place] for place in positive]
+        chosen = alone(_chosen, some, np.log(table[:, positive]), np.log(y), target)
+        chosen = None if chosen is None else chosen._replace(product=True)
+    return chosen
 
 
 def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Relation | None:

@@ -128,6 +128,8 @@ class Comparison:
         Sentences on candidates that were left out.
     seconds : float
         Time of the whole comparison.
+    share : float or None
+        Share of the rows of a split that it predicts, where it is not one part of so many folds.
     """
 
     task: Task
@@ -139,6 +141,7 @@ class Comparison:
     repeats: int | None = None
     skipped: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    share: float | None = None
 
     @property
     def best(self) -> Candidate:
@@ -159,6 +162,8 @@ class Comparison:
     @property
     def test_share(self) -> float:
         """Share of the rows that a split predicts."""
+        if self.share is not None:
+            return self.share
         return 1 / self.folds if self.folds else 0.0
 
     def against_best(self, candidate: Candidate) -> Difference:
@@ -280,8 +285,8 @@ def too_good(comparison: Comparison) -> Iterator[str]:
     limit, score = TOO_GOOD.get(comparison.score_name), comparison.recommended.score
     if limit is not None and score > limit and len(comparison.data.X) >= FEW_ROWS:
         yield (
-            f"So good a score ({comparison.score_name} {score:.3f}) is rare outside of exercises: make sure that "
-            f"no column is only known after {short(str(comparison.data.target))}."
+            f"So good a score ({comparison.score_name} {score:.3f}) is rare outside of exercises: make sure "
+            f"that no column is only known after {short(str(comparison.data.target))}."
         )
 
 
