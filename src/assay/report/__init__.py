@@ -7,6 +7,7 @@ from assay.report.methods import Method, catalogue, find_method
 from assay.report.page.document import render
 from assay.report.prediction import Predicted, certify_table, predict_table, predictions
 from assay.report.tables.data import Data, choose_data, choose_task
+from assay.report.tables.options import Reading
 from assay.report.tables.reading import RawTable, read_table
 from assay.report.tables.schema import Column, describe_columns
 from assay.report.trials.compare import compare
@@ -28,6 +29,7 @@ __all__ = [
     "Predicted",
     "Progress",
     "RawTable",
+    "Reading",
     "ReportError",
     "catalogue",
     "certificates_of",

@@ -22,6 +22,7 @@ from assay.report.methods import find_method
 from assay.report.results import about_fit
 from assay.report.tables.data import TASKS, Data, Task, choose_data
 from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
+from assay.report.tables.options import Reading
 from assay.report.tables.reading import read_table
 from assay.report.trials.comparison import certificates_of
 from assay.report.trials.trial import noted
@@ -48,6 +49,7 @@ def fit_table(
     output: str | Path,
     force: bool = False,
     seed: int = 0,
+    reading: Reading | None = None,
 ) -> FittedTable:
     """Fit one estimator of the library to a table and save it with all that is needed to use it.
 
@@ -74,6 +76,8 @@ def fit_table(
         Whether a file of that name may be replaced.
     seed : int, default=0
         Seed of an estimator that draws; a `random_state` among the parameters goes before it.
+    reading : Reading, optional
+        What is to be known of the file and the values of its columns.
 
     Returns
     -------
@@ -98,7 +102,8 @@ def fit_table(
     settings = parse_parameters(kind, parameters or {})
     if "random_state" in inspect.signature(kind).parameters:
         settings.setdefault("random_state", seed)
-    chosen, data = choose_data(read_table(source, without=drop), target=target, task=asked, drop=drop)
+    table = read_table(source, without=drop, reading=reading)
+    chosen, data = choose_data(table, target=target, task=asked, drop=drop)
     pipeline, notes = fit(kind(**settings), data)
     certificates = certificates_of(pipeline)
     try:

@@ -15,8 +15,9 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.models import Selection
 from assay.report.errors import ReportError
-from assay.report.tables.associations import leaks, short
+from assay.report.tables.associations import short
 from assay.report.tables.data import Data, Task
+from assay.report.tables.leakage import alarms
 from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
 from assay.report.trials.verdict import LEVEL, Verdict, decide
 from assay.report.trials.wording import joined, plus_minus, shown
@@ -125,6 +126,8 @@ class Comparison:
         Sentences on candidates that were left out.
     seconds : float
         Time of the whole comparison.
+    share : float or None
+        Share of the rows of a split that it predicts, where it is not one part of so many folds.
     """
 
     task: Task
@@ -136,6 +139,7 @@ class Comparison:
     repeats: int | None = None
     skipped: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    share: float | None = None
 
     @property
     def best(self) -> Candidate:
@@ -176,6 +180,8 @@ class Comparison:
     @property
     def test_share(self) -> float:
         """Share of the rows that a split predicts."""
+        if self.share is not None:
+            return self.share
         return 1 / self.folds if self.folds else 0.0
 
     def against_best(self, candidate: Candidate) -> Difference:
@@ -191,11 +197,18 @@ class Comparison:
             common = "its mean" if self.task == "regression" else "always naming the commonest class"
             none = f"No model predicts {target} clearly better than {common}"
             return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
+        if self.alarms:
+            return f"{chosen.name} has {score}, but the table may give {target} away"
         if self.verdict.is_best:
             return f"{chosen.name} predicts {target} best: {score}"
         if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
             return f"{chosen.name} predicts {target} as well as any: {score}"
         return f"{chosen.name} predicts {target}: {score}"
+
+    @cached_property
+    def alarms(self) -> tuple[str, ...]:
+        """What may make every score too good to be true; to be read before the headline."""
+        return (*alarms(self.data, self.task), *too_good(self))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -208,7 +221,7 @@ class Comparison:
         own = of_intervals(self) if self.task == "regression" else of_classes(self)
         n_rows = len(self.data.X)
         few = [f"With {n_rows} rows, another sample could well rank the methods otherwise."]
-        return (*own, *(few if n_rows < FEW_ROWS else ()), *leaks(self.data, self.task))
+        return (*own, *(few if n_rows < FEW_ROWS else ()))
 
     @property
     def _gains(self) -> list[Difference]:
@@ -294,6 +307,20 @@ def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, 
     if all(candidate.is_baseline for candidate in candidates):
         raise ReportError(f"No model could be fitted: {' '.join(skipped)}")
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
+
+
+TOO_GOOD = {"R²": 0.999, "accuracy": 0.9995}
+"""Scores above these are told to be rare."""
+
+
+def too_good(comparison: Comparison) -> Iterator[str]:
+    """A word on a score that leaves nothing to err about, which real tables hardly give."""
+    limit, score = TOO_GOOD.get(comparison.score_name), comparison.recommended.score
+    if limit is not None and score > limit and len(comparison.data.X) >= FEW_ROWS:
+        yield (
+            f"So good a score ({comparison.score_name} {score:.3f}) is rare outside of exercises: make sure "
+            f"that no column is only known after {short(str(comparison.data.target))}."
+        )
 
 
 def of_intervals(comparison: Comparison) -> Iterator[str]:

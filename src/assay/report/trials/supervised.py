@@ -19,6 +19,7 @@ from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
 from assay.report.trials.engine import Contender, Engine, Progress, Work
+from assay.report.trials.folds import folds_of, judged_rows, predicted_share, repeats_of
 from assay.report.trials.resampling import (
     Intervals,
     brier_score,
@@ -26,7 +27,6 @@ from assay.report.trials.resampling import (
     corrected_error,
     default_repeats,
     measure_intervals,
-    splits,
 )
 from assay.report.trials.roster import roster
 from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
@@ -100,22 +100,23 @@ def compare_predictions(
     assert y is not None
     labels = data.labels if task == "classification" else None
     folds = _check_folds(data, y, labels, folds)
-    repeats = default_repeats(y.size) if repeats is None else repeats
-    parts = splits(y.size, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
+    repeats = repeats_of(data, repeats, default_repeats(y.size))
+    parts = folds_of(data, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
     # The first rows tell the number of features well enough to know which methods are quick on them.
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
     target = y if labels is None else None
     chosen, skipped = roster(task, y.size, n_features, target=target, methods=methods, exclude=exclude)
     jobs = _check_jobs(jobs, y.size * n_features)
-    engine = Engine(progress, budget)
+    engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
-        settings = Validation(question, encodings, labels, folds, seed, in_files=jobs > 1)
+        settings = Validation(question, encodings, labels, folds, seed, jobs > 1, share)
         recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
         candidates = engine.run([ValidatedMethod(recipe, settings) for recipe in recipes], jobs=jobs)
     skipped += engine.skipped
     ordered, seconds = ranked(candidates, skipped), perf_counter() - start
-    name, said = question.score_name, tuple(skipped)
-    return Comparison(task, data, name, ordered, folds, seed, repeats, skipped=said, seconds=seconds)
+    name, said, judged = question.score_name, tuple(skipped), judged_rows(parts, y.size)
+    shown = data if judged is None else data.at(judged)
+    return Comparison(task, shown, name, ordered, folds, seed, repeats, said, seconds, share=share)
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ class Validation:
     folds: int  # splits of the first repetition, which gives probabilities and intervals
     seed: int
     in_files: bool  # whether fits read their rows from files, as those in other processes do
+    share: float  # of the rows of a split that it predicts
 
 
 class ValidatedMethod(Contender):
@@ -159,10 +161,11 @@ class ValidatedMethod(Contender):
         labels, encodings = self.settings.labels, self.settings.encodings
         parts, y = encodings.parts, encodings.target
         outputs, intervals = gather(parts, answers, y), None
+        seen = y if outputs.rows is None else y[outputs.rows]
         if labels is None:
-            measures, intervals = regression_measures(y, outputs)
+            measures, intervals = regression_measures(seen, outputs)
         else:
-            measures = classification_measures(y, outputs, labels)
+            measures = classification_measures(seen, outputs, labels)
         pairs = zip(parts, answers, strict=True)
         score = self.settings.question.score
         scores = np.array([score(y[part.test], said.predictions) for part, said in pairs])
@@ -171,7 +174,7 @@ class ValidatedMethod(Contender):
         return Candidate(
             **self.headings,
             score=float(scores.mean()),
-            standard_error=corrected_error(scores, 1 / self.settings.folds),
+            standard_error=corrected_error(scores, self.settings.share),
             scores=scores,
             measures=measures,
             fit_seconds=float(np.median([said.seconds for said in answers])),
