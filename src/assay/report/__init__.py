@@ -7,12 +7,15 @@ from assay.report.methods import Method, catalogue, find_method
 from assay.report.page.document import render
 from assay.report.prediction import Predicted, certify_table, predict_table, predictions
 from assay.report.tables.data import Data, choose_data, choose_task
+from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.reading import RawTable, read_table
 from assay.report.tables.schema import Column, describe_columns
 from assay.report.trials.compare import compare
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of
 from assay.report.trials.engine import Event, Progress
 from assay.report.trials.roster import entries, roster
+from assay.report.trials.stacking import WeightedEnsemble
+from assay.report.trials.target_transform import SmearedTarget
 from assay.report.trials.wording import plus_minus, shown, shown_measure
 from assay.report.writing import check_folder, write
 
@@ -29,6 +32,9 @@ __all__ = [
     "Progress",
     "RawTable",
     "ReportError",
+    "SmearedTarget",
+    "TableEncoder",
+    "WeightedEnsemble",
     "catalogue",
     "certificates_of",
     "certify_table",

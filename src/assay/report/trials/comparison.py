@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
@@ -17,6 +16,8 @@ from assay.models import Selection
 from assay.report.errors import ReportError
 from assay.report.tables.associations import leaks, short
 from assay.report.tables.data import Data, Task
+from assay.report.trials.explanation import Explanation
+from assay.report.trials.importance import Importances
 from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores, simplest_within_noise
 from assay.report.trials.wording import joined, plus_minus, shown
 
@@ -69,6 +70,10 @@ class Candidate:
         How the prediction intervals of a regression fared on rows they had not seen.
     selection : Selection or None
         The curve on which the parameter of the model was chosen.
+    importances : Importances or None
+        What shuffling each column costs, out of fold.
+    weights : mapping of str to float or None
+        Weight of each member, for an ensemble.
     """
 
     name: str
@@ -88,11 +93,18 @@ class Candidate:
     notes: tuple[str, ...] = ()
     intervals: Intervals | None = None
     selection: Selection | None = None
+    importances: Importances | None = None
+    weights: Mapping[str, float] | None = None
 
     @property
     def is_baseline(self) -> bool:
         """Whether it is only there to be beaten."""
         return self.complexity == 0
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether it is the weighted mean of other candidates."""
+        return self.weights is not None
 
     @property
     def verdict(self) -> str:
@@ -127,6 +139,8 @@ class Comparison:
         Sentences on candidates that were left out.
     seconds : float
         Time of the whole comparison.
+    explanation : Explanation or None
+        What the recommended model has learnt: effects of the columns, learning curve, threshold.
     """
 
     task: Task
@@ -138,6 +152,7 @@ class Comparison:
     repeats: int | None = None
     skipped: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    explanation: Explanation | None = None
 
     @property
     def best(self) -> Candidate:
@@ -150,7 +165,9 @@ class Comparison:
 
         Candidates whose certificates fail are passed over while there are others.
         """
-        real = [candidate for candidate in self.candidates if not candidate.is_baseline]
+        if (ensemble := clear_ensemble(self)) is not None:
+            return ensemble
+        real = [item for item in self.candidates if not (item.is_baseline or item.is_ensemble)]
         proven = [candidate for candidate in real if candidate.certificates.holds] or real
         scores, complexity = zip(*((item.scores, item.complexity) for item in proven), strict=True)
         return proven[simplest_within_noise(scores, complexity, self.test_share)]
@@ -180,7 +197,8 @@ class Comparison:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one must know beside the headline."""
-        return (*self._error_remarks(), *self._noise_remarks(), *self._cautions)
+        learnt = () if self.explanation is None else self.explanation.sentences
+        return (*self._error_remarks(), *self._noise_remarks(), *self._cautions, *learnt)
 
     @cached_property
     def _cautions(self) -> tuple[str, ...]:
@@ -242,11 +260,21 @@ class Comparison:
         return tuple(remarks)
 
 
+def clear_ensemble(comparison: Comparison) -> Candidate | None:
+    """The ensemble, where it is better than the best single candidate by a clear difference."""
+    for candidate in comparison.candidates:
+        if candidate.is_ensemble and candidate.certificates.holds:
+            gain = compare_scores(candidate.scores, comparison.best.scores, comparison.test_share)
+            if gain.mean > 0 and gain.p_value < LEVEL:
+                return candidate
+    return None
+
+
 def final_step(model: Any) -> Any:
     """The estimator inside pipelines and target transformers."""
     if isinstance(model, Pipeline):
         return final_step(model[-1])
-    if isinstance(model, TransformedTargetRegressor):
+    if hasattr(model, "regressor_"):
         return final_step(model.regressor_)
     return model
 
