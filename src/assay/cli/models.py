@@ -147,7 +147,15 @@ def predict(
         typer.Option(metavar="FILE", help="CSV or Parquet file to write; standard output by default."),
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(metavar="COVERAGE", help="Coverage of prediction intervals, such as 0.9.")
+        float | None,
+        typer.Option(metavar="COVERAGE", help="Coverage of prediction intervals or class sets, such as 0.9."),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROBABILITY",
+            help="Name the rarer of two classes from this probability on; chosen for the one of compare.",
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -163,7 +171,7 @@ def predict(
     from assay.report import predict_table
 
     columns = tuple(dict.fromkeys(keep or ()))
-    predicted = predict_table(model, table, output, interval=interval, keep=columns)
+    predicted = predict_table(model, table, output, interval=interval, keep=columns, threshold=threshold)
     for name, levels in predicted.unseen.items():
         words = ", ".join(repr(level) for level in levels)
         typer.echo(f"assay: column {name!r} has values that the model has not seen: {words}.", err=True)

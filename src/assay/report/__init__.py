@@ -1,11 +1,12 @@
 """Reports: which method serves a table, how sure one can be, and a page that shows it."""
 
 from assay.registry import Entry
+from assay.report.answers import predictions
 from assay.report.errors import ReportError
 from assay.report.fitting import FittedTable, fit_table, parse_value
 from assay.report.methods import Method, catalogue, find_method
 from assay.report.page.document import render
-from assay.report.prediction import Predicted, certify_table, predict_table, predictions
+from assay.report.prediction import Predicted, certify_table, predict_table
 from assay.report.tables.data import Data, choose_data, choose_task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.reading import RawTable, read_table

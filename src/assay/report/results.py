@@ -20,12 +20,10 @@ from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, read_numbers, read_words
 from assay.report.tables.schema import Column
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.resampling import conformal_width
+from assay.report.trials.guarantees import kept_for_classes, residual_quantiles
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""
-
-COVERAGES = np.arange(1, 100) / 100
 
 
 def to_json(comparison: Comparison) -> str:
@@ -65,23 +63,16 @@ def about_model(comparison: Comparison) -> dict[str, Any]:
     """What is kept beside the recommended model of a comparison."""
     chosen = comparison.recommended
     about = about_fit(comparison.data, comparison.task, chosen.name, chosen.certificates)
-    if comparison.task == "regression" and comparison.data.y is not None:
-        about["residual_quantiles"] = residual_quantiles(comparison.data.y - chosen.predictions)
+    data = comparison.data
+    if comparison.task == "regression" and data.y is not None:
+        about["residual_quantiles"] = residual_quantiles(data.y - chosen.predictions)
+    elif comparison.task == "classification" and data.y is not None:
+        about |= kept_for_classes(data.y, chosen.predictions, chosen.probabilities, data.labels)
+        threshold = None if comparison.explanation is None else comparison.explanation.threshold
+        if threshold is not None:
+            label = str(data.labels[threshold.place])
+            about["threshold"] = {"class": label, "probability": threshold.value}
     return about
-
-
-def residual_quantiles(residuals: NDArray) -> dict[str, float]:
-    """Half-widths of intervals by their coverage, from what models that had not seen the rows were off.
-
-    Coverages for which the rows are too few are left out.
-
-    Examples
-    --------
-    >>> residual_quantiles(np.arange(-9, 10))["0.90"]
-    9.0
-    """
-    widths = {f"{coverage:.2f}": conformal_width(residuals, coverage) for coverage in COVERAGES}
-    return {coverage: width for coverage, width in widths.items() if math.isfinite(width)}
 
 
 def about_fit(data: Data, task: Task, method: str, certificates: Certificates) -> dict[str, Any]:

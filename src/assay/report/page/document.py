@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.report.page.appendix import appendix
 from assay.report.page.data import data_section
+from assay.report.page.explanations import explanations
 from assay.report.page.models import HOW_CLUSTERING, certificates_overview, leaderboard, models
 from assay.report.page.pieces import anchor, section
 from assay.report.results import fingerprint, versions
@@ -20,6 +21,7 @@ from assay.report.trials.wording import plus_minus, shown
 CONTENTS = {
     "verdict": "Verdict",
     "leaderboard": "Leaderboard",
+    "explained": "What it has learnt",
     "certificates": "Certificates",
     "models": "Models",
     "data": "The data",
@@ -57,8 +59,8 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
     inside = files("assay.report.page")
     style = inside.joinpath("style.css").read_text(encoding="utf-8")
     script = inside.joinpath("script.js").read_text(encoding="utf-8")
-    before = (_verdict, leaderboard, certificates_overview, models, data_section, method, appendix)
-    sections = [part(comparison) for part in before]
+    before = (_verdict, leaderboard, explanations, certificates_overview, models, data_section, method)
+    sections = [part(comparison) for part in (*before, appendix)]
     body = "\n".join([*sections, usage(comparison, model_path), reproduction(comparison)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

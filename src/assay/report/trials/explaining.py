@@ -1,4 +1,4 @@
-"""What follows the trials: variants of the best methods, an ensemble, and what the recommended model learnt."""
+"""What follows the trials: variants of the best methods, an ensemble, what the recommended model learnt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.registry import Entry
 from assay.report.trials.comparison import Candidate, Comparison
 from assay.report.trials.effects import MAX_COLUMNS, Split, effects_of
 from assay.report.trials.engine import FAILURES, Engine
-from assay.report.trials.explanation import Explanation, LearningCurve, Threshold, below_zero
+from assay.report.trials.explanation import Effect, Explanation, LearningCurve, Threshold, below_zero
 from assay.report.trials.importance import (
     PREDICTIONS_OF_THE_CHOSEN,
     Examination,
@@ -35,6 +35,7 @@ from assay.report.trials.stacking import (
 from assay.report.trials.target_transform import is_variant, transformed_recipes
 from assay.report.trials.thresholds import choose_threshold
 from assay.report.trials.trial import FittedMethod, Recipe, noted
+from assay.report.trials.wording import joined
 from assay.suitability import Suitability
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Afterwards:
             answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
             kept, weights = heavy_members(weights)
             chosen = [finished[members[place].recipe.name] for place in kept]
-            model = WeightedEnsemble.from_fitted([item.model[-1] for item in chosen], weights)
+            model = WeightedEnsemble.from_fitted([item.model[-1] for item in chosen], weights.tolist())
             recipe = EnsembleRecipe(
                 _entry(candidates), None, tuple(item.recipe for item in members), kept, weights
             )
@@ -114,7 +115,9 @@ class Afterwards:
             candidate = contender.conclude([*answers, FittedMethod(model, {}, None)])
             pairs = zip(chosen, weights, strict=True)
             shares = {item.name: float(weight) for item, weight in pairs}
-            return replace(candidate, weights=dict(sorted(shares.items(), key=lambda pair: -pair[1])))
+            shares = dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+            told = joined([f"{name} {weight:.0%}" for name, weight in shares.items()])
+            return replace(candidate, weights=shares, summary=SUMMARY.format(members=told))
         return None
 
     def explain(self, comparison: Comparison) -> Comparison:
@@ -122,6 +125,8 @@ class Afterwards:
         if not self.engine.has_time:
             return comparison
         chosen = comparison.recommended
+        if chosen.is_baseline:
+            return comparison
         contender = next(item for item in self.contenders if item.recipe.name == chosen.name)
         try:
             with noted():
@@ -137,7 +142,7 @@ class Afterwards:
 
     def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
         data, y = comparison.data, self.settings.encodings.target
-        importances, effects = chosen.importances, ()
+        importances, effects = chosen.importances, tuple[Effect, ...]()
         with suppress(*FAILURES):
             splits = self._splits(chosen)
             importances = self._importances(splits, chosen) or importances
@@ -148,7 +153,7 @@ class Afterwards:
         learning = None
         with suppress(*FAILURES):
             learning = self._learning(chosen, contender)
-        cautions = ()
+        cautions = tuple[str, ...]()
         if self.settings.labels is None:
             cautions = tuple(below_zero(y, chosen.predictions, data.target))
         return Explanation(importances, effects, learning, self._threshold(comparison, chosen), cautions)
@@ -159,7 +164,7 @@ class Afterwards:
         return min(2, self.settings.folds) if large else self.settings.folds
 
     def _splits(self, chosen: Candidate) -> list[Split]:
-        """Models with the parameters that were chosen, each with the rows of its split that it has not seen."""
+        """Models with the parameters that were chosen, each with the rows that it has not seen."""
         encodings, splits = self.settings.encodings, []
         for number in range(self._n_splits):
             encoded = encodings[number]

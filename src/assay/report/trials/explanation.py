@@ -102,6 +102,8 @@ class Threshold(NamedTuple):
     ----------
     label : str
         Name of the rarer class.
+    place : int
+        Its place among the sorted labels.
     value : float
         The probability.
     before, after : float
@@ -115,6 +117,7 @@ class Threshold(NamedTuple):
     """
 
     label: str
+    place: int
     value: float
     before: float
     after: float
@@ -137,9 +140,10 @@ class Threshold(NamedTuple):
                 f"accuracy {self.before:.2f}, with a threshold {self.after:.2f}."
             )
         return (
-            f"Named from a probability of {self.value:.2f} on, {self.caught[1]:.0%} of the {self.label!r} are "
-            f"caught in place of {self.caught[0]:.0%}, and {self.right[1]:.0%} of those named are right in "
-            f"place of {self.right[0]:.0%}: balanced accuracy {self.after:.2f} in place of {self.before:.2f}."
+            f"Named from a probability of {self.value:.2f} on, {self.caught[1]:.0%} of the {self.label!r} "
+            f"are caught in place of {self.caught[0]:.0%}, and {self.right[1]:.0%} of those named are right "
+            f"in place of {self.right[0]:.0%}: balanced accuracy {self.after:.2f} in place of "
+            f"{self.before:.2f}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether more rows would help: the score after learning from an eighth, a quarter, a half and all of them."""
+"""Whether more rows would help: the score after learning from an eighth, a quarter, a half and all rows."""
 
 from __future__ import annotations
 

@@ -19,9 +19,7 @@ LEAST_WEIGHT = 0.01
 """Members of a smaller weight are left out of the final model."""
 
 NAME = "Ensemble"
-SUMMARY = (
-    "Weighted mean of the predictions of other methods on this page; weights by least squares out of fold."
-)
+SUMMARY = "Weighted mean of {members}: the weights of least squared error out of fold."
 
 
 def _has_probabilities(ensemble: WeightedEnsemble) -> bool:

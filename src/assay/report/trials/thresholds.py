@@ -79,6 +79,7 @@ def choose_threshold(
     grid = thresholds_of(shares)
     return Threshold(
         label=names[place],
+        place=place,
         value=best_threshold(rare, shares),
         before=_balanced(rare, before),
         after=_balanced(rare, named),
