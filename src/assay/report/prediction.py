@@ -101,11 +101,16 @@ def _encoder(model: Any) -> TableEncoder:
             "This model was not saved by assay compare or assay fit: load it with assay.load and call its "
             "predict."
         )
+    require_prediction(model)
+    return model[0]
+
+
+def require_prediction(model: Pipeline) -> None:
+    """Refuse a model that has nothing to say about other rows than those of its fit."""
     if not hasattr(model[-1], "predict"):
         raise ReportError(
             f"{type(model[-1]).__name__} groups the rows of the table of its fit and predicts no others."
         )
-    return model[0]
 
 
 @contextlib.contextmanager
