@@ -16,6 +16,7 @@ from assay.cli.methods import explain, methods
 from assay.cli.models import certify, fit, predict
 from assay.cli.options import Debug
 from assay.cli.sentences import READER_LEFT, InterruptedRunError, ReaderLeftError, sentence_of, silence
+from assay.cli.serve import serve
 
 EXIT_CODES = """Exit codes:
 
@@ -76,7 +77,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for command in (compare, predict, fit, certify, methods, explain):
+    for command in (compare, predict, serve, fit, certify, methods, explain):
         app.command()(command)
     return app
 

@@ -101,9 +101,9 @@ def compare(options: CompareOptions) -> None:
     """Find the method that serves a table best.
 
     Prints a leaderboard with the verdicts of the certificates and writes report.html, the recommended
-    model (model.skops) and results.json. Without TABLE it runs on three embedded tables, one per task, each
-    with a folder of its own in the output. Ctrl-C ends with the methods that are finished; twice stops at
-    once.
+    model (model.skops), results.json, and reproduce.py and notebook.ipynb that fit it again. Without
+    TABLE it runs on three embedded tables, one per task, each with a folder of its own in the output.
+    Ctrl-C ends with the methods that are finished; twice stops at once.
     """
     places = tables_to_compare(options.table, options.demo, options.output, force=options.force)
     with compiling_ahead("clustering") if len(places) > 1 else nullcontext():
@@ -147,8 +147,8 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
         written = report.write(comparison, output, force=options.force)
     if not options.quiet:
         show_comparison(console, comparison)
-        for what, place in zip(("report", "model", "results"), written, strict=True):
-            say(console, f"{what:8}{place}", wrapped=False)
+        for what, place in zip(("report", "model", "results", "script", "notebook"), written, strict=True):
+            say(console, f"{what:9}{place}", wrapped=False)
     if interruption.happened:
         raise InterruptedRunError(what_is_finished(comparison, output))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -161,7 +161,15 @@ def predict(
         typer.Option(metavar="FILE", help="CSV or Parquet file to write; standard output by default."),
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(metavar="COVERAGE", help="Coverage of prediction intervals, such as 0.9.")
+        float | None,
+        typer.Option(metavar="COVERAGE", help="Coverage of prediction intervals or class sets, such as 0.9."),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROBABILITY",
+            help="Name the rarer of two classes from this probability on; chosen for the one of compare.",
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -180,7 +188,8 @@ def predict(
     from assay.report import Reading, predict_table
 
     columns, reading = tuple(dict.fromkeys(keep or ())), Reading(skip, separator, sheet)
-    predicted = predict_table(model, table, output, interval=interval, keep=columns, reading=reading)
+    options: dict[str, Any] = {"interval": interval, "keep": columns, "threshold": threshold}
+    predicted = predict_table(model, table, output, **options, reading=reading)
     for name, levels in predicted.unseen.items():
         words = ", ".join(repr(level) for level in levels)
         typer.echo(f"assay: column {name!r} has values that the model has not seen: {words}.", err=True)

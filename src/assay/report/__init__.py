@@ -1,12 +1,14 @@
 """Reports: which method serves a table, how sure one can be, and a page that shows it."""
 
 from assay.registry import Entry
+from assay.report.answers import predictions
 from assay.report.errors import ReportError
 from assay.report.fitting import FittedTable, fit_table, parse_value
 from assay.report.methods import Method, catalogue, find_method
 from assay.report.page.document import render
-from assay.report.prediction import Predicted, certify_table, predict_table, predictions
+from assay.report.prediction import Predicted, certify_table, predict_table
 from assay.report.tables.data import Data, choose_data, choose_task
+from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.options import Reading
 from assay.report.tables.reading import RawTable, read_table
 from assay.report.tables.schema import Column, describe_columns
@@ -14,6 +16,8 @@ from assay.report.trials.compare import compare
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of
 from assay.report.trials.engine import Event, Progress
 from assay.report.trials.roster import entries, roster
+from assay.report.trials.stacking import WeightedEnsemble
+from assay.report.trials.target_transform import SmearedTarget
 from assay.report.trials.wording import plus_minus, shown, shown_measure
 from assay.report.writing import check_folder, write
 
@@ -31,6 +35,9 @@ __all__ = [
     "RawTable",
     "Reading",
     "ReportError",
+    "SmearedTarget",
+    "TableEncoder",
+    "WeightedEnsemble",
     "catalogue",
     "certificates_of",
     "certify_table",

@@ -6,28 +6,23 @@ import contextlib
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
+from assay.report.answers import Answerer
 from assay.report.errors import ReportError
 from assay.report.results import fingerprint_of
 from assay.report.tables.data import TASKS, open_target
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.options import Reading
 from assay.report.tables.reading import PARQUET_ENDINGS, RawTable, read_table, table_blocks
-
-FROM_RESIDUALS = (
-    "{name} has no prediction intervals of its own: these come from the residuals of the folds and are all "
-    "of one width."
-)
 
 
 class Predicted(NamedTuple):
@@ -46,6 +41,7 @@ def predict_table(
     interval: float | None = None,
     keep: Sequence[str] = (),
     reading: Reading | None = None,
+    threshold: float | str | None = None,
 ) -> Predicted:
     """Predict every row of a table and write the predictions as CSV, or Parquet by the ending of the file.
 
@@ -61,12 +57,15 @@ def predict_table(
     output : path, optional
         Where to write; standard output by default.
     interval : float, optional
-        Coverage of prediction intervals, for a model that has them. The file of a comparison has them for
-        every regression: where the model has none of its own, those that the residuals of the folds give.
+        Coverage of prediction intervals, or of sets of classes. Where a regression has no intervals of its
+        own, those that the residuals of the folds give.
     keep : sequence of str
         Columns of the table to write before the predictions, such as the one that names the rows.
     reading : Reading, optional
         Where the table stands in its file; what its values mean the model knows.
+    threshold : float or "chosen", optional
+        Probability from which on the rarer of two classes is named, in place of the likelier class; "chosen"
+        for the one that the comparison chose.
 
     Returns
     -------
@@ -78,10 +77,8 @@ def predict_table(
 
         model, about = persistence.load(model), persistence.about(model)
     encoder = _encoder(model)
-    half_width = None if interval is None else _half_width(model, interval, about)
-    labels = model[-1].classes_ if hasattr(model[-1], "predict_proba") else ()
-    written = ["prediction", *(f"probability of {label}" for label in labels)]
-    written += [] if interval is None else ["lower", "upper"]
+    answer = Answerer.for_model(model, about, interval=interval, threshold=threshold)
+    written = answer.columns
     twice = [name for name in keep if name in written or list(keep).count(name) > 1]
     if twice:
         raise ReportError(
@@ -94,43 +91,12 @@ def predict_table(
         for block in table_blocks(source, encoder.columns, keep=keep, n_features=n_features, reading=reading):
             for name, levels in encoder.unseen_levels(block).items():
                 unseen.setdefault(name, levels)
-            answers = predictions(model, block, interval if half_width is None else None)
-            if half_width is not None:
-                answers.insert(1, "lower", answers["prediction"] - half_width)
-                answers.insert(2, "upper", answers["prediction"] + half_width)
+            answers = answer(block)
             for place, name in enumerate(keep):
                 answers.insert(place, name, block[name].to_numpy())
             write(answers)
             n_rows += len(block)
-    notes = () if half_width is None else (FROM_RESIDUALS.format(name=type(model[-1]).__name__),)
-    return Predicted(n_rows, unseen, notes)
-
-
-def predictions(model: Pipeline, frame: pd.DataFrame, interval: float | None = None) -> pd.DataFrame:
-    """Prediction of each row, with its interval if asked, or the probabilities of the classes."""
-    features = model[:-1].transform(frame)
-    last = model[-1]
-    columns = {"prediction": np.asarray(_asked(last, last.predict, features))}
-    if interval is not None:
-        try:
-            ends = np.asarray(last.predict_interval(features, coverage=interval))
-        except ValueError as error:  # columns that repeat each other leave no standard errors
-            raise ReportError(f"There are no prediction intervals: {error}") from error
-        columns["lower"], columns["upper"] = ends[:, 0], ends[:, 1]
-    if hasattr(last, "predict_proba"):
-        probabilities = _asked(last, last.predict_proba, features)
-        for place, label in enumerate(last.classes_):
-            columns[f"probability of {label}"] = probabilities[:, place]
-    return pd.DataFrame(columns)
-
-
-def _asked(last: Any, method: Callable[[NDArray], Any], features: NDArray) -> Any:
-    """What a model says about rows; a sentence where its rule holds for those of the fit alone."""
-    try:
-        return method(features)
-    except ValueError as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ReportError(f"{type(last).__name__} cannot predict these rows: {reason}.") from error
+    return Predicted(n_rows, unseen, answer.notes)
 
 
 def _encoder(model: Any) -> TableEncoder:
@@ -139,30 +105,16 @@ def _encoder(model: Any) -> TableEncoder:
             "This model was not saved by assay compare or assay fit: load it with assay.load and call its "
             "predict."
         )
+    require_prediction(model)
+    return model[0]
+
+
+def require_prediction(model: Pipeline) -> None:
+    """Refuse a model that has nothing to say about other rows than those of its fit."""
     if not hasattr(model[-1], "predict"):
         raise ReportError(
             f"{type(model[-1]).__name__} groups the rows of the table of its fit and predicts no others."
         )
-    return model[0]
-
-
-def _half_width(model: Pipeline, interval: float, about: Mapping[str, Any]) -> float | None:
-    """Half the width of intervals from the residuals of the folds; None for a model that has its own."""
-    if not 0 < interval < 1:
-        raise ReportError(f"The interval must be a coverage between 0 and 1. Got {interval:g} instead.")
-    name = type(model[-1]).__name__
-    if hasattr(model[-1], "predict_interval"):
-        return None
-    quantiles = about.get("residual_quantiles")
-    if not quantiles:
-        raise ReportError(f"{name} has no prediction intervals; leave out --interval.")
-    enough = [width for coverage, width in quantiles.items() if float(coverage) >= interval - 1e-9]
-    if not enough:
-        most = max(map(float, quantiles))
-        raise ReportError(
-            f"The table of the fit has too few rows for intervals of {interval:g}; ask for {most:g} or less."
-        )
-    return float(min(enough))
 
 
 @contextlib.contextmanager

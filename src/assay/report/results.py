@@ -20,12 +20,12 @@ from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, read_numbers, read_words
 from assay.report.tables.schema import Column
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.resampling import conformal_width
+from assay.report.trials.explanation import Effect, Explanation
+from assay.report.trials.guarantees import kept_for_classes, residual_quantiles
+from assay.report.trials.importance import Importances
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""
-
-COVERAGES = np.arange(1, 100) / 100
 
 
 def to_json(comparison: Comparison) -> str:
@@ -48,6 +48,7 @@ def results(comparison: Comparison) -> dict[str, Any]:
         "alarms": list(comparison.alarms),
         "remarks": list(comparison.remarks),
         "recommended": comparison.recommended.name,
+        "explanation": _explanation(comparison.explanation),
         "candidates": [_candidate(comparison, candidate) for candidate in comparison.candidates],
         "left_out": list(comparison.skipped),
         "table": {
@@ -66,23 +67,16 @@ def about_model(comparison: Comparison) -> dict[str, Any]:
     """What is kept beside the recommended model of a comparison."""
     chosen = comparison.recommended
     about = about_fit(comparison.data, comparison.task, chosen.name, chosen.certificates)
-    if comparison.task == "regression" and comparison.data.y is not None:
-        about["residual_quantiles"] = residual_quantiles(comparison.data.y - chosen.predictions)
+    data = comparison.data
+    if comparison.task == "regression" and data.y is not None:
+        about["residual_quantiles"] = residual_quantiles(data.y - chosen.predictions)
+    elif comparison.task == "classification" and data.y is not None:
+        about |= kept_for_classes(data.y, chosen.predictions, chosen.probabilities, data.labels)
+        threshold = None if comparison.explanation is None else comparison.explanation.threshold
+        if threshold is not None:
+            label = str(data.labels[threshold.place])
+            about["threshold"] = {"class": label, "probability": threshold.value}
     return about
-
-
-def residual_quantiles(residuals: NDArray) -> dict[str, float]:
-    """Half-widths of intervals by their coverage, from what models that had not seen the rows were off.
-
-    Coverages for which the rows are too few are left out.
-
-    Examples
-    --------
-    >>> residual_quantiles(np.arange(-9, 10))["0.90"]
-    9.0
-    """
-    widths = {f"{coverage:.2f}": conformal_width(residuals, coverage) for coverage in COVERAGES}
-    return {coverage: width for coverage, width in widths.items() if math.isfinite(width)}
 
 
 def about_fit(data: Data, task: Task, method: str, certificates: Certificates) -> dict[str, Any]:
@@ -167,6 +161,8 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
         "measures": _values(candidate.measures),
         "intervals": None if candidate.intervals is None else _values(candidate.intervals._asdict()),
         "parameters": _values(candidate.parameters),
+        "weights": None if candidate.weights is None else _values(candidate.weights),
+        "importances": _importances(candidate.importances),
         "fit_seconds": candidate.fit_seconds,
         "certificates": [item.to_dict() for item in candidate.certificates],
         "notes": list(candidate.notes),
@@ -180,6 +176,50 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
             "p_value": _number(loss.p_value),
         }
     return record
+
+
+def _importances(importances: Importances | None) -> dict[str, Any] | None:
+    """What shuffling each column costs, the greatest first."""
+    if importances is None:
+        return None
+    lines = zip(importances.columns, importances.means, importances.errors, strict=True)
+    columns = [
+        {"name": name, "mean": _number(mean), "standard_error": _number(error)} for name, mean, error in lines
+    ]
+    return {"measure": importances.measure, "columns": columns}
+
+
+def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
+    """Effects of the columns on the recommended model, its learning curve and its threshold."""
+    if explanation is None:
+        return None
+    learning, threshold = explanation.learning, explanation.threshold
+    told = None
+    if threshold is not None:
+        told = {"class": threshold.label, "probability": _number(threshold.value)}
+        told |= {"balanced_accuracy_before": _number(threshold.before), "after": _number(threshold.after)}
+    return {
+        "effects": [_effect(effect) for effect in explanation.effects],
+        "learning_curve": [
+            {"rows": int(size), "score": _number(score), "standard_error": _number(error)}
+            for size, score, error in zip(*learning[:3], strict=True)
+        ]
+        if learning is not None
+        else None,
+        "threshold": told,
+    }
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    values = list(effect.names) if effect.names else [_number(value) for value in effect.positions]
+    table = {
+        name: [[_number(value) for value in line] for line in array.T]
+        for name, array in (("curves", effect.curves), ("standard_errors", effect.errors))
+    }
+    method = "accumulated local effects" if effect.is_local else "partial dependence"
+    partner = effect.partner or None
+    named = {"column": effect.column, "kind": effect.kind, "method": method, "goes_with": partner}
+    return {**named, "values": values, "classes": list(effect.outputs), **table}
 
 
 def _values(named: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,12 +10,16 @@ from typing import NamedTuple
 
 from assay.report.errors import ReportError
 from assay.report.page.document import render
+from assay.report.reproduction import notebook, script
 from assay.report.results import about_model, to_json
 from assay.report.trials.comparison import Comparison
 
 REPORT = "report.html"
 MODEL = "model.skops"
 RESULTS = "results.json"
+SCRIPT = "reproduce.py"
+NOTEBOOK = "notebook.ipynb"
+FILES = (REPORT, MODEL, RESULTS, SCRIPT, NOTEBOOK)
 
 
 class Written(NamedTuple):
@@ -24,6 +28,8 @@ class Written(NamedTuple):
     report: Path
     model: Path
     results: Path
+    script: Path
+    notebook: Path
 
 
 def check_folder(folder: str | Path, *, force: bool = False) -> Path:
@@ -41,7 +47,7 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
     nearest = next((place for place in (folder, *folder.absolute().parents) if place.exists()), Path("/"))
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise ReportError(f"The output folder {folder} cannot be written to; name another with --output.")
-    for name in (REPORT, MODEL, RESULTS):
+    for name in FILES:
         if (folder / name).is_dir():
             raise ReportError(
                 f"{folder / name} is a folder, in the way of a file; name another with --output."
@@ -54,15 +60,15 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
 
 
 def write(comparison: Comparison, folder: str | Path, *, force: bool = False) -> Written:
-    """Write the report, the recommended model and the numbers into a folder, made if needed.
+    """Write the report, the recommended model, the numbers and how to fit it again into a folder.
 
-    The files are written under other names first and take their places at the end: an error on the way leaves
-    what was there before untouched, and no part of the new files.
+    The folder is made if needed. The files are written under other names first and take their places at
+    the end: an error on the way leaves what was there before untouched, and no part of the new files.
     """
     from assay.persistence import save
 
     folder = check_folder(folder, force=force)
-    places = Written(*(folder / name for name in (REPORT, MODEL, RESULTS)))
+    places = Written(*(folder / name for name in FILES))
     page = render(comparison, model_path=str(places.model))
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
@@ -71,6 +77,8 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
             drafts = Written(*(Path(scratch) / place.name for place in places))
             drafts.report.write_text(page, encoding="utf-8")
             drafts.results.write_text(to_json(comparison), encoding="utf-8")
+            drafts.script.write_text(script(comparison), encoding="utf-8")
+            drafts.notebook.write_text(notebook(comparison), encoding="utf-8")
             save(comparison.recommended.model, drafts.model, about=about_model(comparison))
             _take_places(drafts, places, Path(scratch))
     except BaseException as error:

@@ -6,20 +6,21 @@ import shlex
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 
 from assay.report.page.appendix import appendix
 from assay.report.page.data import data_section
+from assay.report.page.explanations import explanations
 from assay.report.page.models import HOW_CLUSTERING, certificates_overview, leaderboard, models
 from assay.report.page.pieces import anchor, section
+from assay.report.reproduction import source_of
 from assay.report.results import fingerprint, versions
-from assay.report.tables.reading import STANDARD_INPUT
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.wording import plus_minus, shown
 
 CONTENTS = {
     "verdict": "Verdict",
     "leaderboard": "Leaderboard",
+    "explained": "What it has learnt",
     "certificates": "Certificates",
     "models": "Models",
     "data": "The data",
@@ -57,8 +58,8 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
     inside = files("assay.report.page")
     style = inside.joinpath("style.css").read_text(encoding="utf-8")
     script = inside.joinpath("script.js").read_text(encoding="utf-8")
-    before = (_verdict, leaderboard, certificates_overview, models, data_section, method, appendix)
-    sections = [part(comparison) for part in before]
+    before = (_verdict, leaderboard, explanations, certificates_overview, models, data_section, method)
+    sections = [part(comparison) for part in (*before, appendix)]
     body = "\n".join([*sections, usage(comparison, model_path), reproduction(comparison)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -202,11 +203,7 @@ def reproduction(comparison: Comparison) -> str:
 def command(comparison: Comparison) -> str:
     """The command that makes the comparison again, every choice written out."""
     data = comparison.data
-    # The path of a file as it was given, "-" for standard input, or the name of an embedded table.
-    source = STANDARD_INPUT if data.name == "standard input" else data.name
-    if Path(data.source).name == data.name:
-        source = data.source
-    words = ["assay", "compare", source, "--task", comparison.task]
+    words = ["assay", "compare", source_of(data), "--task", comparison.task]
     if data.target is not None:
         words += ["--target", data.target]
     for name in data.dropped:

@@ -28,6 +28,7 @@ from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
 from assay.report.tables.data import Data
 from assay.report.trials.clustering import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison, final_step
+from assay.report.trials.stacking import WeightedEnsemble
 
 ALL_PAIRS_ROWS = 2000
 """Pictures of methods that need all pairs of rows fit them again and again: drawn up to so many rows."""
@@ -132,6 +133,8 @@ def with_names(model: Any, data: Data) -> tuple[Any, Any]:
 def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     """The kinds of pictures of a fitted model that a page shows, of those that there are."""
     inside = final_step(model)
+    if inside is not model[-1] or isinstance(inside, WeightedEnsemble):
+        return ()  # pictures on another scale of the target, or of no single model, would mislead
     there = kinds(inside)
     kept = [kind for kind in MODEL_PICTURES if kind in there]
     # The function itself where it can be drawn, else the effect of each column; coefficients of the functions

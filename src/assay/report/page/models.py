@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.certificates import SYMBOLS, Certificates
+from assay.report.page.explanations import relies_on
 from assay.report.page.pictures import overview, pictures
 from assay.report.page.pieces import (
     Cell,
@@ -201,6 +202,7 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
             f"{intervals.held:.1%} of the rows that the models had not seen; they are "
             f"{shown(intervals.width, 3)} wide on average.</p>"
         )
+    words += "" if chosen_one else relies_on(candidate)  # told of the chosen one on top
     groups = groups_of(comparison, candidate) if chosen_one else ""
     score = f"{comparison.score_name} {plus_minus(candidate.score, candidate.standard_error)}"
     proof = f'<span class="proof">{badge(candidate) if candidate.certificates else ""}</span>'

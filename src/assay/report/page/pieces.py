@@ -98,7 +98,8 @@ def section(place: str, title: str, body: str) -> str:
 def figure(picture: Picture, *, wide: bool = False) -> str:
     """A picture and the sentence below it."""
     mark = ' class="wide"' if wide else ""
-    return f"<figure{mark}>{picture.svg}<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    below = f"<figcaption>{escape(picture.caption)}</figcaption>" if picture.caption else ""
+    return f"<figure{mark}>{picture.svg}{below}</figure>"
 
 
 def badge(candidate: Candidate) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from assay.certificates import Certificates
@@ -18,6 +17,8 @@ from assay.report.errors import ReportError
 from assay.report.tables.associations import short
 from assay.report.tables.data import Data, Task
 from assay.report.tables.leakage import alarms
+from assay.report.trials.explanation import Explanation
+from assay.report.trials.importance import Importances
 from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
 from assay.report.trials.verdict import LEVEL, Verdict, decide
 from assay.report.trials.wording import joined, plus_minus, shown
@@ -68,6 +69,10 @@ class Candidate:
         How the prediction intervals of a regression fared on rows they had not seen.
     selection : Selection or None
         The curve on which the parameter of the model was chosen.
+    importances : Importances or None
+        What shuffling each column costs, out of fold.
+    weights : mapping of str to float or None
+        Weight of each member, for an ensemble.
     """
 
     name: str
@@ -87,11 +92,18 @@ class Candidate:
     notes: tuple[str, ...] = ()
     intervals: Intervals | None = None
     selection: Selection | None = None
+    importances: Importances | None = None
+    weights: Mapping[str, float] | None = None
 
     @property
     def is_baseline(self) -> bool:
         """Whether it is only there to be beaten."""
         return self.complexity == 0
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether it is the weighted mean of other candidates."""
+        return self.weights is not None
 
     @property
     def verdict(self) -> str:
@@ -128,6 +140,8 @@ class Comparison:
         Time of the whole comparison.
     share : float or None
         Share of the rows of a split that it predicts, where it is not one part of so many folds.
+    explanation : Explanation or None
+        What the recommended model has learnt: effects of the columns, learning curve, threshold.
     """
 
     task: Task
@@ -140,6 +154,7 @@ class Comparison:
     skipped: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     share: float | None = None
+    explanation: Explanation | None = None
 
     @property
     def best(self) -> Candidate:
@@ -157,6 +172,8 @@ class Comparison:
 
         The baseline where every model is worse.
         """
+        if (ensemble := clear_ensemble(self)) is not None:
+            return ensemble
         index = self.verdict.recommended
         if index is not None:
             return self._models[index]
@@ -175,7 +192,9 @@ class Comparison:
 
     @cached_property
     def _models(self) -> list[Candidate]:
-        return [candidate for candidate in self.candidates if not candidate.is_baseline]
+        return [
+            candidate for candidate in self.candidates if not (candidate.is_baseline or candidate.is_ensemble)
+        ]
 
     @property
     def test_share(self) -> float:
@@ -199,7 +218,7 @@ class Comparison:
             return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
         if self.alarms:
             return f"{chosen.name} has {score}, but the table may give {target} away"
-        if self.verdict.is_best:
+        if chosen.is_ensemble or self.verdict.is_best:
             return f"{chosen.name} predicts {target} best: {score}"
         if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
             return f"{chosen.name} predicts {target} as well as any: {score}"
@@ -213,7 +232,8 @@ class Comparison:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one must know beside the headline."""
-        return (*self._error_remarks(), *self._noise_remarks(), *self._cautions)
+        learnt = () if self.explanation is None else self.explanation.sentences
+        return (*self._error_remarks(), *self._noise_remarks(), *self._cautions, *learnt)
 
     @cached_property
     def _cautions(self) -> tuple[str, ...]:
@@ -251,7 +271,11 @@ class Comparison:
                 f"Every model scores less than the baseline, {self.best.name} least so "
                 f"({self.score_name} {plus_minus(self.best.score, self.best.standard_error)}).",
             )
-        if chosen is not self.best:
+        if chosen.is_ensemble:
+            gain = compare_scores(chosen.scores, self.best.scores, self.test_share)
+            size = plus_minus(gain.mean, gain.standard_error)
+            remarks.append(f"{self.best.name} is the best single model; {chosen.name} gains {size} on it.")
+        elif chosen is not self.best:
             remarks.append(self._why_not_the_best())
         if not chosen.certificates.holds:
             remarks.append(
@@ -288,11 +312,23 @@ class Comparison:
         )
 
 
+def clear_ensemble(comparison: Comparison) -> Candidate | None:
+    """The ensemble, where it is better than the best single candidate by a clear difference."""
+    if not any(comparison.verdict.beating):
+        return None
+    for candidate in comparison.candidates:
+        if candidate.is_ensemble and candidate.certificates.holds:
+            gain = compare_scores(candidate.scores, comparison.best.scores, comparison.test_share)
+            if gain.mean > 0 and gain.p_value < LEVEL:
+                return candidate
+    return None
+
+
 def final_step(model: Any) -> Any:
     """The estimator inside pipelines and target transformers."""
     if isinstance(model, Pipeline):
         return final_step(model[-1])
-    if isinstance(model, TransformedTargetRegressor):
+    if hasattr(model, "regressor_"):
         return final_step(model.regressor_)
     return model
 

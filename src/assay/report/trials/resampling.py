@@ -10,6 +10,7 @@ from scipy import stats
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from assay.display.classes.curves import calibration_curve
+from assay.models.conformal import conformal_width
 
 SMALL_TABLE = 2000
 """Rows up to which the cross-validation is repeated: there its scores are noisy and fits are cheap."""
@@ -109,24 +110,6 @@ def residual_bounds(
         inside = folds == fold
         half[inside] = conformal_width(residuals[~inside], coverage)
     return np.column_stack([predictions - half, predictions + half])
-
-
-def conformal_width(residuals: NDArray, coverage: float = COVERAGE) -> float:
-    """Half-width that holds a new row with at least that probability: the ⌈(n + 1) c⌉-th least |residual|.
-
-    The guarantee is for residuals that are exchangeable with the new one; infinite where n is too small.
-
-    Examples
-    --------
-    >>> conformal_width(np.arange(1, 20), 0.9)
-    18.0
-    >>> conformal_width(np.arange(1, 5), 0.9)
-    inf
-    """
-    place = int(np.ceil((len(residuals) + 1) * coverage - 1e-9))
-    if place > len(residuals):
-        return float("inf")
-    return float(np.partition(np.abs(residuals), place - 1)[place - 1])
 
 
 def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,9 @@ from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
 from assay.report.trials.engine import Contender, Engine, Progress, Work
+from assay.report.trials.explaining import Afterwards
 from assay.report.trials.folds import folds_of, judged_rows, predicted_share, repeats_of
+from assay.report.trials.importance import Examination, column_groups, summarise
 from assay.report.trials.resampling import (
     Intervals,
     brier_score,
@@ -105,18 +107,27 @@ def compare_predictions(
     # The first rows tell the number of features well enough to know which methods are quick on them.
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
     target = y if labels is None else None
-    chosen, skipped = roster(task, y.size, n_features, target=target, methods=methods, exclude=exclude)
+    plain = Afterwards.without_made(methods)
+    chosen, skipped = roster(task, y.size, n_features, target=target, methods=plain, exclude=exclude)
     jobs = _check_jobs(jobs, y.size * n_features)
     engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
         settings = Validation(question, encodings, labels, folds, seed, jobs > 1, share)
         recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
-        candidates = engine.run([ValidatedMethod(recipe, settings) for recipe in recipes], jobs=jobs)
-    skipped += engine.skipped
-    ordered, seconds = ranked(candidates, skipped), perf_counter() - start
-    name, said, judged = question.score_name, tuple(skipped), judged_rows(parts, y.size)
-    shown = data if judged is None else data.at(judged)
-    return Comparison(task, shown, name, ordered, folds, seed, repeats, said, seconds, share=share)
+        make = partial(ValidatedMethod, settings=settings)
+        contenders = [make(recipe) for recipe in recipes]
+        candidates = engine.run(contenders, jobs=jobs)
+        afterwards = Afterwards(settings, contenders, engine, make, asked=methods)
+        candidates += afterwards.variants(candidates, jobs=jobs)
+        skipped += engine.skipped
+        ordered, name = ranked(candidates, skipped), question.score_name
+        ensemble = afterwards.ensemble(ordered)  # the last line, whatever its score
+        ordered += () if ensemble is None else (ensemble,)
+        said, judged = tuple(skipped), judged_rows(parts, y.size)
+        shown = data if judged is None else data.at(judged)
+        comparison = Comparison(task, shown, name, ordered, folds, seed, repeats, skipped=said, share=share)
+        comparison = afterwards.explain(comparison)
+    return replace(comparison, seconds=perf_counter() - start)
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,12 @@ class Validation:
     seed: int
     in_files: bool  # whether fits read their rows from files, as those in other processes do
     share: float  # of the rows of a split that it predicts
+
+    def examination(self, split: int) -> Examination:
+        """Asks a model what each column is worth on the rows that a split predicts."""
+        groups = column_groups(self.encodings.encoder(split))
+        truth = self.encodings.target[self.encodings.parts[split].test]
+        return Examination(truth, groups, self.labels, self.seed)
 
 
 class ValidatedMethod(Contender):
@@ -150,14 +167,19 @@ class ValidatedMethod(Contender):
         else:
             first = fit < settings.folds
             ask = partial(answer, self.recipe, seed=settings.seed, classes=settings.labels, detailed=first)
+        examined = fit < settings.folds and self.entry is not None
         if settings.in_files:
-            return partial(_from_files, ask, settings.encodings.stored(fit))
+            stored = settings.encodings.stored(fit)
+            ask = partial(ask, examine=settings.examination(fit)) if examined else ask
+            return partial(_from_files, ask, stored)
         encoded = settings.encodings[fit]
+        ask = partial(ask, examine=settings.examination(fit)) if examined else ask
         return partial(ask, encoded.train, encoded.target, encoded.test)
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
         *answers, final = results
+        self.answers = tuple(answers)  # which an ensemble is made of
         labels, encodings = self.settings.labels, self.settings.encodings
         parts, y = encodings.parts, encodings.target
         outputs, intervals = gather(parts, answers, y), None
@@ -186,6 +208,13 @@ class ValidatedMethod(Contender):
             notes=tuple(dict.fromkeys(notes)),
             intervals=intervals,
             selection=final.selection,
+            importances=summarise(
+                [said.examined for said in answers[: self.settings.folds]],
+                [column.name for column in encodings.columns if column.learnable],
+                y=y,
+                labels=labels,
+                certain=outputs.probabilities is None,
+            ),
         )
 
 

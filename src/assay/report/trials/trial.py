@@ -20,6 +20,7 @@ from assay.models import Selection
 from assay.registry import Entry
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.schema import Column
+from assay.report.trials.importance import Examination
 from assay.report.trials.resampling import COVERAGE, FoldSplit
 
 MEMORY = 1 << 30
@@ -171,10 +172,11 @@ class Answers(NamedTuple):
     """What a model says about rows it has not seen, the time of its fit, and the warnings."""
 
     predictions: NDArray
-    probabilities: NDArray | None  # (n_rows, n_classes), where the model has any and they were asked for
-    bounds: NDArray | None  # (n_rows, 2), its own intervals, likewise
+    probabilities: NDArray | None  # (n_rows, n_classes), where the model has any
+    bounds: NDArray | None  # (n_rows, 2), its own intervals, where they were asked for
     seconds: float
     notes: tuple[str, ...]
+    examined: NDArray | None = None  # (n_columns,), what shuffling each column costs, where it was asked for
 
 
 def answer(
@@ -186,6 +188,7 @@ def answer(
     seed: int,
     classes: NDArray | None,
     detailed: bool,
+    examine: Examination | None = None,
 ) -> Answers:
     """Fit on the training rows and ask about the others."""
     with noted() as notes:
@@ -194,14 +197,15 @@ def answer(
         seconds = perf_counter() - start
         predictions = np.asarray(model.predict(test))
         probabilities = bounds = None
-        if detailed and classes is not None and hasattr(model, "predict_proba"):
+        if classes is not None and hasattr(model, "predict_proba"):
             probabilities = np.zeros((len(test), len(classes)))
             probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(test)
         if detailed and classes is None and hasattr(model, "predict_interval"):
             with suppress(ValueError):  # penalised, or with no row to spare: the model says that it has none
                 bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)
                 bounds = bounds if np.isfinite(bounds).all() else None
-    return Answers(predictions, probabilities, bounds, seconds, tuple(notes))
+        examined = None if examine is None else examine(model, test)
+    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined)
 
 
 def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> FittedMethod:

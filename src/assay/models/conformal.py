@@ -1,0 +1,155 @@
+"""Conformal prediction: intervals and class sets with a coverage that holds for any model.
+
+Scores tell how strange a row is to a model that has not seen it (|residual|, 1 − probability of the true
+class). If the score of a new row is exchangeable with n known ones, it is at most their ⌈(n + 1) c⌉-th least
+with probability at least c, whatever the model and the law.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
+    """The ⌈(n + 1) c⌉-th least of n scores: a new one is at most so large with probability at least c.
+
+    Without ties the probability is ⌈(n + 1) c⌉ / (n + 1) exactly. Infinite where n is too small for c.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        Scores of rows that the model has not seen.
+    coverage : float
+        Probability c between 0 and 1.
+
+    Examples
+    --------
+    >>> conformal_quantile(range(1, 20), 0.9)
+    18.0
+    >>> conformal_quantile([1, 2, 3, 4], 0.9)
+    inf
+    """
+    known = np.asarray(scores, dtype=np.float64)
+    if not 0 < coverage < 1:
+        raise ValueError(f"The 'coverage' must lie between 0 and 1. Got {coverage!r} instead.")
+    if np.isnan(known).any():
+        raise ValueError("The scores of a conformal quantile must be numbers. Got NaN instead.")
+    # (n + 1) c is a whole number for the usual c, but for its rounding.
+    place = max(1, int(np.ceil((known.size + 1) * coverage - 1e-9)))
+    if place > known.size:
+        return float("inf")
+    return float(np.partition(known, place - 1)[place - 1])
+
+
+def conformal_width(residuals: ArrayLike, coverage: float) -> float:
+    """Half-width of an interval around a prediction: the conformal quantile of the |residuals|.
+
+    Examples
+    --------
+    >>> conformal_width([-3, 1, 2, -1, 0.5], 0.8)
+    3.0
+    """
+    return conformal_quantile(np.abs(np.asarray(residuals, dtype=np.float64)), coverage)
+
+
+def split_conformal_intervals(predictions: ArrayLike, residuals: ArrayLike, coverage: float) -> Array:
+    """Intervals prediction ± the conformal width of residuals on rows that the fit did not see.
+
+    Parameters
+    ----------
+    predictions : array of shape (n_new,)
+    residuals : array of shape (n,)
+        Of a held-out part of the rows; of cross-validation, the coverage is that of models fitted on a little
+        fewer rows.
+    coverage : float
+
+    Returns
+    -------
+    intervals : array of shape (n_new, 2)
+
+    Examples
+    --------
+    >>> split_conformal_intervals([10.0], [-3, 1, 2, -1, 0.5], 0.8).tolist()
+    [[7.0, 13.0]]
+    """
+    centre, half = np.asarray(predictions, dtype=np.float64), conformal_width(residuals, coverage)
+    return np.column_stack([centre - half, centre + half])
+
+
+def cross_conformal_intervals(
+    predictions: ArrayLike, residuals: ArrayLike, folds: ArrayLike, coverage: float
+) -> Array:
+    """Intervals of CV+ and, with one row a fold, of the jackknife+.
+
+    With μ₋ₖ the model fitted without fold k and k(i) the fold of row i, the ends are the ⌊(n + 1)(1 − c)⌋-th
+    least of μ₋ₖ₍ᵢ₎(x) − |rᵢ| and the ⌈(n + 1) c⌉-th least of μ₋ₖ₍ᵢ₎(x) + |rᵢ|. For rows that are exchangeable
+    the coverage is at least 2c − 1 for any model, up to √(2/n) for few large folds, and close to c for stable
+    ones (Barber, Candès, Ramdas and Tibshirani 2021).
+
+    Parameters
+    ----------
+    predictions : array of shape (n_new, n_folds)
+        Of new rows, by the models that lack each fold; out-of-bag means of a forest may stand for them with
+        one fold a row.
+    residuals : array of shape (n,)
+        Of each known row under the model that lacks its fold.
+    folds : array of shape (n,)
+        Number of the fold of each known row.
+    coverage : float
+
+    Returns
+    -------
+    intervals : array of shape (n_new, 2)
+    """
+    centres = np.asarray(predictions, dtype=np.float64)[:, np.asarray(folds, dtype=np.intp)]
+    reach = np.abs(np.asarray(residuals, dtype=np.float64))
+    n_known = reach.size
+    if not 0 < coverage < 1:
+        raise ValueError(f"The 'coverage' must lie between 0 and 1. Got {coverage!r} instead.")
+    place = max(1, int(np.ceil((n_known + 1) * coverage - 1e-9)))
+    if place > n_known:
+        return np.tile([-np.inf, np.inf], (len(centres), 1))
+    # The place from below of the lower end is the place from above of the upper one: n + 1 − place.
+    low = np.partition(centres - reach, n_known - place, axis=1)[:, n_known - place]
+    high = np.partition(centres + reach, place - 1, axis=1)[:, place - 1]
+    return np.column_stack([low, high])
+
+
+def class_scores(probabilities: ArrayLike, places: ArrayLike) -> Array:
+    """1 − the probability of the true class of each row.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n, n_classes)
+        Of rows that the model has not seen.
+    places : array of shape (n,)
+        Place of the true class among the columns.
+
+    Examples
+    --------
+    >>> class_scores([[0.75, 0.25], [0.5, 0.5]], [0, 1]).tolist()
+    [0.25, 0.5]
+    """
+    table, true = np.asarray(probabilities, dtype=np.float64), np.asarray(places, dtype=np.intp)
+    return 1.0 - table[np.arange(len(table)), true]
+
+
+def class_sets(probabilities: ArrayLike, quantile: float) -> NDArray[np.bool_]:
+    """Which classes each set holds: those of score at most the quantile, and always the likeliest.
+
+    With the conformal quantile of `class_scores`, a set holds the true class of a new row with probability at
+    least c. These are the smallest such sets on average where the probabilities are true (Sadinle, Lei and
+    Wasserman 2019).
+
+    Examples
+    --------
+    >>> class_sets([[0.7, 0.2, 0.1], [0.4, 0.4, 0.2]], 0.65).tolist()
+    [[True, False, False], [True, True, False]]
+    """
+    table = np.asarray(probabilities, dtype=np.float64)
+    members = 1.0 - table <= quantile
+    members[np.arange(len(table)), table.argmax(axis=1)] = True
+    return members

@@ -1,0 +1,150 @@
+"""How a prediction moves with one column: partial dependence, and accumulated local effects.
+
+Partial dependence gives every row the same value of the column, whether or not such a row can be: where
+columns go together it asks the model about rows that there are not. Accumulated local effects (Apley and Zhu
+2020) move each row a little, between the two ends of the bin it is in, and add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Predict = Callable[[NDArray], Any]
+
+PREDICTED_AT_ONCE = 1 << 22
+"""Numbers in the largest matrix that is handed to a model in one piece."""
+
+
+def partial_dependence(
+    predict: Predict, X: NDArray, group: NDArray | Sequence[int], values: NDArray
+) -> Array:
+    """Mean prediction over the rows when all have the same value of a column.
+
+        PD(v) = (1/n) Σ_i f(x_i with x_j = v).
+
+    Parameters
+    ----------
+    predict : callable
+        Gives one number per row, or several.
+    X : array of shape (n_rows, n_features)
+    group : sequence of int
+        The features that make the column: one, or the marks of a category.
+    values : array of shape (n_values, len(group))
+        The values, as features; of shape (n_values,) for a single feature.
+
+    Returns
+    -------
+    curve : array of shape (n_values,) or (n_values, n_outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> partial_dependence(lambda X: X[:, 0] * X[:, 1], X, [0], np.array([0.0, 1.0])).tolist()
+    [0.0, 3.0]
+    """
+    inside = np.asarray(group, dtype=np.intp)
+    settings = np.asarray(values, dtype=np.float64).reshape(len(values), inside.size)
+    at_once = max(1, PREDICTED_AT_ONCE // max(1, X.size))
+    means = []
+    for start in range(0, len(settings), at_once):
+        chosen = settings[start : start + at_once]
+        moved = np.tile(X, (len(chosen), 1))
+        moved[:, inside] = np.repeat(chosen, len(X), axis=0)
+        said = np.asarray(predict(moved), dtype=np.float64)
+        means.append(said.reshape(len(chosen), len(X), *said.shape[1:]).mean(axis=1))
+    return np.concatenate(means)
+
+
+def quantile_edges(values: NDArray, n_bins: int = 20) -> Array:
+    """Ends of bins with about equally many values each, all different; missing values do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quantile_edges(np.arange(101), 4).tolist()
+    [0.0, 25.0, 50.0, 75.0, 100.0]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    if numbers.size == 0:
+        return np.empty(0)
+    places = np.linspace(0.0, 1.0, n_bins + 1)
+    return np.unique(np.quantile(numbers, places, method="inverted_cdf"))
+
+
+def bins_of(values: NDArray, edges: NDArray) -> NDArray[np.intp]:
+    """Bin of each value, (edge_k, edge_{k+1}]; the outermost bins hold what is beyond; −1 for NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bins_of(np.array([0.0, 1.0, 1.5, 9.0, np.nan]), np.array([0.0, 1.0, 2.0])).tolist()
+    [0, 0, 1, 1, -1]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    places = np.clip(np.searchsorted(edges, numbers, side="left") - 1, 0, len(edges) - 2)
+    return np.where(np.isnan(numbers), -1, places).astype(np.intp)
+
+
+def accumulated_local_effects(
+    predict: Predict, X: NDArray, group: NDArray | Sequence[int], bins: NDArray, edges: NDArray
+) -> Array:
+    """Sum of the mean steps of the prediction across bins, centred at 0 over the rows.
+
+        ALE(edge_k) = Σ_{b < k} mean over rows in b of [f(x_i at the upper end of b) − f(x_i at the lower)]
+                      − const.
+
+    Each row is only asked about at the two ends of its own bin: near where it is. An empty bin adds nothing.
+    For f = Σ_j g_j(x_j) it is g_j up to a constant, however the columns are correlated.
+
+    Parameters
+    ----------
+    predict : callable
+        Gives one number per row, or several.
+    X : array of shape (n_rows, n_features)
+    group : sequence of int
+        The features that make the column.
+    bins : array of shape (n_rows,)
+        Bin of each row, from `bins_of`; rows with −1 are left out.
+    edges : array of shape (n_bins + 1, len(group))
+        The ends of the bins, as features; of shape (n_bins + 1,) for a single feature.
+
+    Returns
+    -------
+    curve : array of shape (n_bins + 1,) or (n_bins + 1, n_outputs)
+        At the ends of the bins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(101.0)
+    >>> X, edges = np.column_stack([x, x]), quantile_edges(x, 4)
+    >>> curve = accumulated_local_effects(lambda X: 2 * X[:, 0], X, [0], bins_of(x, edges), edges)
+    >>> np.diff(curve).tolist()
+    [50.0, 50.0, 50.0, 50.0]
+    """
+    inside = np.asarray(group, dtype=np.intp)
+    ends = np.asarray(edges, dtype=np.float64).reshape(len(edges), inside.size)
+    n_bins, known = len(ends) - 1, bins >= 0
+    rows, where = X[known], bins[known]
+    if n_bins < 1 or not len(rows):
+        raise ValueError("Accumulated local effects need two different values and a row that has one.")
+    said = []
+    for side in (0, 1):
+        moved = rows.copy()
+        moved[:, inside] = ends[where + side]
+        said.append(np.asarray(predict(moved), dtype=np.float64))
+    steps = (said[1] - said[0]).reshape(len(rows), -1)
+    counts = np.bincount(where, minlength=n_bins)
+    sums = np.zeros((n_bins, steps.shape[1]))
+    np.add.at(sums, where, steps)
+    means = sums / np.maximum(counts, 1)[:, None]
+    curve = np.vstack([np.zeros(steps.shape[1]), np.cumsum(means, axis=0)])
+    curve -= counts @ (curve[:-1] + curve[1:]) / (2 * counts.sum())
+    return curve.reshape(n_bins + 1, *said[0].shape[1:])

@@ -1,0 +1,250 @@
+"""What follows the trials: variants of the best methods, an ensemble, what the recommended model learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from assay.registry import Entry
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.effects import MAX_COLUMNS, Split, effects_of
+from assay.report.trials.engine import FAILURES, Engine
+from assay.report.trials.explanation import Effect, Explanation, LearningCurve, Threshold, below_zero
+from assay.report.trials.importance import (
+    PREDICTIONS_OF_THE_CHOSEN,
+    Examination,
+    Importances,
+    column_groups,
+    summarise,
+)
+from assay.report.trials.learning_curve import learning_curve
+from assay.report.trials.stacking import (
+    NAME,
+    SUMMARY,
+    WeightedEnsemble,
+    can_join,
+    heavy_members,
+    stacked_answers,
+)
+from assay.report.trials.target_transform import is_variant, transformed_recipes
+from assay.report.trials.thresholds import choose_threshold
+from assay.report.trials.trial import FittedMethod, Recipe, noted
+from assay.report.trials.wording import joined
+from assay.suitability import Suitability
+
+if TYPE_CHECKING:
+    from assay.report.trials.supervised import ValidatedMethod, Validation
+
+LARGE_TABLE = 20_000
+"""Beyond so many rows two splits explain a model, in place of all."""
+
+MAX_CLASSES = 4
+"""Classes whose probabilities are followed, the most frequent ones."""
+
+
+@dataclass
+class Afterwards:
+    """What is done once every method has been tried, on the same splits.
+
+    Parameters
+    ----------
+    settings : Validation
+    contenders : list of ValidatedMethod
+        Those that were tried; variants are added.
+    engine : Engine
+    make : callable
+        Gives the contender of a recipe.
+    asked : sequence of str
+        Names that the user gave; none for all.
+    """
+
+    settings: Validation
+    contenders: list[ValidatedMethod]
+    engine: Engine
+    make: Callable[[Recipe], ValidatedMethod]
+    asked: Sequence[str] = ()
+
+    @staticmethod
+    def without_made(names: Sequence[str]) -> list[str]:
+        """Names of methods, without those of what is made of them: variants and the ensemble."""
+        return [name for name in names if not (is_variant(name) or name.lower() == NAME.lower())]
+
+    def variants(self, candidates: Sequence[Candidate], *, jobs: int) -> list[Candidate]:
+        """The best methods on another scale of the target, where that helps."""
+        named = [name for name in self.asked if is_variant(name)]
+        if self.settings.labels is not None or not self.engine.has_time or (self.asked and not named):
+            return []
+        entries = [item.entry for item in self.contenders if item.entry is not None]
+        y = self.settings.encodings.target
+        recipes = transformed_recipes(candidates, entries, y, named)
+        added = [self.make(recipe) for recipe in recipes]
+        self.contenders += added
+        return self.engine.run(added, jobs=jobs) if added else []
+
+    def ensemble(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The stacked ensemble of the candidates; None where fewer than two can join."""
+        if self.asked and NAME.lower() not in {name.lower() for name in self.asked}:
+            return None
+        labels, encodings = self.settings.labels, self.settings.encodings
+        finished = {candidate.name: candidate for candidate in candidates if not candidate.is_baseline}
+        members = [
+            item
+            for item in self.contenders
+            if item.recipe.name in finished and can_join(item.answers, classes=labels)
+        ]
+        if len(members) < 2:
+            return None
+        said = [item.answers for item in members]
+        options: dict[str, Any] = {"folds": self.settings.folds, "classes": labels}
+        with suppress(*FAILURES):
+            answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
+            kept, weights = heavy_members(weights)
+            chosen = [finished[members[place].recipe.name] for place in kept]
+            model = WeightedEnsemble.from_fitted([item.model[-1] for item in chosen], weights.tolist())
+            recipe = EnsembleRecipe(
+                _entry(candidates), None, tuple(item.recipe for item in members), kept, weights
+            )
+            contender = self.make(recipe)
+            self.contenders.append(contender)
+            candidate = contender.conclude([*answers, FittedMethod(model, {}, None)])
+            pairs = zip(chosen, weights, strict=True)
+            shares = {item.name: float(weight) for item, weight in pairs}
+            shares = dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+            told = joined([f"{name} {weight:.0%}" for name, weight in shares.items()])
+            return replace(candidate, weights=shares, summary=SUMMARY.format(members=told))
+        return None
+
+    def explain(self, comparison: Comparison) -> Comparison:
+        """The comparison with what its recommended model has learnt."""
+        if not self.engine.has_time:
+            return comparison
+        chosen = comparison.recommended
+        if chosen.is_baseline:
+            return comparison
+        contender = next(item for item in self.contenders if item.recipe.name == chosen.name)
+        try:
+            with noted():
+                parts = self._parts(comparison, chosen, contender)
+        except KeyboardInterrupt:
+            self.engine.interrupted = True
+            return comparison
+        candidates = tuple(
+            replace(item, importances=parts.importances or item.importances) if item is chosen else item
+            for item in comparison.candidates
+        )
+        return replace(comparison, candidates=candidates, explanation=parts)
+
+    def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
+        data, y = comparison.data, self.settings.encodings.target
+        importances, effects = chosen.importances, tuple[Effect, ...]()
+        with suppress(*FAILURES):
+            splits = self._splits(chosen)
+            importances = self._importances(splits, chosen) or importances
+            names = importances.columns[:MAX_COLUMNS] if importances is not None else data.feature_names
+            followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
+            whole = self._whole(chosen)
+            effects = effects_of(splits, names, data.X, whole, labels=self.settings.labels, followed=followed)
+        learning = None
+        with suppress(*FAILURES):
+            learning = self._learning(chosen, contender)
+        cautions = tuple[str, ...]()
+        if self.settings.labels is None:
+            cautions = tuple(below_zero(y, chosen.predictions, data.target))
+        return Explanation(importances, effects, learning, self._threshold(comparison, chosen), cautions)
+
+    @property
+    def _n_splits(self) -> int:
+        large = self.settings.encodings.target.size > LARGE_TABLE
+        return min(2, self.settings.folds) if large else self.settings.folds
+
+    def _splits(self, chosen: Candidate) -> list[Split]:
+        """Models with the parameters that were chosen, each with the rows that it has not seen."""
+        encodings, splits = self.settings.encodings, []
+        for number in range(self._n_splits):
+            encoded = encodings[number]
+            model = clone(chosen.model[-1]).fit(encoded.train, encoded.target)
+            frame = encodings.frame.iloc[encodings.parts[number].test]
+            splits.append(Split(model, encoded.encoder, frame, encoded.test))
+        return splits
+
+    def _whole(self, chosen: Candidate) -> Split:
+        frame = self.settings.encodings.frame
+        encoder = chosen.model[0]
+        some = frame.iloc[:: max(1, len(frame) // 2000)]
+        return Split(chosen.model[-1], encoder, some, encoder.transform(some))
+
+    def _importances(self, splits: Sequence[Split], chosen: Candidate) -> Importances | None:
+        encodings, labels = self.settings.encodings, self.settings.labels
+        share = PREDICTIONS_OF_THE_CHOSEN // len(splits)
+        examined = []
+        for number, split in enumerate(splits):
+            truth = encodings.target[encodings.parts[number].test]
+            groups = column_groups(split.encoder)
+            ask = Examination(truth, groups, labels, self.settings.seed, share)
+            examined.append(ask(split.model, split.features))
+        names = [column.name for column in encodings.columns if column.learnable]
+        certain = chosen.probabilities is None
+        return summarise(examined, names, y=encodings.target, labels=labels, certain=certain)
+
+    def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
+        encodings, settings, rows = self.settings.encodings, self.settings, []
+        for number in range(self._n_splits):
+            encoded, part = encodings[number], encodings.parts[number]
+            rows.append((encoded.train, encoded.target, encoded.test, encodings.target[part.test]))
+        return learning_curve(
+            lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
+            rows,
+            chosen.scores[: len(rows)],
+            score=settings.question.score,
+            score_name=settings.question.score_name,
+            seed=settings.seed,
+            classes=settings.labels,
+        )
+
+    def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
+        labels, parts = self.settings.labels, self.settings.encodings.parts
+        if labels is None or chosen.probabilities is None:
+            return None
+        folds = np.full(self.settings.encodings.target.size, -1)
+        for number in range(self.settings.folds):
+            folds[parts[number].test] = number
+        names = comparison.data.classes or tuple(str(label) for label in labels)
+        y = self.settings.encodings.target
+        return choose_threshold(y, chosen.probabilities, folds, labels=labels, names=names)
+
+
+@dataclass(frozen=True)
+class EnsembleRecipe(Recipe):
+    """How the ensemble is fitted to numbers: its members, each by its own recipe, with the final weights."""
+
+    members: tuple[Recipe, ...] = ()
+    kept: Any = ()
+    weights: Any = ()
+
+    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
+        """Fit every member that has a weight."""
+        fitted = [self.members[place].fit(features, target, seed).model for place in self.kept]
+        return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
+
+
+def _entry(candidates: Sequence[Candidate]) -> Entry:
+    """What an ensemble says of itself: more to understand than any of its members."""
+    complexity = 1 + max(candidate.complexity for candidate in candidates)
+    suits = Suitability(complexity=complexity)
+    return Entry(NAME, WeightedEnsemble, "", "ensembles", "", suits, SUMMARY, ())
+
+
+def _followed(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
+    """Classes whose probabilities are followed: the second of two, else the most frequent ones."""
+    names = classes or tuple(str(label) for label in labels)
+    if len(names) == 2:
+        return {names[1]: 1}
+    counts = np.array([np.sum(y == label) for label in labels])
+    order = np.sort(np.argsort(-counts, kind="stable")[:MAX_CLASSES])
+    return {names[place]: int(place) for place in order}

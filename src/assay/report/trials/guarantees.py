@@ -1,0 +1,105 @@
+"""What is kept in a model file for intervals and class sets: quantiles of how strange unseen rows were."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.models.conformal import class_scores, conformal_quantile, conformal_width
+
+COVERAGES = (*(f"{place / 100:.2f}" for place in range(1, 100)), *(f"0.99{place}" for place in range(1, 10)))
+"""Coverages for which a quantile is kept: the next greater one serves those between."""
+
+
+def residual_quantiles(residuals: NDArray) -> dict[str, float]:
+    """Half-widths of intervals by their coverage, from what models that had not seen the rows were off.
+
+    Coverages for which the rows are too few are left out.
+
+    Examples
+    --------
+    >>> residual_quantiles(np.arange(-9, 10))["0.90"]
+    9.0
+    """
+    return _finite((coverage, conformal_width(residuals, float(coverage))) for coverage in COVERAGES)
+
+
+def class_quantiles(y: NDArray, shares: NDArray, labels: NDArray) -> dict[str, float]:
+    """Scores up to which classes join a set, by its coverage, from probabilities of unseen rows.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+    shares : array of shape (n_rows, n_classes)
+        Probabilities, or what `confused_shares` gives in their place.
+    labels : array of shape (n_classes,)
+        The classes, sorted.
+
+    Examples
+    --------
+    >>> y, labels = np.repeat([0, 1], 10), np.array([0, 1])
+    >>> class_quantiles(y, np.tile([0.75, 0.25], (20, 1)), labels)["0.90"]
+    0.75
+    """
+    scores = class_scores(shares, np.searchsorted(labels, y))
+    return _finite((coverage, conformal_quantile(scores, float(coverage))) for coverage in COVERAGES)
+
+
+def confused_shares(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.float64]:
+    """Shares of the true classes among the unseen rows that were given each name, one row per name.
+
+    They stand for the probabilities of a classifier without any. Each class counts one row more than there
+    is, so that no share is zero.
+
+    Examples
+    --------
+    >>> confused_shares(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([0, 1])).round(2).tolist()
+    [[0.6, 0.4], [0.5, 0.5]]
+    """
+    counts = np.ones((len(labels), len(labels)))
+    np.add.at(counts, (np.searchsorted(labels, named), np.searchsorted(labels, y)), 1.0)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def kept_for_classes(
+    y: NDArray, named: NDArray, probabilities: NDArray | None, labels: NDArray
+) -> dict[str, Any]:
+    """What a model file keeps for class sets: quantiles, and shares where there are no probabilities."""
+    if probabilities is not None:
+        return {"class_quantiles": class_quantiles(y, probabilities, labels)}
+    shares = confused_shares(y, named, labels)
+    quantiles = class_quantiles(y, shares[np.searchsorted(labels, named)], labels)
+    return {"class_quantiles": quantiles, "class_shares": shares.tolist()}
+
+
+def quantile_for(quantiles: Mapping[str, float], coverage: float) -> float | None:
+    """The quantile kept for a coverage, or for the next greater one; None where all are smaller.
+
+    Examples
+    --------
+    >>> quantile_for({"0.80": 1.0, "0.90": 2.0}, 0.85)
+    2.0
+    """
+    enough = [float(value) for kept, value in quantiles.items() if float(kept) >= coverage - 1e-9]
+    return min(enough, default=None)
+
+
+def _finite(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    return {coverage: value for coverage, value in pairs if math.isfinite(value)}
+
+
+def joined_classes(members: NDArray, names: Sequence[Any]) -> list[str]:
+    """The classes of each set as a text.
+
+    Examples
+    --------
+    >>> joined_classes(np.array([[True, False], [True, True]]), ["no", "yes"])
+    ['no', 'no | yes']
+    """
+    return [
+        " | ".join(str(name) for name, inside in zip(names, line, strict=True) if inside) for line in members
+    ]

@@ -1,0 +1,73 @@
+"""Whether more rows would help: the score after learning from an eighth, a quarter, a half and all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.report.trials.explanation import LearningCurve
+from assay.report.trials.resampling import compare_scores, corrected_error
+
+SHARES = (0.125, 0.25, 0.5)
+FEWEST_ROWS = 20
+
+Score = Callable[[NDArray, NDArray], float]
+Rows = tuple[NDArray, NDArray, NDArray, NDArray]
+"""Features and target to learn from, features and target to predict."""
+
+
+def learning_curve(
+    fit: Callable[[NDArray, NDArray], Any],
+    splits: Sequence[Rows],
+    full: NDArray,
+    *,
+    score: Score,
+    score_name: str,
+    seed: int,
+    classes: NDArray | None = None,
+) -> LearningCurve | None:
+    """Score by the number of rows learnt from, on the same unseen rows for every number.
+
+    Smaller sets of rows lie inside larger ones. None where the rows are too few for a half of them.
+
+    Parameters
+    ----------
+    fit : callable
+        Gives a fitted model for features and a target.
+    splits : sequence of (train, target, test, truth)
+    full : array of shape (n_splits,)
+        Scores after learning from all rows, which are known.
+    score : callable
+    score_name : str
+    seed : int
+    classes : array, optional
+        All classes; a set of rows without one of them is not learnt from.
+    """
+    sizes, scores = [], []
+    n_rows = min(len(train) for train, *_ in splits)
+    for share in SHARES:
+        size = int(share * n_rows)
+        if size < FEWEST_ROWS:
+            continue
+        line = []
+        for number, (train, target, test, truth) in enumerate(splits):
+            rows = np.random.default_rng([seed, number]).permutation(len(train))[:size]
+            if classes is not None and np.unique(target[rows]).size < classes.size:
+                break
+            if np.unique(target[rows]).size < 2:
+                break
+            line.append(score(truth, np.asarray(fit(train[rows], target[rows]).predict(test))))
+        if len(line) == len(splits):
+            sizes.append(size)
+            scores.append(line)
+    if not sizes or sizes[-1] < 0.5 * n_rows - 1:
+        return None
+    table = np.array([*scores, full])
+    share = 1 / max(2, len(splits))
+    errors = np.array([corrected_error(line, share) for line in table])
+    gain = compare_scores(table[-1], table[-2], share)
+    counts = np.array([*sizes, n_rows])
+    return LearningCurve(counts, table.mean(axis=1), errors, gain, score_name)

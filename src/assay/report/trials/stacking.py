@@ -1,0 +1,174 @@
+"""A stacked ensemble: the weighted mean of the other candidates, scored out of fold like them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.metaestimators import available_if
+
+from assay.certificates import Certificates
+from assay.models.stacking import convex_weights
+from assay.report.trials.resampling import FoldSplit
+from assay.report.trials.trial import Answers
+
+LEAST_WEIGHT = 0.01
+"""Members of a smaller weight are left out of the final model."""
+
+NAME = "Ensemble"
+SUMMARY = "Weighted mean of {members}: the weights of least squared error out of fold."
+
+
+def _has_probabilities(ensemble: WeightedEnsemble) -> bool:
+    return all(hasattr(model, "predict_proba") for model in ensemble.estimators)
+
+
+class WeightedEnsemble(BaseEstimator):
+    """The weighted mean of the predictions, or of the probabilities, of several models.
+
+    Predicts Σ_m w_m f_m(x) for given weights w ≥ 0 of sum one; classes by the greatest mean probability.
+
+    Parameters
+    ----------
+    estimators : list of estimator
+        The members: all regressors, or all classifiers with probabilities.
+    weights : sequence of float
+        One weight per member.
+
+    Attributes
+    ----------
+    estimators_ : list of estimator
+        Fitted members.
+    classes_ : array
+        The classes, of classifiers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.linear import LinearRegression, Ridge
+    >>> from assay.report import WeightedEnsemble
+    >>> X, y = np.arange(6.0)[:, None], np.arange(6.0)
+    >>> ensemble = WeightedEnsemble([LinearRegression(), Ridge(alpha=1e-9)], [0.25, 0.75]).fit(X, y)
+    >>> ensemble.predict([[7.0]]).round(6)
+    array([7.])
+    """
+
+    def __init__(self, estimators: Sequence[Any] = (), weights: Sequence[float] = ()) -> None:
+        self.estimators = estimators
+        self.weights = weights
+
+    @classmethod
+    def from_fitted(cls, estimators: Sequence[Any], weights: Sequence[float]) -> WeightedEnsemble:
+        """An ensemble of models that are fitted already."""
+        ensemble = cls([clone(model) for model in estimators], [float(weight) for weight in weights])
+        return ensemble._take(list(estimators))
+
+    def _take(self, fitted: list[Any]) -> WeightedEnsemble:
+        self.estimators_ = fitted
+        self.n_features_in_ = fitted[0].n_features_in_
+        if is_classifier(fitted[0]):
+            self.classes_ = fitted[0].classes_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if len(self.estimators):
+            inner = self.estimators[0].__sklearn_tags__()
+            tags.estimator_type = inner.estimator_type
+            tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        return tags
+
+    def fit(self, X: Any, y: Any) -> WeightedEnsemble:
+        """Fit every member; the weights stay as they are given."""
+        if len(self.estimators) != len(self.weights) or not len(self.weights):
+            raise ValueError(
+                "The 'weights' parameter of WeightedEnsemble must have one number per estimator. Got "
+                f"{len(self.weights)} for {len(self.estimators)} instead."
+            )
+        return self._take([clone(model).fit(X, y) for model in self.estimators])
+
+    def predict(self, X: Any) -> NDArray:
+        """The weighted mean of the predictions, or the class of the greatest mean probability."""
+        if hasattr(self, "classes_"):
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return np.asarray(self._mean("predict", X))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray:
+        """The weighted mean of the probabilities."""
+        return np.asarray(self._mean("predict_proba", X))
+
+    def _mean(self, method: str, X: Any) -> Any:
+        pairs = zip(self.weights, self.estimators_, strict=True)
+        return sum(weight * np.asarray(getattr(model, method)(X)) for weight, model in pairs)
+
+    @property
+    def certificates_(self) -> Certificates:
+        """Those of all members."""
+        return Certificates([item for model in self.estimators_ for item in model.certificates_])
+
+
+def can_join(answers: Sequence[Answers], *, classes: NDArray | None) -> bool:
+    """Whether a method has what an ensemble is made of, on every split."""
+    if classes is not None:
+        return all(said.probabilities is not None for said in answers)
+    return all(np.isfinite(said.predictions).all() for said in answers)
+
+
+def stacked_answers(
+    members: Sequence[Sequence[Answers]],
+    parts: Sequence[FoldSplit],
+    y: NDArray,
+    *,
+    folds: int,
+    classes: NDArray | None,
+) -> tuple[list[Answers], NDArray]:
+    """What the ensemble says about the rows of every split, and the weights of its members.
+
+    The weights with which a split is predicted come from the other splits of its repetition: no row helps to
+    weigh its own prediction. The final weights come from all of them.
+
+    Parameters
+    ----------
+    members : sequence of sequences of Answers
+        For each member, its answers on every split.
+    parts : sequence of FoldSplit
+    y : array of shape (n_rows,)
+    folds : int
+        Splits of one repetition.
+    classes : array or None
+    """
+    said = [_outputs([member[split] for member in members], classes) for split in range(len(parts))]
+    truth = [_truth(y[part.test], classes) for part in parts]
+    answers = []
+    for split in range(len(parts)):
+        start = split - split % folds
+        others = [other for other in range(start, min(start + folds, len(parts))) if other != split]
+        weights = convex_weights(
+            np.concatenate([said[other] for other in others]),
+            np.concatenate([truth[other] for other in others]),
+        )
+        mean = said[split] @ weights
+        predictions = mean if classes is None else classes[mean.argmax(axis=1)]
+        seconds = sum(member[split].seconds for member in members)
+        answers.append(Answers(predictions, None if classes is None else mean, None, seconds, ()))
+    return answers, convex_weights(np.concatenate(said), np.concatenate(truth))
+
+
+def _outputs(answers: Sequence[Answers], classes: NDArray | None) -> NDArray:
+    """Predictions, or probabilities, of all members; the last axis is the member."""
+    tables = [said.predictions if classes is None else said.probabilities for said in answers]
+    return np.stack([np.asarray(table, dtype=np.float64) for table in tables], axis=-1)
+
+
+def _truth(y: NDArray, classes: NDArray | None) -> NDArray:
+    return y.astype(np.float64) if classes is None else (y[:, None] == classes[None, :]).astype(np.float64)
+
+
+def heavy_members(weights: NDArray) -> tuple[NDArray, NDArray]:
+    """Places of the members that are kept, and their weights, of sum one."""
+    kept = np.flatnonzero(weights >= LEAST_WEIGHT)
+    return kept, weights[kept] / weights[kept].sum()
