@@ -45,7 +45,7 @@ BAD_INPUTS = {
         "bad.csv",
         "Column 'name' is left out: it names the rows",
     ),
-    "class of one": ("a,y\n1,u\n2,u\n3,v\n", "bad.csv --target y", "The class 'v' of 'y' has one row only"),
+    "class of one": ("a,y\n1,u\n2,u\n3,v\n4,w\n5,w\n", "bad.csv --target y --keep-rare", "The class 'v' of 'y' has one row only"),
     "one class": ("a,y\n1,u\n2,u\n3,u\n4,u\n", "bad.csv --target y", "there is nothing to predict"),
     "missing target": ("a,y\n1,\n2,\n3,\n4,\n", "bad.csv --target y", "'y'"),
     "no such target": ("", "good.csv --target z", COLUMNS),

@@ -82,6 +82,9 @@ class CompareOptions(NamedTuple):
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Time after which no fit is begun: 60s, 5m, 1h.")
     ] = None
+    keep_rare: Annotated[
+        bool, typer.Option("--keep-rare", help="Refuse a class of one row in place of setting it aside.")
+    ] = False
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -127,7 +130,7 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
     ):
         watch.stage(f"reading {table}")
         raw = report.read_table(table, without=drop, reading=reading_of(options))
-        by = {"time": options.time, "group": options.group}
+        by: dict[str, Any] = {"time": options.time, "group": options.group, "keep_rare": options.keep_rare}
         task, data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
         watch.begin(title(task, data))
         watch.stage("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -203,12 +203,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _learn(self, X: pd.DataFrame) -> NDArray:
         """Learn from rows; gives their features before they are standardised."""
         self.require_columns(X)
-        used = self._used()
-        self.codes_ = [CODES[column.kind].learn(cells(X, column), column) for column in used]
+        used, plain = self._used(), PlainNumbers.of(X, self._used())
+        known = plain.learn()
+        self.codes_ = [
+            known.get(place) or CODES[column.kind].learn(cells(X, column), column)
+            for place, column in enumerate(used)
+        ]
         self.feature_names_out_ = [
             name for column, code in zip(used, self.codes_, strict=True) for name in code.names(column)
         ]
-        features = self._encode(X)
+        features = self._encode(X, plain)
         self.mean_ = features.mean(axis=0)
         spread = features.std(axis=0)
         self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)
@@ -254,12 +258,73 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _used(self) -> list[Column]:
         return [column for column in self.columns if column.learnable]
 
-    def _encode(self, X: pd.DataFrame) -> NDArray:
-        pieces = [
-            code.encode(cells(X, column), column)
-            for column, code in zip(self._used(), self.codes_, strict=True)
+    def _encode(self, X: pd.DataFrame, plain: PlainNumbers | None = None) -> NDArray:
+        used = self._used()
+        plain = PlainNumbers.of(X, used) if plain is None else plain
+        ends = np.cumsum([0, *(len(code.names(item)) for item, code in zip(used, self.codes_, strict=True))])
+        features = np.empty((len(X), ends[-1]))
+        plain.encode(self.codes_, ends, features)
+        done = set(plain.places)
+        for place, (column, code) in enumerate(zip(used, self.codes_, strict=True)):
+            if place not in done:
+                features[:, ends[place] : ends[place + 1]] = code.encode(cells(X, column), column)
+        return features
+
+
+class PlainNumbers(NamedTuple):
+    """The columns that are numbers already, all at once: a table may have thousands of them."""
+
+    places: list[int]  # among the columns that are learnt from
+    values: NDArray  # (n_rows, n_places), NaN where there is none
+
+    @staticmethod
+    def of(X: pd.DataFrame, used: Sequence[Column]) -> PlainNumbers:
+        """Those of a table."""
+        kinds = dict(zip(X.columns, X.dtypes, strict=True))
+        places = [
+            place
+            for place, column in enumerate(used)
+            if column.kind in ("numeric", "boolean")
+            and not column.missing
+            and isinstance(kind := kinds[column.name], np.dtype)
+            and kind.kind in "fiub"
         ]
-        return np.column_stack(pieces) if pieces else np.empty((len(X), 0))
+        values = X[[used[place].name for place in places]].to_numpy(dtype=np.float64)
+        return PlainNumbers(places, np.where(np.isfinite(values), values, np.nan))
+
+    def learn(self) -> dict[int, NumericCode]:
+        """What is learnt of each column, by its place: the median, and whether a value is missing."""
+        if not len(self.values):
+            return {}
+        missing = np.isnan(self.values).any(axis=0)
+        fills = np.zeros(len(self.places))
+        fills[~missing] = np.median(self.values[:, ~missing], axis=0)
+        for number in np.flatnonzero(missing):
+            present = self.values[~np.isnan(self.values[:, number]), number]
+            fills[number] = np.median(present) if present.size else 0.0
+        facts = zip(self.places, fills.tolist(), missing.tolist(), strict=True)
+        return {place: NumericCode(fill, marked) for place, fill, marked in facts}
+
+    def encode(self, codes: Sequence[Any], ends: NDArray, features: NDArray) -> None:
+        """Write the features of these columns to their places."""
+        missing = np.isnan(self.values)
+        first = ends[self.places] if self.places else np.empty(0, dtype=np.intp)
+        features[:, first] = np.where(missing, [codes[place].fill for place in self.places], self.values)
+        marked = np.array([codes[place].marked for place in self.places], dtype=bool)
+        features[:, first[marked] + 1] = missing[:, marked]
+
+
+def read_once(X: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+    """A table with its numbers as floats: what a cell says is the same in every split of the rows."""
+    numeric = [item for item in columns if item.learnable and item.kind in ("numeric", "boolean")]
+    names = {column.name for column in numeric}
+    if not numeric:
+        return X
+    values = np.empty((len(X), len(numeric)))
+    for place, column in enumerate(numeric):
+        values[:, place] = read_numbers(cells(X, column), column)
+    numbers = pd.DataFrame(values, index=X.index, columns=[column.name for column in numeric])
+    return pd.concat([numbers, X[[name for name in X.columns if name not in names]]], axis=1)
 
 
 def cells(X: pd.DataFrame, column: Column) -> pd.Series[Any]:

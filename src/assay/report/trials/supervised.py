@@ -102,7 +102,7 @@ def compare_predictions(
     assert y is not None
     labels = data.labels if task == "classification" else None
     folds = _check_folds(data, y, labels, folds)
-    repeats = repeats_of(data, repeats, default_repeats(y.size))
+    repeats = repeats_of(data, repeats, default_repeats(*data.X.shape))
     parts = folds_of(data, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
     # The first rows tell the number of features well enough to know which methods are quick on them.
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
