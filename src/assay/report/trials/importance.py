@@ -22,6 +22,9 @@ PREDICTIONS_OF_THE_CHOSEN = 100_000
 ROWS, REPEATS = 400, 5
 """Rows of a split and shuffles of each column, at most."""
 
+TRIFLE = 0.01
+"""Importances below this share of the greatest are not spoken of."""
+
 FEWEST_ROWS = 20
 """With fewer rows for each column, importances of models that are not recommended are left out."""
 
@@ -46,11 +49,12 @@ class Importances(NamedTuple):
 
     @property
     def matters(self) -> tuple[str, ...]:
-        """Columns whose importance is above zero by two standard errors."""
+        """Columns of importance above zero by two standard errors, and no trifle beside the greatest."""
+        least = TRIFLE * max(float(self.means.max(initial=0.0)), 0.0)
         return tuple(
             name
             for name, mean, error in zip(self.columns, self.means, self.errors, strict=True)
-            if mean > 2 * error and mean > 0
+            if mean > 2 * error and mean > least
         )
 
 
