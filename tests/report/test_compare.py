@@ -121,7 +121,7 @@ def test_same_seed_same_result(rng):
 def test_headline_names_the_winner_and_its_score(regression):
     chosen = regression.recommended
     score = plus_minus(chosen.score, chosen.standard_error)
-    words = "best" if chosen is regression.best else "as well as any"
+    words = "best" if regression.verdict.is_best else "as well as any"
     assert regression.headline == f"{chosen.name} predicts progression {words}: R² {score}"
     assert any("root mean square" in remark for remark in regression.remarks)
 

@@ -1,4 +1,4 @@
-"""Folds, the corrected comparison of scores, and the rule that recommends the simplest model."""
+"""Folds, and the corrected comparison of scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.report.trials.resampling import compare_scores, corrected_error, simplest_within_noise, splits
+from assay.report.trials.resampling import compare_scores, corrected_error, splits
 
 
 def test_every_row_is_predicted_once_a_repetition_and_never_learnt_from_there():
@@ -65,13 +65,3 @@ def test_equal_scores_are_no_difference_and_constant_ones_are_certain():
     same = np.array([0.5, 0.6, 0.7])
     assert compare_scores(same, same, 0.2).p_value == 1.0
     assert compare_scores(same + 0.1, same, 0.2).p_value == pytest.approx(0.0, abs=1e-12)
-
-
-def test_the_simplest_model_within_the_noise_is_recommended():
-    rng = np.random.default_rng(2)
-    base = rng.normal(0.8, 0.05, 15)
-    near = base - 0.001 + rng.normal(0, 0.01, 15)
-    far = base - 0.2
-    assert simplest_within_noise([base, near, far], [3, 1, 1], 0.2) == 1
-    assert simplest_within_noise([base, far], [3, 1], 0.2) == 0
-    assert simplest_within_noise([base, near], [2, 2], 0.2) == int(near.mean() > base.mean())

@@ -15,7 +15,22 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 import assay
-from assay.cli.options import Debug, Drop, Seed, TableArgument, Target, Task, takes
+from assay.cli.options import (
+    Categorical,
+    Debug,
+    Drop,
+    Na,
+    Numeric,
+    Seed,
+    Separator,
+    Sheet,
+    Skip,
+    TableArgument,
+    Target,
+    Task,
+    reading_of,
+    takes,
+)
 from assay.cli.sentences import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -36,6 +51,20 @@ class CompareOptions(NamedTuple):
     target: Target = None
     task: Task = "auto"
     drop: Drop = None
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of times: later rows are predicted from earlier ones."),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of groups: each is predicted from the others."),
+    ] = None
+    categorical: Categorical = None
+    numeric: Numeric = None
+    na: Na = None
+    skip: Skip = None
+    separator: Separator = None
+    sheet: Sheet = None
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the report and the model.")] = (
         Path("assay-report")
     )
@@ -97,8 +126,9 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
         Interruption(lambda: watch.stage("interrupted: ending with what is finished")) as interruption,
     ):
         watch.stage(f"reading {table}")
-        raw = report.read_table(table, without=drop)
-        task, data = report.choose_data(raw, target=options.target, task=options.task, drop=drop)
+        raw = report.read_table(table, without=drop, reading=reading_of(options))
+        by = {"time": options.time, "group": options.group}
+        task, data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
         watch.begin(title(task, data))
         watch.stage("")
         comparison = report.compare(

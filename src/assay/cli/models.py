@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from assay.cli.options import (
     AsJson,
+    Categorical,
     Debug,
     Drop,
     Force,
     MethodArgument,
     ModelArgument,
+    Na,
+    Numeric,
     Seed,
+    Separator,
+    Sheet,
+    Skip,
     TableArgument,
     Target,
     Task,
+    reading_of,
     takes,
 )
 from assay.cli.sentences import FAILED_CERTIFICATE
@@ -37,6 +44,12 @@ class FitOptions(NamedTuple):
         ),
     ] = None
     drop: Drop = None
+    categorical: Categorical = None
+    numeric: Numeric = None
+    na: Na = None
+    skip: Skip = None
+    separator: Separator = None
+    sheet: Sheet = None
     output: Annotated[Path, typer.Option(metavar="FILE", help="File for the model.")] = Path("model.skops")
     task: Task = "auto"
     force: Force = False
@@ -65,6 +78,7 @@ def fit(options: FitOptions) -> None:
         output=options.output,
         force=options.force,
         seed=options.seed,
+        reading=reading_of(options),
     )
     console = open_console()
     if options.as_json:
@@ -161,17 +175,21 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column to write before the predictions; may be repeated."),
     ] = None,
+    skip: Skip = None,
+    separator: Separator = None,
+    sheet: Sheet = None,
     debug: Debug = False,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
     The columns are checked against those of the fit; categories that it has not seen are told on the
-    error stream. Large files are read and written a block at a time.
+    error stream. Values are read as the fit read them. Large files are read and written a block at a time.
     """
-    from assay.report import predict_table
+    from assay.report import Reading, predict_table
 
-    columns = tuple(dict.fromkeys(keep or ()))
-    predicted = predict_table(model, table, output, interval=interval, keep=columns, threshold=threshold)
+    columns, reading = tuple(dict.fromkeys(keep or ())), Reading(skip, separator, sheet)
+    options: dict[str, Any] = {"interval": interval, "keep": columns, "threshold": threshold}
+    predicted = predict_table(model, table, output, **options, reading=reading)
     for name, levels in predicted.unseen.items():
         words = ", ".join(repr(level) for level in levels)
         typer.echo(f"assay: column {name!r} has values that the model has not seen: {words}.", err=True)

@@ -10,7 +10,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 TableArgument = typer.Argument(
-    metavar="TABLE", help="A CSV, Parquet or Arrow file, - for standard input, or an embedded table."
+    metavar="TABLE",
+    help="A CSV, JSON, Excel, Parquet or Arrow file, - for standard input, or an embedded table.",
 )
 ModelArgument = typer.Argument(metavar="MODEL", help="A model file, saved by compare, fit or assay.save.")
 MethodArgument = typer.Argument(metavar="METHOD", help="Name of a method, such as Ridge; see assay methods.")
@@ -26,6 +27,37 @@ Task = Annotated[str, typer.Option(metavar="TASK", help="auto, regression, class
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
 ]
+
+Skip = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="N", help="Lines above the header; the file tells by default."),
+]
+Separator = Annotated[
+    str | None, typer.Option(metavar="MARK", help="What parts the fields of text: a character, or tab.")
+]
+Sheet = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Sheet of a workbook, by name or number; the first.")
+]
+Categorical = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column to take for categories; may be repeated.")
+]
+Numeric = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column to take for numbers; may be repeated.")
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option(metavar="VALUE", help="Value that means missing, or COLUMN=VALUE; may be repeated."),
+]
+
+
+def reading_of(options: Any) -> Any:
+    """What a command is told about how to read a table."""
+    from assay.report import Reading
+
+    given = {name: getattr(options, name, None) for name in Reading._fields}
+    lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+    kept = {name: value for name, value in given.items() if value is not None}
+    return Reading(**{**kept, **lists})
 
 
 def takes(options: Any) -> Callable[[Callable[[Any], None]], Callable[..., None]]:

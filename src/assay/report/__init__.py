@@ -9,6 +9,7 @@ from assay.report.page.document import render
 from assay.report.prediction import Predicted, certify_table, predict_table
 from assay.report.tables.data import Data, choose_data, choose_task
 from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.options import Reading
 from assay.report.tables.reading import RawTable, read_table
 from assay.report.tables.schema import Column, describe_columns
 from assay.report.trials.compare import compare
@@ -32,6 +33,7 @@ __all__ = [
     "Predicted",
     "Progress",
     "RawTable",
+    "Reading",
     "ReportError",
     "SmearedTarget",
     "TableEncoder",

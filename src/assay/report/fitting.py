@@ -24,6 +24,7 @@ from assay.report.methods import find_method
 from assay.report.results import about_fit
 from assay.report.tables.data import TASKS, Data, Task, choose_data
 from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
+from assay.report.tables.options import Reading
 from assay.report.tables.reading import read_table
 from assay.report.trials.comparison import certificates_of
 from assay.report.trials.guarantees import kept_for_classes, residual_quantiles
@@ -51,6 +52,7 @@ def fit_table(
     output: str | Path,
     force: bool = False,
     seed: int = 0,
+    reading: Reading | None = None,
 ) -> FittedTable:
     """Fit one estimator of the library to a table and save it with all that is needed to use it.
 
@@ -79,6 +81,8 @@ def fit_table(
         Whether a file of that name may be replaced.
     seed : int, default=0
         Seed of an estimator that draws; a `random_state` among the parameters goes before it.
+    reading : Reading, optional
+        What is to be known of the file and the values of its columns.
 
     Returns
     -------
@@ -103,7 +107,8 @@ def fit_table(
     settings = parse_parameters(kind, parameters or {})
     if "random_state" in inspect.signature(kind).parameters:
         settings.setdefault("random_state", seed)
-    chosen, data = choose_data(read_table(source, without=drop), target=target, task=asked, drop=drop)
+    table = read_table(source, without=drop, reading=reading)
+    chosen, data = choose_data(table, target=target, task=asked, drop=drop)
     pipeline, notes = fit(kind(**settings), data)
     certificates = certificates_of(pipeline)
     about = about_fit(data, chosen, kind.__name__, certificates) | kept_for_intervals(pipeline, data, seed)

@@ -21,6 +21,7 @@ from assay.report.errors import ReportError
 from assay.report.results import fingerprint_of
 from assay.report.tables.data import TASKS, open_target
 from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.options import Reading
 from assay.report.tables.reading import PARQUET_ENDINGS, RawTable, read_table, table_blocks
 
 
@@ -39,6 +40,7 @@ def predict_table(
     *,
     interval: float | None = None,
     keep: Sequence[str] = (),
+    reading: Reading | None = None,
     threshold: float | str | None = None,
 ) -> Predicted:
     """Predict every row of a table and write the predictions as CSV, or Parquet by the ending of the file.
@@ -59,6 +61,8 @@ def predict_table(
         own, those that the residuals of the folds give.
     keep : sequence of str
         Columns of the table to write before the predictions, such as the one that names the rows.
+    reading : Reading, optional
+        Where the table stands in its file; what its values mean the model knows.
     threshold : float or "chosen", optional
         Probability from which on the rarer of two classes is named, in place of the likelier class; "chosen"
         for the one that the comparison chose.
@@ -84,7 +88,7 @@ def predict_table(
     n_rows, unseen = 0, dict[str, list[str]]()
     n_features = len(encoder.feature_names_out_)
     with _writer(output) as write:
-        for block in table_blocks(source, encoder.columns, keep=keep, n_features=n_features):
+        for block in table_blocks(source, encoder.columns, keep=keep, n_features=n_features, reading=reading):
             for name, levels in encoder.unseen_levels(block).items():
                 unseen.setdefault(name, levels)
             answers = answer(block)
@@ -196,7 +200,7 @@ def certify_table(path: str | Path, source: str | Path) -> Certificates:
     encoder, final = model[0], model[-1]
     if not hasattr(final, "certify"):
         raise ReportError(f"{type(final).__name__} carries no certificates; there is nothing to measure.")
-    table = read_table(source)
+    table = read_table(source, reading=Reading.from_dict(about.get("reading")))
     X, y = _rows_of_the_fit(table, encoder, about)
     # Nothing is measured on rows that are not those of the fit.
     if fingerprint_of(X, y, encoder.columns) != about["fingerprint"]:

@@ -45,6 +45,7 @@ def results(comparison: Comparison) -> dict[str, Any]:
         "repeats": comparison.repeats,
         "seed": comparison.seed,
         "headline": comparison.headline,
+        "alarms": list(comparison.alarms),
         "remarks": list(comparison.remarks),
         "recommended": comparison.recommended.name,
         "explanation": _explanation(comparison.explanation),
@@ -52,7 +53,7 @@ def results(comparison: Comparison) -> dict[str, Any]:
         "left_out": list(comparison.skipped),
         "table": {
             "name": data.name,
-            "n_rows": int(data.X.shape[0]),
+            "n_rows": int((data.whole or data).X.shape[0]),
             "fingerprint": fingerprint(data),
             "columns": _columns(data),
             "notes": list(data.notes),
@@ -86,8 +87,9 @@ def about_fit(data: Data, task: Task, method: str, certificates: Certificates) -
         "classes": None if data.classes is None else list(data.classes),
         "method": method,
         "table": data.name,
-        "n_rows": int(data.X.shape[0]),
+        "n_rows": int((data.whole or data).X.shape[0]),
         "columns": _columns(data),
+        "reading": data.reading._asdict(),
         "fingerprint": fingerprint(data),
         "certificates": [item.to_dict() for item in certificates],
         "versions": versions(),
@@ -106,6 +108,7 @@ def versions() -> dict[str, str]:
 
 def fingerprint(data: Data) -> str:
     """SHA-256 over the names and values of the columns learnt from and of the target."""
+    data = data.whole or data
     return fingerprint_of(data.X, data.y, data.columns)
 
 

@@ -21,8 +21,9 @@ from assay.report.page.columns import (
     warnings_in_html,
 )
 from assay.report.page.pieces import Cell, Heading, Row, notes, table
-from assay.report.tables.associations import SAMPLE_ROWS, as_codes, leaks, sample, short, signed, with_target
+from assay.report.tables.associations import SAMPLE_ROWS, leaks, sample, short, signed, with_target
 from assay.report.tables.data import Data, Task
+from assay.report.tables.doubles import mixed, row_keys
 from assay.report.tables.schema import left_out
 from assay.report.trials.comparison import Comparison
 
@@ -84,18 +85,15 @@ def target_remarks(data: Data, task: Task) -> tuple[str, ...]:
 
 
 def count_doubles(data: Data) -> Doubles:
-    """Compare all rows, or those of a sample, by the columns that are learnt from and by the target."""
+    """Compare all rows, or those of a sample: whole rows, and the columns learnt from with the target."""
     frame, y = sample(data)
-    key = np.zeros(len(frame), dtype=np.uint64)
-    for place, name in enumerate(frame.columns):
-        key = _mixed(key, as_codes(frame[name]))
-        # Rows that differ already will not become equal: it is looked at after 1, 2, 4, 8, … columns.
-        if place & (place + 1) == 0 and len(np.unique(key)) == len(frame):
-            return Doubles(len(frame), 0, 0)
+    key = row_keys(frame)
     n_distinct = len(np.unique(key))
-    whole = key if y is None else _mixed(key, np.unique(y, return_inverse=True)[1])
-    n_whole = len(np.unique(whole))
-    return Doubles(len(frame), len(frame) - n_whole, n_whole - n_distinct)
+    whole = key if y is None else mixed(key, np.unique(y, return_inverse=True)[1])
+    n_whole = n_distinct if n_distinct == len(frame) else len(np.unique(whole))
+    # Rows that differ in a column that is left out, such as one that names them, do not repeat each other.
+    repeating = len(frame) - n_whole if data.n_repeating is None else data.n_repeating
+    return Doubles(len(frame), repeating, n_whole - n_distinct)
 
 
 def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
@@ -121,12 +119,6 @@ def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
             "can name them all right."
         )
     return tuple(told)
-
-
-def _mixed(key: NDArray, codes: NDArray) -> NDArray:
-    """The keys of rows made different where the codes are: a hash of 64 bits, column after column."""
-    key = (key ^ (codes + 2).astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    return key ^ (key >> np.uint64(29))
 
 
 def counted(value: int) -> str:

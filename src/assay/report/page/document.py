@@ -129,8 +129,10 @@ HOW_FOLDS = (
 HOW_NOISE = (
     "± is the standard error of the mean, with the correction of Nadeau and Bengio for training rows that "
     "the folds share; differences are tested split by split with the same correction.",
-    "The model recommended is the simplest one that loses to the best by no more than one standard error of "
-    "their difference. The models shown and saved are fitted once more on all rows.",
+    "The model recommended is the simplest one that loses to the best by no more than one standard error, of "
+    "their difference and of the best model itself, and by no more than half of what that gains on the "
+    "baseline. It clearly beats the baseline if any model does (Holm corrects for their number); no simpler "
+    "model scores more. The models shown and saved are fitted once more on all rows.",
 )
 HOW_REGRESSION = (
     *HOW_FOLDS,

@@ -10,10 +10,31 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from assay.report.tables.data import Data, Task
+from assay.report.tables.data import SAMPLE_ROWS, Data, Task, sampled
+from assay.report.tables.doubles import as_codes
 from assay.report.tables.encoder import days_of, finite, read_words
 from assay.report.tables.schema import Column, truth
+from assay.report.tables.words import short, signed
 from assay.rows import alone
+
+__all__ = [
+    "MAX_COLUMNS",
+    "REPEATED",
+    "SAMPLE_ROWS",
+    "Association",
+    "Pair",
+    "as_codes",
+    "as_numbers",
+    "correlation_ratio",
+    "correlations",
+    "cramers_v",
+    "leaks",
+    "repeats",
+    "sample",
+    "short",
+    "signed",
+    "with_target",
+]
 
 BLOCK = 8192
 FEWEST = 10
@@ -139,9 +160,6 @@ def _unit(values: NDArray) -> NDArray:
     return centred / norm if norm > 1e-12 * np.sqrt(len(values)) else np.zeros_like(centred)
 
 
-SAMPLE_ROWS = 100_000
-"""Beyond so many rows, what only describes the table is measured on that many, drawn at random."""
-
 MAX_COLUMNS = 500
 """Pairs of columns are looked at among so many; all pairs of thousands would cost more than the fits."""
 
@@ -176,7 +194,7 @@ def sample(data: Data, limit: int = SAMPLE_ROWS) -> tuple[pd.DataFrame, NDArray 
     n_rows = len(data.X)
     if n_rows <= limit:
         return data.X, data.y
-    rows = np.sort(np.random.default_rng(0).choice(n_rows, limit, replace=False))
+    rows = sampled(n_rows, limit)
     return data.X.iloc[rows], None if data.y is None else data.y[rows]
 
 
@@ -192,20 +210,6 @@ def as_numbers(values: pd.Series[Any], column: Column) -> NDArray | None:
         places = {level: float(place) for place, level in enumerate(column.levels)}
         return read_words(values).map(places).to_numpy(dtype=np.float64)
     return None
-
-
-def as_codes(values: pd.Series[Any]) -> NDArray:
-    """The number of its level for each row, −1 where there is none."""
-    kind = values.dtype
-    if pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_datetime64_any_dtype(kind):
-        return pd.factorize(values)[0]
-    try:
-        codes, levels = pd.factorize(values)
-    except TypeError:  # lists and other things that cannot be compared
-        codes, levels = pd.factorize(values.astype(str))
-    # Blanks at the ends do not make another level; only the different values are looked at.
-    same = pd.factorize(read_words(pd.Series(np.asarray(levels, dtype=object), dtype=object)))[0]
-    return np.append(same, -1)[codes]
 
 
 def with_target(data: Data, task: Task) -> list[Association]:
@@ -265,17 +269,6 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
         "it is known beforehand, --drop it."
         for name, strength, measure in told
     )
-
-
-def short(name: str, limit: int = 40) -> str:
-    """A name that fits in a sentence."""
-    name = " ".join(name.split())
-    return name if len(name) <= limit else name[: limit - 1] + "…"
-
-
-def signed(value: float) -> str:
-    """A correlation to two decimals, with a minus sign as one prints it."""
-    return f"{value:z.2f}".replace("-", "−")
 
 
 def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDArray | None) -> Association:

@@ -23,7 +23,7 @@ OPENING_BYTES = 2**20
 MAX_LINE_BYTES = 2**26
 """No line of a table is longer."""
 
-PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zip")
+PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zip", ".zst")
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a damaged file raises."""
 
@@ -116,6 +116,8 @@ def _only_member(packed: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """The one file in a zip, whose directory stands at its end: a stream is kept on the disk first."""
     with on_disk(packed) as copy, zipfile.ZipFile(copy) as archive:
         members = [item for item in archive.infolist() if not item.is_dir()]
+        if any(item.filename == "[Content_Types].xml" for item in members):
+            raise ReportError(f"{name} is a workbook; save it to a file whose name ends in .xlsx.")
         if len(members) != 1:
             raise ReportError(f"{name} holds {len(members)} files; a packed table must hold one.")
         if members[0].flag_bits & 1:
@@ -124,10 +126,22 @@ def _only_member(packed: IO[bytes], name: str) -> Iterator[IO[bytes]]:
             yield file
 
 
+@contextmanager
+def _zstandard(packed: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """A stream of Zstandard, which pyarrow unpacks."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:  # pragma: no cover
+        raise ReportError(f"{name} is packed by Zstandard, which needs pip install 'assay[cli]'.") from error
+    with pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd") as file:
+        yield file
+
+
 UNPACKED: dict[bytes, Callable[[Any, str], Any]] = {
     b"\x1f\x8b": lambda packed, name: gzip.GzipFile(fileobj=packed),
     b"BZh": lambda packed, name: bz2.BZ2File(packed),
     b"\xfd7zXZ\x00": lambda packed, name: lzma.LZMAFile(packed),  # noqa: SIM115
     b"PK\x03\x04": _only_member,
+    b"\x28\xb5\x2f\xfd": _zstandard,
 }
 """How packed files are opened, by what they begin with."""

@@ -6,25 +6,32 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from assay.report.errors import ReportError
 from assay.report.tables.byte_streams import BROKEN, OPENING_BYTES, LineReader, reason_of
+from assay.report.tables.layout import NUMBER, n_titles, separator_of, tell_separator
+from assay.report.tables.options import Reading
+from assay.report.tables.words import listed
 
 try:
     import pandas as pd
 except ImportError as error:  # pragma: no cover
     raise ImportError("Reports need pandas: install it with pip install 'assay[cli]'.") from error
 
-SEPARATORS = (",", ";", "\t", "|")
+from assay.report.tables.values import is_text, masked, numbers_from_texts
+
 UNNAMED = "Unnamed: 0"
 """What pandas calls a first column that has no name."""
 
-NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 DECIMAL_COMMA = re.compile(r"^\s*[-+]?(\d+|\d{1,3}([.\u00a0\u202f '’]\d{3})+),\d+\s*$")
+NOTHING = (
+    *("NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+)
+"""What is a missing value in any column of text; None is not, as it may be a level."""
+
 FAILURES = (pd.errors.ParserError, csv.Error, UnicodeDecodeError, *BROKEN)
 
 
@@ -36,44 +43,69 @@ class Dialect(NamedTuple):
     decimal: str
     header: bool
     notes: tuple[str, ...]
+    skip: int = 0  # lines above the header
     names: tuple[str, ...] = ()
     has_row_names: bool = False  # whether lines begin with a field more than the header names
 
 
-def read_csv(lines: LineReader, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The whole table, and what was decided while reading."""
-    dialect = lay_out(lines.opening, name)
+class RawText(NamedTuple):
+    """A table of text before its values are interpreted, its decimal mark, and what was decided."""
+
+    frame: pd.DataFrame
+    decimal: str
+    notes: tuple[str, ...]
+
+
+def read_csv(
+    lines: LineReader, name: str, reading: Reading | None = None, words: Sequence[str] = ()
+) -> RawText:
+    """The whole table; the columns of words keep their texts as they are."""
+    dialect = lay_out(lines.opening, name, reading)
     try:
-        frame = pd.read_csv(io.BufferedReader(lines), **_options(dialect))
+        frame = pd.read_csv(io.BufferedReader(lines), **_options(dialect), dtype=_kinds(dialect, words))
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
-    frame = _named(frame, dialect, name)
-    frame, notes = tidy_numbers(frame, dialect.decimal)
-    return frame, (*dialect.notes, *notes)
+    return RawText(_named(frame, dialect, name), dialect.decimal, dialect.notes)
 
 
-def csv_blocks(lines: LineReader, name: str, *, n_rows: int, words: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """The table in blocks of rows, every column of the same kind in all of them."""
-    dialect = lay_out(lines.opening, name)
-    # pandas calls columns without a header by their number until they are named.
-    places = dialect.names if dialect.header else range(len(dialect.names))
-    kinds = {place: str for place, title in zip(places, dialect.names, strict=True) if title in words}
+def csv_blocks(
+    lines: LineReader,
+    name: str,
+    *,
+    n_rows: int,
+    words: Sequence[str],
+    reading: Reading | None = None,
+    missing: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[pd.DataFrame]:
+    """The table in blocks of rows, every column of the same kind in all of them.
+
+    What stands for a missing value is told by column: it is what the fit took for one.
+    """
+    dialect = lay_out(lines.opening, name, reading)
     try:
         with pd.read_csv(
-            io.BufferedReader(lines), **_options(dialect), dtype=kinds, chunksize=n_rows
+            io.BufferedReader(lines), **_options(dialect), dtype=_kinds(dialect, words), chunksize=n_rows
         ) as reader:
             for block in reader:
-                yield _settled(_named(block, dialect, name), words, dialect.decimal)
+                yield _settled(_named(block, dialect, name), words, dialect.decimal, missing or {})
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
 
 
-def lay_out(opening: bytes, name: str) -> Dialect:
+def _kinds(dialect: Dialect, words: Sequence[str]) -> dict[Any, type]:
+    """The columns whose texts stay texts."""
+    # pandas calls columns without a header by their number until they are named.
+    places: Sequence[Any] = dialect.names if dialect.header else range(len(dialect.names))
+    return {place: str for place, title in zip(places, dialect.names, strict=True) if title in words}
+
+
+def lay_out(opening: bytes, name: str, reading: Reading | None = None) -> Dialect:
     """Tell the dialect, the names and the place of row names from the opening of a file."""
     try:
-        dialect = sniff(opening, name)
+        dialect = sniff(opening, name, reading)
         text = opening.decode(dialect.encoding, errors="ignore")
-        rows = csv.reader(io.StringIO(text), delimiter=dialect.separator, skipinitialspace=True)
+        below = "\n".join(text.splitlines()[dialect.skip :])
+        rows = csv.reader(io.StringIO(below), delimiter=dialect.separator, skipinitialspace=True)
         names, first = _next_filled(rows), _next_filled(rows)
     except FAILURES as error:
         raise ReportError(sentence(error, name)) from error
@@ -84,8 +116,8 @@ def lay_out(opening: bytes, name: str) -> Dialect:
     return dialect._replace(names=titles, has_row_names=len(first) > len(names))
 
 
-def sniff(head: bytes, name: str) -> Dialect:
-    r"""Tell encoding, separator, decimal mark and header from the opening of a file.
+def sniff(head: bytes, name: str, reading: Reading | None = None) -> Dialect:
+    r"""Tell encoding, separator, decimal mark, titles and header from the opening of a file.
 
     Examples
     --------
@@ -101,10 +133,10 @@ def sniff(head: bytes, name: str) -> Dialect:
         raise ReportError(f"{name} is empty.")
     if len(head) >= OPENING_BYTES and "\n" not in text and "\r" not in text:
         raise ReportError(f"{name} has no end of line in its first {OPENING_BYTES} bytes; it is no table.")
-    lines = [line for line in text.splitlines() if line.strip()]
-    whole = lines[:-1] if len(head) >= OPENING_BYTES and len(lines) > 1 else lines
-    separator = max(SEPARATORS, key=lambda mark: whole[0].count(mark))
-    fields = list(csv.reader(whole[:200], delimiter=separator))
+    lines = text.splitlines()
+    lines = lines[:-1] if len(head) >= OPENING_BYTES and len(lines) > 1 else lines
+    separator, skip = _parted(lines[:200], reading or Reading(), name, notes)
+    fields = [line for line in csv.reader(lines[skip : skip + 200], delimiter=separator) if line] or [[]]
     cells = [cell for line in fields[1:] for cell in line]
     commas = separator != "," and any(DECIMAL_COMMA.match(cell) for cell in cells)
     header = not fields[0] or not all(NUMBER.fullmatch(field.strip()) for field in fields[0])
@@ -114,7 +146,25 @@ def sniff(head: bytes, name: str) -> Dialect:
         notes.append(f"Columns are separated by {separator!r}.")
     if commas:
         notes.append("Decimal commas were read as decimal points.")
-    return Dialect(encoding, separator, "," if commas else ".", header, tuple(notes))
+    return Dialect(encoding, separator, "," if commas else ".", header, tuple(notes), skip)
+
+
+def _parted(lines: Sequence[str], reading: Reading, name: str, notes: list[str]) -> tuple[str, int]:
+    """The separator and the lines above the header: those asked for, else what the lines tell."""
+    separator, skip = tell_separator(lines)
+    if reading.separator is not None:
+        separator = separator_of(reading.separator)
+        skip = n_titles(list(csv.reader(lines, delimiter=separator, skipinitialspace=True)))
+    if reading.skip is not None:
+        if reading.skip >= len(lines):
+            raise ReportError(f"{name} has no line below the {reading.skip} that --skip leaves out.")
+        skip = reading.skip
+        if reading.separator is None:
+            separator, _ = tell_separator(lines[skip:])
+    elif skip and any(line.strip() for line in lines[:skip]):
+        many = f"first {skip} lines were" if skip > 1 else "first line was"
+        notes.append(f"The {many} taken for titles above the header; --skip tells otherwise.")
+    return separator, skip
 
 
 def check_names(names: Sequence[Any], where: str) -> None:
@@ -122,13 +172,6 @@ def check_names(names: Sequence[Any], where: str) -> None:
     twice = [str(name) for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ReportError(f"{where} has more than one column named {listed(twice)}; give each its own name.")
-
-
-def listed(names: Any, limit: int = 12) -> str:
-    """Names in quotes, the first dozen of them."""
-    names = [repr(str(name)) for name in names]
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
 
 
 def sentence(error: BaseException, name: str) -> str:
@@ -150,8 +193,11 @@ def _options(dialect: Dialect) -> dict[str, Any]:
         "decimal": dialect.decimal,
         "encoding": dialect.encoding,
         "header": 0 if dialect.header else None,
+        "skiprows": dialect.skip,
         "low_memory": False,
         "skipinitialspace": True,
+        "keep_default_na": False,
+        "na_values": ["", *NOTHING],
     }
 
 
@@ -167,18 +213,19 @@ def _named(frame: pd.DataFrame, dialect: Dialect, name: str) -> pd.DataFrame:
     return frame
 
 
-def _settled(block: pd.DataFrame, words: Sequence[str], decimal: str) -> pd.DataFrame:
+def _settled(
+    block: pd.DataFrame, words: Sequence[str], decimal: str, missing: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
     """A block whose columns of numbers look as they would in the whole table."""
     for name in block.columns:
-        if name in words:
-            continue
-        values = block[name]
-        if pd.api.types.is_bool_dtype(values.dtype):  # words that happen to be all True or False here
-            block[name] = values.astype(str)
-        elif is_text(values):
-            numbers = numbers_from_texts(values, decimal)
-            if numbers is not None:
-                block[name] = numbers.values
+        values = masked(block[name], missing.get(name, ()))
+        if name not in words:
+            if pd.api.types.is_bool_dtype(values.dtype):  # words that happen to be all True or False here
+                values = values.astype(str)
+            elif is_text(values):
+                numbers = numbers_from_texts(values, decimal, strict=True)
+                values = values if numbers is None else numbers.values
+        block[name] = values
     return block
 
 
@@ -212,85 +259,3 @@ def _encoding(head: bytes, name: str, notes: list[str]) -> str:
 def _is_binary(head: bytes) -> bool:
     """Whether more bytes are control characters than any text has."""
     return sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in head) > len(head) / 100
-
-
-MISSING_MARKS = frozenset(
-    {"?", "-", "--", "–", "—", ".", "..", "na", "n.a.", "n.a", "nil", "missing", "unknown", "not available"}
-)
-"""Words that stand for a missing number in a column of numbers."""
-
-PLAIN = {
-    ".": re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?|nan", re.IGNORECASE),
-    ",": re.compile(r"[-+]?(\d+,?\d*|,\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?|nan", re.IGNORECASE),
-}
-GROUPED = {
-    ".": re.compile(r"[-+]?\d{1,3}([,\u00a0\u202f '’])\d{3}(\1\d{3})*(\.\d+)?"),
-    ",": re.compile(r"[-+]?\d{1,3}([.\u00a0\u202f '’])\d{3}(\1\d{3})*(,\d+)?"),
-}
-"""By the decimal mark: numbers, and numbers whose thousands are grouped."""
-
-GLANCE = 50
-
-
-class Numbers(NamedTuple):
-    """Texts read as numbers, the marks that stood for missing ones, and whether thousands were grouped."""
-
-    values: pd.Series[Any]
-    marks: tuple[str, ...]
-    grouped: bool
-
-
-def numbers_from_texts(texts: pd.Series[Any], decimal: str = ".") -> Numbers | None:
-    """Read a column of texts as numbers, or tell by None that it holds something else.
-
-    Examples
-    --------
-    >>> numbers_from_texts(pd.Series(["1,250", "?", "900"])).values.tolist()
-    [1250.0, nan, 900.0]
-    >>> numbers_from_texts(pd.Series(["1,250", "many"])) is None
-    True
-    """
-    distinct = texts.dropna().unique()
-    for some in (distinct[:GLANCE], distinct):
-        values_by_text = {text: _number(str(text).strip(), decimal) for text in some}
-        if any(value is None for value in values_by_text.values()):
-            return None
-    marks = [text for text in values_by_text if str(text).strip().lower() in MISSING_MARKS]
-    if len(marks) == len(values_by_text):
-        return None
-    grouped = any(GROUPED[decimal].fullmatch(str(text).strip()) for text in values_by_text)
-    values = texts.map(values_by_text).astype(np.float64)
-    return Numbers(values, tuple(sorted(map(str, marks))), grouped)
-
-
-def tidy_numbers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A frame whose columns of texts that are numbers hold numbers, and what was decided."""
-    notes = []
-    for name in frame.columns:
-        numbers = numbers_from_texts(frame[name], decimal) if is_text(frame[name]) else None
-        if numbers is None:
-            continue
-        frame = frame.assign(**{name: numbers.values}) if isinstance(name, str) else frame
-        if numbers.grouped:
-            notes.append(f"Column {name!r} groups thousands: its texts were read as numbers.")
-        if numbers.marks:
-            words = ", ".join(map(repr, numbers.marks))
-            notes.append(f"Column {name!r} holds numbers and {words}, which was taken for a missing value.")
-    return frame, tuple(notes)
-
-
-def is_text(values: pd.Series[Any]) -> bool:
-    """Whether a column holds texts, or things of several kinds."""
-    return values.dtype == object or isinstance(values.dtype, pd.StringDtype)
-
-
-def _number(text: str, decimal: str) -> float | None:
-    """A number, NaN for a mark of a missing one, None for anything else."""
-    if text.lower() in MISSING_MARKS or not text:
-        return np.nan
-    if not PLAIN[decimal].fullmatch(text):
-        grouped = GROUPED[decimal].fullmatch(text)
-        if grouped is None:
-            return None
-        text = text.replace(grouped[1], "")
-    return float(text.replace(",", ".") if decimal == "," else text)

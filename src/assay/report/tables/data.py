@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.errors import ReportError
-from assay.report.tables.csv_files import listed
-from assay.report.tables.reading import RawTable, require_column
+from assay.report.tables.doubles import as_codes, n_repeating
+from assay.report.tables.doubts import doubts
+from assay.report.tables.encoder import days_of, finite
+from assay.report.tables.options import Reading
+from assay.report.tables.reading import AS_IT_IS, RawTable, require_column
 from assay.report.tables.schema import (
     Column,
     dates,
@@ -22,6 +25,7 @@ from assay.report.tables.schema import (
     truth,
     without_missing,
 )
+from assay.report.tables.words import listed
 
 Task = Literal["regression", "classification", "clustering"]
 TASKS: tuple[Task, ...] = ("regression", "classification", "clustering")
@@ -54,6 +58,16 @@ class Data:
         What was decided about the table.
     dropped : tuple of str
         Columns that the user set aside.
+    time, group : str or None
+        Columns that the folds go by: later rows are predicted from earlier ones, rows of a group together.
+    times, groups : ndarray or None
+        Their values: numbers that grow with the time, and one code per group.
+    reading : Reading
+        What the user said about how to read the table.
+    n_repeating : int or None
+        Rows, of those that are looked at, that repeat an earlier one in every column of the table.
+    whole : Data or None
+        The table with all rows, where these are only those that a comparison predicts.
     """
 
     name: str
@@ -67,6 +81,13 @@ class Data:
     source: str = ""
     notes: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    time: str | None = None
+    group: str | None = None
+    times: NDArray | None = None
+    groups: NDArray | None = None
+    reading: Reading = AS_IT_IS
+    n_repeating: int | None = None
+    whole: Data | None = None
 
     @classmethod
     def from_frame(
@@ -79,6 +100,23 @@ class Data:
         if y is not None and np.asarray(y).dtype.kind != "f":
             classes = tuple(str(label) for label in np.unique(y))
         return cls(name, used, columns, y, None if y is None else target, classes, **rest)
+
+    def at(self, rows: NDArray) -> Data:
+        """These rows of the table, which is kept as a whole beside them."""
+
+        def some(values: NDArray | None) -> NDArray | None:
+            return None if values is None else values[rows]
+
+        names = None if self.row_names is None else tuple(np.array(self.row_names, dtype=object)[rows])
+        return replace(
+            self,
+            X=self.X.iloc[rows].reset_index(drop=True),
+            y=some(self.y),
+            times=some(self.times),
+            groups=some(self.groups),
+            row_names=names,
+            whole=self,
+        )
 
     @property
     def feature_names(self) -> list[str]:
@@ -139,7 +177,13 @@ def choose_task(table: RawTable, *, target: str | None = None, task: str = "auto
 
 
 def choose_data(
-    table: RawTable, *, target: str | None = None, task: str = "auto", drop: Sequence[str] = ()
+    table: RawTable,
+    *,
+    target: str | None = None,
+    task: str = "auto",
+    drop: Sequence[str] = (),
+    time: str | None = None,
+    group: str | None = None,
 ) -> tuple[Task, Data]:
     """Choose the task and give the columns it works on, checked.
 
@@ -150,42 +194,127 @@ def choose_data(
         As in `choose_task`.
     drop : sequence of str
         Columns that the user sets aside; each must be there.
+    time : str, optional
+        Column of dates or numbers by which later rows are predicted from earlier ones.
+    group : str, optional
+        Column whose values name groups of rows, each predicted from the others; it is not learnt from.
     """
     read = [name for name in drop if name not in table.unread]
-    for name in read:
+    for name in (*read, *filter(None, (time, group))):
         require_column(table, name)
     if target is not None and target in drop:
         raise ReportError(f"Column {target!r} is both the target and dropped; leave out one of the two.")
     declared = None if target is None and table.target in drop else table.target
     chosen, target = choose_task(replace(table, target=declared), target=target, task=task)
-    # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
-    aside = (declared,) if target is None and declared is not None else ()
-    frame = table.frame.drop(columns=[*read, *aside])
-    notes = list(table.notes)
+    kept, y, classes, notes = np.ones(len(table.frame), dtype=bool), None, None, list(table.notes)
     if drop:
         notes.append(f"Left out by request: {', '.join(drop)}.")
-    row_names, classes, y = table.row_names, None, None
     if target is not None:
         kept, y, classes, decided = open_target(table, target, chosen)
         notes += decided
-        frame = frame.drop(columns=[target])
-        if not kept.all():
-            frame = frame.loc[kept].reset_index(drop=True)
-            row_names = None if row_names is None else tuple(np.array(row_names, dtype=object)[kept])
-    columns = describe_columns(frame)
-    notes += left_out(columns)
+    order = _order(table, chosen, target, time, group)
+    if order.times is not None and np.isnan(order.times[kept]).any():
+        lacking = kept & np.isnan(order.times)
+        notes.append(f"{lacking.sum()} rows have no value of {time!r}, the time: left out.")
+        y = None if y is None else y[~np.isnan(order.times[kept])]
+        kept &= ~lacking
+    # The classes that an embedded table declares are the answer, not a measure: clusters do not see them.
+    aside = [*read, *filter(None, (target or declared, group))]
+    whole = table.frame if kept.all() else table.frame.loc[kept].reset_index(drop=True)
+    frame, columns, decided = _described(table, whole.drop(columns=list(dict.fromkeys(aside))))
+    notes += decided
     used = [column.name for column in columns if column.learnable]
-    if not used:
-        raise ReportError(
-            f"No column of {table.name} is left to learn from. {' '.join(left_out(columns))}".rstrip()
+    notes += doubts(frame, columns, y, target)
+    return chosen, Data(
+        table.name,
+        frame[used],
+        columns,
+        y,
+        target,
+        classes,
+        None if table.row_names is None else tuple(np.array(table.row_names, dtype=object)[kept]),
+        description=table.description,
+        source=table.source,
+        notes=tuple(notes),
+        dropped=tuple(drop),
+        time=time,
+        group=group,
+        times=None if order.times is None else order.times[kept],
+        groups=None if order.groups is None else order.groups[kept],
+        reading=table.reading,
+        n_repeating=_n_repeating(whole, table.row_names),
+    )
+
+
+def _described(table: RawTable, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Column, ...], list[str]]:
+    """What the columns are, their dates read, and what was decided; refuses a table without any to learn."""
+    reading = table.reading
+    columns = tuple(
+        replace(
+            column, missing=tuple(table.missing.get(column.name, ())), unit=table.units.get(column.name, "")
         )
+        for column in describe_columns(frame, categorical=reading.categorical, numeric=reading.numeric)
+    )
+    notes = [*left_out(columns)]
+    if all(not column.learnable for column in columns):
+        raise ReportError(f"No column of {table.name} is left to learn from. {' '.join(notes)}".rstrip())
     for column in columns:
         if column.day_first:  # read as dates here, once: a text does not tell the day from the month
             frame = frame.assign(**{column.name: dates(frame[column.name], day_first=True)})
             notes.append(f"The dates of {column.name!r} were read with the day before the month.")
-    about = {"description": table.description, "source": table.source}
-    rest: dict[str, Any] = {**about, "notes": tuple(notes), "dropped": tuple(drop)}
-    return chosen, Data(table.name, frame[used], columns, y, target, classes, row_names, **rest)
+    return frame, columns, notes
+
+
+class Order(NamedTuple):
+    """When the rows were, and which group they belong to; None where nobody asks."""
+
+    times: NDArray | None
+    groups: NDArray | None
+
+
+def _order(table: RawTable, task: Task, target: str | None, time: str | None, group: str | None) -> Order:
+    """The values of the columns that the folds go by."""
+    for option, name in (("time", time), ("group", group)):
+        if name is not None and (task == "clustering" or name == target):
+            why = (
+                "is the target"
+                if name == target
+                else "is for predictions; name what to predict with --target"
+            )
+            raise ReportError(f"The column {name!r} of --{option} {why}.")
+    if time is not None and group is not None:
+        raise ReportError("Folds go by a time or by groups, not both; leave out --time or --group.")
+    times = groups = None
+    if time is not None:
+        column = describe_column(table.frame[time])
+        if column.kind == "date":
+            times = days_of(table.frame[time], day_first=column.day_first)
+        elif pd.api.types.is_numeric_dtype(table.frame[time].dtype):
+            times = finite(table.frame[time])
+        else:
+            first = str(next(iter(without_missing(table.frame[time])), "nothing"))
+            raise ReportError(f"The time {time!r} must hold dates or numbers. Got {first!r} instead.")
+    if group is not None:
+        groups = as_codes(table.frame[group])
+        alone = groups < 0  # a row without a group is one of its own
+        groups = np.where(alone, len(groups) + np.arange(len(groups)), groups)
+    return Order(times, groups)
+
+
+def _n_repeating(frame: pd.DataFrame, row_names: Sequence[str] | None) -> int:
+    """Rows that repeat an earlier one in every column, of all rows or of those that are looked at."""
+    if row_names is not None and len(set(row_names)) == len(row_names):
+        return 0
+    return n_repeating(frame if len(frame) <= SAMPLE_ROWS else frame.iloc[sampled(len(frame))])
+
+
+SAMPLE_ROWS = 100_000
+"""Beyond so many rows, what only describes the table is measured on that many, drawn at random."""
+
+
+def sampled(n_rows: int, limit: int = SAMPLE_ROWS) -> NDArray:
+    """Places of rows drawn at random, always the same ones."""
+    return np.sort(np.random.default_rng(0).choice(n_rows, limit, replace=False))
 
 
 def _task_of(table: RawTable, target: str) -> Task:

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay.report.errors import ReportError
-from assay.report.tables.schema import Column, by_frequency, dates, truth, without_missing
+from assay.report.tables.schema import Column, by_frequency, dates, truth
+from assay.report.tables.values import amount, masked, numbers_from_texts
 
 MAX_LEVELS = 30
 """Categories with a column of their own; rarer ones share one."""
@@ -63,7 +64,7 @@ class LevelCode:
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> LevelCode:
         """Learn the levels, the most frequent first."""
-        present = without_missing(values).astype(str).str.strip()
+        present = read_words(values).dropna()
         levels = by_frequency(present)
         return LevelCode(levels[:MAX_LEVELS], levels[MAX_LEVELS:], len(present) < len(values))
 
@@ -203,7 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Learn from rows; gives their features before they are standardised."""
         self.require_columns(X)
         used = self._used()
-        self.codes_ = [CODES[column.kind].learn(X[column.name], column) for column in used]
+        self.codes_ = [CODES[column.kind].learn(cells(X, column), column) for column in used]
         self.feature_names_out_ = [
             name for column, code in zip(used, self.codes_, strict=True) for name in code.names(column)
         ]
@@ -236,7 +237,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column, code in zip(self._used(), self.codes_, strict=True):
             if isinstance(code, (LevelCode, OrderCode)):
                 known = set(code.levels) | set(getattr(code, "rare", ()))
-                words = read_words(X[column.name]).dropna()
+                words = read_words(cells(X, column)).dropna()
                 new = sorted(set(words.unique()) - known)
                 if new:
                     unseen[column.name] = new[:5]
@@ -255,10 +256,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _encode(self, X: pd.DataFrame) -> NDArray:
         pieces = [
-            code.encode(X[column.name], column)
+            code.encode(cells(X, column), column)
             for column, code in zip(self._used(), self.codes_, strict=True)
         ]
         return np.column_stack(pieces) if pieces else np.empty((len(X), 0))
+
+
+def cells(X: pd.DataFrame, column: Column) -> pd.Series[Any]:
+    """The values of a column, without those that stand for a missing one."""
+    return masked(X[column.name], column.missing)
 
 
 def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
@@ -269,8 +275,11 @@ def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
         numbers = truth(values)
         wrong = numbers.isna() & values.notna()
     else:
-        numbers = pd.to_numeric(values, errors="coerce")
-        wrong = numbers.isna() & values.notna() & (values.astype(str).str.strip() != "")
+        read = numbers_from_texts(values, forced=True)  # as the fit read them: $7,440, 60%, (12)
+        numbers = pd.Series(np.nan, index=values.index) if read is None else read.values
+        words = read_words(values)
+        strays = {word for word in words.dropna() if amount(word) is None} if read is None else read.strays
+        wrong = words.isin(list(strays))
     if wrong.any():
         example = values[wrong].iloc[0]
         kind = "truth values" if column.kind == "boolean" else "numbers"
@@ -296,6 +305,8 @@ def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _word(value: Any) -> str | None:
+    if isinstance(value, float) and value.is_integer():  # whole numbers beside a gap: 3, not 3.0
+        return str(int(value))
     return None if value is None else (str(value).strip() or None)
 
 

@@ -56,6 +56,10 @@ class Column:
         Why the column is left out; empty when it is not.
     day_first : bool
         Whether dates such as 03/04/2025 name the day before the month.
+    missing : tuple of str
+        Values that stand for a missing one in this column.
+    unit : str
+        The currency or per cent sign that its texts had.
     """
 
     name: str
@@ -65,6 +69,8 @@ class Column:
     levels: tuple[str, ...] = ()
     reason: str = ""
     day_first: bool = False
+    missing: tuple[str, ...] = ()
+    unit: str = ""
 
     @property
     def learnable(self) -> bool:
@@ -72,8 +78,16 @@ class Column:
         return not self.reason
 
 
-def describe_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
+def describe_columns(
+    frame: pd.DataFrame, *, categorical: Sequence[str] = (), numeric: Sequence[str] = ()
+) -> tuple[Column, ...]:
     """Tell the kind of every column from its values, and its name where that decides.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    categorical, numeric : sequence of str
+        Columns that are categories, and numbers, whatever they look like.
 
     Examples
     --------
@@ -83,11 +97,15 @@ def describe_columns(frame: pd.DataFrame) -> tuple[Column, ...]:
     >>> [(column.name, column.kind, column.n_missing) for column in describe_columns(frame)]
     [('size', 'ordinal', 0), ('age', 'numeric', 1), ('n', 'constant', 0)]
     """
-    return tuple(describe_column(frame[name]) for name in frame.columns)
+    wishes: dict[str, Kind] = {
+        **dict.fromkeys(categorical, "categorical"),
+        **dict.fromkeys(numeric, "numeric"),
+    }
+    return tuple(describe_column(frame[name], wishes.get(str(name))) for name in frame.columns)
 
 
-def describe_column(values: pd.Series[Any]) -> Column:
-    """Tell the kind of one column."""
+def describe_column(values: pd.Series[Any], wish: Kind | None = None) -> Column:
+    """Tell the kind of one column, which is the one wished for where its values allow it."""
     name, present = str(values.name), without_missing(values)
     try:
         n_distinct = int(present.nunique())
@@ -101,6 +119,10 @@ def describe_column(values: pd.Series[Any]) -> Column:
         only = only if len(only) <= LONGEST_VALUE else only[: LONGEST_VALUE - 1] + "…"
         return told("constant", reason=f"every value is {only!r}")
     kind = present.dtype
+    if wish == "categorical":
+        return told("categorical", levels=by_frequency(present.astype(str).str.strip()))
+    if wish == "numeric" and pd.api.types.is_numeric_dtype(kind):
+        return told("numeric")
     if isinstance(kind, pd.CategoricalDtype) and kind.ordered:
         used = set(present)
         return told("ordinal", levels=tuple(str(level) for level in kind.categories if level in used))

@@ -14,15 +14,14 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.models import Selection
 from assay.report.errors import ReportError
-from assay.report.tables.associations import leaks, short
+from assay.report.tables.associations import short
 from assay.report.tables.data import Data, Task
+from assay.report.tables.leakage import alarms
 from assay.report.trials.explanation import Explanation
 from assay.report.trials.importance import Importances
-from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores, simplest_within_noise
+from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
+from assay.report.trials.verdict import LEVEL, Verdict, decide
 from assay.report.trials.wording import joined, plus_minus, shown
-
-LEVEL = 0.05
-"""A difference with a smaller p-value is called clear."""
 
 FEW_ROWS = 100
 """Below so many rows the ranking is said to be uncertain."""
@@ -139,6 +138,8 @@ class Comparison:
         Sentences on candidates that were left out.
     seconds : float
         Time of the whole comparison.
+    share : float or None
+        Share of the rows of a split that it predicts, where it is not one part of so many folds.
     explanation : Explanation or None
         What the recommended model has learnt: effects of the columns, learning curve, threshold.
     """
@@ -152,6 +153,7 @@ class Comparison:
     repeats: int | None = None
     skipped: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    share: float | None = None
     explanation: Explanation | None = None
 
     @property
@@ -159,22 +161,46 @@ class Comparison:
         """The candidate of the greatest score that is not a baseline."""
         return next(candidate for candidate in self.candidates if not candidate.is_baseline)
 
+    @property
+    def baseline(self) -> Candidate | None:
+        """What any model must beat, where there is such a candidate."""
+        return next((candidate for candidate in self.candidates if candidate.is_baseline), None)
+
     @cached_property
     def recommended(self) -> Candidate:
-        """The simplest candidate that loses to the best by no more than the noise.
+        """The simplest candidate that is as good as the best; see `verdict.decide`.
 
-        Candidates whose certificates fail are passed over while there are others.
+        The baseline where every model is worse.
         """
         if (ensemble := clear_ensemble(self)) is not None:
             return ensemble
-        real = [item for item in self.candidates if not (item.is_baseline or item.is_ensemble)]
-        proven = [candidate for candidate in real if candidate.certificates.holds] or real
-        scores, complexity = zip(*((item.scores, item.complexity) for item in proven), strict=True)
-        return proven[simplest_within_noise(scores, complexity, self.test_share)]
+        index = self.verdict.recommended
+        if index is not None:
+            return self._models[index]
+        return self.baseline or self.best
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the scores of the models say."""
+        models, baseline = self._models, self.baseline
+        scores, complexity, proven = zip(
+            *((item.scores, item.complexity, item.certificates.holds) for item in models), strict=True
+        )
+        # One group is nothing that clusterings must beat: silhouettes say by themselves how clear groups are.
+        floor = None if baseline is None or self.task == "clustering" else baseline.scores
+        return decide(scores, complexity, proven, floor, self.test_share)
+
+    @cached_property
+    def _models(self) -> list[Candidate]:
+        return [
+            candidate for candidate in self.candidates if not (candidate.is_baseline or candidate.is_ensemble)
+        ]
 
     @property
     def test_share(self) -> float:
         """Share of the rows that a split predicts."""
+        if self.share is not None:
+            return self.share
         return 1 / self.folds if self.folds else 0.0
 
     def against_best(self, candidate: Candidate) -> Difference:
@@ -184,15 +210,24 @@ class Comparison:
     @property
     def headline(self) -> str:
         """The answer in one sentence."""
-        chosen, what = self.recommended, f"{self.score_name} "
-        score = what + plus_minus(chosen.score, chosen.standard_error)
-        if not self._beats_baseline:
+        chosen, target = self.recommended, self.data.target
+        score = f"{self.score_name} {plus_minus(chosen.score, chosen.standard_error)}"
+        if not any(self.verdict.beating):
             common = "its mean" if self.task == "regression" else "always naming the commonest class"
-            target = self.data.target
-            return f"No model predicts {target} clearly better than {common}: {chosen.name} has {score}"
-        if chosen is self.best:
-            return f"{chosen.name} predicts {self.data.target} best: {score}"
-        return f"{chosen.name} predicts {self.data.target} as well as any: {score}"
+            none = f"No model predicts {target} clearly better than {common}"
+            return none if chosen.is_baseline else f"{none}: {chosen.name} has {score}"
+        if self.alarms:
+            return f"{chosen.name} has {score}, but the table may give {target} away"
+        if chosen.is_ensemble or self.verdict.is_best:
+            return f"{chosen.name} predicts {target} best: {score}"
+        if chosen is self.best or self.against_best(chosen).p_value >= LEVEL:
+            return f"{chosen.name} predicts {target} as well as any: {score}"
+        return f"{chosen.name} predicts {target}: {score}"
+
+    @cached_property
+    def alarms(self) -> tuple[str, ...]:
+        """What may make every score too good to be true; to be read before the headline."""
+        return (*alarms(self.data, self.task), *too_good(self))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -206,18 +241,15 @@ class Comparison:
         own = of_intervals(self) if self.task == "regression" else of_classes(self)
         n_rows = len(self.data.X)
         few = [f"With {n_rows} rows, another sample could well rank the methods otherwise."]
-        return (*own, *(few if n_rows < FEW_ROWS else ()), *leaks(self.data, self.task))
-
-    @property
-    def _beats_baseline(self) -> bool:
-        """Whether the recommended model is above every baseline by a clear difference."""
-        return all(gain.mean > 0 and gain.p_value < LEVEL for gain in self._gains)
+        return (*own, *(few if n_rows < FEW_ROWS else ()))
 
     @property
     def _gains(self) -> list[Difference]:
-        """What the recommended model gains on each baseline."""
-        baselines = [item.scores for item in self.candidates if item.is_baseline]
-        return [compare_scores(self.recommended.scores, scores, self.test_share) for scores in baselines]
+        """What the recommended model gains on the baseline, if it is not the baseline itself."""
+        baseline = self.baseline
+        if baseline is None or self.recommended is baseline:
+            return []
+        return [compare_scores(self.recommended.scores, baseline.scores, self.test_share)]
 
     def _error_remarks(self) -> tuple[str, ...]:
         chosen = self.recommended
@@ -234,22 +266,25 @@ class Comparison:
 
     def _noise_remarks(self) -> tuple[str, ...]:
         chosen, remarks = self.recommended, []
-        if chosen is not self.best:
-            loss = self.against_best(chosen)
-            size = plus_minus(loss.mean, loss.standard_error)
+        if chosen.is_baseline:
+            return (
+                f"Every model scores less than the baseline, {self.best.name} least so "
+                f"({self.score_name} {plus_minus(self.best.score, self.best.standard_error)}).",
+            )
+        if chosen.is_ensemble:
+            gain = compare_scores(chosen.scores, self.best.scores, self.test_share)
+            size = plus_minus(gain.mean, gain.standard_error)
+            remarks.append(f"{self.best.name} is the best single model; {chosen.name} gains {size} on it.")
+        elif chosen is not self.best:
+            remarks.append(self._why_not_the_best())
+        if not chosen.certificates.holds:
             remarks.append(
-                f"{self.best.name} scores {size} more, which is within the noise of the folds; {chosen.name} "
-                "is the simplest model that close."
-                if self.best.certificates.holds
-                else f"{self.best.name} scores {size} more, but is not recommended: a certificate of its fit "
-                "does not hold."
+                f"A certificate of {chosen.name} does not hold; no model whose certificates hold is as good."
             )
         others = {}
-        for candidate in self.candidates:
-            if candidate.is_baseline or candidate in (chosen, self.best):
-                continue
+        for candidate in self._models:
             loss = self.against_best(candidate)
-            if loss.mean <= loss.standard_error:
+            if candidate not in (chosen, self.best) and loss.mean <= self._forgiven(loss):
                 others[candidate.name] = plus_minus(loss.mean, loss.standard_error)
         if others:
             verb, noun = ("are", "differences") if len(others) > 1 else ("is", "difference")
@@ -259,9 +294,28 @@ class Comparison:
             )
         return tuple(remarks)
 
+    def _forgiven(self, loss: Difference) -> float:
+        """The loss against the best that is called noise: of the difference, and of the best itself."""
+        return min(loss.standard_error, self.best.standard_error)
+
+    def _why_not_the_best(self) -> str:
+        chosen, best = self.recommended, self.best
+        loss = self.against_best(chosen)
+        more = f"{best.name} scores {plus_minus(loss.mean, loss.standard_error)} more"
+        index = self._models.index(best)
+        if any(self.verdict.beating) and not self.verdict.beating[index]:
+            return f"{more}, but is not recommended: it does not clearly beat the baseline."
+        if not best.certificates.holds:
+            return f"{more}, but is not recommended: a certificate of its fit does not hold."
+        return (
+            f"{more}, which is within the noise of the folds; {chosen.name} is the simplest model that close."
+        )
+
 
 def clear_ensemble(comparison: Comparison) -> Candidate | None:
     """The ensemble, where it is better than the best single candidate by a clear difference."""
+    if not any(comparison.verdict.beating):
+        return None
     for candidate in comparison.candidates:
         if candidate.is_ensemble and candidate.certificates.holds:
             gain = compare_scores(candidate.scores, comparison.best.scores, comparison.test_share)
@@ -289,6 +343,20 @@ def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, 
     if all(candidate.is_baseline for candidate in candidates):
         raise ReportError(f"No model could be fitted: {' '.join(skipped)}")
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
+
+
+TOO_GOOD = {"R²": 0.999, "accuracy": 0.9995}
+"""Scores above these are told to be rare."""
+
+
+def too_good(comparison: Comparison) -> Iterator[str]:
+    """A word on a score that leaves nothing to err about, which real tables hardly give."""
+    limit, score = TOO_GOOD.get(comparison.score_name), comparison.recommended.score
+    if limit is not None and score > limit and len(comparison.data.X) >= FEW_ROWS:
+        yield (
+            f"So good a score ({comparison.score_name} {score:.3f}) is rare outside of exercises: make sure "
+            f"that no column is only known after {short(str(comparison.data.target))}."
+        )
 
 
 def of_intervals(comparison: Comparison) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,22 +66,6 @@ def compare_scores(one: NDArray, other: NDArray, test_share: float) -> Differenc
     if not error > 0:
         return Difference(mean, error, 1.0 if mean == 0 else 0.0)
     return Difference(mean, error, float(2 * stats.t.sf(abs(mean) / error, difference.size - 1)))
-
-
-def simplest_within_noise(scores: Sequence[NDArray], complexity: Sequence[int], test_share: float) -> int:
-    """The one-standard-error rule: the simplest method that loses to the best within the error.
-
-    Among methods of one complexity, the one of greatest mean score.
-    """
-    means = [float(np.mean(item)) for item in scores]
-    best = int(np.argmax(means))
-    near = [
-        index
-        for index, item in enumerate(scores)
-        if (loss := compare_scores(scores[best], item, test_share)).mean <= loss.standard_error
-        or index == best
-    ]
-    return min(near, key=lambda index: (complexity[index], -means[index]))
 
 
 COVERAGE = 0.9

@@ -20,6 +20,7 @@ from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
 from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.explaining import Afterwards
+from assay.report.trials.folds import folds_of, judged_rows, predicted_share, repeats_of
 from assay.report.trials.importance import Examination, column_groups, summarise
 from assay.report.trials.resampling import (
     Intervals,
@@ -28,7 +29,6 @@ from assay.report.trials.resampling import (
     corrected_error,
     default_repeats,
     measure_intervals,
-    splits,
 )
 from assay.report.trials.roster import roster
 from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
@@ -102,17 +102,17 @@ def compare_predictions(
     assert y is not None
     labels = data.labels if task == "classification" else None
     folds = _check_folds(data, y, labels, folds)
-    repeats = default_repeats(y.size) if repeats is None else repeats
-    parts = splits(y.size, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
+    repeats = repeats_of(data, repeats, default_repeats(y.size))
+    parts = folds_of(data, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
     # The first rows tell the number of features well enough to know which methods are quick on them.
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
     target = y if labels is None else None
     plain = Afterwards.without_made(methods)
     chosen, skipped = roster(task, y.size, n_features, target=target, methods=plain, exclude=exclude)
     jobs = _check_jobs(jobs, y.size * n_features)
-    engine = Engine(progress, budget)
+    engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
-        settings = Validation(question, encodings, labels, folds, seed, in_files=jobs > 1)
+        settings = Validation(question, encodings, labels, folds, seed, jobs > 1, share)
         recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
         make = partial(ValidatedMethod, settings=settings)
         contenders = [make(recipe) for recipe in recipes]
@@ -123,8 +123,9 @@ def compare_predictions(
         ordered, name = ranked(candidates, skipped), question.score_name
         ensemble = afterwards.ensemble(ordered)  # the last line, whatever its score
         ordered += () if ensemble is None else (ensemble,)
-        said = tuple(skipped)
-        comparison = Comparison(task, data, name, ordered, folds, seed, repeats, skipped=said)
+        said, judged = tuple(skipped), judged_rows(parts, y.size)
+        shown = data if judged is None else data.at(judged)
+        comparison = Comparison(task, shown, name, ordered, folds, seed, repeats, skipped=said, share=share)
         comparison = afterwards.explain(comparison)
     return replace(comparison, seconds=perf_counter() - start)
 
@@ -139,6 +140,7 @@ class Validation:
     folds: int  # splits of the first repetition, which gives probabilities and intervals
     seed: int
     in_files: bool  # whether fits read their rows from files, as those in other processes do
+    share: float  # of the rows of a split that it predicts
 
     def examination(self, split: int) -> Examination:
         """Asks a model what each column is worth on the rows that a split predicts."""
@@ -181,10 +183,11 @@ class ValidatedMethod(Contender):
         labels, encodings = self.settings.labels, self.settings.encodings
         parts, y = encodings.parts, encodings.target
         outputs, intervals = gather(parts, answers, y), None
+        seen = y if outputs.rows is None else y[outputs.rows]
         if labels is None:
-            measures, intervals = regression_measures(y, outputs)
+            measures, intervals = regression_measures(seen, outputs)
         else:
-            measures = classification_measures(y, outputs, labels)
+            measures = classification_measures(seen, outputs, labels)
         pairs = zip(parts, answers, strict=True)
         score = self.settings.question.score
         scores = np.array([score(y[part.test], said.predictions) for part, said in pairs])
@@ -193,7 +196,7 @@ class ValidatedMethod(Contender):
         return Candidate(
             **self.headings,
             score=float(scores.mean()),
-            standard_error=corrected_error(scores, 1 / self.settings.folds),
+            standard_error=corrected_error(scores, self.settings.share),
             scores=scores,
             measures=measures,
             fit_seconds=float(np.median([said.seconds for said in answers])),

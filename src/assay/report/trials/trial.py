@@ -228,13 +228,21 @@ def noted() -> Iterator[list[str]]:
 class Outputs(NamedTuple):
     """What models that have not seen a row say about it, for every row of the table.
 
-    Rows that several repetitions predict keep the answers of the first.
+    Rows that several repetitions predict keep the answers of the first. Folds in the order of the time leave
+    the first rows unpredicted: the answers are then those of `rows` alone.
     """
 
     predictions: NDArray
     probabilities: NDArray | None
     bounds: NDArray | None
     folds: NDArray
+    rows: NDArray | None = None
+
+    def at(self, rows: NDArray) -> Outputs:
+        """The answers about some rows."""
+        probabilities = None if self.probabilities is None else self.probabilities[rows]
+        bounds = None if self.bounds is None else self.bounds[rows]
+        return Outputs(self.predictions[rows], probabilities, bounds, self.folds[rows], rows)
 
 
 def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -> Outputs:
@@ -248,7 +256,8 @@ def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -
     first = slice(int(folds.max()) + 1)
     probabilities = _table([said.probabilities for said in answers[first]], parts[first], len(y))
     bounds = _table([said.bounds for said in answers[first]], parts[first], len(y))
-    return Outputs(predictions, probabilities, bounds, folds)
+    whole = Outputs(predictions, probabilities, bounds, folds)
+    return whole if folds.min() >= 0 else whole.at(np.flatnonzero(folds >= 0))
 
 
 def _table(answers: Sequence[NDArray | None], parts: Sequence[FoldSplit], n_rows: int) -> NDArray | None:

@@ -1,0 +1,151 @@
+"""Scores that are too good to be true: what gives a target away is told, and nothing else is."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.report import Data, choose_data, compare, read_table
+from assay.report.tables.leakage import alarms, likeness_in_time
+from assay.report.tables.relations import linear_relations, numbers_of, together
+
+
+def of_columns(frame, y):
+    data = Data.from_frame(frame, y, target="total")
+    return together(numbers_of(data.X, data.columns, data.y), "total")
+
+
+@pytest.fixture
+def rentals(rng):
+    """Bike rentals: those of casual and of registered users add up to the count."""
+    n = 300
+    weather = rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "weather": weather,
+            "wind": rng.gamma(2.0, 5.0, n),
+            "casual": rng.poisson(np.exp(4 + 0.5 * weather + 0.3 * rng.normal(size=n))),
+            "registered": rng.poisson(np.exp(5 + 0.2 * weather)),
+        }
+    )
+    return frame, (frame["casual"] + frame["registered"]).to_numpy(dtype=float)
+
+
+def test_columns_that_give_the_target_away_together_are_told_and_the_headline_does_not_boast(rentals):
+    frame, count = rentals
+    data = Data.from_frame(frame, count, target="count")
+    told = alarms(data, "regression")
+    assert told == (
+        "count is casual + registered: together they give it away; unless they are known beforehand, "
+        "--drop them.",
+    )
+    comparison = compare(data, "regression", repeats=1, methods=["LinearRegression"])
+    assert comparison.alarms[0] == told[0]
+    assert comparison.recommended.score > 0.999
+    assert comparison.headline == ("LinearRegression has R² 1.00 ± 0.00, but the table may give count away")
+    without = Data.from_frame(frame.drop(columns="casual"), count, target="count")
+    honest = compare(without, "regression", repeats=1, methods=["LinearRegression"])
+    assert honest.alarms == ()
+    assert honest.headline.startswith("LinearRegression predicts count best")
+
+
+def test_sums_of_many_columns_products_and_nearly_exact_sums_are_seen(rng):
+    months = rng.gamma(3.0, 10.0, (200, 12))
+    frame = pd.DataFrame(months, columns=[f"month {number}" for number in range(12)])
+    found = of_columns(frame, months.sum(axis=1))
+    assert [name for name, _ in found.terms] == list(frame.columns)
+    assert "month 0 + month 1 + " in found.formula
+    price, quantity, other = rng.lognormal(size=(3, 200))
+    frame = pd.DataFrame({"price": price, "other": other, "quantity": quantity})
+    found = of_columns(frame, price * quantity)
+    assert sorted(found.formula.split(" × ")) == ["price", "quantity"]
+    nearly = 3 * price - 2 * quantity + 0.01 * rng.normal(size=200)
+    assert of_columns(frame, nearly).formula == ""
+    (told,) = alarms(Data.from_frame(frame, nearly, target="total"), "regression")
+    assert "together give total away: it is nearly a sum of multiples of them" in told
+
+
+def test_a_good_linear_law_with_noise_is_no_leak(rng):
+    X = rng.normal(size=(200, 4))
+    for noise in (0.1, 1.0):
+        y = X @ [1.0, 1.0, 1.0, 1.0] + noise * rng.normal(size=200)
+        assert alarms(Data.from_frame(pd.DataFrame(X).add_prefix("x"), y), "regression") == ()
+    few = pd.DataFrame(X[:12]).add_prefix("x")
+    assert of_columns(few, rng.normal(size=12)) is None  # twelve rows fit anything
+
+
+@pytest.mark.parametrize("name", ["diabetes", "iris", "breast_cancer"])
+def test_embedded_tables_raise_no_alarm(name):
+    task, data = choose_data(read_table(name))
+    assert alarms(data, task) == ()
+
+
+def test_relations_name_the_columns_of_a_sum_and_no_others(rng):
+    a, b, c, d = rng.normal(size=(4, 100)) * [[1], [1e6], [1e-3], [1]]
+    table = np.column_stack([a, b, c, d, a - 2 * d, np.full(100, 3.0)])
+    (found,) = linear_relations(["a", "b", "c", "d", "e", "constant"], table)
+    assert found.name == "e"
+    assert [name for name, _ in found.terms] == ["a", "d"]
+    np.testing.assert_allclose([weight for _, weight in found.terms], [1.0, -2.0], rtol=1e-9)
+    assert linear_relations(["a", "b", "c", "d"], table[:, :4]) == []
+
+
+@pytest.fixture
+def dated(rng):
+    """A price that drifts from day to day."""
+    days = pd.date_range("2023-01-01", periods=250)
+    frame = pd.DataFrame({"day": days.astype(str), "x": rng.normal(size=250)})
+    return frame, np.cumsum(rng.normal(size=250))
+
+
+def test_a_target_that_follows_the_time_is_told_and_one_that_does_not_is_not(dated, rng):
+    frame, drift = dated
+    (told,) = alarms(Data.from_frame(frame, drift, target="price"), "regression")
+    assert told.startswith("Rows that are near in 'day' have similar price (correlation of neighbours 0.9")
+    assert told.endswith("if it will predict later rows, use --time day.")
+    shuffled = rng.permutation(250)  # the order of the rows does not matter, their dates do
+    again = Data.from_frame(frame.iloc[shuffled].reset_index(drop=True), drift[shuffled], target="price")
+    assert alarms(again, "regression") == (told,)
+    assert alarms(Data.from_frame(frame, rng.normal(size=250)), "regression") == ()
+    assert len(alarms(Data.from_frame(frame, np.where(drift > drift.mean(), "up", "down")), "classification"))
+    assert alarms(Data.from_frame(frame, rng.choice(["up", "down"], 250)), "classification") == ()
+    births = frame.rename(columns={"day": "date_of_birth"})
+    assert alarms(Data.from_frame(births, drift), "regression") == ()
+
+
+def test_years_are_times(rng):
+    frame = pd.DataFrame({"year": np.repeat(np.arange(1980, 2020), 3), "x": rng.normal(size=120)})
+    y = np.repeat(np.cumsum(rng.normal(size=40)), 3) + 0.1 * rng.normal(size=120)
+    (told,) = alarms(Data.from_frame(frame, y), "regression")
+    assert "--time year" in told
+
+
+def test_likeness_in_time_is_rarely_told_by_chance():
+    rng = np.random.default_rng(0)
+    days = np.arange(100.0)
+    told = sum(likeness_in_time(days, rng.normal(size=100)) > 0 for _ in range(2000))
+    assert told <= 8  # at most 0.001 each: 2 of 2000, and four standard errors
+
+
+def test_rows_of_one_person_are_told_where_they_are_alike(rng):
+    people = np.repeat(np.arange(40), 5)
+    frame = pd.DataFrame({"patient_id": [f"p{person}" for person in people], "x": rng.normal(size=200)})
+    own = rng.normal(size=40)[people]
+    (told,) = alarms(Data.from_frame(frame, own + 0.3 * rng.normal(size=200)), "regression")
+    assert "use --group patient_id" in told
+    assert alarms(Data.from_frame(frame, rng.normal(size=200)), "regression") == ()
+    towns = frame.rename(columns={"patient_id": "town"})
+    assert alarms(Data.from_frame(towns, own + 0.3 * rng.normal(size=200)), "regression") == ()
+
+
+def test_a_score_that_leaves_nothing_to_err_about_is_told_to_be_rare(classification):
+    assert classification.alarms == ()
+    perfect = dataclasses.replace(classification.recommended, score=1.0, scores=np.ones(5))
+    (told,) = dataclasses.replace(classification, candidates=(perfect,)).alarms
+    assert told == (
+        "So good a score (accuracy 1.000) is rare outside of exercises: make sure that no column is only "
+        "known after species."
+    )
