@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from assay.report import Data, compare
+from assay.report import Data, RawTable, choose_data, compare
 from assay.report.page.explanations import explanations, relies_on
 from assay.report.trials.explanation import (
     Explanation,
@@ -194,7 +194,7 @@ class Counting:
         return np.full(len(X), float(self.n_rows))
 
 
-def test_the_learning_curve_learns_from_an_eighth_a_quarter_and_a_half_inside_each_other(rng):
+def test_the_learning_curve_learns_from_a_quarter_and_a_half_inside_each_other(rng):
     seen: list[Counting] = []
 
     def fit(features, target):
@@ -203,13 +203,21 @@ def test_the_learning_curve_learns_from_an_eighth_a_quarter_and_a_half_inside_ea
 
     rows = (rng.normal(size=(400, 2)), rng.normal(size=400), np.zeros((3, 2)), np.zeros(3))
     curve = learning_curve(
-        fit, [rows, rows], np.array([400.0, 400.0]), score=lambda y, said: said[0], score_name="R²", seed=0
+        fit,
+        [rows, rows],
+        np.array([400.0, 400.0]),
+        score=lambda y, said: said[0],
+        score_name="R²",
+        seed=0,
+        share=0.5,
     )
-    assert curve.sizes.tolist() == [50, 100, 200, 400]
-    assert curve.scores.tolist() == [50, 100, 200, 400]
-    assert seen[0].rows < seen[2].rows < seen[4].rows
+    assert curve.sizes.tolist() == [100, 200, 400]
+    assert curve.scores.tolist() == [100, 200, 400]
+    assert seen[0].rows < seen[2].rows
     few = tuple(part[:30] for part in rows)
-    nothing = learning_curve(fit, [few], np.array([0.0]), score=lambda y, s: 0.0, score_name="R²", seed=0)
+    nothing = learning_curve(
+        fit, [few], np.array([0.0]), score=lambda y, s: 0.0, score_name="R²", seed=0, share=0.5
+    )
     assert nothing is None
 
 
@@ -285,6 +293,20 @@ def test_a_comparison_of_a_rare_class_tells_its_threshold(rng):
     found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
     assert found.explanation.threshold.label == "yes"
     assert any(remark.startswith("Named from a probability of 0.") for remark in found.remarks)
+
+
+def test_folds_in_the_order_of_the_time_are_explained_on_the_rows_that_they_predict(rng):
+    rare, _ = rare_law(rng, 400)
+    frame = pd.DataFrame({"x": rng.normal(size=400) + 2.0 * rare, "when": np.arange(400.0)})
+    frame["y"] = np.where(rare, "yes", "no")
+    task, data = choose_data(RawTable("made", frame), target="y", time="when")
+    found = compare(data, task, folds=3, methods=["LogisticRegression"])
+    chosen = found.recommended
+    assert len(chosen.probabilities) == len(found.data.y) < 400
+    threshold = found.explanation.threshold
+    expected = balanced_accuracies(found.data.y == "yes", chosen.probabilities[:, 1], threshold.grid)
+    assert_allclose(threshold.curve, expected)
+    assert found.explanation.effects[0].column == "x"
 
 
 def test_predictions_below_zero_of_a_target_that_never_is_are_told():

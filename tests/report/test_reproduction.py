@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from assay.linear import Ridge
-from assay.report import Data, choose_data, compare, read_table
+from assay.report import Data, Reading, choose_data, compare, read_table
+from assay.report.page.document import command
 from assay.report.reproduction import Code, notebook, script, source_of
 
 
@@ -102,6 +104,26 @@ def test_the_notebook_is_one_and_its_cells_run(shop):
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), scope)
     assert_allclose(scope["model"].predict(shop[1].data.X), shop[1].recommended.model.predict(shop[1].data.X))
+
+
+def test_how_a_table_was_read_is_told_to_the_script_and_to_the_command(tmp_path, rng):
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=60), "code": rng.integers(0, 3, 60), "who": np.arange(60) // 6}
+    )
+    frame["y"] = frame["a"] + frame["code"] + rng.normal(size=60)
+    frame.loc[::7, "a"] = -999
+    (tmp_path / "t.csv").write_text("a title\n" + frame.to_csv(index=False, sep=";"))
+    reading = Reading(skip=1, separator=";", categorical=("code",), na=("-999",))
+    table = read_table(tmp_path / "t.csv", reading=reading)
+    task, data = choose_data(table, target="y", group="who", drop=[])
+    found = compare(data, task, repeats=1, folds=3, methods=["Ridge"])
+    scope: dict = {}
+    exec(script(found), scope)
+    assert_allclose(scope["model"].predict(data.X), found.recommended.model.predict(data.X), rtol=1e-9)
+    assert scope["model"][0].feature_names_out_ == found.recommended.model[0].feature_names_out_
+    words = command(found).split()
+    for option in (("--skip", "1"), ("--categorical", "code"), ("--na", "-999"), ("--group", "who")):
+        assert any(pair == option for pair in pairwise(words)), option
 
 
 def test_a_frame_that_has_no_file_is_named_by_its_table(rng):

@@ -223,9 +223,7 @@ def test_its_own_page_may_ask(number, folder):
         assert send(number, {"rows": rows}, own)[0] == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/etc/passwd", "/../model.skops", "/model.skops", "/predict", "/?x=1"]
-)
+@pytest.mark.parametrize("path", ["/etc/passwd", "/../model.skops", "/model.skops", "/predict", "/?x=1"])
 def test_no_file_is_served(number, path):
     status, body, _ = ask(number, "GET", path)
     assert status == 404

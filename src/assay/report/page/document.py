@@ -12,7 +12,7 @@ from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.page.models import HOW_CLUSTERING, certificates_overview, leaderboard, models
 from assay.report.page.pieces import anchor, section
-from assay.report.reproduction import source_of
+from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.wording import plus_minus, shown
@@ -206,8 +206,7 @@ def command(comparison: Comparison) -> str:
     words = ["assay", "compare", source_of(data), "--task", comparison.task]
     if data.target is not None:
         words += ["--target", data.target]
-    for name in data.dropped:
-        words += ["--drop", name]
+    words += reading_options(data)
     if comparison.folds is not None:
         words += ["--folds", str(comparison.folds), "--repeats", str(comparison.repeats or 1)]
     names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})

@@ -126,6 +126,7 @@ def summarise(
     y: NDArray,
     labels: NDArray | None,
     certain: bool,
+    share: float,
 ) -> Importances | None:
     """Importances from those on each split; None where a split has none.
 
@@ -141,6 +142,8 @@ def summarise(
         The classes.
     certain : bool
         Whether a classifier names classes without probabilities.
+    share : float
+        Share of the rows that a split predicts.
     """
     there = [item for item in examined if item is not None]
     if not there or len(there) < len(examined):
@@ -150,6 +153,6 @@ def summarise(
     if labels is None:
         growth = growth / (float(np.var(y)) or 1.0)
     means = growth.mean(axis=0)
-    errors = np.array([corrected_error(line, 1 / len(growth)) for line in growth.T])
+    errors = np.array([corrected_error(line, share) for line in growth.T])
     order = np.argsort(-means, kind="stable")
     return Importances(measure, tuple(columns[place] for place in order), means[order], errors[order])
