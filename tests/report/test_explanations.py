@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from assay.report import Data, RawTable, choose_data, compare
 from assay.report.page.explanations import explanations, relies_on
+from assay.report.results import about_model
 from assay.report.trials.explanation import (
     Explanation,
     LearningCurve,
@@ -293,6 +294,18 @@ def test_a_comparison_of_a_rare_class_tells_its_threshold(rng):
     found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
     assert found.explanation.threshold.label == "yes"
     assert any(remark.startswith("Named from a probability of 0.") for remark in found.remarks)
+
+
+def test_where_the_commonest_class_is_not_beaten_a_threshold_is_still_told():
+    rng = np.random.default_rng(1)  # of a law that is too hard for the accuracy
+    rare = rng.random(600) < 0.1
+    data = Data.from_frame(pd.DataFrame({"x": rng.normal(size=600) + rare}), np.where(rare, "yes", "no"))
+    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
+    assert found.recommended.is_baseline
+    assert found.explanation.threshold.method == "LogisticRegression"
+    assert found.remarks[-1].startswith("With LogisticRegression, named from a probability of 0.")
+    assert "threshold" not in about_model(found)
+    assert "What LogisticRegression has learnt" in explanations(found)
 
 
 def test_folds_in_the_order_of_the_time_are_explained_on_the_rows_that_they_predict(rng):

@@ -31,9 +31,9 @@ TOGETHER_NOTE = (
     "Columns that go together stand in for each other: the model may need one of them and not care which."
 )
 EFFECTS_NOTE = (
-    "How the prediction moves with each of them, in the units of the table and around its mean; shaded: two "
+    "The columns that matter most, in the units of the table, and the prediction around its mean; shaded: two "
     "standard errors over the models of the folds, each on rows it had not seen. The scale is the same for "
-    "all of them."
+    "all columns."
 )
 SIZE_OF_EFFECT = (2.9, 2.2)
 
@@ -60,7 +60,10 @@ def explanations(comparison: Comparison) -> str:
             )
         body += f"<h3>How the prediction moves</h3>{words}"
     said = [*_beside(comparison)]
-    return section("explained", f"What {escape(comparison.recommended.name)} has learnt", body + notes(said))
+    name = comparison.recommended.name
+    if explained.threshold is not None and explained.threshold.method:
+        name = explained.threshold.method
+    return section("explained", f"What {escape(name)} has learnt", body + notes(said))
 
 
 def _overviews(comparison: Comparison) -> Iterator[Picture]:
@@ -92,13 +95,12 @@ def weights_in_words(comparison: Comparison, candidate: Candidate) -> str:
     """What an ensemble is made of, and whether it is worth it."""
     assert candidate.weights is not None
     parts = [f"{name} {weight:.0%}" for name, weight in candidate.weights.items()]
-    gain = comparison.against_best(candidate)
-    size = plus_minus(0.0 - gain.mean, gain.standard_error)
-    verdict = "it is recommended" if candidate is comparison.recommended else "not enough to recommend it"
-    return (
-        f"A weighted mean of methods ({joined(parts)}) gains {size} in {comparison.score_name} on the best "
-        f"single one, out of fold: {verdict}."
-    )
+    loss = comparison.against_best(candidate)
+    verb = "gains" if loss.mean <= 0 else "loses"
+    size = plus_minus(abs(loss.mean), loss.standard_error)
+    against = f"{verb} {size} in {comparison.score_name} against the best single one, out of fold"
+    verdict = "it is recommended" if candidate is comparison.recommended else "it is not recommended"
+    return f"A weighted mean of methods ({joined(parts)}) {against}: {verdict}."
 
 
 def relies_on(candidate: Candidate) -> str:

@@ -126,7 +126,7 @@ class Afterwards:
             return comparison
         chosen = comparison.recommended
         if chosen.is_baseline:
-            return comparison
+            return replace(comparison, explanation=self._of_the_best(comparison))
         contender = next(item for item in self.contenders if item.recipe.name == chosen.name)
         try:
             with noted():
@@ -139,6 +139,21 @@ class Afterwards:
             for item in comparison.candidates
         )
         return replace(comparison, candidates=candidates, explanation=parts)
+
+    def _of_the_best(self, comparison: Comparison) -> Explanation | None:
+        """Where naming the commonest class is not beaten: what a threshold would make of probabilities."""
+        best = next(
+            (
+                item
+                for item in comparison.candidates
+                if item.probabilities is not None and not item.is_baseline
+            ),
+            None,
+        )
+        threshold = None if best is None else self._threshold(comparison, best)
+        if best is None or threshold is None or not threshold.helps:
+            return None
+        return Explanation(threshold=threshold._replace(method=best.name))
 
     def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
         data, y = comparison.data, self.settings.encodings.target
