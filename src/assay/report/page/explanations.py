@@ -31,8 +31,8 @@ TOGETHER_NOTE = (
     "Columns that go together stand in for each other: the model may need one of them and not care which."
 )
 EFFECTS_NOTE = (
-    "The columns that matter most, in the units of the table, and the prediction around its mean; shaded: two "
-    "standard errors over the models of the folds, each on rows it had not seen. The scale is the same for "
+    "The columns that matter most, in the units of the table, and the prediction around its mean; shaded: "
+    "two standard errors over the models of the folds, each on rows it had not seen. The scale is the same for "
     "all columns."
 )
 SIZE_OF_EFFECT = (2.9, 2.2)
