@@ -32,8 +32,8 @@ TOGETHER_NOTE = (
 )
 EFFECTS_NOTE = (
     "The columns that matter most, in the units of the table, and the prediction around its mean; shaded: "
-    "two standard errors over the models of the folds, each on rows it had not seen. The scale is the same for "
-    "all columns."
+    "two standard errors over the models of the folds, each on rows it had not seen. All columns have "
+    "the same scale."
 )
 SIZE_OF_EFFECT = (2.9, 2.2)
 
