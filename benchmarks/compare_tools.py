@@ -53,7 +53,7 @@ def with_assay(train: Any, test: Any, table: Table, folder: Path) -> Any:
     subprocess.run([*words, "compare", str(folder / "train.csv"), *options, "--quiet"], **run)  # type: ignore[call-overload]
     model, out = folder / "report" / "model.skops", folder / "predictions.csv"
     subprocess.run([*words, "predict", str(model), str(folder / "test.csv"), "--output", str(out)], **run)  # type: ignore[call-overload]
-    return pd.read_csv(out).iloc[:, -1].to_numpy()
+    return pd.read_csv(out)["prediction"].to_numpy()
 
 
 def with_flaml(train: Any, test: Any, table: Table, folder: Path) -> Any:
