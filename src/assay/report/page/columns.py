@@ -221,22 +221,23 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
         rise = f"{first} and {second} rise together"
         words = rise if pair.correlation > 0 else f"{first} falls as {second} rises"
         told.append(f"{words} ({signed(pair.correlation)})")
+    pairs = [f"{short(pair.first)} and {short(pair.second)}" for pair in doubled[:MAX_WARNINGS]]
+    sizes = [signed(pair.correlation) for pair in doubled[:MAX_WARNINGS]]
+    rest = f", and so do {len(doubled) - MAX_WARNINGS} more pairs" if len(doubled) > MAX_WARNINGS else ""
     warned = [
-        f"{short(pair.first)} and {short(pair.second)} nearly repeat each other (correlation "
-        f"{signed(pair.correlation)}): one tells little that the other does not."
-        for pair in doubled[:MAX_WARNINGS]
+        f"{'; '.join(pairs)} nearly repeat each other (correlation {', '.join(sizes)}){rest}: one of a pair "
+        "tells little that the other does not."
+        for _ in doubled[:1]
     ]
-    if len(doubled) > MAX_WARNINGS:
-        warned.append(f"So do {len(doubled) - MAX_WARNINGS} more pairs of columns.")
     strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
     # All columns are shown, or those that matter most for the target or for the others.
     strength = {item.name: abs(item.strength) for item in associations}
     weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
     shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
-    rest = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
+    cut = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
     return (
         f"<h3>How the columns go together</h3><p>{strong}</p>{warnings_in_html(warned)}"
-        f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(rest)}"
+        f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(cut)}"
     )
 
 

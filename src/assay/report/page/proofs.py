@@ -145,4 +145,8 @@ def certificates_of_model(candidate: Candidate) -> str:
 
 
 def _number(value: float) -> str:
-    return shown(float(value), 3)
+    """Three digits; very large and very small values by their power of ten, as bounds are."""
+    if 1e-3 <= abs(value) < 1e6 or value == 0:
+        return shown(float(value), 3)
+    digits, _, power = f"{value:.3g}".partition("e")
+    return f"{digits}e{int(power)}".replace("-", "−") if power else digits.replace("-", "−")
