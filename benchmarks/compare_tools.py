@@ -30,7 +30,7 @@ RESULTS, PAGE = (ROOT / "docs" / f"compare.{ending}" for ending in ("json", "md"
 SECONDS = 20
 """What the tools that search until they are stopped are given, for each fit."""
 
-PATIENCE = 900
+PATIENCE = 300
 """Seconds after which a tool is stopped and said to have had no answer."""
 
 TOOLS = {"assay": "assay", "FLAML": "flaml", "mljar": "mljar-supervised", "LightGBM": "lightgbm"}

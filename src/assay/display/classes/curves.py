@@ -144,7 +144,7 @@ def draw_panels(
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
-    ax.small_frames_ = f"every frame from 0 to 1; number: {meaning}"
+    ax.small_frames_ = f"each from 0 to 1; number: {meaning}"
 
 
 def name_axes(ax: Any, across: str, up: str, title: str, limits: tuple[float, float]) -> None:
@@ -153,8 +153,7 @@ def name_axes(ax: Any, across: str, up: str, title: str, limits: tuple[float, fl
     if told is None:
         caption(ax, across, up, title, xlim=(-0.02, 1.02), ylim=limits)
     else:
-        caption(ax, f"{across}; {told}", up, title)
-        ax.xaxis.label.set_size(8.5)
+        caption(ax, f"{across}\n{told}", up, title)
 
 
 def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> bool:

@@ -49,9 +49,13 @@ class Drawing(NamedTuple):
     caption: str
     on_axes: OnAxes
     basis: str
+    high: bool = False  # whether it needs more room than others: many classes
 
 
 Drawn = Iterator[Drawing]
+
+FEW_CLASSES = 6
+"""Classes that a picture of the usual height has room for."""
 
 MOST_COLORS = 8
 """A map of more classes would need colours that nobody tells apart."""
@@ -135,12 +139,13 @@ def of_classes(comparison: Comparison, candidate: Candidate) -> Drawn:
         return _on(partial(display.from_predictions, data.y, said, classes=data.labels, names=data.classes))
 
     caption = "The diagonal is right."
-    yield Drawing("confusion", caption, draw(ConfusionDisplay, candidate.predictions), basis)
+    many = len(data.labels) > FEW_CLASSES
+    yield Drawing("confusion", caption, draw(ConfusionDisplay, candidate.predictions), basis, many)
     if candidate.probabilities is not None:
         kinds_shown = PROBABILITY_PICTURES if candidate is comparison.recommended else ("calibration",)
         for kind in kinds_shown:
             display, caption = PROBABILITY_PICTURES[kind]
-            yield Drawing(kind, caption, draw(display, candidate.probabilities), basis)
+            yield Drawing(kind, caption, draw(display, candidate.probabilities), basis, many)
     yield from of_the_model(comparison, candidate)
 
 
@@ -164,7 +169,9 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
     for kind in listed if chosen else [kind for kind in listed if kind in TELLING][:1]:
         options = {"alphas": selection.alphas} if kind == "path" and selection is not None else {}
         drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))
-        yield Drawing(kind, MODEL_PICTURES[kind], drawn, LEFT_OUT if kind == "leave_one_out" else TRAINING)
+        basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
+        many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES
+        yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many)
 
 
 def is_flat(values: NDArray) -> bool:

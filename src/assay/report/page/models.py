@@ -37,8 +37,11 @@ MEASURES = {
 
 GREAT_IS_GOOD = {"balanced accuracy", "ROC AUC", "explained", "stability", "coverage"}
 
-ROOM = 103
+ROOM = 101
 """Letters of a line of the leaderboard on a screen of 1280 pixels, beside the strips."""
+
+FIXED = 46
+"""Letters of the columns that are always there: what is lost against the best, certificates, the time."""
 
 
 def leaderboard(comparison: Comparison) -> str:
@@ -76,12 +79,12 @@ def measures_shown(comparison: Comparison) -> list[str]:
     own = [name for name in MEASURES[comparison.task] if name in there]
     names = max(len(item.name) for item in comparison.candidates)
     scores = max(len(score_in_words(item)) for item in comparison.candidates)
-    room = ROOM - names - scores - 40
-    kept = []
+    room, kept = ROOM - FIXED - names - scores, []
     for name in (*own, *(name for name in there if name not in own)):
-        said = [shown_measure(name, item.measures[name]) for item in comparison.candidates if name in item.measures]
-        room -= max(8, *map(len, said), *map(len, name.split())) + 2
-        if name in own or room >= 0:
+        said = [item.measures[name] for item in comparison.candidates if name in item.measures]
+        letters = max(len(shown_measure(name, value)) for value in said)
+        room -= max(letters, 2 + max(map(len, name.split()))) + 1.4
+        if room >= 0 or not kept:
             kept.append(name)
     return kept
 
@@ -126,7 +129,9 @@ def _loss(comparison: Comparison, candidate: Candidate) -> Cell:
         return Cell("best", 0.0)
     loss = comparison.against_best(candidate)
     chance = "p < 0.001" if loss.p_value < 0.001 else f"p = {loss.p_value:.3f}"
-    size = f"{-loss.mean:+z.3f}".replace("-", "−") if loss.mean < -FLOOR else BELOW
+    if not loss.mean < -FLOOR:
+        return Cell(BELOW, -loss.mean)
+    size = f"{-loss.mean:+z.3f}".replace("-", "−")
     return Cell(f'{size}<span class="chosen">{chance}</span>', -loss.mean)
 
 

@@ -38,11 +38,12 @@ def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator
     """The pictures of one candidate; `key` makes the names inside the SVG unique on the page."""
     parts = {"clustering": of_clusters, "regression": of_regression, "classification": of_classes}
     for part in parts[comparison.task](comparison, candidate):
-        yield draw(part.on_axes, part.caption, f"{key}-{part.name}", basis=part.basis)
+        size = HIGH if part.high else SIZE
+        yield draw(part.on_axes, part.caption, f"{key}-{part.name}", size=size, basis=part.basis)
 
 
-SIZE = (3.6, 2.3)
-"""Inches of a picture: so small that its letters are read where it is as wide as a phone."""
+SIZE, HIGH = (3.6, 2.3), (3.6, 3.3)
+"""Inches of a picture, and of one with many lines: so narrow that its letters are read on a phone."""
 
 LETTERS_PER_INCH = 12.5
 """Of a title: longer ones go on in a second line."""
