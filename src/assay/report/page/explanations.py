@@ -21,11 +21,11 @@ from assay.report.trials.wording import capital, joined, plus_minus, shown
 MAX_BARS = 12
 """Columns in the picture of importances."""
 
-LONGEST_NAME = 24
+LONGEST_NAME, LONGEST_LEVEL = 24, 14
 
+UNSEEN = "Out of fold"
 IMPORTANCE_CAPTION = (
-    "What shuffling each column costs on rows that the models had not seen, as it is in the table; the bar "
-    "reaches two standard errors to each side."
+    "What shuffling each column of the table costs; the line reaches two standard errors to each side."
 )
 TOGETHER_NOTE = (
     "Columns that go together stand in for each other: the model may need one of them and not care which."
@@ -72,14 +72,15 @@ def _overviews(comparison: Comparison) -> Iterator[Picture]:
     assert explained is not None
     if explained.importances is not None:
         count = min(MAX_BARS, len(explained.importances.columns))
-        size = (5.6, max(2.4, 0.9 + 0.27 * count))
+        size = (3.6, max(2.3, 0.7 + 0.2 * count))
         on_axes = partial(_draw_importances, explained.importances)
-        yield draw(on_axes, IMPORTANCE_CAPTION, "importances", size=size)
+        yield draw(on_axes, IMPORTANCE_CAPTION, "importances", size=size, basis=UNSEEN)
     if explained.learning is not None:
-        caption = f"{explained.learning.sentence} Out of fold; bars: two standard errors."
-        yield draw(partial(_draw_learning, explained.learning), caption, "learning")
+        caption = f"{explained.learning.sentence} Lines: two standard errors."
+        yield draw(partial(_draw_learning, explained.learning), caption, "learning", basis=UNSEEN)
     if explained.threshold is not None:
-        yield draw(partial(_draw_threshold, explained.threshold), explained.threshold.sentence, "threshold")
+        on_axes, caption = partial(_draw_threshold, explained.threshold), explained.threshold.sentence
+        yield draw(on_axes, caption, "threshold", basis=UNSEEN)
 
 
 def _beside(comparison: Comparison) -> Iterator[str]:
@@ -150,9 +151,9 @@ def _moment(days: float) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=float(days))
 
 
-def _short(name: str) -> str:
-    name = name.replace("$", r"\$")
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+def _short(name: str, most: int = LONGEST_NAME) -> str:
+    name = name if len(name) <= most else f"{name[: most - 1]}…"
+    return name.replace("$", r"\$")
 
 
 def _draw_effect(effect: Effect, limits: tuple[float, float], what: str, ax: Any) -> None:
@@ -171,7 +172,8 @@ def _draw_effect(effect: Effect, limits: tuple[float, float], what: str, ax: Any
             ax.plot(positions, mean, color=color, linewidth=1.8, label=label)
             ax.fill_between(positions, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
     if levels:
-        ax.set_yticks(positions, [_short(name) for name in effect.names])
+        ax.set_yticks(positions, [_short(name, LONGEST_LEVEL) for name in effect.names])
+        ax.locator_params(axis="x", nbins=4)
         ax.set_ylim(len(positions) - 0.5, -0.5)
         ax.set_xlim(*limits)
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.8)
