@@ -36,7 +36,7 @@ def _short_page(monkeypatch):
 @pytest.fixture
 def files() -> list[str]:
     """What a comparison writes."""
-    return sorted([report.writing.MODEL, report.writing.REPORT, report.writing.RESULTS])
+    return sorted(report.writing.FILES)
 
 
 @pytest.fixture

@@ -420,5 +420,5 @@ def test_coverages_between_two_that_were_kept_get_the_wider(tmp_path, shop, lass
         widths.append((table["upper"] - table["lower"]).iloc[0])
     assert widths[0] < widths[1]
     assert_allclose(widths[1], widths[2])
-    with pytest.raises(ReportError, match=r"too few rows for intervals of 0\.999; ask for 0\.99 or less"):
+    with pytest.raises(ReportError, match=r"too few rows for intervals of 0\.999; ask for 0\.995 or less"):
         predict_table(path, tmp_path / "new.csv", tmp_path / "out.csv", interval=0.999)

@@ -24,7 +24,7 @@ def _short_page(monkeypatch):
 
 def test_report_and_model_are_written(tmp_path, clustering):
     written = write(clustering, tmp_path / "deep" / "out")
-    assert sorted(os.listdir(tmp_path / "deep" / "out")) == ["model.skops", "report.html", "results.json"]
+    assert sorted(os.listdir(tmp_path / "deep" / "out")) == sorted(writing.FILES)
     assert str(written.model) in written.report.read_text(encoding="utf-8")
     model = assay.load(written.model)
     np.testing.assert_array_equal(model.predict(clustering.data.X), clustering.best.predictions)

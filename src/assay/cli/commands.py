@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -45,6 +46,8 @@ class Sentences(TyperGroup):
         """Run the command line and end the process with its exit code."""
         arguments = (sys.argv[1:] if args is None else list(args)) or ["--help"]
         code: Any
+        if is_completing():  # a shell asks what may come next: its answer is no output of a command
+            return super().main(arguments, *rest, **{**options, "prog_name": "assay"})
         try:
             code = super().main(
                 arguments, *rest, **{**options, "prog_name": "assay", "standalone_mode": False}
@@ -64,6 +67,11 @@ class Sentences(TyperGroup):
         raise SystemExit(code if isinstance(code, int) else 0)
 
 
+def is_completing() -> bool:
+    """Whether a shell has called the command to complete a line, and not a person to run it."""
+    return "_ASSAY_COMPLETE" in os.environ
+
+
 def build() -> typer.Typer:
     """The Typer application."""
     app = typer.Typer(
@@ -71,7 +79,7 @@ def build() -> typer.Typer:
         name="assay",
         help="Statistical learning in which every fit carries its proof.",
         epilog=EXIT_CODES,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 import assay
+from assay.cli import completion
 from assay.cli.options import (
     Categorical,
     Debug,
@@ -46,7 +47,11 @@ class CompareOptions(NamedTuple):
     table: Annotated[str | None, TableArgument] = None
     demo: Annotated[
         str | None,
-        typer.Option(metavar="TASK", help="Embedded data: regression, classification or clustering."),
+        typer.Option(
+            metavar="TASK",
+            help="Embedded data: regression, classification or clustering.",
+            autocompletion=completion.demonstrations,
+        ),
     ] = None
     target: Target = None
     task: Task = "auto"
@@ -74,7 +79,12 @@ class CompareOptions(NamedTuple):
         typer.Option(min=1, metavar="N", help="Times it is repeated; 3 for up to 2000 rows, else 1."),
     ] = None
     methods: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Names of the methods to try, separated by commas.")
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Names of the methods to try, separated by commas.",
+            autocompletion=completion.several_methods,
+        ),
     ] = None
     exclude: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Names of methods not to try, separated by commas.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -115,9 +116,34 @@ def watching(console: Console, *, quiet: bool, budget: float | None = None) -> I
         yield EndedLines(board, console)
     else:
         screen: Any = Screen(board)
-        with Live(screen, console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True):
+        live = Live(screen, console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True)
+        with unechoed_controls(), live:
             yield screen
         console.print(board.title, style="bold", markup=False, highlight=False)
+
+
+@contextmanager
+def unechoed_controls() -> Iterator[None]:
+    """Let the terminal not write ^C where Ctrl-C is pressed.
+
+    Two letters more on a full line begin a new one: the live table would then be erased from its second line
+    on, and its title would stay and be printed again.
+    """
+    try:
+        import termios
+
+        place = sys.stdin.fileno()
+        before = termios.tcgetattr(place)
+    except (ImportError, AttributeError, OSError, ValueError, TypeError):  # no such system, or no terminal
+        yield
+        return
+    quiet = [*before]
+    quiet[3] = before[3] & ~termios.ECHOCTL
+    termios.tcsetattr(place, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(place, termios.TCSANOW, before)
 
 
 def window(lines: tuple[Line, ...], room: int) -> Iterator[Line | str]:
@@ -192,8 +218,21 @@ def _cut(row: Row, width: int, console: Console) -> Iterator[Segment]:
     room = width
     for text, style in row:
         if cell_len(text) > room:
-            text = set_cell_size(text, max(room - 1, 0)).rstrip() + "…"
-            yield Segment(text, console.get_style(style))
+            yield Segment(ended_early(text, room), console.get_style(style))
             return
         room -= cell_len(text)
         yield Segment(text, console.get_style(style))
+
+
+def ended_early(text: str, room: int) -> str:
+    """Words that fit into so many cells and a sign that there were more; a word is not cut if another fits.
+
+    Examples
+    --------
+    >>> ended_early("left out: too many columns", 20), ended_early("LinearRegression", 8)
+    ('left out: too many…', 'LinearR…')
+    """
+    fitting = set_cell_size(text, max(room - 1, 0))
+    whole = text[len(fitting) : len(fitting) + 1].isspace()
+    words = fitting if whole else fitting.rpartition(" ")[0]
+    return (words if words.strip() else fitting).rstrip() + "…"

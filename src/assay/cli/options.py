@@ -9,12 +9,18 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from assay.cli import completion
+
 TableArgument = typer.Argument(
     metavar="TABLE",
     help="A CSV, JSON, Excel, Parquet or Arrow file, - for standard input, or an embedded table.",
 )
 ModelArgument = typer.Argument(metavar="MODEL", help="A model file, saved by compare, fit or assay.save.")
-MethodArgument = typer.Argument(metavar="METHOD", help="Name of a method, such as Ridge; see assay methods.")
+MethodArgument = typer.Argument(
+    metavar="METHOD",
+    help="Name of a method, such as Ridge; see assay methods.",
+    autocompletion=completion.methods,
+)
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -23,7 +29,14 @@ Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of folds and r
 Target = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column to predict; none to look for groups.")
 ]
-Task = Annotated[str, typer.Option(metavar="TASK", help="auto, regression, classification or clustering.")]
+Task = Annotated[
+    str,
+    typer.Option(
+        metavar="TASK",
+        help="auto, regression, classification or clustering.",
+        autocompletion=completion.tasks,
+    ),
+]
 Drop = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
 ]

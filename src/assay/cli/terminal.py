@@ -71,7 +71,8 @@ def show_certificates(console: Console, certificates: Certificates) -> None:
         return
     table: Any = plain_table(console)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("quantity")
+    # As wide as its longest word, which a narrow column would break.
+    table.add_column("quantity", min_width=max(longest_word(item.quantity) for item in certificates))
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("bound", justify="right", no_wrap=True)
     table.add_column("claim")
@@ -80,6 +81,17 @@ def show_certificates(console: Console, certificates: Certificates) -> None:
         bound = f"{SYMBOLS[item.relation]} {item.bound:.3g}"
         table.add_row(verdict, escape(item.quantity), f"{item.value:.3g}", bound, escape(item.claim))
     console.print(table)
+
+
+def longest_word(text: str) -> int:
+    """Letters of the longest word.
+
+    Examples
+    --------
+    >>> longest_word("relative duality gap")
+    8
+    """
+    return max(map(len, text.split()), default=0)
 
 
 def show_verdict(console: Console, certificates: Certificates) -> None:
@@ -169,7 +181,7 @@ def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
 def _table(console: Console, comparison: Comparison, columns: Sequence[BoardColumn]) -> Table:
     table: Any = plain_table(console)
     for column in columns:
-        table.add_column(column.title, justify=column.justify, no_wrap=column.title != "  method")
+        table.add_column(column.title, justify=column.justify, no_wrap=True, overflow="ellipsis")
     for candidate in comparison.candidates:
         style = "bold" if candidate is comparison.recommended else "dim" if candidate.is_baseline else None
         table.add_row(*(column.cell(candidate) for column in columns), style=style)

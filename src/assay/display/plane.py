@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display, axes_of, drawn_by
-from assay.display.style import PALETTE, caption, write_beside
+from assay.display.style import GROUND, PALETTE, caption, write_beside
 from assay.parameters import array, refusal
 from assay.penalties import AffineSubspace, ConvexSet, HalfSpace, Hyperplane, Polytope
 
@@ -71,7 +72,7 @@ def label(axes: Any, text: str, place: Any, color: str, *, below: bool = False) 
     """Direct label beside a point, readable on lines."""
     from matplotlib.patheffects import withStroke
 
-    rim = [withStroke(linewidth=2.5, foreground="white")]
+    rim = [withStroke(linewidth=2.5, foreground=GROUND)]
     look: dict[str, Any] = {"by": (7, -8), "va": "top"} if below else {"by": (7, 6), "va": "bottom"}
     write_beside(text, tuple(place), axes, color=color, fontsize=9.5, zorder=6, path_effects=rim, **look)
 
@@ -191,12 +192,37 @@ def sampled(n_rows: int, max_points: int = MAX_POINTS) -> NDArray:
     return np.sort(np.random.default_rng(0).choice(n_rows, max_points, replace=False))
 
 
+WORDS = re.compile(r"[^\W_]+|[\W_]+")
+
+
 def shortened(name: str, length: int = 24) -> str:
-    """A name that fits beside an axis: its beginning and its end, which often tells names apart."""
+    """A name that fits beside an axis: its first words and its last ones, which often tell names apart.
+
+    A word is never cut, unless it is too long by itself.
+
+    Examples
+    --------
+    >>> shortened("distance_to_the_centre_in_kilometres"), shortened("Wohnfläche in Quadratmetern")
+    ('distance_to…_kilometres', 'Wohnfläche…Quadratmetern')
+    """
     if len(name) <= length:
         return name
-    tail = (length - 1) // 2
-    return f"{name[: length - 1 - tail]}…{name[-tail:]}"
+    parts = WORDS.findall(name)
+    first, last = parts[0], ""
+    if len(first) >= length:
+        return f"{name[: length - 1]}…"
+    front, back, room = 1, len(parts), length - 1 - len(first)
+    while front < back:
+        # A word from the end, then one from the beginning, as long as there is room for one.
+        if len(last) <= len(first) and len(parts[back - 1]) <= room:
+            back, last = back - 1, parts[back - 1] + last
+            room -= len(parts[back])
+        elif len(parts[front]) <= room:
+            first, room = first + parts[front], room - len(parts[front])
+            front += 1
+        else:
+            break
+    return f"{first}…{last}"
 
 
 class Plane(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy as np
 INK = "#24292f"
 FAINT_INK = "#6e7781"
 GRID = "#d8dee4"
-PAPER_INK, FAINT_PAPER_INK = "#1f2328", "#59636e"
-"""Inks on a light background that a picture brings along: they stay when the page around it turns dark."""
+GROUND = "#fefefe"
+"""Of rims and gaps between marks: white, in a shade of its own, which a page can replace by its ground."""
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7b4fa3", "#8c6d31", "#7f7f7f")
 """Okabe and Ito's colours, without those that vanish on light or dark; vermilion is kept for marks."""
@@ -55,11 +56,20 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
+_others: ContextVar[Mapping[str, Any]] = ContextVar("settings beside the house style", default={})
+
+
 @contextmanager
-def house_style() -> Iterator[None]:
+def house_style(others: Mapping[str, Any] | None = None) -> Iterator[None]:
     """Draw in the house style within a `with` block.
 
-    Every picture of `assay.display` is drawn in it; use it around one's own figures to match them.
+    Every picture of `assay.display` is drawn in it; use it around one's own figures to match them. Inside
+    another such block, the settings of that one stay.
+
+    Parameters
+    ----------
+    others : mapping of str to value, optional
+        Settings of matplotlib that are to differ.
 
     Examples
     --------
@@ -70,8 +80,13 @@ def house_style() -> Iterator[None]:
     matplotlib = require_matplotlib()
     from cycler import cycler
 
-    with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE)}):
-        yield
+    kept = _others.get() if others is None else others
+    token = _others.set(kept)
+    try:
+        with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE), **kept}):
+            yield
+    finally:
+        _others.reset(token)
 
 
 def require_matplotlib() -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from assay.report.tables.data import Data
+from assay.report.tables.options import Reading
 from assay.report.tables.reading import STANDARD_INPUT
 from assay.report.trials.comparison import Comparison
 
@@ -53,6 +54,11 @@ class Code:
             return f"array({value.tolist()!r})"
         if isinstance(value, BaseEstimator):
             return self.estimator(value)
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            given: dict[str, Any] = value._asdict()
+            defaults: dict[str, Any] = getattr(value, "_field_defaults", {})
+            told = {name: item for name, item in given.items() if item != defaults.get(name, ...)}
+            return self.call(type(value), told)
         if type(value) in (list, tuple):
             inside = ", ".join(map(self.value, value))
             return f"[{inside}]" if type(value) is list else f"({inside}{',' * (len(value) == 1)})"
@@ -99,6 +105,15 @@ def source_of(data: Data) -> str:
     return data.source if Path(data.source).name == data.name else source
 
 
+def reading_options(data: Data) -> list[str]:
+    """The options of the command that say how a table is read and what its folds go by."""
+    words = [word for name in data.dropped for word in ("--drop", name)]
+    for option, value in {**data.reading._asdict(), "time": data.time, "group": data.group}.items():
+        values = value if isinstance(value, tuple) else () if value is None else (value,)
+        words += [word for item in values for word in (f"--{option}", str(item))]
+    return words
+
+
 def script(comparison: Comparison) -> str:
     """A Python script that fits the recommended model again, with scikit-learn and Assay alone.
 
@@ -121,12 +136,12 @@ def _parts(comparison: Comparison) -> list[str]:
     code = Code()
     code.imports["sklearn.pipeline"] = {"make_pipeline"}
     code.imports["assay.report"] = {"choose_data", "read_table"}
-    options: dict[str, Any] = {"task": comparison.task}
-    if data.target is not None:
-        options["target"] = data.target
-    if data.dropped:
-        options["drop"] = list(data.dropped)
-    told = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    asked: dict[str, Any] = {"task": comparison.task, "target": data.target, "drop": list(data.dropped)}
+    asked |= {"time": data.time, "group": data.group}
+    told = ", ".join(f"{name}={value!r}" for name, value in asked.items() if value)
+    read = [repr(source_of(data))]
+    read += [f"without={list(data.dropped)!r}"] if data.dropped else []
+    read += [f"reading={code.value(data.reading)}"] if data.reading != Reading() else []
     fit = "data.X" if data.y is None else "data.X, data.y"
     steps = f"    {code.name(type(encoder))}(data.columns),\n    {code.estimator(model)},\n"
     what = f"predicts {data.target}" if data.target is not None else "finds groups"
@@ -135,7 +150,8 @@ def _parts(comparison: Comparison) -> list[str]:
         head.replace("\\", "/").replace('"""', "'''"),
         *code.lines(),
         "",
-        f"task, data = choose_data(read_table({source_of(data)!r}), {told})",
+        f"table = read_table({', '.join(read)})",
+        f"task, data = choose_data(table, {told})",
         f"model = make_pipeline(\n{steps})",
         f"model.fit({fit})",
     ]

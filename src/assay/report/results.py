@@ -73,7 +73,7 @@ def about_model(comparison: Comparison) -> dict[str, Any]:
     elif comparison.task == "classification" and data.y is not None:
         about |= kept_for_classes(data.y, chosen.predictions, chosen.probabilities, data.labels)
         threshold = None if comparison.explanation is None else comparison.explanation.threshold
-        if threshold is not None:
+        if threshold is not None and not threshold.method:
             label = str(data.labels[threshold.place])
             about["threshold"] = {"class": label, "probability": threshold.value}
     return about

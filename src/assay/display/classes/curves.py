@@ -12,10 +12,13 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 from assay.display.base import Display
 from assay.display.classes.scores import labels_of
 from assay.display.plane import plain, shortened
-from assay.display.style import DASHES, FAINT_INK, PALETTE, caption, colors
+from assay.display.style import DASHES, FAINT_INK, GRID, PALETTE, caption, colors, write_beside
 
-MAX_CURVES = 8
+MAX_CURVES = 12
 """Classes with a curve of their own; of more, the most frequent ones are drawn."""
+
+MOST_TOGETHER = 3
+"""Curves that share a frame; more have a small one each."""
 
 
 class ScoredClassesDisplay(Display, needs=("X", "y")):
@@ -97,9 +100,15 @@ CORNERS = {"lower right": (1, 0), "lower left": (0, 0), "upper left": (0, 1)}
 def draw_curves(
     ax: Any, curves: Any, names: Sequence[str], numbers: NDArray, meaning: str, *, loc: str, marker: str = ""
 ) -> None:
-    """Curves with a legend of their names and numbers, in a corner that they leave free or beside them."""
+    """Curves with a legend of their names and numbers, in a corner that they leave free or beside them.
+
+    Of more than a few, each is drawn in a frame of its own.
+    """
     palette = colors(len(names)) if len(names) > 1 else [PALETTE[0]]
     drawn = list(curves)
+    if len(drawn) > MOST_TOGETHER:
+        draw_panels(ax, drawn, names, numbers, meaning, marker=marker)
+        return
     for (x, y), name, number, color in zip(drawn, names, numbers, palette, strict=True):
         ax.plot(x, y, color=color, label=f"{name}: {number:.3f}", marker=marker, markersize=4)
     free = [corner for corner in (loc, *CORNERS) if _is_free(corner, drawn, 0.08 + 0.07 * len(names))]
@@ -107,6 +116,44 @@ def draw_curves(
         ax.legend(title=meaning, loc=free[0])
     else:
         ax.legend(title=meaning, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+
+
+GAP, HEAD = 0.12, 0.46
+"""Between two small frames, and above each for its name, as shares of a side."""
+
+
+def draw_panels(
+    ax: Any, curves: Sequence[Any], names: Sequence[str], numbers: NDArray, meaning: str, *, marker: str
+) -> None:
+    """Small multiples: a unit square for every curve, its name above and its number in it, on one scale."""
+    width, height = ax.figure.get_size_inches()
+    n_columns = int(np.ceil(np.sqrt(len(names) * width / height * (1 + HEAD))))
+    n_rows = -(-len(names) // n_columns)
+    for index, ((x, y), name, number) in enumerate(zip(curves, names, numbers, strict=True)):
+        left, below = (index % n_columns) * (1 + GAP), -(index // n_columns) * (1 + HEAD)
+        frame = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + (left, below)
+        ax.plot(*frame.T, color=GRID, linewidth=0.8, zorder=1)
+        if meaning != "average precision":
+            ax.plot(*frame[[0, 2]].T, color=FAINT_INK, linewidth=0.8, linestyle=DASHES, zorder=1)
+        across, up = np.asarray(x, dtype=float) + left, np.asarray(y, dtype=float) + below
+        ax.plot(across, up, color=PALETTE[0], linewidth=1.4, marker=marker, markersize=2, zorder=2)
+        above = {"by": (0, 2), "va": "bottom", "fontsize": 8.5}
+        write_beside(shortened(name, 9), (left, below + 1), ax, ha="left", **above)
+        ax.annotate(f"{number:.2f}", (left + 0.97, below + 0.04), ha="right", va="bottom", fontsize=8.5)
+    ax.set(xlim=(-0.03, n_columns * (1 + GAP) - GAP + 0.03), ylim=(-(n_rows - 1) * (1 + HEAD) - 0.04, 1 + HEAD))
+    ax.set(xticks=[], yticks=[], aspect="equal")
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    ax.small_frames_ = f"each from 0 to 1; number: {meaning}"
+
+
+def name_axes(ax: Any, across: str, up: str, title: str, limits: tuple[float, float]) -> None:
+    """Name the axes and set their ends; small frames have their scale told below."""
+    told = getattr(ax, "small_frames_", None)
+    if told is None:
+        caption(ax, across, up, title, xlim=(-0.02, 1.02), ylim=limits)
+    else:
+        caption(ax, f"{across}\n{told}", up, title)
 
 
 def _is_free(corner: str, curves: Any, height: float, width: float = 0.4) -> bool:
@@ -160,11 +207,11 @@ class RocCurveDisplay(ScoredClassesDisplay):
         return cls(false, true, areas, shown)
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        if len(self.names) <= MOST_TOGETHER:
+            ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         curves = zip(self.false_positive_rates, self.true_positive_rates, strict=True)
         draw_curves(ax, curves, self.names, self.areas, "area under the curve", loc="lower right")
-        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03))
-        caption(ax, "false positive rate", "true positive rate", "ROC")
+        name_axes(ax, "false positive rate", "true positive rate", "ROC", (-0.02, 1.03))
 
 
 class PrecisionRecallDisplay(ScoredClassesDisplay):
@@ -204,11 +251,12 @@ class PrecisionRecallDisplay(ScoredClassesDisplay):
         return cls(recalls, precisions, averages, shares, shown)
 
     def _draw(self, ax: Any) -> None:
-        for share, color in zip(self.shares, colors(len(self.shares)), strict=True):
+        few = self.shares if len(self.names) <= MOST_TOGETHER else ()
+        for share, color in zip(few, colors(len(few)), strict=True):
             ax.axhline(share, color=color, linewidth=1.0, linestyle=DASHES, alpha=0.6, zorder=1)
         curves = zip(self.recalls, self.precisions, strict=True)
         draw_curves(ax, curves, self.names, self.average_precisions, "average precision", loc="lower left")
-        caption(ax, "recall", "precision", "Precision and recall", xlim=(-0.02, 1.02), ylim=(-0.02, 1.03))
+        name_axes(ax, "recall", "precision", "Precision and recall", (-0.02, 1.03))
 
 
 class CalibrationDisplay(ScoredClassesDisplay):
@@ -263,10 +311,11 @@ class CalibrationDisplay(ScoredClassesDisplay):
         return np.asarray(estimator.predict_proba(X), dtype=float)
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        if len(self.names) <= MOST_TOGETHER:
+            ax.plot([0, 1], [0, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         curves = zip(self.probabilities, self.shares, strict=True)
         draw_curves(ax, curves, self.names, self.errors, "mean gap", loc="upper left", marker="o")
-        caption(ax, "probability", "observed share", "Calibration", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        name_axes(ax, "probability", "observed share", "Calibration", (-0.02, 1.02))
 
 
 def calibration_curve(

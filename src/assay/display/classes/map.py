@@ -30,7 +30,7 @@ from assay.display.plane import (
     shortened,
     shown_rows,
 )
-from assay.display.style import FAINT_INK, FAINT_PAPER_INK, INK, PAPER_INK
+from assay.display.style import FAINT_INK, GROUND, INK
 
 LEAST_ROOM = 0.02
 """Share of the frame below which a region is too small for the name of its class."""
@@ -167,23 +167,21 @@ class ClassMapDisplay(Display, needs=("X",)):
     def _draw(self, ax: Any) -> None:
         palette = class_colors(len(self.classes))
         limits = (self.limits[0], self.limits[1])
-        ink, faint = INK, FAINT_INK
         if self.probabilities is not None:
             draw_shades(self.probabilities, limits, palette, ax)
-            ink, faint = PAPER_INK, FAINT_PAPER_INK
         for part, color in zip(self.regions, palette, strict=True):
             if len(part) > 2:
                 face = (*color, 0.18) if self.probabilities is None else "none"
-                ax.fill(*part.T, facecolor=face, edgecolor=ink, linewidth=1.1, zorder=1, clip_on=True)
+                ax.fill(*part.T, facecolor=face, edgecolor=INK, linewidth=1.1, zorder=1, clip_on=True)
         for level, line in self.levels.items():
-            ax.plot(*line.T, color=ink, linewidth=0.9, linestyle=(0, (2, 3)), zorder=1)
+            ax.plot(*line.T, color=INK, linewidth=0.9, linestyle=(0, (2, 3)), zorder=1)
             _write_level(f"{level}", line, limits, ax)
-        draw_points(self.points, self.observed, self.predicted, self.classes, palette, ax, ring=ink)
+        draw_points(self.points, self.observed, self.predicted, self.classes, palette, ax, ring=INK)
         name_classes(self.regions, self.points, limits, self.classes, palette, ax)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self.title)
         if self.sliced:  # the rows are projected on the plane; what is shaded are the scores in it
             corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "zorder": 6}
-            ax.text(0.993, 0.01, "shaded: the plane through the mean", fontsize=7.5, color=faint, **corner)
+            ax.text(0.993, 0.01, "shaded: the plane through the mean", fontsize=8.5, color=FAINT_INK, **corner)
 
 
 def _level_lines(slope: NDArray, height: float, limits: tuple[NDArray, NDArray]) -> dict[float, NDArray]:
@@ -201,6 +199,6 @@ def _write_level(word: str, line: NDArray, limits: tuple[NDArray, NDArray], ax: 
     depth = np.minimum(along - limits[0], limits[1] - along) / (limits[1] - limits[0])
     inside = along[np.all(depth > 0.035, axis=1)]
     if len(inside):
-        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
-        look = {"fontsize": 8, "color": PAPER_INK, "ha": "center", "va": "center", "zorder": 5}
+        box = {"boxstyle": "round,pad=0.15", "facecolor": GROUND, "edgecolor": "none", "alpha": 0.8}
+        look = {"fontsize": 8.5, "color": INK, "ha": "center", "va": "center", "zorder": 5}
         ax.text(*inside[0], word, bbox=box, **look)

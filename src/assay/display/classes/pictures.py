@@ -14,10 +14,10 @@ from assay.display.classes.curves import CalibrationDisplay, PrecisionRecallDisp
 from assay.display.classes.line import ClassLineDisplay, ClassProbabilityDisplay
 from assay.display.classes.map import ClassMapDisplay
 from assay.display.classes.scores import labels_of
-from assay.display.linear.coefficients import ClassCoefficientsDisplay
+from assay.display.linear.coefficients import ClassCoefficientsDisplay, draw_tinted
 from assay.display.plane import plain, shortened
 from assay.display.registry import Default, Pictures, pictures
-from assay.display.style import FAINT_PAPER_INK, PALETTE, PAPER_INK, caption, colors, write_beside
+from assay.display.style import FAINT_INK, INK, PALETTE, caption, colors, write_beside
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
 from assay.linear.classifier import LinearClassifier
 
@@ -115,9 +115,11 @@ def pictures_of_linear_classifier(model: LinearClassifier) -> Pictures:
     return Pictures(displays, Default("map", "coefficients"))
 
 
-MAX_WRITTEN_CLASSES = 20
-MAX_SHARES = 8
-"""Classes up to which a cell has room for the share below the count."""
+MOST_NAMED = 40
+"""Classes that are named at the sides."""
+
+LEAST_ROOM = 11.0
+"""Points that a cell is high in which a count is read."""
 
 
 class ConfusionDisplay(Display, needs=("X", "y")):
@@ -184,31 +186,25 @@ class ConfusionDisplay(Display, needs=("X", "y")):
     def _draw(self, ax: Any) -> None:
         n_classes = len(self.counts)
         shares = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
-        ax.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.25, aspect="equal" if n_classes > 2 else "auto")
-        if n_classes <= MAX_WRITTEN_CLASSES:
-            _write_cells(self.counts, shares, ax)
-        words = [shortened(name, 14) for name in self.names] if n_classes <= 2 * MAX_WRITTEN_CLASSES else []
-        tilted = sum(map(len, words)) > 50
-        rotation, side = (40, "right") if tilted else (0, "center")
-        ax.set_xticks(range(len(words)), words, rotation=rotation, ha=side)
+        draw_tinted(shares, ax, strongest=0.55)
+        room = 72 * (ax.figure.get_figheight() - 0.8) / max(n_classes, 1)
+        if room >= LEAST_ROOM:
+            _write_cells(self.counts, shares, ax, roomy=room >= 3 * LEAST_ROOM)
+        words = [shortened(name, 14) for name in self.names] if n_classes <= MOST_NAMED else []
+        turned = sum(map(len, words)) > 8 * ax.figure.get_figwidth()
+        ax.set_xticks(range(len(words)), words, rotation=90 if turned else 0)
         ax.set_yticks(range(len(words)), words)
-        ax.grid(visible=False)
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
         right, all_rows = int(np.trace(self.counts)), int(self.counts.sum())
         title = f"{right} of {all_rows} rows right ({right / max(all_rows, 1):.1%})"
         ax.set(xlabel="predicted", ylabel="observed", title=title)
 
 
-def _write_cells(counts: NDArray, shares: NDArray, ax: Any) -> None:
-    roomy = len(counts) <= MAX_SHARES
-    size = 10.5 if len(counts) <= 4 else 9.5 if len(counts) <= 10 else 7.0
+def _write_cells(counts: NDArray, shares: NDArray, ax: Any, *, roomy: bool) -> None:
     for (row, column), count in np.ndenumerate(counts):
         if count == 0 and not roomy:
             continue
-        share = shares[row, column]
-        color = "white" if share > 0.6 else PAPER_INK if count else FAINT_PAPER_INK
-        lines = ((str(count), size, "bold", 7), (f"{share:.0%}", 8.5, "normal", -8)) if roomy else ()
-        for text, points, weight, rise in lines or ((str(count), size, "bold", 0),):
-            look = {"ha": "center", "color": color, "fontsize": points, "fontweight": weight}
+        ink = INK if count else FAINT_INK
+        lines = [(str(count), 9.5, "bold", 6), (f"{shares[row, column]:.0%}", 8.5, "normal", -7)]
+        for text, points, weight, rise in lines if roomy else [(str(count), 8.5, "bold", 0)]:
+            look = {"ha": "center", "color": ink, "fontsize": points, "fontweight": weight}
             write_beside(text, (column, row), ax, by=(0, rise), **look)

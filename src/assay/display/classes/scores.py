@@ -13,7 +13,7 @@ from assay.datasets import ClassificationLaw
 from assay.display.base import drawn_by, itself
 from assay.display.optimize.sets import ConvexPicture
 from assay.display.plane import limits_around, plain, rgb, shortened, shown_rows
-from assay.display.style import FAINT_INK, PAPER_INK, colors
+from assay.display.style import FAINT_INK, GROUND, INK, colors
 from assay.parameters import refusal
 
 
@@ -61,7 +61,7 @@ def write(ax: Any, word: str, place: NDArray, color: Any, **alignment: Any) -> N
     """A word in a darker shade of its colour, on a white rim."""
     from matplotlib.patheffects import withStroke
 
-    rim = [withStroke(linewidth=3.0, foreground="white", alpha=0.85)]
+    rim = [withStroke(linewidth=3.0, foreground=GROUND, alpha=0.85)]
     look = {"ha": "center", "va": "center", "fontsize": 11, "fontweight": "bold", "zorder": 7} | alignment
     ax.text(*place, word, color=np.asarray(color) * 0.62, path_effects=rim, **look)
 
@@ -92,7 +92,7 @@ def draw_shades(shares: NDArray, limits: tuple[NDArray, NDArray], palette: NDArr
     (left, bottom), (right, top) = limits
     certainty = (shares.max(axis=2) - 1 / len(palette)) / (1 - 1 / len(palette))
     strength = PALEST + (STRONGEST - PALEST) * certainty[:, :, None]
-    image = np.clip(1 - strength * (1 - shares @ palette), 0, 1)
+    image = np.clip(np.concatenate([shares @ palette, strength], axis=2), 0, 1)
     frame = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto"}
     ax.imshow(image, interpolation="bilinear", zorder=0, **frame)
 
@@ -111,7 +111,7 @@ def draw_points(
     crowded = len(flat) > 500
     wrong = observed != predicted
     colored = point_colors(observed, classes, palette)
-    for rows, edge, width, order in ((~wrong, "white", 0.0 if crowded else 0.4, 3), (wrong, ring, 0.9, 4)):
+    for rows, edge, width, order in ((~wrong, GROUND, 0.0 if crowded else 0.4, 3), (wrong, ring, 0.9, 4)):
         if rows.any():
             look: dict[str, Any] = {"s": 11, "alpha": 0.65} if crowded else {"s": 24, "alpha": 0.9}
             look |= {"edgecolors": edge, "linewidths": width, "rasterized": len(flat) > 1000, "zorder": order}
@@ -194,8 +194,8 @@ class PosteriorDisplay(ConvexPicture):
         for chosen in range(n_classes if n_classes > 2 else 1):
             lead = shares[:, :, chosen] - np.delete(shares, chosen, axis=2).max(axis=2)
             if lead.min() < 0 < lead.max():
-                ax.contour(*cells, lead, levels=[0.0], colors=[PAPER_INK], linewidths=1.1, zorder=1)
-        draw_points(self.points, self.observed, self.best, self.classes, palette, ax, ring=PAPER_INK)
+                ax.contour(*cells, lead, levels=[0.0], colors=[INK], linewidths=1.1, zorder=1)
+        draw_points(self.points, self.observed, self.best, self.classes, palette, ax, ring=INK)
         for label, color in zip(self.classes, palette, strict=True):
             ax.plot([], [], "o", color=color, label=plain(shortened(str(label), 18)))
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handletextpad=0.2)

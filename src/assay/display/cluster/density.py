@@ -13,7 +13,7 @@ from assay.cluster.density.choice import k_distances
 from assay.display.base import Display
 from assay.display.cluster.map import NOISE, layout_of, number_clusters, title_of
 from assay.display.plane import column_names, dense, limits_around, n_rows, principal_plane, rgb, shown_rows
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors, write_beside
+from assay.display.style import ACCENT, DASHES, FAINT_INK, GROUND, PALETTE, caption, colors, write_beside
 
 MAX_NAMED = 30
 TYPES = ("noise", "border", "core")
@@ -86,7 +86,7 @@ class DensityMapDisplay(Display, needs=("X",)):
         # Rows of the least strength first, so that core rows lie on top.
         order = np.flatnonzero(~noise)[np.argsort(self.strength[~noise], kind="stable")]
         if order.size:
-            style |= {"c": palette[self.labels[order]], "edgecolors": "white", "linewidths": 0.3 * crowd}
+            style |= {"c": palette[self.labels[order]], "edgecolors": GROUND, "linewidths": 0.3 * crowd}
             ax.scatter(*self.points[order].T, s=crowd * (4.0 + 26.0 * self.strength[order] ** 2), **style)
         number_clusters(self.points, self.labels, ax)
         for name, count in self.counts:

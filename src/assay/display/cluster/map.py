@@ -33,7 +33,7 @@ from assay.display.plane import (
     rows_at,
     shown_rows,
 )
-from assay.display.style import DASHES, FAINT_INK, colors
+from assay.display.style import DASHES, FAINT_INK, GROUND, INK, colors
 from assay.models.clusterer import PairwiseClusterer
 
 LABELS_OF_THE_FIT = (
@@ -288,7 +288,7 @@ def draw_rows(points: NDArray, ink: NDArray, ax: Any, *, crowded: bool | None = 
     look = (
         {"s": 9, "alpha": 0.6, "linewidths": 0.0} if crowded else {"s": 22, "alpha": 0.85, "linewidths": 0.3}
     )
-    ax.scatter(*points.T, c=ink, edgecolors="white", rasterized=len(points) > 1000, zorder=3, **look)
+    ax.scatter(*points.T, c=ink, edgecolors=GROUND, rasterized=len(points) > 1000, zorder=3, **look)
 
 
 def draw_cells(cells: Sequence[NDArray], palette: NDArray, ax: Any) -> None:
@@ -301,7 +301,7 @@ def draw_cells(cells: Sequence[NDArray], palette: NDArray, ax: Any) -> None:
 def mark_centers(centers: NDArray, palette: NDArray, ax: Any) -> None:
     """Centres as rings, with the numbers of their clusters where these are few."""
     numbered = centers.shape[0] <= MAX_NUMBERED
-    ax.scatter(*centers.T, s=190 if numbered else 40, c="white", edgecolors=palette, linewidths=2.2, zorder=5)
+    ax.scatter(*centers.T, s=190 if numbered else 40, c=GROUND, edgecolors=palette, linewidths=2.2, zorder=5)
     for cluster, place in enumerate(centers if numbered else ()):
         _write(str(cluster), place, ax, fontsize=8.5)
 
@@ -314,7 +314,7 @@ def number_clusters(points: NDArray, labels: NDArray, ax: Any) -> None:
     if not 0 < present.size <= MAX_NUMBERED:
         return
     reach = np.maximum(np.ptp(points[labels >= 0], axis=0), 1e-300)
-    halo = [withStroke(linewidth=3.0, foreground="white")]
+    halo = [withStroke(linewidth=3.0, foreground=GROUND)]
     for cluster in present:
         inside = points[labels == cluster]
         middle = np.argmin((((inside - np.median(inside, axis=0)) / reach) ** 2).sum(axis=1))
@@ -323,7 +323,7 @@ def number_clusters(points: NDArray, labels: NDArray, ax: Any) -> None:
 
 
 def _write(text: str, place: NDArray, ax: Any, **style: Any) -> None:
-    style |= {"ha": "center", "va": "center_baseline", "fontweight": "bold", "color": "black", "zorder": 6}
+    style |= {"ha": "center", "va": "center_baseline", "fontweight": "bold", "color": INK, "zorder": 6}
     ax.annotate(text, tuple(place), **style)
 
 

@@ -13,7 +13,7 @@ from assay.cluster import SpectralClustering
 from assay.display.base import Display
 from assay.display.cluster.map import RowPlaces, count_clusters, draw_rows, layout_of, tints, title_of
 from assay.display.plane import column_names, dense, n_rows, principal_plane, rgb, sampled
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors, whole_numbers
+from assay.display.style import ACCENT, DASHES, FAINT_INK, GROUND, PALETTE, caption, colors, whole_numbers
 from assay.graphs import eigengap, minor_eigenpairs
 
 MAX_CURVES = 5
@@ -63,7 +63,7 @@ class SpectrumDisplay(Display):
         used = slice(None, self.n_used), {"color": PALETTE[0], "label": "used"}
         unused = (
             slice(self.n_used, None),
-            {"color": FAINT_INK, "markerfacecolor": "white", "label": "not used"},
+            {"color": FAINT_INK, "markerfacecolor": GROUND, "label": "not used"},
         )
         ax.vlines(index, 0.0, values, color=FAINT_INK, linewidth=0.8, alpha=0.5)
         for part, style in (used, unused):

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 
 from assay.display.base import Display, axes_of, drawn_by
 from assay.display.plane import column_names, dense, plain, sampled, shortened
-from assay.display.style import DASHES, FAINT_INK, INK, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors
 
 MAX_IMAGES = 50
 
@@ -144,8 +144,11 @@ def coefficient_intervals(model: Any, coefficients: NDArray) -> NDArray | None:
 
 
 MAX_COEFFICIENTS = 20
-MAX_BARS = 60
-"""Bars of all targets or classes together, above which fewer features are shown."""
+MAX_GROUPS = 3
+"""Targets or classes with bars of their own; the coefficients of more are a matrix of colours."""
+
+ROWS_PER_INCH = 5.5
+"""Names beside a picture that stay readable."""
 
 
 class CoefficientsDisplay(Display):
@@ -187,9 +190,23 @@ class CoefficientsDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         n_rows, n_features = self.coefficients.shape
-        most = min(MAX_COEFFICIENTS, max(3, MAX_BARS // n_rows))
+        most = min(MAX_COEFFICIENTS, max(4, int(ROWS_PER_INCH * (ax.figure.get_figheight() - 0.7))))
         order = np.argsort(-np.abs(self.coefficients).max(axis=0), kind="stable")[:most][::-1]
+        names = [shortened(self.names[index]) for index in order]
         groups = [f"target {row}" for row in range(n_rows)] if self.groups is None else self.groups
+        whiskers = ""
+        if n_rows > MAX_GROUPS:
+            self._draw_matrix(order, names, groups, ax)
+        else:
+            self._draw_bars(order, names, groups, ax)
+            if self.intervals is not None:
+                whiskers = f", with {LEVEL:.0%} intervals".replace("%", " %")
+        some = f"the {order.size} largest of {n_features} coefficients"
+        ax.set_title((some if order.size < n_features else "coefficients") + whiskers)
+
+    def _draw_bars(self, order: NDArray, names: Sequence[str], groups: Sequence[str], ax: Any) -> None:
+        """A bar for each feature, or one for each target side by side."""
+        n_rows = len(self.coefficients)
         height = 0.78 / n_rows
         for row, (values, color) in enumerate(zip(self.coefficients, colors(n_rows), strict=True)):
             places = np.arange(order.size) - (row - (n_rows - 1) / 2) * height
@@ -197,17 +214,41 @@ class CoefficientsDisplay(Display):
             if self.intervals is not None:
                 _draw_whiskers(places, self.intervals[row, order], height, ax)
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
-        small = 9 if order.size <= 14 else 7.5
-        ax.set_yticks(range(order.size), [shortened(self.names[index]) for index in order], fontsize=small)
+        ax.set_yticks(range(order.size), names)
         ax.grid(axis="y", visible=False)
         middle, half = (order.size - 1) / 2, max(order.size, 4) / 2
         ax.set_ylim(middle - half, middle + half)  # a few bars are not to fill the frame
+        ax.set_xlabel(self.meaning)
+        ax.xaxis.get_major_locator().set_params(nbins=5)
         if n_rows > 1:
-            ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.0)
-        some = f"the {order.size} largest of {n_features} coefficients"
-        title = some if order.size < n_features else "coefficients"
-        whiskers = "" if self.intervals is None else f", with {LEVEL:.0%} intervals".replace("%", " %")
-        ax.set(xlabel=self.meaning, title=title + whiskers)
+            ax.legend(loc="best", handlelength=1.0)
+
+    def _draw_matrix(self, order: NDArray, names: Sequence[str], groups: Sequence[str], ax: Any) -> None:
+        """Features down, targets or classes across, in two colours that fade towards zero."""
+        cells = self.coefficients[:, order].T
+        reach = float(np.abs(cells).max()) or 1.0
+        draw_tinted(cells / reach, ax)
+        words = [shortened(name, 12) for name in groups]
+        turned = sum(map(len, words)) > 24
+        ax.set_xticks(range(len(words)), words, rotation=90 if turned else 0)
+        ax.set_yticks(range(order.size), names)
+        ax.set_xlabel(f"from −{reach:.3g} (orange) to {reach:.3g} (blue)")
+
+
+def draw_tinted(shares: NDArray, ax: Any, *, strongest: float = 0.85) -> None:
+    """A matrix of numbers from −1 to 1 as cells: blue above zero, orange below, clear at zero.
+
+    The cells let the ground shine through, so that they suit a dark page as well as a light one.
+    """
+    from matplotlib.colors import to_rgb
+
+    above, below = (np.array(to_rgb(color)) for color in (PALETTE[0], ACCENT))
+    tint = np.where((shares >= 0)[:, :, None], above, below)
+    image = np.concatenate([tint, strongest * np.abs(shares)[:, :, None]], axis=2)
+    ax.imshow(np.clip(image, 0, 1), aspect="auto", interpolation="nearest")
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
 class ClassCoefficientsDisplay(CoefficientsDisplay):
@@ -277,12 +318,16 @@ def _draw_whiskers(places: NDArray, intervals: NDArray, height: float, ax: Any) 
 class PredictionsDisplay(Display, needs=("X", "y")):
     """Predictions against what was observed, with the line where both agree.
 
+    The frame is that of the values in the midst: a few that lie far out are marked at its edge and counted.
+
     Parameters
     ----------
     observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
         The target and its predictions, for example out of fold.
     name : str, default="predicted"
         Label of the vertical axis.
+    title : str, optional
+        What stands above; R² by default.
 
     Examples
     --------
@@ -294,6 +339,7 @@ class PredictionsDisplay(Display, needs=("X", "y")):
     observed: ArrayLike
     predicted: ArrayLike
     name: str = "predicted"
+    title: str | None = None
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
@@ -301,24 +347,32 @@ class PredictionsDisplay(Display, needs=("X", "y")):
 
     def _draw(self, ax: Any) -> None:
         observed, predicted = as_columns(self.observed), as_columns(self.predicted)
+        scale = "log" if is_lopsided(observed) else "linear"
+        low, high = window = frame_of(observed, predicted, logarithmic=scale == "log")
         for target in range(observed.shape[1]):
-            _cloud(ax, observed[:, target], predicted[:, target], label=f"target {target}")
-        low = min(observed.min(), predicted.min())
-        high = max(observed.max(), predicted.max())
+            label = f"target {target}"
+            _cloud(ax, observed[:, target], predicted[:, target], label=label, frame=(window, window))
         ax.plot([low, high], [low, high], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        ax.set(xscale=scale, yscale=scale, xlim=window, ylim=window)
         if observed.shape[1] > 1:
             ax.legend()
-        title = f"R² = {r2_score(observed, predicted):z.2f}" if observed.shape[0] > 1 else ""
+        title = self.title
+        if title is None:
+            title = f"R² = {r2_score(observed, predicted):z.2f}" if observed.shape[0] > 1 else ""
         ax.set(xlabel="observed", ylabel=self.name, title=title.replace("-", "−"))
 
 
 class ResidualsDisplay(Display, needs=("X", "y")):
     """What predictions miss, against the predictions: a pattern here is something the model does not see.
 
+    A few values that lie far out are marked at the edge of the frame and counted.
+
     Parameters
     ----------
     observed, predicted : array-like of shape (n_samples,) or (n_samples, n_targets)
         The target and its predictions, for example out of fold.
+    title : str, optional
+        What stands above; the root mean square by default.
 
     Examples
     --------
@@ -329,6 +383,7 @@ class ResidualsDisplay(Display, needs=("X", "y")):
 
     observed: ArrayLike
     predicted: ArrayLike
+    title: str | None = None
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
@@ -336,22 +391,95 @@ class ResidualsDisplay(Display, needs=("X", "y")):
 
     def _draw(self, ax: Any) -> None:
         observed, predicted = as_columns(self.observed), as_columns(self.predicted)
+        frame = frame_of(predicted), frame_of(observed - predicted)
         for target in range(observed.shape[1]):
             residuals = observed[:, target] - predicted[:, target]
-            _cloud(ax, predicted[:, target], residuals, label=f"target {target}")
+            _cloud(ax, predicted[:, target], residuals, label=f"target {target}", frame=frame)
         ax.axhline(0.0, color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
+        ax.set(xlim=frame[0], ylim=frame[1])
         if observed.shape[1] > 1:
             ax.legend()
-        spread = float(np.sqrt(np.mean((observed - predicted) ** 2)))
-        ax.set(xlabel="predicted", ylabel="observed − predicted", title=f"root mean square = {spread:.3g}")
+        title = self.title
+        if title is None:
+            with np.errstate(over="ignore"):
+                title = f"root mean square = {np.sqrt(np.mean((observed - predicted) ** 2)):.3g}"
+        ax.set(xlabel="predicted", ylabel="observed − predicted", title=title)
 
 
-def _cloud(ax: Any, x: Any, y: Any, *, label: str) -> None:
+TAIL = 0.01
+"""Share of the values on either side that may lie beyond a frame, if they lie far out."""
+
+FAR = 4.0
+"""Values lie far out when all of them span so many times what those in the midst do."""
+
+LOPSIDED = 0.05
+"""Positive numbers whose middle is below this share of the greatest are shown on a logarithmic scale."""
+
+
+def is_lopsided(observed: NDArray) -> bool:
+    """Whether most values would share a corner of a frame that holds all of them."""
+    known = observed[np.isfinite(observed)]
+    return known.size > 0 and bool(known.min() > 0 and np.median(known) < LOPSIDED * known.max())
+
+
+def frame_of(values: NDArray, others: NDArray | None = None, *, logarithmic: bool = False) -> tuple[float, float]:
+    """Ends of an axis around the values, but for those few that lie far out, with some room.
+
+    The `others` widen it by no more than a quarter on either side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> frame_of(np.append(np.linspace(0, 1, 200), 1e9))[1] < 2
+    True
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0.0, 1.0
+    known = np.log(known) if logarithmic else known
+    low, high = float(known.min()), float(known.max())
+    inner = np.quantile(known, [TAIL, 1 - TAIL])
+    reach = float(inner[1] - inner[0])
+    if 0.0 < FAR * reach < high - low:
+        low, high = max(low, float(inner[0]) - 0.5 * reach), min(high, float(inner[1]) + 0.5 * reach)
+    span = (high - low) or abs(high) or 1.0
+    if others is not None:
+        there = others[np.isfinite(others) & (others > 0)] if logarithmic else others[np.isfinite(others)]
+        there = np.log(there) if logarithmic else there
+        if there.size:
+            low = min(low, max(float(there.min()), low - 0.25 * span))
+            high = max(high, min(float(there.max()), high + 0.25 * span))
+    room = 0.04 * span
+    ends = low - room, high + room
+    return (float(np.exp(ends[0])), float(np.exp(ends[1]))) if logarithmic else ends
+
+
+Frame = tuple[tuple[float, float], tuple[float, float]]
+
+
+def _cloud(ax: Any, x: NDArray, y: NDArray, *, label: str, frame: Frame) -> None:
+    """Points; those beyond the frame as triangles at its edge, with their number."""
     shown = sampled(x.shape[0])
     transparency = float(np.clip(12.0 / np.sqrt(shown.size), 0.25, 0.8))
-    ax.scatter(
-        x[shown], y[shown], s=20, alpha=transparency, linewidths=0, rasterized=shown.size > 1000, label=label
-    )
+    inside = np.ones(len(x), dtype=bool)
+    for values, (low, high) in zip((x, y), frame, strict=True):
+        inside &= (values >= low) & (values <= high)
+    seen = shown[inside[shown]]
+    look = {"s": 20, "alpha": transparency, "linewidths": 0, "rasterized": shown.size > 1000, "label": label}
+    ax.scatter(x[seen], y[seen], **look)
+    beyond = np.flatnonzero(~inside)
+    if not beyond.size:
+        return
+    held = [np.clip(np.nan_to_num(values[beyond]), *ends) for values, ends in zip((x, y), frame, strict=True)]
+    sides = {"^": y[beyond] > frame[1][1], "v": ~(y[beyond] >= frame[1][0])}
+    sides["<"] = (x[beyond] < frame[0][0]) & ~sides["^"] & ~sides["v"]
+    sides[">"] = (x[beyond] > frame[0][1]) & ~sides["^"] & ~sides["v"]
+    for marker, rows in sides.items():
+        if rows.any():
+            ax.scatter(held[0][rows], held[1][rows], marker=marker, s=26, color=ACCENT, clip_on=False, zorder=4)
+    rows = "1 row" if beyond.size == 1 else f"{beyond.size:,} rows"
+    corner = {"transform": ax.transAxes, "ha": "left", "va": "top", "fontsize": 8.5, "color": ACCENT}
+    ax.text(0.02, 0.98, f"{rows} beyond the frame", **corner)
 
 
 def as_columns(values: Any) -> NDArray:

@@ -208,9 +208,9 @@ class EffectsDisplay(Display, needs=("X",)):
     def _draw(self, ax: Any) -> None:
         place = np.linspace(0, 1, self.effects.shape[1])
         for j, effect in enumerate(self.effects):
-            ax.plot(place, effect, color=PALETTE[j % len(PALETTE)], label=shortened(self.names[j], 18))
+            ax.plot(place, effect, color=PALETTE[j % len(PALETTE)], label=shortened(self.names[j], 16))
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.4)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.0)
         n_shown = len(self.effects)
         more = f", the first {n_shown} of {self.n_columns}" if self.n_columns > n_shown else ""
         xlabel = "column, from its least to its greatest value"

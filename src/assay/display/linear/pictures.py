@@ -65,10 +65,11 @@ class PathDisplay(Display, needs=("X", "y")):
 
     def _draw(self, ax: Any) -> None:
         ranked = np.argsort(-np.abs(self.coefficients).max(axis=0), kind="stable")[:MAX_CURVES]
+        n_named = min(MAX_NAMED_CURVES, int(2.2 * ax.figure.get_figheight()))
         for rank, index in enumerate(ranked):
             look: dict[str, Any] = {"color": "#b1b8c0", "linewidth": 0.9, "zorder": 2}
-            if rank < MAX_NAMED_CURVES:
-                name = shortened(self.names[index], 18)
+            if rank < n_named:
+                name = shortened(self.names[index], 16)
                 look = {"color": PALETTE[rank], "linewidth": 1.8, "zorder": 3, "label": name}
             ax.plot(self.alphas, self.coefficients[:, index], **look)
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.page.pieces import Cell, Heading, Row, notes, table
+from assay.display.plane import shortened
+from assay.report.page.pieces import Cell, Heading, Row, breakable, notes, scrolling, table
 from assay.report.tables.associations import (
     MAX_COLUMNS,
     SAMPLE_ROWS,
@@ -101,7 +102,7 @@ def summarise_levels(names: Sequence[str], counts: NDArray, *, ordered: bool = F
     if not len(names):
         return Summary("", "none known")
     told = [
-        f"{short(name, 32)} ({count:,})".replace(",", " ") for name, count in zip(names, counts, strict=True)
+        f"{short(name, 32)} ({count:,})" for name, count in zip(names, counts, strict=True)
     ]
     named = len(told) if ordered and len(told) <= MOST_BARS else MOST_NAMED
     more = f" and {len(told) - named} more" if len(told) > named else ""
@@ -158,7 +159,8 @@ MAX_HEAT_COLUMNS = 20
 MAX_BARS = 20
 MAX_PAIRS = 5
 MAX_WARNINGS = 5
-LONGEST_NAME = 60
+LONGEST_NAME = 40
+LONGEST_HEAD = 18
 TOLD_CORRELATION = 0.3
 """Weaker correlations are not put into words."""
 
@@ -173,21 +175,30 @@ def association_with_target(data: Data, associations: Sequence[Association]) -> 
         Heading("Strength", numeric=True, great_first=True),
         Heading("From 0 to 1", great_first=True),
     ]
-    rows = []
-    for item in associations[:MAX_BARS]:
-        size, sign = abs(item.strength), " down" if item.strength < 0 else ""
-        width = f'<i style="width:{100 * size:.3g}%"></i>'
-        bar = f'<span class="strength{sign}" aria-hidden="true">{width}</span>'
-        measure = item.measure.replace(" ", "\u00a0")
-        rows.append(Row([named(item.name), measure, Cell(signed(item.strength), size), Cell(bar, size)]))
+    rows = [
+        Row([named(item.name), item.measure, Cell(signed(item.strength), abs(item.strength)), strength_cell(item)])
+        for item in associations[:MAX_BARS]
+    ]
     target = short(str(data.target))
-    how = "One column at a time; 0 is none, 1 is all. What columns tell together is what the models measure."
     rest = [f"The {MAX_BARS} strongest of {len(associations)}."] if len(associations) > MAX_BARS else []
     text = table(f"Association of each column with {target}.", headings, rows, sortable=True)
     return (
         f"<h3>What each column tells about {escape(target)} by itself</h3>"
-        f'<div class="ranked">{text}</div>{notes([how, *rest])}'
+        f"{text}{notes([HOW_ASSOCIATED, *rest])}"
     )
+
+
+HOW_ASSOCIATED = (
+    "What a column tells of the target by itself: correlation for two numbers, else the correlation ratio or "
+    "Cramér's V; 0 is none, 1 is all. What columns tell together is what the models measure."
+)
+
+
+def strength_cell(item: Association) -> Cell:
+    """How much a column tells about the target: a bar and the number, sorted by size."""
+    size, sign = abs(item.strength), " down" if item.strength < 0 else ""
+    bar = f'<span class="strength{sign}" aria-hidden="true"><i style="width:{100 * size:.3g}%"></i></span>'
+    return Cell(f'<span class="told" title="{escape(item.measure)}">{bar}{signed(item.strength)}</span>', size)
 
 
 def correlations_of_columns(data: Data, associations: Sequence[Association]) -> str:
@@ -210,30 +221,31 @@ def correlations_of_columns(data: Data, associations: Sequence[Association]) -> 
         rise = f"{first} and {second} rise together"
         words = rise if pair.correlation > 0 else f"{first} falls as {second} rises"
         told.append(f"{words} ({signed(pair.correlation)})")
+    pairs = [f"{short(pair.first)} and {short(pair.second)}" for pair in doubled[:MAX_WARNINGS]]
+    sizes = [signed(pair.correlation) for pair in doubled[:MAX_WARNINGS]]
+    rest = f", and so do {len(doubled) - MAX_WARNINGS} more pairs" if len(doubled) > MAX_WARNINGS else ""
     warned = [
-        f"{short(pair.first)} and {short(pair.second)} nearly repeat each other (correlation "
-        f"{signed(pair.correlation)}): one tells little that the other does not."
-        for pair in doubled[:MAX_WARNINGS]
+        f"{'; '.join(pairs)} nearly repeat each other (correlation {', '.join(sizes)}){rest}: one of a pair "
+        "tells little that the other does not."
+        for _ in doubled[:1]
     ]
-    if len(doubled) > MAX_WARNINGS:
-        warned.append(f"So do {len(doubled) - MAX_WARNINGS} more pairs of columns.")
     strong = f"Strongest: {escape('; '.join(told))}." if told else "No two columns go together closely."
     # All columns are shown, or those that matter most for the target or for the others.
     strength = {item.name: abs(item.strength) for item in associations}
     weight = np.array([strength[name] for name in names]) if strength else np.nansum(np.abs(matrix), axis=1)
     shown = sorted(np.argsort(-weight, kind="stable")[:MAX_HEAT_COLUMNS].tolist())
-    rest = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
+    cut = [f"{len(shown)} of {len(names)} columns are shown."] if len(shown) < len(names) else []
     return (
         f"<h3>How the columns go together</h3><p>{strong}</p>{warnings_in_html(warned)}"
-        f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(rest)}"
+        f"{_heat_map([names[place] for place in shown], matrix[np.ix_(shown, shown)])}{notes(cut)}"
     )
 
 
 def _heat_map(names: list[str], matrix: NDArray) -> str:
-    """The correlations below the diagonal, each cell with its number; columns are named by their place."""
+    """The correlations below the diagonal, each cell with its number, all cells of one size."""
     head = "".join(
-        f'<th scope="col"><abbr title="{escape(name)}">{place}</abbr></th>'
-        for place, name in enumerate(names[:-1], start=1)
+        f'<th scope="col"><span title="{escape(name)}">{escape(shortened(name, LONGEST_HEAD))}</span></th>'
+        for name in names[:-1]
     )
     lines = []
     for row, name in enumerate(names):
@@ -243,11 +255,12 @@ def _heat_map(names: list[str], matrix: NDArray) -> str:
             else "<td>—</td>"
             for value in matrix[row, :row]
         ) + "<td></td>" * (len(names) - 1 - row)
-        lines.append(f'<tr><th scope="row"><span>{row + 1}</span> {escape(short(name, 28))}</th>{cells}</tr>')
-    return (
-        '<div class="scroll" role="group" tabindex="0" aria-label="Correlations of the columns.">'
-        '<table class="heat"><caption class="aloud">Correlations of the columns, named by their number.'
-        f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        words = escape(shortened(name, 28))
+        lines.append(f'<tr><th scope="row" title="{escape(name)}">{words}</th>{cells}</tr>')
+    return scrolling(
+        "Correlations of the columns.",
+        '<table class="heat"><caption class="aloud">Correlations of the columns.'
+        f"</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>",
     )
 
 
@@ -258,11 +271,12 @@ def named(name: str) -> str:
     --------
     >>> named("a < b")
     'a &lt; b'
-    >>> named("x" * 99).endswith("xxx…</span>")
+    >>> named("much " * 20).endswith("much…much </span>")
     True
     """
-    fitting = short(name, LONGEST_NAME)
-    return escape(name) if fitting == name else f'<span title="{escape(name)}">{escape(fitting)}</span>'
+    fitting = shortened(name, LONGEST_NAME)
+    text = breakable(fitting)
+    return text if fitting == name else f'<span title="{escape(name)}">{text}</span>'
 
 
 def warnings_in_html(sentences: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -11,17 +12,27 @@ from numpy.typing import NDArray
 from scipy.stats import skew
 
 from assay.report.page.columns import (
+    HOW_ASSOCIATED,
     Summary,
     association_with_target,
     correlations_of_columns,
     named,
+    strength_cell,
     summarise,
     summarise_levels,
     summarise_numbers,
     warnings_in_html,
 )
 from assay.report.page.pieces import Cell, Heading, Row, notes, table
-from assay.report.tables.associations import SAMPLE_ROWS, leaks, sample, short, signed, with_target
+from assay.report.tables.associations import (
+    SAMPLE_ROWS,
+    Association,
+    leaks,
+    sample,
+    short,
+    signed,
+    with_target,
+)
 from assay.report.tables.data import Data, Task
 from assay.report.tables.doubles import mixed, row_keys
 from assay.report.tables.schema import left_out
@@ -122,8 +133,14 @@ def double_remarks(doubles: Doubles, data: Data, task: Task) -> tuple[str, ...]:
 
 
 def counted(value: int) -> str:
-    """A count with a thin gap between thousands."""
-    return f"{value:,}".replace(",", "\u202f")
+    """A count with a comma between thousands.
+
+    Examples
+    --------
+    >>> counted(20640)
+    '20,640'
+    """
+    return f"{value:,}"
 
 
 def share_of(part: int, whole: int) -> str:
@@ -174,15 +191,21 @@ def data_section(comparison: Comparison) -> str:
     rows, columns = counted(n_rows), "column" if n_columns == 1 else "columns"
     return (
         f'<section id="data"><h2>The data</h2><p>{rows} rows, {n_columns} {columns} to learn from.</p>{words}'
-        f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y)}{_missing(data, task)}"
-        f"{notes(() if doubles.matter else repeated)}{unused}"
-        f"{association_with_target(data, associations)}"
+        f"{warnings_in_html(warned)}<h3>Columns</h3>{_columns(data, frame, y, associations)}"
+        f"{_missing(data, task)}{notes(() if doubles.matter else repeated)}{unused}"
+        f"{'' if _is_short(data) else association_with_target(data, associations)}"
         f"{correlations_of_columns(data, associations)}</section>"
     )
 
 
-def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None) -> str:
-    rows = []
+def _is_short(data: Data) -> bool:
+    """Whether every column has a line of its own, and with it what it tells about the target."""
+    return sum(column.learnable for column in data.columns) <= MAX_SUMMARY_COLUMNS
+
+
+def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None, associations: Sequence[Association]) -> str:
+    rows: list[Row] = []
+    strength = {item.name: item for item in associations} if _is_short(data) else {}
     if y is not None:
         name = f"{named(str(data.target))} (target)"
         kind = "numeric" if data.classes is None else "classes"
@@ -192,20 +215,31 @@ def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None) -> str:
             counts = np.bincount(np.searchsorted(data.labels, y), minlength=len(data.classes))
             order = np.argsort(-counts, kind="stable")
             summary = summarise_levels([data.classes[place] for place in order], counts[order])
-        rows.append(Row(_cells(name, kind, 0, len(data.labels), len(data.X), summary), marked=True))
+        alone: list[str | Cell] = [Cell("", 2.0)] if strength else []
+        rows.append(
+            Row([*_cells(name, kind, 0, len(data.labels), len(data.X), summary), *alone], marked=True)
+        )
     used = [column for column in data.columns if column.learnable]
     for column in used[:MAX_SUMMARY_COLUMNS]:
         summary, missing = summarise(frame[column.name], column), column.n_missing
-        rows.append(
-            Row(_cells(named(column.name), column.kind, missing, column.n_distinct, len(data.X), summary))
-        )
+        cells = _cells(named(column.name), column.kind, missing, column.n_distinct, len(data.X), summary)
+        if strength:
+            cells.append(strength_cell(strength[column.name]) if column.name in strength else "—")
+        rows.append(Row(cells))
     values = "Least … middle … greatest, or commonest"
     names = ("Column", "Kind", "Missing", "Distinct", "Distribution", values)
     numbers = ("Missing", "Distinct")
     headings = [Heading(name, numeric=name in numbers, great_first=name in numbers) for name in names]
+    if strength:
+        target = short(str(data.target), 24)
+        headings.append(Heading(f"Tells of {target} by itself", great_first=True))
     first = f"The first {MAX_SUMMARY_COLUMNS} of {len(used)} columns are shown."
     drawn = f"Distributions and associations are those of {counted(SAMPLE_ROWS)} rows drawn at random."
-    cut = {first: len(used) > MAX_SUMMARY_COLUMNS, drawn: len(data.X) > SAMPLE_ROWS}
+    cut = {
+        first: len(used) > MAX_SUMMARY_COLUMNS,
+        drawn: len(data.X) > SAMPLE_ROWS,
+        HOW_ASSOCIATED: bool(strength),
+    }
     more = notes(words for words, needed in cut.items() if needed)
     return f'<div class="columns">{table("The columns.", headings, rows, sortable=True)}</div>{more}'
 

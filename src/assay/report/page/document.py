@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 
-from assay.report.page.appendix import appendix
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
-from assay.report.page.models import HOW_CLUSTERING, certificates_overview, leaderboard, models
+from assay.report.page.groups import HOW_CLUSTERING
+from assay.report.page.models import leaderboard, models
 from assay.report.page.pieces import anchor, section
-from assay.report.reproduction import source_of
+from assay.report.page.proofs import certificates_overview
+from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.wording import plus_minus, shown
@@ -25,7 +26,6 @@ CONTENTS = {
     "models": "Models",
     "data": "The data",
     "method": "How it was measured",
-    "appendix": "The methods",
     "usage": "Use the model",
     "reproduce": "Reproduce it",
 }
@@ -59,8 +59,9 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
     style = inside.joinpath("style.css").read_text(encoding="utf-8")
     script = inside.joinpath("script.js").read_text(encoding="utf-8")
     before = (_verdict, leaderboard, explanations, certificates_overview, models, data_section, method)
-    sections = [part(comparison) for part in (*before, appendix)]
-    body = "\n".join([*sections, usage(comparison, model_path), reproduction(comparison)])
+    sections = [part(comparison) for part in before]
+    last = f'<div class="beside">{usage(comparison, model_path)}{reproduction(comparison)}</div>'
+    body = "\n".join([alarms(comparison), *sections, last])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -103,12 +104,21 @@ def _verdict(comparison: Comparison) -> str:
     else:
         figures[comparison.score_name] = f"{best.score:.2f}"
         figures["variance explained"] = f"{best.measures['explained']:.0%}"
-    figures["rows × columns"] = f"{rows:,} × {columns}".replace(",", " ")
+    figures["rows × columns"] = f"{rows:,} × {columns:,}"
     figures["certificates"] = best.verdict
     return (
         f'<header id="verdict"><p class="kicker">{comparison.task} · {escape(data.name)}</p>'
         f'<h1>{escape(comparison.headline)}</h1>{remarks}<dl class="cards">{_facts(figures)}</dl></header>'
     )
+
+
+def alarms(comparison: Comparison) -> str:
+    """What puts the whole comparison in doubt, such as a column that gives the target away: above all else."""
+    sentences = getattr(comparison, "alarms", ())
+    if not sentences:
+        return ""
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    return f'<aside class="alarm" id="alarm" aria-label="Warning">{told}</aside>'
 
 
 def _items(sentences: Iterable[str]) -> str:
@@ -157,7 +167,7 @@ def method(comparison: Comparison) -> str:
     times = "once" if repeats == 1 else f"{repeats} times over"
     facts = {"seed": comparison.seed, "folds": comparison.folds, "times": times}
     items = _items(sentence.format(**facts) for sentence in HOW[comparison.task])
-    return section("method", "How it was measured", f"<ul>{items}</ul>")
+    return section("method", "How it was measured", f'<ul class="how">{items}</ul>')
 
 
 def usage(comparison: Comparison, model_path: str) -> str:
@@ -187,8 +197,7 @@ def reproduction(comparison: Comparison) -> str:
     data = comparison.data
     facts = {
         "Seed": str(comparison.seed),
-        "Table": f"{data.name}, {data.X.shape[0]} rows, {data.X.shape[1]} columns learnt from",
-        "Fingerprint of the table": f"SHA-256 {fingerprint(data)}",
+        "Table": f"{data.name}, {data.X.shape[0]:,} rows, {data.X.shape[1]:,} columns learnt from",
         "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Time": f"{comparison.seconds:.1f} s in all",
     }
@@ -196,7 +205,8 @@ def reproduction(comparison: Comparison) -> str:
         "reproduce",
         "Reproduce it",
         f"<p>The same command on the same table gives the same numbers, times apart:</p>"
-        f'{_listing(command(comparison))}<dl class="record">{_facts(facts)}</dl>',
+        f'{_listing(command(comparison))}<dl class="record">{_facts(facts)}<div><dt>SHA-256 of the table</dt>'
+        f'<dd class="hash">{fingerprint(data)}</dd></div></dl>',
     )
 
 
@@ -206,8 +216,7 @@ def command(comparison: Comparison) -> str:
     words = ["assay", "compare", source_of(data), "--task", comparison.task]
     if data.target is not None:
         words += ["--target", data.target]
-    for name in data.dropped:
-        words += ["--drop", name]
+    words += reading_options(data)
     if comparison.folds is not None:
         words += ["--folds", str(comparison.folds), "--repeats", str(comparison.repeats or 1)]
     names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})

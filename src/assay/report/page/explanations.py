@@ -21,19 +21,19 @@ from assay.report.trials.wording import capital, joined, plus_minus, shown
 MAX_BARS = 12
 """Columns in the picture of importances."""
 
-LONGEST_NAME = 24
+LONGEST_NAME, LONGEST_LEVEL = 24, 14
 
+UNSEEN = "Out of fold"
 IMPORTANCE_CAPTION = (
-    "What shuffling each column costs on rows that the models had not seen, as it is in the table; the bar "
-    "reaches two standard errors to each side."
+    "What shuffling each column of the table costs; the line reaches two standard errors to each side."
 )
 TOGETHER_NOTE = (
     "Columns that go together stand in for each other: the model may need one of them and not care which."
 )
 EFFECTS_NOTE = (
-    "How the prediction moves with each of them, in the units of the table and around its mean; shaded: two "
-    "standard errors over the models of the folds, each on rows it had not seen. The scale is the same for "
-    "all of them."
+    "The columns that matter most, in the units of the table, and the prediction around its mean; shaded: "
+    "two standard errors over the models of the folds, each on rows it had not seen. All columns have "
+    "the same scale."
 )
 SIZE_OF_EFFECT = (2.9, 2.2)
 
@@ -60,7 +60,10 @@ def explanations(comparison: Comparison) -> str:
             )
         body += f"<h3>How the prediction moves</h3>{words}"
     said = [*_beside(comparison)]
-    return section("explained", f"What {escape(comparison.recommended.name)} has learnt", body + notes(said))
+    name = comparison.recommended.name
+    if explained.threshold is not None and explained.threshold.method:
+        name = explained.threshold.method
+    return section("explained", f"What {escape(name)} has learnt", body + notes(said))
 
 
 def _overviews(comparison: Comparison) -> Iterator[Picture]:
@@ -69,14 +72,15 @@ def _overviews(comparison: Comparison) -> Iterator[Picture]:
     assert explained is not None
     if explained.importances is not None:
         count = min(MAX_BARS, len(explained.importances.columns))
-        size = (5.6, max(2.4, 0.9 + 0.27 * count))
+        size = (3.6, max(2.3, 0.7 + 0.2 * count))
         on_axes = partial(_draw_importances, explained.importances)
-        yield draw(on_axes, IMPORTANCE_CAPTION, "importances", size=size)
+        yield draw(on_axes, IMPORTANCE_CAPTION, "importances", size=size, basis=UNSEEN)
     if explained.learning is not None:
-        caption = f"{explained.learning.sentence} Out of fold; bars: two standard errors."
-        yield draw(partial(_draw_learning, explained.learning), caption, "learning")
+        caption = f"{explained.learning.sentence} Lines: two standard errors."
+        yield draw(partial(_draw_learning, explained.learning), caption, "learning", basis=UNSEEN)
     if explained.threshold is not None:
-        yield draw(partial(_draw_threshold, explained.threshold), explained.threshold.sentence, "threshold")
+        on_axes, caption = partial(_draw_threshold, explained.threshold), explained.threshold.sentence
+        yield draw(on_axes, caption, "threshold", basis=UNSEEN)
 
 
 def _beside(comparison: Comparison) -> Iterator[str]:
@@ -92,13 +96,12 @@ def weights_in_words(comparison: Comparison, candidate: Candidate) -> str:
     """What an ensemble is made of, and whether it is worth it."""
     assert candidate.weights is not None
     parts = [f"{name} {weight:.0%}" for name, weight in candidate.weights.items()]
-    gain = comparison.against_best(candidate)
-    size = plus_minus(0.0 - gain.mean, gain.standard_error)
-    verdict = "it is recommended" if candidate is comparison.recommended else "not enough to recommend it"
-    return (
-        f"A weighted mean of methods ({joined(parts)}) gains {size} in {comparison.score_name} on the best "
-        f"single one, out of fold: {verdict}."
-    )
+    loss = comparison.against_best(candidate)
+    verb = "gains" if loss.mean <= 0 else "loses"
+    size = plus_minus(abs(loss.mean), loss.standard_error)
+    against = f"{verb} {size} in {comparison.score_name} against the best single one, out of fold"
+    verdict = "it is recommended" if candidate is comparison.recommended else "it is not recommended"
+    return f"A weighted mean of methods ({joined(parts)}) {against}: {verdict}."
 
 
 def relies_on(candidate: Candidate) -> str:
@@ -148,9 +151,9 @@ def _moment(days: float) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=float(days))
 
 
-def _short(name: str) -> str:
-    name = name.replace("$", r"\$")
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+def _short(name: str, most: int = LONGEST_NAME) -> str:
+    name = name if len(name) <= most else f"{name[: most - 1]}…"
+    return name.replace("$", r"\$")
 
 
 def _draw_effect(effect: Effect, limits: tuple[float, float], what: str, ax: Any) -> None:
@@ -169,7 +172,8 @@ def _draw_effect(effect: Effect, limits: tuple[float, float], what: str, ax: Any
             ax.plot(positions, mean, color=color, linewidth=1.8, label=label)
             ax.fill_between(positions, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
     if levels:
-        ax.set_yticks(positions, [_short(name) for name in effect.names])
+        ax.set_yticks(positions, [_short(name, LONGEST_LEVEL) for name in effect.names])
+        ax.locator_params(axis="x", nbins=4)
         ax.set_ylim(len(positions) - 0.5, -0.5)
         ax.set_xlim(*limits)
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +25,49 @@ from assay.display import (
     plot_silhouette,
 )
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
+from assay.report.page.patterns import patterns
 from assay.report.tables.data import Data
 from assay.report.trials.clustering import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison, final_step
 from assay.report.trials.stacking import WeightedEnsemble
+from assay.report.trials.wording import plus_minus, shown
 
 ALL_PAIRS_ROWS = 2000
 """Pictures of methods that need all pairs of rows fit them again and again: drawn up to so many rows."""
 
 OnAxes = Callable[[Any], Any]
-Drawn = Iterator[tuple[str, str, OnAxes]]
-"""Name, caption and drawing of each picture."""
+
+OUT_OF_FOLD = "Out of fold"
+LEFT_OUT = "Rows left out in turn"
+TRAINING = "Fitted on all rows"
+"""Which rows a picture shows: those that the model had not seen, or those that it was fitted on."""
+
+
+class Drawing(NamedTuple):
+    """Name, caption and drawing of a picture, and the rows that it shows."""
+
+    name: str
+    caption: str
+    on_axes: OnAxes
+    basis: str
+    high: bool = False  # whether it needs more room than others: many classes
+
+
+Drawn = Iterator[Drawing]
+
+FEW_CLASSES = 6
+"""Classes that a picture of the usual height has room for."""
+
+MOST_COLORS = 8
+"""A map of more classes would need colours that nobody tells apart."""
+
+FLAT = 1e-3
+"""A curve whose values differ by a smaller share of their size shows nothing."""
 
 PROBABILITY_PICTURES = {
     "roc": (
         RocCurveDisplay,
-        "True against false alarms as the threshold moves, out of fold; the dashed line is guessing.",
+        "True against false alarms as the threshold moves; the dashed line is guessing.",
     ),
     "precision_recall": (
         PrecisionRecallDisplay,
@@ -49,7 +76,7 @@ PROBABILITY_PICTURES = {
     ),
     "calibration": (
         CalibrationDisplay,
-        "Whether rows given a probability turn out that often, out of fold; dashed: they do.",
+        "Whether rows given a probability turn out that often; on the dashed line they do.",
     ),
 }
 
@@ -59,61 +86,99 @@ SELECTION = (
 )
 
 MODEL_PICTURES = {
-    "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
     "curve": "The fitted function of the standardised column, and the rows.",
-    "path": "Coefficients as the penalty grows; the dashed line is the choice.",
-    "leave_one_out": "Error of predicting each row from all others, by penalty.",
     "effects": "What each column adds to the prediction.",
     "coefficients": "Change for one standard deviation more in each column.",
+    "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
+    "path": "Coefficients as the penalty grows; the dashed line is the choice.",
+    "leave_one_out": "Error of predicting each row from all others, by penalty.",
 }
-"""Kinds of pictures of a fitted model that the page shows, in this order, with their captions."""
+"""Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
+
+TELLING = {"curve", "effects", "coefficients", "map"}
+"""Those that say what a model has learnt; the first one stands for a model that is not recommended."""
 
 
 def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
-    """Predictions and residuals out of fold, then what the model has learnt."""
+    """Predictions out of fold and what the model has learnt; of the recommended one more.
+
+    Of a baseline there is nothing to see.
+    """
     data = comparison.data
     assert data.y is not None
-    yield (
+    if candidate.is_baseline:
+        return
+    basis = _out_of_fold(comparison)
+    score = f"{comparison.score_name} {plus_minus(candidate.score, candidate.standard_error)}"
+    remarks = " ".join(patterns(data.y, candidate.predictions))
+    yield Drawing(
         "predictions",
-        "Each row predicted by a model that has not seen it; on the dashed line the prediction is right. "
-        "R² here is over all rows at once.",
-        PredictionsDisplay(data.y, candidate.predictions, "predicted, out of fold").plot,
+        f"On the dashed line a prediction is right. {remarks}".strip(),
+        PredictionsDisplay(data.y, candidate.predictions, "predicted", score).plot,
+        basis,
     )
-    if not candidate.is_baseline:
-        yield (
+    there = {*model_kinds(candidate.model, len(data.X))} & TELLING
+    if candidate is comparison.recommended or not there:
+        spread = f"root mean square {shown(candidate.measures['RMSE'], 3)}"
+        yield Drawing(
             "residuals",
-            "What the out-of-fold predictions miss; a pattern here is something the model does not see.",
-            ResidualsDisplay(data.y, candidate.predictions).plot,
+            "What the predictions miss; a pattern here is something the model does not see.",
+            ResidualsDisplay(data.y, candidate.predictions, spread).plot,
+            basis,
         )
-        yield from of_the_model(comparison, candidate)
+    yield from of_the_model(comparison, candidate)
 
 
 def of_classes(comparison: Comparison, candidate: Candidate) -> Drawn:
-    """Confusions and probabilities out of fold, then what the model has learnt."""
+    """Confusions out of fold and what the model has learnt; of the recommended one more."""
     data = comparison.data
+    if candidate.is_baseline:
+        return
+    basis = _out_of_fold(comparison)
 
     def draw(display: Any, said: NDArray) -> OnAxes:
         return _on(partial(display.from_predictions, data.y, said, classes=data.labels, names=data.classes))
 
-    caption = "Each row classified by a model that has not seen it: the diagonal is right."
-    yield "confusion", caption, draw(ConfusionDisplay, candidate.predictions)
-    if candidate.is_baseline:
-        return
+    caption = "The diagonal is right."
+    many = len(data.labels) > FEW_CLASSES
+    yield Drawing("confusion", caption, draw(ConfusionDisplay, candidate.predictions), basis, many)
     if candidate.probabilities is not None:
-        for kind, (display, caption) in PROBABILITY_PICTURES.items():
-            yield kind, caption, draw(display, candidate.probabilities)
+        kinds_shown = PROBABILITY_PICTURES if candidate is comparison.recommended else ("calibration",)
+        for kind in kinds_shown:
+            display, caption = PROBABILITY_PICTURES[kind]
+            yield Drawing(kind, caption, draw(display, candidate.probabilities), basis, many)
     yield from of_the_model(comparison, candidate)
 
 
+def _out_of_fold(comparison: Comparison) -> str:
+    repeats = comparison.repeats or 1
+    return OUT_OF_FOLD if repeats == 1 else f"{OUT_OF_FOLD}, the first of {repeats} repetitions"
+
+
 def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
-    """Pictures of the model that was fitted on all rows, and of the choice of its parameter."""
+    """Pictures of the model that was fitted on all rows, and of the choice of its parameter.
+
+    Of a model that is not recommended, the most telling one.
+    """
     data, selection = comparison.data, candidate.selection
     model, y = with_names(candidate.model, data)
-    if selection is not None:
-        yield "selection", SELECTION, _on(partial(SelectionDisplay.from_selection, selection))
-    for kind in model_kinds(model, len(data.X)):
+    chosen = candidate is comparison.recommended
+    if chosen and selection is not None and not is_flat(np.asarray(selection.curve)):
+        drawn = _on(partial(SelectionDisplay.from_selection, selection))
+        yield Drawing("selection", SELECTION, drawn, LEFT_OUT)
+    listed = model_kinds(model, len(data.X))
+    for kind in listed if chosen else [kind for kind in listed if kind in TELLING][:1]:
         options = {"alphas": selection.alphas} if kind == "path" and selection is not None else {}
-        yield kind, MODEL_PICTURES[kind], _on(partial(plot, model, data.X, y, kind=kind, **options))
+        drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))
+        basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
+        many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES
+        yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many)
+
+
+def is_flat(values: NDArray) -> bool:
+    """Whether a curve is a level line, and its picture shows nothing."""
+    values = values[np.isfinite(values)]
+    return values.size < 2 or float(np.ptp(values)) <= FLAT * float(np.abs(values).max())
 
 
 def _on(draw: Any) -> OnAxes:
@@ -143,6 +208,8 @@ def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     if "effects" in kept:
         unseen.add("coefficients")
     kept = [kind for kind in kept if kind not in unseen]
+    if len(getattr(inside, "classes_", ())) > MOST_COLORS:
+        kept = [kind for kind in kept if kind != "map"]
     suits = getattr(inside, "_suits", None)
     if suits is not None and suits.max_rows is not None and n_rows > ALL_PAIRS_ROWS:
         kept = [kind for kind in kept if kind not in ("path", "leave_one_out")]
@@ -168,44 +235,53 @@ CHOICE_CAPTIONS = {
 }
 
 
+ALL_ROWS = "All rows"
+"""What the pictures of groups show: there are none that were left out."""
+
+
 def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
-    """Name, caption and drawing of each picture of a candidate; most of the recommended one."""
+    """The pictures of a candidate; most of the recommended one."""
     assert isinstance(comparison, ClusteringComparison)
     assert isinstance(candidate, Clustering)
     if candidate.is_baseline and comparison.gap is not None:
-        yield (
+        yield Drawing(
             "gap",
             "Whether there is more than one group: how far the inertia of k-means lies below that of rows "
             "drawn without groups. The first number that the next does not clearly exceed is chosen.",
             _on(partial(plot_selection, comparison.gap)),
+            ALL_ROWS,
         )
         return
     model, X = candidate.model, comparison.data.X
     noise = " Grey marks are in no group." if candidate.n_noise else ""
-    yield "map", MAP_CAPTION + noise, _on(partial(plot, model, X, kind="map"))
+    yield Drawing("map", MAP_CAPTION + noise, _on(partial(plot, model, X, kind="map")), ALL_ROWS)
     if candidate is comparison.recommended and candidate.widths is not None:
-        yield (
+        yield Drawing(
             "silhouette",
             "One bar per row: how much nearer it is to its own group than to the next. Below 0 it is nearer "
             "to another; the dashed line is the mean.",
             _on(partial(plot_silhouette, candidate.widths)),
+            ALL_ROWS,
         )
     if candidate is comparison.recommended and len(candidate.scan.values) > 1:
         caption = CHOICE_CAPTIONS[candidate.scan.parameter]
-        yield "choice", caption, partial(draw_choice, comparison, candidate)
+        yield Drawing("choice", caption, partial(draw_choice, comparison, candidate), ALL_ROWS)
     inside = final_step(model)
     there = set(kinds(inside))
-    if len(getattr(inside, "restart_inertias_", ())) < 2:
+    # Restarts that all end alike are told in the certificates; their picture is a level line.
+    if is_flat(np.asarray(getattr(inside, "restart_inertias_", ()), dtype=float)):
         there.discard("restarts")
     for kind in (kind for kind in CLUSTER_PICTURES if kind in there):
         rows = None if kind == "restarts" else X
-        yield kind, CLUSTER_PICTURES[kind], _on(partial(plot, model, rows, kind=kind))
+        drawn = _on(partial(plot, model, rows, kind=kind))
+        yield Drawing(kind, CLUSTER_PICTURES[kind], drawn, ALL_ROWS)
     if hasattr(inside, "eigenvalues_") and comparison.eigengap is not None:
-        yield (
+        yield Drawing(
             "eigengap",
             "Least eigenvalues of the Laplacian of the graph of neighbours: as many as there are groups stay "
             "near 0; the widest gap is marked.",
             _on(partial(plot_selection, comparison.eigengap, kind="eigenvalues")),
+            ALL_ROWS,
         )
 
 

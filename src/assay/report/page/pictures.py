@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from html import escape
 from itertools import groupby
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.display import house_style
-from assay.display.style import ACCENT, FAINT_INK, GRID, INK, PALETTE, write_beside
+from assay.display.style import FAINT_INK, GRID, GROUND, INK
 from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
-from assay.report.trials.clustering import Clustering
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import capital, plus_minus, shown
+from assay.report.trials.wording import shown
 
 OnAxes = Callable[[Any], Any]
 
@@ -26,47 +26,43 @@ RASTER_DPI = 110
 """Of what is drawn as points of colour: clouds of many rows, shaded maps."""
 
 
-SPLITS = (
-    "Mean {score} over the splits; the bar reaches two standard errors to each side, faint dots are the "
-    "splits. "
-)
-OVERVIEW = {
-    "regression": f"{SPLITS}1 is perfect, 0 no better than the mean.",
-    "classification": f"{SPLITS}1 is perfect; the baseline always names the commonest class.",
-    "clustering": "Mean silhouette of the rows; the bar reaches two standard errors to each side. 1 means "
-    "groups far apart, 0 groups that touch; one group has 0 by convention.",
-}
-"""What is said below the leaderboard as a picture, by task."""
-
-
 class Picture(NamedTuple):
     """A picture and the sentence below it; what it shows is told inside, in words."""
 
     svg: str
     caption: str
-
-
-def overview(comparison: Comparison) -> Picture:
-    """The leaderboard as a picture."""
-    scores = "; ".join(
-        f"{candidate.name} {plus_minus(candidate.score, candidate.standard_error)}"
-        for candidate in comparison.candidates
-    )
-    words = f"{capital(comparison.score_name)} of each method: {scores}."
-    caption = OVERVIEW[comparison.task].format(score=comparison.score_name)
-    size = (6.0, 0.8 + 0.36 * len(comparison.candidates))
-    return draw(lambda ax: _draw_scores(comparison, ax), caption, "overview", size=size, words=words)
+    basis: str = ""  # which rows it shows: "Out of fold", "Training rows"
 
 
 def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator[Picture]:
     """The pictures of one candidate; `key` makes the names inside the SVG unique on the page."""
     parts = {"clustering": of_clusters, "regression": of_regression, "classification": of_classes}
-    for name, caption, on_axes in parts[comparison.task](comparison, candidate):
-        yield draw(on_axes, caption, f"{key}-{name}")
+    for part in parts[comparison.task](comparison, candidate):
+        size = HIGH if part.high else SIZE
+        yield draw(part.on_axes, part.caption, f"{key}-{part.name}", size=size, basis=part.basis)
+
+
+SIZE, HIGH = (3.6, 2.3), (3.6, 3.3)
+"""Inches of a picture, and of one with many lines: so narrow that its letters are read on a phone."""
+
+LETTERS_PER_INCH = 12.5
+"""Of a title: longer ones go on in a second line."""
+
+LETTERS: Any = {
+    "font.size": 9.0, "axes.titlesize": 9.5, "axes.labelsize": 9.0, "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5, "legend.fontsize": 8.5, "legend.title_fontsize": 8.5, "axes.titlepad": 7.0,
+}  # fmt: skip
+"""Sizes of the letters of a small picture."""
 
 
 def draw(
-    on_axes: OnAxes, caption: str, key: str, *, size: tuple[float, float] = (5.6, 3.9), words: str = ""
+    on_axes: OnAxes,
+    caption: str,
+    key: str,
+    *,
+    size: tuple[float, float] = SIZE,
+    words: str = "",
+    basis: str = "",
 ) -> Picture:
     """Draw a picture for the page.
 
@@ -83,7 +79,7 @@ def draw(
 
     # Texts stay texts: in the letters of the page, which has those of every language, and to be searched.
     letters: Any = {"svg.fonttype": "none", "svg.hashsalt": key}
-    with house_style(), matplotlib.rc_context(letters), warnings.catch_warnings():
+    with house_style(LETTERS), matplotlib.rc_context(letters), warnings.catch_warnings():
         # A letter that matplotlib's font lacks is measured as a box; the page shows the letter.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         layout = ConstrainedLayoutEngine()
@@ -91,9 +87,14 @@ def draw(
         canvas = FigureCanvasSVG(figure)
         ax = figure.subplots()
         on_axes(ax)
-        title = ax.get_title()
+        for axis in (ax.xaxis, ax.yaxis):
+            write_plainly(axis)
+        told = words or describe(ax)
+        # The title stands at the left edge of the picture, in lines that it has room for.
+        title = fill(ax.get_title(), int(LETTERS_PER_INCH * size[0]))
         ax.set_title("")
-        ax.set_title(title, loc="left")
+        look: Any = {"x": 0.01, "ha": "left", "fontweight": "bold", "fontsize": LETTERS["axes.titlesize"]}
+        figure.suptitle(title, **look)
         for ground in (figure.patch, *(part.patch for part in figure.axes)):
             ground.set_visible(False)
         # Laid out once, drawn once: `savefig` would draw everything twice.
@@ -101,40 +102,26 @@ def draw(
         figure.set_layout_engine("none")
         text = io.StringIO()
         canvas.print_svg(text, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-        told = words or describe(ax)
-    return Picture(embed(text.getvalue(), told or caption, key), caption)
+    return Picture(embed(text.getvalue(), told or caption, key), caption, basis)
 
 
-def _draw_scores(comparison: Comparison, ax: Any) -> None:
-    candidates = comparison.candidates[::-1]
-    for place, candidate in enumerate(candidates):
-        color = ACCENT if candidate is comparison.recommended else PALETTE[0]
-        error = 2 * candidate.standard_error
-        if comparison.task != "clustering":
-            splits = np.full(candidate.scores.size, place)
-            ax.plot(candidate.scores, splits, "o", color=color, alpha=0.3, markersize=4.5)
-        ax.errorbar(candidate.score, place, xerr=error, fmt="o", color=color, capsize=3, markersize=7)
-        if isinstance(candidate, Clustering):
-            count = candidate.n_groups
-            words = "no groups" if count == 0 else "1 group" if count == 1 else f"{count} groups"
-            write_beside(words, (candidate.score + error, place), ax, color=FAINT_INK)
-    if comparison.task == "regression":
-        ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
-    chosen = comparison.recommended
-    names = [f"{item.name} (recommended)" if item is chosen else item.name for item in candidates]
-    ax.set_yticks(range(len(candidates)), names)
-    ax.set_ylim(-0.6, len(candidates) - 0.4)
-    if comparison.task == "clustering":
-        low, high = ax.get_xlim()
-        ax.set_xlim(low, high + 0.14 * (high - low))
-    ax.grid(axis="y", visible=False)
-    ax.set_xlabel(comparison.score_name)
+def write_plainly(axis: Any) -> None:
+    """Let the numbers along an axis be few, and written as everywhere on the page: "200,000", not 2 and 1e5."""
+    from matplotlib.ticker import AutoLocator, FuncFormatter, ScalarFormatter
+
+    numbers, locator = axis.get_major_formatter(), axis.get_major_locator()
+    if not isinstance(numbers, ScalarFormatter) or axis.get_scale() != "linear":
+        return
+    widest = max(len(shown(float(value))) for value in axis.get_view_interval())
+    if isinstance(locator, AutoLocator):
+        locator.set_params(nbins=3 if widest > 7 and axis.axis_name == "x" else 4)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: shown(0.0 if abs(value) < 1e-12 else value)))
 
 
 DECIMALS = 2
 """Of a point of the picture, which is less than a pixel wide."""
 
-PAGE_COLORS = ((INK, "--ink"), (FAINT_INK, "--faint"), (GRID, "--grid"))
+PAGE_COLORS = ((INK, "--ink"), (FAINT_INK, "--faint"), (GRID, "--grid"), (GROUND, "--card"))
 """Colours of the house that the page gives, light or dark."""
 
 NUMBER = re.compile(r"-?\d+\.\d+")
@@ -198,12 +185,13 @@ def _short(attribute: re.Match[str]) -> str:
     return f' {name}="{text.replace("-0 ", "0 ").strip()}"'
 
 
+# Colours of letters, but for those that the page itself gives.
+FILL = re.compile(rf"fill: (#(?!{INK[1:]}|{FAINT_INK[1:]}|{GRID[1:]}|{GROUND[1:]})[0-9a-f]{{6}})")
+
+
 def _readable(element: re.Match[str]) -> str:
     """Words in the colour of a line are mixed with ink: a line may be paler than letters can be."""
-    text = element.group()
-    for color in (*PALETTE, ACCENT):
-        text = text.replace(f"fill: {color}", f"fill: color-mix(in srgb, {color} 50%, var(--ink))")
-    return text
+    return FILL.sub(r"fill: color-mix(in srgb, \1 50%, var(--ink))", element.group())
 
 
 MAX_NAMED = 12

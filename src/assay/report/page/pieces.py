@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 from assay.report.page.pictures import Picture
 from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.wording import shown
 
 
 class Heading(NamedTuple):
@@ -17,6 +19,7 @@ class Heading(NamedTuple):
     numeric: bool = False  # set to the right and sorted as numbers
     great_first: bool = False  # the first click sorts from the greatest down
     sorted: str = ""  # as the page opens: "ascending", "descending" or not
+    html: str = ""  # in place of the name
 
 
 class Cell(NamedTuple):
@@ -55,10 +58,18 @@ def table(
     kind = f' class="{names}"' if names else ""
     # A stacked table is no table to the browser any more: it must be told that it still is one.
     role = ' role="table"' if stacked else ""
+    return scrolling(
+        caption,
+        f'<table{kind}{role}><caption class="aloud">{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
+    )
+
+
+def scrolling(label: str, html: str) -> str:
+    """A frame that scrolls sideways where its content is too wide, and then says so at its edge."""
     return (
-        f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(caption)}"><table{kind}{role}>'
-        f'<caption class="aloud">{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f'<div class="frame"><div class="scroll" role="group" tabindex="0" aria-label="{escape(label)}">'
+        f"{html}</div></div>"
     )
 
 
@@ -67,7 +78,7 @@ def _heading(heading: Heading, sortable: bool) -> str:
     if sortable:
         marks += ' data-first="descending"' if heading.great_first else ""
         marks += f' aria-sort="{heading.sorted}"' if heading.sorted else ""
-    name = escape(heading.name) or '<span class="aloud">Name</span>'
+    name = heading.html or escape(heading.name) or '<span class="aloud">Name</span>'
     return f'<th scope="col"{marks}>{name}</th>'
 
 
@@ -96,10 +107,27 @@ def section(place: str, title: str, body: str) -> str:
 
 
 def figure(picture: Picture, *, wide: bool = False) -> str:
-    """A picture and the sentence below it."""
+    """A picture and the sentence below it, which begins with the rows that the picture shows."""
     mark = ' class="wide"' if wide else ""
-    below = f"<figcaption>{escape(picture.caption)}</figcaption>" if picture.caption else ""
+    basis = f'<b class="basis">{escape(picture.basis)}.</b> ' if picture.basis else ""
+    words = f"{basis}{escape(picture.caption)}"
+    below = f"<figcaption>{words}</figcaption>" if words else ""
     return f"<figure{mark}>{picture.svg}{below}</figure>"
+
+
+# Where a name of several words may go on in the next line: after a mark between them.
+BETWEEN_WORDS = re.compile(r"(?<=[_./:;,|])(?=[^\W_])")
+
+
+def breakable(name: str) -> str:
+    """A name as HTML that breaks between its words and never inside one.
+
+    Examples
+    --------
+    >>> breakable("distance_to_<centre>")
+    'distance_<wbr>to_&lt;centre&gt;'
+    """
+    return "<wbr>".join(escape(part) for part in BETWEEN_WORDS.split(name))
 
 
 def badge(candidate: Candidate) -> str:
@@ -123,7 +151,7 @@ def notes(sentences: Iterable[str]) -> str:
 def parameters(candidate: Candidate) -> list[str]:
     """The chosen parameters as one writes them: "alpha = 0.91"."""
     return [
-        f"{name} = {value:.3g}" if isinstance(value, int | float) else f"{name} = {value}"
+        f"{name} = {shown(float(value), 3)}" if isinstance(value, int | float) else f"{name} = {value}"
         for name, value in candidate.parameters.items()
     ]
 

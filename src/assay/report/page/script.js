@@ -98,12 +98,27 @@ addEventListener("afterprint", () => {
   for (const part of opened) part.open = false;
 });
 
-// A table that scrolls sideways can be reached with the keyboard; one that fits need not be a stop.
+// A table that scrolls sideways can be reached with the keyboard, and says that there is more; one that fits
+// need not be a stop.
+function markScroller(place) {
+  const rest = place.scrollWidth - place.clientWidth;
+  const frame = place.parentElement;
+  if (rest > 1) place.tabIndex = 0;
+  else place.removeAttribute("tabindex");
+  frame.classList.toggle("wider", rest > 1);
+  frame.classList.toggle("more", rest - place.scrollLeft > 1);
+}
+const scrollers = [...document.querySelectorAll(".frame > .scroll")];
 function markScrollers() {
-  for (const place of document.querySelectorAll(".scroll")) {
-    if (place.scrollWidth > place.clientWidth + 1) place.tabIndex = 0;
-    else place.removeAttribute("tabindex");
-  }
+  for (const place of scrollers) markScroller(place);
+}
+for (const place of scrollers) {
+  const hint = document.createElement("p");
+  hint.className = "hint";
+  hint.setAttribute("aria-hidden", "true");
+  hint.textContent = "more to the side: scroll ↔";
+  place.after(hint);
+  place.addEventListener("scroll", () => markScroller(place), { passive: true });
 }
 markScrollers();
 addEventListener("resize", markScrollers);

@@ -61,6 +61,7 @@ def effects_of(
     table: pd.DataFrame,
     whole: Split,
     *,
+    share: float,
     labels: NDArray | None = None,
     followed: Mapping[str, int] | None = None,
 ) -> tuple[Effect, ...]:
@@ -75,6 +76,8 @@ def effects_of(
         All rows, from which the values of the columns are taken.
     whole : Split
         The model of all rows with some of them, which tell what goes together.
+    share : float
+        Share of the rows that a split predicts.
     labels : array, optional
         All classes, sorted.
     followed : mapping of str to int, optional
@@ -91,7 +94,7 @@ def effects_of(
         curves = np.array([_curve(split, name, scale, labels, local=local) for split in splits])
         if followed is not None:
             curves = curves[:, :, list(followed.values())]
-        errors = np.apply_along_axis(corrected_error, 0, curves, 1 / max(2, len(splits)))
+        errors = np.apply_along_axis(corrected_error, 0, curves, share)
         told = (partner, correlation) if local else ("", 0.0)
         mean = curves.mean(axis=0)
         effects.append(

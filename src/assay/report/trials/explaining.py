@@ -126,7 +126,7 @@ class Afterwards:
             return comparison
         chosen = comparison.recommended
         if chosen.is_baseline:
-            return comparison
+            return replace(comparison, explanation=self._of_the_best(comparison))
         contender = next(item for item in self.contenders if item.recipe.name == chosen.name)
         try:
             with noted():
@@ -140,6 +140,21 @@ class Afterwards:
         )
         return replace(comparison, candidates=candidates, explanation=parts)
 
+    def _of_the_best(self, comparison: Comparison) -> Explanation | None:
+        """Where naming the commonest class is not beaten: what a threshold would make of probabilities."""
+        best = next(
+            (
+                item
+                for item in comparison.candidates
+                if item.probabilities is not None and not item.is_baseline
+            ),
+            None,
+        )
+        threshold = None if best is None else self._threshold(comparison, best)
+        if best is None or threshold is None or not threshold.helps:
+            return None
+        return Explanation(threshold=threshold._replace(method=best.name))
+
     def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
@@ -149,7 +164,8 @@ class Afterwards:
             names = importances.columns[:MAX_COLUMNS] if importances is not None else data.feature_names
             followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
             whole = self._whole(chosen)
-            effects = effects_of(splits, names, data.X, whole, labels=self.settings.labels, followed=followed)
+            options: dict[str, Any] = {"labels": self.settings.labels, "followed": followed}
+            effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
         with suppress(*FAILURES):
             learning = self._learning(chosen, contender)
@@ -181,16 +197,17 @@ class Afterwards:
 
     def _importances(self, splits: Sequence[Split], chosen: Candidate) -> Importances | None:
         encodings, labels = self.settings.encodings, self.settings.labels
-        share = PREDICTIONS_OF_THE_CHOSEN // len(splits)
+        n_asked = PREDICTIONS_OF_THE_CHOSEN // len(splits)
         examined = []
         for number, split in enumerate(splits):
             truth = encodings.target[encodings.parts[number].test]
             groups = column_groups(split.encoder)
-            ask = Examination(truth, groups, labels, self.settings.seed, share)
+            ask = Examination(truth, groups, labels, self.settings.seed, n_asked)
             examined.append(ask(split.model, split.features))
         names = [column.name for column in encodings.columns if column.learnable]
         certain = chosen.probabilities is None
-        return summarise(examined, names, y=encodings.target, labels=labels, certain=certain)
+        share = self.settings.share
+        return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
 
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
         encodings, settings, rows = self.settings.encodings, self.settings, []
@@ -205,6 +222,7 @@ class Afterwards:
             score_name=settings.question.score_name,
             seed=settings.seed,
             classes=settings.labels,
+            share=settings.share,
         )
 
     def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
@@ -215,8 +233,10 @@ class Afterwards:
         for number in range(self.settings.folds):
             folds[parts[number].test] = number
         names = comparison.data.classes or tuple(str(label) for label in labels)
-        y = self.settings.encodings.target
-        return choose_threshold(y, chosen.probabilities, folds, labels=labels, names=names)
+        # Folds in the order of the time leave the first rows unpredicted.
+        judged = np.unique(np.concatenate([part.test for part in parts]))
+        y = self.settings.encodings.target[judged]
+        return choose_threshold(y, chosen.probabilities, folds[judged], labels=labels, names=names)
 
 
 @dataclass(frozen=True)

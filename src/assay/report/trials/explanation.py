@@ -114,6 +114,8 @@ class Threshold(NamedTuple):
         before and after.
     grid, curve : arrays
         Balanced accuracy by threshold.
+    method : str
+        Whose probabilities they are, if not those of the recommended model.
     """
 
     label: str
@@ -125,6 +127,7 @@ class Threshold(NamedTuple):
     right: tuple[float, float]
     grid: NDArray
     curve: NDArray
+    method: str = ""
 
     @property
     def helps(self) -> bool:
@@ -139,8 +142,9 @@ class Threshold(NamedTuple):
                 f"No other threshold than the likelier class would name {self.label!r} better: balanced "
                 f"accuracy {self.before:.2f}, with a threshold {self.after:.2f}."
             )
+        begin = f"With {self.method}, named" if self.method else "Named"
         return (
-            f"Named from a probability of {self.value:.2f} on, {self.caught[1]:.0%} of the {self.label!r} "
+            f"{begin} from a probability of {self.value:.2f} on, {self.caught[1]:.0%} of the {self.label!r} "
             f"are caught in place of {self.caught[0]:.0%}, and {self.right[1]:.0%} of those named are right "
             f"in place of {self.right[0]:.0%}: balanced accuracy {self.after:.2f} in place of "
             f"{self.before:.2f}."

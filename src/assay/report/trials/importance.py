@@ -22,6 +22,9 @@ PREDICTIONS_OF_THE_CHOSEN = 100_000
 ROWS, REPEATS = 400, 5
 """Rows of a split and shuffles of each column, at most."""
 
+TRIFLE = 0.01
+"""Importances below this share of the greatest are not spoken of."""
+
 FEWEST_ROWS = 20
 """With fewer rows for each column, importances of models that are not recommended are left out."""
 
@@ -46,11 +49,12 @@ class Importances(NamedTuple):
 
     @property
     def matters(self) -> tuple[str, ...]:
-        """Columns whose importance is above zero by two standard errors."""
+        """Columns of importance above zero by two standard errors, and no trifle beside the greatest."""
+        least = TRIFLE * max(float(self.means.max(initial=0.0)), 0.0)
         return tuple(
             name
             for name, mean, error in zip(self.columns, self.means, self.errors, strict=True)
-            if mean > 2 * error and mean > 0
+            if mean > 2 * error and mean > least
         )
 
 
@@ -122,6 +126,7 @@ def summarise(
     y: NDArray,
     labels: NDArray | None,
     certain: bool,
+    share: float,
 ) -> Importances | None:
     """Importances from those on each split; None where a split has none.
 
@@ -137,6 +142,8 @@ def summarise(
         The classes.
     certain : bool
         Whether a classifier names classes without probabilities.
+    share : float
+        Share of the rows that a split predicts.
     """
     there = [item for item in examined if item is not None]
     if not there or len(there) < len(examined):
@@ -146,6 +153,6 @@ def summarise(
     if labels is None:
         growth = growth / (float(np.var(y)) or 1.0)
     means = growth.mean(axis=0)
-    errors = np.array([corrected_error(line, 1 / len(growth)) for line in growth.T])
+    errors = np.array([corrected_error(line, share) for line in growth.T])
     order = np.argsort(-means, kind="stable")
     return Importances(measure, tuple(columns[place] for place in order), means[order], errors[order])

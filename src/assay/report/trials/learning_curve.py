@@ -1,4 +1,4 @@
-"""Whether more rows would help: the score after learning from an eighth, a quarter, a half and all rows."""
+"""Whether more rows would help: the score after learning from a quarter, a half and all rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.report.trials.explanation import LearningCurve
 from assay.report.trials.resampling import compare_scores, corrected_error
 
-SHARES = (0.125, 0.25, 0.5)
+SHARES = (0.25, 0.5)
 FEWEST_ROWS = 20
 
 Score = Callable[[NDArray, NDArray], float]
@@ -27,6 +27,7 @@ def learning_curve(
     score: Score,
     score_name: str,
     seed: int,
+    share: float,
     classes: NDArray | None = None,
 ) -> LearningCurve | None:
     """Score by the number of rows learnt from, on the same unseen rows for every number.
@@ -43,13 +44,15 @@ def learning_curve(
     score : callable
     score_name : str
     seed : int
+    share : float
+        Share of the rows that a split predicts.
     classes : array, optional
         All classes; a set of rows without one of them is not learnt from.
     """
     sizes, scores = [], []
     n_rows = min(len(train) for train, *_ in splits)
-    for share in SHARES:
-        size = int(share * n_rows)
+    for part in SHARES:
+        size = int(part * n_rows)
         if size < FEWEST_ROWS:
             continue
         line = []
@@ -66,7 +69,6 @@ def learning_curve(
     if not sizes or sizes[-1] < 0.5 * n_rows - 1:
         return None
     table = np.array([*scores, full])
-    share = 1 / max(2, len(splits))
     errors = np.array([corrected_error(line, share) for line in table])
     gain = compare_scores(table[-1], table[-2], share)
     counts = np.array([*sizes, n_rows])

@@ -22,6 +22,11 @@ NAME = "Ensemble"
 SUMMARY = "Weighted mean of {members}: the weights of least squared error out of fold."
 
 
+def _certificates(model: Any) -> Certificates:
+    """Certificates of a member, or of the regression inside it."""
+    return getattr(getattr(model, "regressor_", model), "certificates_", Certificates())
+
+
 def _has_probabilities(ensemble: WeightedEnsemble) -> bool:
     return all(hasattr(model, "predict_proba") for model in ensemble.estimators)
 
@@ -44,6 +49,8 @@ class WeightedEnsemble(BaseEstimator):
         Fitted members.
     classes_ : array
         The classes, of classifiers.
+    certificates_ : Certificates
+        Those of all members.
 
     Examples
     --------
@@ -69,6 +76,7 @@ class WeightedEnsemble(BaseEstimator):
     def _take(self, fitted: list[Any]) -> WeightedEnsemble:
         self.estimators_ = fitted
         self.n_features_in_ = fitted[0].n_features_in_
+        self.certificates_ = Certificates([item for model in fitted for item in _certificates(model)])
         if is_classifier(fitted[0]):
             self.classes_ = fitted[0].classes_
         return self
@@ -105,10 +113,9 @@ class WeightedEnsemble(BaseEstimator):
         pairs = zip(self.weights, self.estimators_, strict=True)
         return sum(weight * np.asarray(getattr(model, method)(X)) for weight, model in pairs)
 
-    @property
-    def certificates_(self) -> Certificates:
-        """Those of all members."""
-        return Certificates([item for model in self.estimators_ for item in model.certificates_])
+    def certify(self, X: Any, y: Any) -> Certificates:
+        """Certificates of all members, measured afresh."""
+        return Certificates([item for model in self.estimators_ for item in model.certify(X, y)])
 
 
 def can_join(answers: Sequence[Answers], *, classes: NDArray | None) -> bool:

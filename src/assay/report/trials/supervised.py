@@ -214,6 +214,7 @@ class ValidatedMethod(Contender):
                 y=y,
                 labels=labels,
                 certain=outputs.probabilities is None,
+                share=self.settings.share,
             ),
         )
 

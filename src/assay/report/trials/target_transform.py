@@ -91,6 +91,10 @@ class SmearedTarget(RegressorMixin, BaseEstimator):
         """Mean target of each row."""
         return smeared(self.scale_, self.regressor_.predict(X), self.residuals_)
 
+    def certify(self, X: Any, y: Any) -> Any:
+        """Certificates of the regression on the scale, measured afresh."""
+        return self.regressor_.certify(X, self.scale_.forward(y))
+
     @available_if(_has_intervals)
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray:
         """The intervals of the regressor, brought back: their coverage stays."""

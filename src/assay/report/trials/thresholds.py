@@ -41,6 +41,15 @@ def thresholds_of(shares: NDArray) -> NDArray:
     return values if values.size < 2 else (values[:-1] + values[1:]) / 2
 
 
+def named_out_of_fold(rare: NDArray, shares: NDArray, folds: NDArray) -> NDArray[np.bool_]:
+    """Which rows are named when each fold gets the threshold that the other folds ask for."""
+    named = np.empty(rare.size, dtype=bool)
+    for number in np.unique(folds):
+        inside = folds == number
+        named[inside] = shares[inside] >= best_threshold(rare[~inside], shares[~inside])
+    return named
+
+
 def choose_threshold(
     y: NDArray, probabilities: NDArray, folds: NDArray, *, labels: NDArray, names: tuple[str, ...]
 ) -> Threshold | None:
@@ -69,12 +78,7 @@ def choose_threshold(
     rare, shares, fold = y[known] == labels[place], probabilities[known, place], folds[known]
     if np.unique(shares).size < 2:
         return None
-    named = np.empty(rare.size, dtype=bool)
-    for number in np.unique(fold):
-        inside = fold == number
-        if not 0 < rare[~inside].sum() < np.sum(~inside):
-            return None
-        named[inside] = shares[inside] >= best_threshold(rare[~inside], shares[~inside])
+    named = named_out_of_fold(rare, shares, fold)
     before = shares > 0.5
     grid = thresholds_of(shares)
     return Threshold(

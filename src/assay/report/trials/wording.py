@@ -25,7 +25,7 @@ def plus_minus(value: float, error: float) -> str:
         return f"{value:.2f}"
     decimals = 2 if error <= 0 else int(np.clip(np.ceil(-np.log10(error)), 2, 3))
     if abs(value) >= 1000:
-        return f"{value:.3g} ± {error:.2g}".replace("-", "−")
+        return f"{shown(value, 3)} ± {shown(error, 2)}"
     return f"{value:z.{decimals}f} ± {error:.{decimals}f}".replace("-", "−")
 
 
@@ -34,11 +34,11 @@ def shown(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5)
-    ('0.04757', '201,000', '−2.5')
+    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5), shown(1130.4, 3)
+    ('0.04757', '201,000', '−2.5', '1,130')
     """
     text = f"{value:.{digits}g}"
-    if 1e4 <= abs(value) < 1e12:
+    if 1e3 <= abs(float(text)) < 1e12:
         text = f"{float(text):,.0f}"
     return text.replace("-", "−")
 

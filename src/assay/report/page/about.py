@@ -1,4 +1,4 @@
-"""The appendix of the page: what each method on the leaderboard computes, assumes and guarantees."""
+"""What a method computes, assumes and guarantees: its documentation as HTML, formulas set as formulas."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from functools import partial
 from html import escape
 from itertools import pairwise
 
-from assay.certificates import Certificate
 from assay.report.methods import Method, catalogue
-from assay.report.page.pieces import anchor
-from assay.report.trials.comparison import Candidate, Comparison, final_step
+from assay.report.page.pieces import scrolling
+from assay.report.trials.comparison import Candidate, final_step
 from assay.report.trials.wording import capital, joined
 from assay.suitability import Suitability
 
-INTRODUCTION = (
-    "What each method on the leaderboard computes, and how; what it takes for granted; what its fit proves; "
-    "and where to read more. Complexity is how much there is to understand: of models that are equally good "
-    "within the noise, the one of least complexity is recommended."
-)
 TARGETS = {"counts": "the target counts something", "positive": "the target is above zero"}
 # Names of parameters, between ticks or not.
 CODE = re.compile(r"`([^`]+)`|\b([a-z][a-z0-9]*(?:_[a-z0-9]{3,})+)")
@@ -34,21 +28,23 @@ SUPERSCRIPT = re.compile(
 )
 
 
-def appendix(comparison: Comparison) -> str:
-    """The appendix as HTML, a section with the id "appendix"; empty where only baselines were tried."""
-    known = {method.name: method for method in catalogue()}
-    parts = []
-    for rank, candidate in enumerate(comparison.candidates):
-        if candidate.is_baseline:
-            continue
-        # Each method once: the best of its candidates speaks for it.
-        method = known.pop(type(final_step(candidate.model)).__name__, None)
-        if method is not None:
-            parts.append(_entry(method, candidate, rank))
-    if not parts:
+def about(candidate: Candidate, *, whole: bool) -> str:
+    """What a model computes and takes for granted, as HTML; the `whole` of it also how, and what it proves.
+
+    Empty where there is nothing to tell, as of a baseline.
+    """
+    kind = type(final_step(candidate.model)).__name__
+    method = next((item for item in catalogue() if item.name == kind), None)
+    if method is None or candidate.is_baseline:
         return ""
-    head = f'<h2>The methods</h2><p class="note">{INTRODUCTION}</p>'
-    return f'<section id="appendix">{head}{"".join(parts)}</section>'
+    facts = [
+        ("Assumes", _marked(capital(method.assumptions))),
+        *([("Certifies", _marked(capital(method.certificates)))] if whole else []),
+        *([("Size", escape(_limits(getattr(method.kind, "_suits", None))))] if whole else []),
+        ("Read more", escape(method.references)),
+    ]
+    listed = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in facts if words)
+    return f'<div class="about">{_objective(method, whole=whole)}<dl class="facts">{listed}</dl></div>'
 
 
 def prose(text: str) -> str:
@@ -64,45 +60,14 @@ def prose(text: str) -> str:
     return "".join(f"<p>{_marked(paragraph)}</p>" for paragraph in text.split("\n\n") if paragraph)
 
 
-def _entry(method: Method, candidate: Candidate, rank: int) -> str:
-    # What the documentation promises, and what each certificate of this fit claims.
-    explained: dict[tuple[str, str], Certificate] = {}
-    for item in candidate.certificates:
-        explained.setdefault((item.quantity, item.claim), item)
-    items = ""
-    for item in explained.values():
-        assumed = f" Assumes: {escape('; '.join(item.assumptions))}." if item.assumptions else ""
-        source = f' <span class="source">{escape(item.source)}</span>' if item.source else ""
-        claim = escape(item.claim if item.claim.endswith(".") else f"{item.claim}.")
-        items += f"<li><b>{escape(item.quantity)}</b>: {claim}{assumed}{source}</li>"
-    certified = _marked(capital(method.certificates)) + (f"<ul>{items}</ul>" if items else "")
-    facts = [
-        ("Assumes", _marked(capital(method.assumptions))),
-        ("Certifies", certified),
-        ("Size", escape(_limits(getattr(method.kind, "_suits", None)))),
-        ("Besides", _marked(method.notes)),
-        ("Read more", escape(method.references)),
-    ]
-    listed = "".join(f"<dt>{name}</dt><dd>{words}</dd>" for name, words in facts if words)
-    return (
-        f'<details class="about" id="about-{escape(method.name)}"><summary><h3>{escape(method.name)}</h3> '
-        f"<span>{escape(method.summary)}</span></summary>"
-        f'{_objective(method)}<dl class="facts">{listed}</dl>'
-        f'<p class="note"><a href="#{anchor(rank)}">What {escape(candidate.name)} found in this table</a></p>'
-        "</details>"
-    )
-
-
-def _objective(method: Method) -> str:
+def _objective(method: Method, *, whole: bool) -> str:
     """The sentence that leads to the formula, the formula, and the one that goes on after it."""
+    after = prose(method.algorithm) if whole else ""
     if not method.formula:
-        return prose(method.objective) + prose(method.algorithm)
-    lead = method.objective.partition("\n\n")[0]
-    label = escape(f"Objective of {method.name}")
-    return (
-        f'{prose(lead)}<div class="formula" role="group" tabindex="0" aria-label="{label}">'
-        f"{typeset(method.formula)}</div>{prose(method.algorithm)}"
-    )
+        return (prose(method.objective) if whole else "") + after
+    lead = prose(method.objective.partition("\n\n")[0])
+    formula = scrolling(f"Objective of {method.name}", typeset(method.formula))
+    return f'{lead}<div class="formula">{formula}</div>{after}'
 
 
 def typeset(formula: str) -> str:
@@ -133,7 +98,7 @@ def _limits(suits: Suitability | None) -> str:
     if suits is None:
         return "It is tried where it is asked for by name."
     limits = [
-        f"{limit:,} {what}".replace(",", "\u202f")
+        f"{limit:,} {what}"
         for limit, what in ((suits.max_rows, "rows"), (suits.max_features, "columns of numbers"))
         if limit is not None
     ]

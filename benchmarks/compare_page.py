@@ -1,0 +1,128 @@
+"""The page that sets `assay compare` beside other tools, from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import mean
+from typing import Any
+
+from benchmarks.page import table
+
+HEAD = """\
+# `assay compare` beside other tools
+
+`python -m benchmarks.compare_tools` (extra `bench`) writes this page and `compare.json` from what it measures. Every tool
+learns from the same three quarters of the rows and is judged on the quarter that it has not seen, for {splits} ways of
+cutting each table: R² for numbers, accuracy for classes, the mean and in brackets the least and the greatest. Beside it
+stands the processor time of one such run, in seconds, on one thread, the start of the program included.
+
+*Assay* is the command with its defaults: every method that suits the table, five folds up to three times over, the report
+with its pictures, then `assay predict` with the model that it recommends, which is the simplest one within the noise and
+not always the best. *FLAML* and *mljar* are told to search for {seconds} seconds (mljar in its default mode, without
+explanations; it may go on longer). *LightGBM* is one fit with its defaults, no choice of anything.
+
+A score in bold is the best of the table; one that is not lower by more than 0.01 counts as equal below.
+"""
+MARGIN = 0.01
+"""Scores of one table that differ by less are called equal."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one tool reached on one table: a score and seconds for each way of cutting it."""
+
+    table: str
+    package: str
+    task: str
+    shape: Sequence[int]
+    tool: str
+    scores: Sequence[float]
+    seconds: Sequence[float]
+    failure: str = ""
+
+
+def page(measured: Sequence[Measured], run: dict[str, Any], seconds: int = 20) -> str:
+    """The whole page in Markdown."""
+    from benchmarks.compare_tools import TOOLS
+
+    splits = max((len(item.scores) for item in measured), default=0)
+    parts = [HEAD.format(splits=splits, seconds=seconds)]
+    if run:
+        versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+        parts.append(f"Measured on {run['date']}, {run['machine']}; {versions}.\n")
+    tools = [tool for tool in TOOLS if any(item.tool == tool for item in measured)]
+    absent = [tool for tool in TOOLS if tool not in tools]
+    if absent:
+        parts.append(f"Not measured, for it could not be installed: {', '.join(absent)}.\n")
+    for task, title in (("regression", "Numbers: R²"), ("classification", "Classes: accuracy")):
+        chosen = [item for item in measured if item.task == task]
+        if chosen:
+            parts += [f"## {title}\n", _table(chosen, tools)]
+    parts += ["## Where Assay stands\n", standing(measured, tools)]
+    return "\n".join(parts)
+
+
+def _table(measured: Sequence[Measured], tools: Sequence[str]) -> str:
+    lines = []
+    for name, items in _by_table(measured):
+        best = max((mean(item.scores) for item in items.values() if item.scores), default=0.0)
+        first = next(iter(items.values()))
+        rows, columns = first.shape
+        cells = [f"{name} ({first.package})", f"{rows:,} × {columns}"]
+        for tool in tools:
+            cells += _cells(items.get(tool), best)
+        lines.append(tuple(cells))
+    heads = [word for tool in tools for word in (tool if tool != "assay" else "Assay", "s")]
+    return table(("table", "rows × columns", *heads), lines)
+
+
+def _cells(item: Measured | None, best: float) -> tuple[str, str]:
+    if item is None or not item.scores:
+        return ("—" if item is None else f"none: {item.failure}", "")
+    score = mean(item.scores)
+    text = f"{score:.3f}" if score > -10 else f"{score:.2g}"
+    text = f"**{text}**" if score == best else text
+    spread = f" ({min(item.scores):.2f} to {max(item.scores):.2f})" if len(item.scores) > 1 else ""
+    return f"{text}{spread}".replace("-", "−"), f"{mean(item.seconds):.0f}"
+
+
+def _by_table(measured: Sequence[Measured]) -> list[tuple[str, dict[str, Measured]]]:
+    ordered = sorted(measured, key=lambda item: (item.shape[0] * item.shape[1], item.table))
+    return [
+        (name, {item.tool: item for item in group})
+        for name, group in groupby(ordered, key=lambda item: item.table)
+    ]
+
+
+def standing(measured: Sequence[Measured], tools: Sequence[str]) -> str:
+    """A sentence for each tool: where Assay's model was better, where it was worse, and by how much."""
+    lines = []
+    for tool in tools:
+        if tool == "assay":
+            continue
+        better, worse, equal, cost = [], [], 0, []
+        for name, items in _by_table(measured):
+            if not all(one in items and items[one].scores for one in ("assay", tool)):
+                continue
+            gain = mean(items["assay"].scores) - mean(items[tool].scores)
+            cost.append(mean(items["assay"].seconds) / mean(items[tool].seconds))
+            if abs(gain) < MARGIN:
+                equal += 1
+            else:
+                (better if gain > 0 else worse).append(f"{name} ({gain:+.2f})".replace("-", "−"))
+        total = len(better) + len(worse) + equal
+        if not total:
+            continue
+        lines.append(
+            f"- **{tool}**, {total} tables: Assay's model is better on {len(better)}"
+            f"{': ' + ', '.join(better) if better else ''}; as good on {equal}; **worse on {len(worse)}"
+            f"**{': ' + ', '.join(worse) if worse else ''}. It takes {_middle(cost):.2g} times the processor "
+            "time (the middle of the tables)."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _middle(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]

@@ -1,0 +1,152 @@
+"""The certificates of all models: how many hold, what they claim, and those of each model with its numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+
+from assay.certificates import SYMBOLS, Certificate, Certificates
+from assay.report.page.pieces import Cell, Heading, Row, anchor, section, table, tag
+from assay.report.trials.comparison import Candidate, Comparison
+from assay.report.trials.wording import capital, joined, shown
+
+CERTIFICATES_NOTE = (
+    "A certificate is a claim about a fit that was measured and could have failed. It holds, it fails, or "
+    "it is vacuous: true, but no more than is known anyway. A claim that is a theorem needs what it assumes. "
+    "A bound is a theorem that holds for any fit: worth reading, not counted."
+)
+VERDICTS = ("holds", "vacuous", "fails", "bound")
+WORDS = {"fails": "some fail", "vacuous": "hold, some vacuous", "holds": "all hold", "bound": "bounds only"}
+"""What is said of a model, by the worst verdict among its certificates."""
+
+NO_ASSUMPTION = "none: every claim is measured on the fit itself"
+
+
+def certificates_overview(comparison: Comparison) -> str:
+    """The section: a sentence on the models of which there is nothing else to say, the others as a table."""
+    proven = [(rank, item) for rank, item in enumerate(comparison.candidates) if item.certificates]
+    plain = [pair for pair in proven if _is_plain(pair[1])]
+    alike = _alike(comparison, plain) if len(plain) > 1 else ""
+    others = [pair for pair in proven if not alike or pair not in plain]
+    body = f"<p>{CERTIFICATES_NOTE}</p>{alike}{_overview(comparison, others) if others else ''}"
+    return section("certificates", "Certificates", f"{body}{glossary(item for _, item in proven)}")
+
+
+def _is_plain(candidate: Candidate) -> bool:
+    """Whether all hold and rest on nothing: such models need no line each."""
+    certificates = candidate.certificates
+    verdicts = {item.verdict for item in certificates}
+    return verdicts <= {"holds", "bound"} and assumption_that_matters(certificates) == NO_ASSUMPTION
+
+
+def _alike(comparison: Comparison, plain: list[tuple[int, Candidate]]) -> str:
+    names = [_link(item, rank) for rank, item in plain]
+    every = len(plain) == sum(bool(item.certificates) for item in comparison.candidates)
+    counts = [len(item.certificates.decisive) for _, item in plain]
+    least, most = min(counts), max(counts)
+    number = f"{least}" if least == most else f"{least} to {most}"
+    noun = "certificate" if most == 1 else "certificates"
+    subject = f"All {len(plain)} models" if every else joined(names)
+    listed = f": {joined(names)}" if every else ""
+    return (
+        f'<p class="alike"><span class="holds">{subject} hold what they claim</span>, {number} {noun} each, and '
+        f"assume nothing: every claim is measured on the fit itself{listed}.</p>"
+    )
+
+
+def _link(candidate: Candidate, rank: int) -> str:
+    return f'<a href="#{anchor(rank)}" class="name">{escape(candidate.name)}</a>'
+
+
+def _overview(comparison: Comparison, others: list[tuple[int, Candidate]]) -> str:
+    headings = [
+        Heading("Model"),
+        Heading("Verdict"),
+        *(Heading(verdict.capitalize(), numeric=True, great_first=True) for verdict in VERDICTS),
+        Heading("The assumption that matters most"),
+    ]
+    rows = [
+        Row(_line(comparison, item, rank), item is comparison.recommended)
+        for rank, item in sorted(others, key=lambda pair: pair[0])
+    ]
+    caption = "Certificates of the models: how many hold, are vacuous, fail or are bounds; what they assume."
+    return table(caption, headings, rows, sortable=True)
+
+
+def _line(comparison: Comparison, candidate: Candidate, rank: int) -> list[str | Cell]:
+    counts = Counter(item.verdict for item in candidate.certificates)
+    worst = next(verdict for verdict in WORDS if counts[verdict])
+    # The quantities whose certificates fail or are vacuous stand below the verdict.
+    odd = [
+        f"{item.quantity} ({item.verdict})"
+        for item in candidate.certificates
+        if item.verdict in ("fails", "vacuous")
+    ]
+    below = f'<span class="chosen">{escape(", ".join(odd))}</span>' if odd else ""
+    return [
+        _link(candidate, rank) + tag(comparison, candidate),
+        f'<span class="{worst}">{WORDS[worst]}</span>{below}',
+        *(Cell(str(counts[name]), counts[name]) for name in VERDICTS),
+        escape(assumption_that_matters(candidate.certificates)),
+    ]
+
+
+def assumption_that_matters(certificates: Certificates) -> str:
+    """The assumption that most certificates rest on; those that fail count before those that hold.
+
+    Examples
+    --------
+    >>> from assay.certificates import Certificate
+    >>> gap = Certificate("It is close.", "gap", 0.0, "<=", 1.0, assumptions=("the kernel is positive",))
+    >>> assumption_that_matters(Certificates([gap]))
+    'the kernel is positive'
+    >>> assumption_that_matters(Certificates([Certificate("It is close.", "gap", 0.0, "<=", 1.0)]))
+    'none: every claim is measured on the fit itself'
+    """
+    resting = [item for item in certificates if item.assumptions]
+    if not resting:
+        return NO_ASSUMPTION
+    counted = [item for item in resting if not item.holds] or resting
+    (most, _), *_ = Counter(words for item in counted for words in item.assumptions).most_common(1)
+    return most
+
+
+def glossary(candidates: Iterable[Candidate]) -> str:
+    """What each certificate claims and assumes, once for all models that have it."""
+    explained: dict[tuple[str, str], Certificate] = {}
+    for candidate in candidates:
+        for item in candidate.certificates:
+            explained.setdefault((item.quantity, item.claim), item)
+    if not explained:
+        return ""
+    ordered = sorted(explained.values(), key=lambda item: item.quantity.lower())
+    items = "".join(f"<li>{_explained(item)}</li>" for item in ordered)
+    return f'<details class="glossary"><summary>What each certificate claims</summary><ul>{items}</ul></details>'
+
+
+def _explained(item: Certificate) -> str:
+    claim = item.claim if item.claim.endswith(".") else f"{item.claim}."
+    assumed = f" Assumes: {escape('; '.join(item.assumptions))}." if item.assumptions else ""
+    source = f' <span class="source">{escape(item.source)}</span>' if item.source else ""
+    return f"<b>{escape(capital(item.quantity))}</b>: {escape(claim)}{assumed}{source}"
+
+
+def certificates_of_model(candidate: Candidate) -> str:
+    """The certificates of one model: the numbers that decide them; the claims stand in the glossary."""
+    if not candidate.certificates:
+        return '<p class="note">There is nothing to certify in a baseline.</p>'
+    items = "".join(
+        f'<li><span class="{item.verdict}">{item.verdict}</span> {escape(item.quantity)} '
+        f'<span class="measured">{_number(item.value)} {SYMBOLS[item.relation]} {_number(item.bound)}</span></li>'
+        for item in candidate.certificates
+    )
+    return f'<ul class="proofs" aria-label="Certificates">{items}</ul>'
+
+
+def _number(value: float) -> str:
+    """Three digits; very large and very small values by their power of ten, as bounds are."""
+    if 1e-3 <= abs(value) < 1e6 or value == 0:
+        return shown(float(value), 3)
+    digits, _, power = f"{value:.3g}".partition("e")
+    return f"{digits}e{int(power)}".replace("-", "−") if power else digits.replace("-", "−")

@@ -1,0 +1,337 @@
+"""What a model is said to have learnt, against laws that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from assay.report import Data, RawTable, choose_data, compare
+from assay.report.page.explanations import explanations, relies_on
+from assay.report.results import about_model
+from assay.report.trials.explanation import (
+    Explanation,
+    LearningCurve,
+    below_zero,
+    weight_of_columns,
+)
+from assay.report.trials.importance import Importances, class_error
+from assay.report.trials.learning_curve import learning_curve
+from assay.report.trials.resampling import Difference
+from assay.report.trials.thresholds import (
+    balanced_accuracies,
+    best_threshold,
+    choose_threshold,
+    named_out_of_fold,
+)
+
+SLOPE, TOWNS = 4.0, {"Lyon": 0.0, "Nice": 3.0, "Brest": -2.0}
+
+
+@pytest.fixture(scope="module")
+def law():
+    """y = 4·size + effect of the town + noise; `copy` goes with `size`, `noise` with nothing."""
+    rng = np.random.default_rng(3)
+    n = 500
+    size = 10 + 2 * rng.normal(size=n)
+    frame = pd.DataFrame(
+        {
+            "size": size,
+            "copy": size + 0.5 * rng.normal(size=n),
+            "town": rng.choice(list(TOWNS), size=n),
+            "noise": rng.normal(size=n),
+            "grade": rng.choice(["low", "medium", "high"], size=n),
+            "flag": rng.random(n) < 0.5,
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, size=n), unit="D"),
+        }
+    )
+    y = SLOPE * size + frame["town"].map(TOWNS).to_numpy() + rng.normal(size=n)
+    return frame, y
+
+
+@pytest.fixture(scope="module")
+def explained(law):
+    frame, y = law
+    return compare(Data.from_frame(frame, y), "regression", repeats=1, methods=["LinearRegression", "Ridge"])
+
+
+def by_column(comparison):
+    return {effect.column: effect for effect in comparison.explanation.effects}
+
+
+def test_importances_are_of_columns_as_they_are_in_the_table_ranked_and_for_every_model(law, explained):
+    frame, _ = law
+    for candidate in explained.candidates:
+        if candidate.is_baseline:
+            assert candidate.importances is None
+            continue
+        found = candidate.importances
+        assert set(found.columns) == set(frame.columns)
+        assert np.all(np.diff(found.means) <= 0)
+        assert found.columns[:2] == ("size", "town")
+        assert "noise" not in found.matters
+
+
+def test_importances_of_a_linear_law_are_twice_the_variance_of_the_term(law):
+    frame, y = law
+    data = Data.from_frame(frame[["size", "town", "noise"]], y)
+    found = compare(data, "regression", repeats=1, methods=["LinearRegression"]).recommended.importances
+    mean, error = (dict(zip(found.columns, part, strict=True)) for part in (found.means, found.errors))
+    for name, term in (("size", SLOPE * frame["size"]), ("town", frame["town"].map(TOWNS))):
+        assert abs(mean[name] - 2 * term.var() / y.var()) <= 4 * error[name] + 0.05 * mean[name]
+    assert abs(mean["noise"]) <= 3 * error["noise"] + 1e-3
+
+
+def test_effects_are_in_the_units_of_the_table(law):
+    frame, y = law
+    data = Data.from_frame(frame[["size", "town", "grade", "flag", "day"]], y)
+    effects = by_column(compare(data, "regression", repeats=1, methods=["LinearRegression"]))
+    size, town = effects["size"], effects["town"]
+    assert size.positions[0] == frame["size"].min()
+    assert size.positions[-1] == frame["size"].max()
+    slope = np.ptp(size.curves) / np.ptp(size.positions)
+    assert slope == pytest.approx(SLOPE, abs=0.15)
+    assert not size.is_local
+    level = dict(zip(town.names, town.curves[:, 0], strict=True))
+    for name, value in TOWNS.items():
+        assert level[name] - level["Lyon"] == pytest.approx(value, abs=0.5)
+    assert effects["flag"].names == ("no", "yes")
+    assert effects["grade"].names == ("low", "medium", "high")
+    assert effects["day"].kind == "date"
+
+
+def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, explained):
+    size = by_column(explained)["size"]
+    assert size.is_local
+    assert size.partner == "copy"
+    assert size.correlation == pytest.approx(law[0]["size"].corr(law[0]["copy"]), abs=0.02)
+    assert np.ptp(size.curves) / np.ptp(size.positions) == pytest.approx(SLOPE, rel=0.15)
+    page = explanations(explained)
+    assert "size (with copy, 0.9" in page
+    assert not by_column(explained)["noise"].is_local
+
+
+def test_at_most_eight_columns_those_that_matter(rng):
+    X = pd.DataFrame(rng.normal(size=(200, 15)), columns=[f"x{index}" for index in range(15)])
+    y = X.to_numpy() @ np.arange(15.0) + rng.normal(size=200)
+    found = compare(Data.from_frame(X, y), "regression", repeats=1, methods=["LinearRegression"])
+    names = [effect.column for effect in found.explanation.effects]
+    assert len(names) == 8
+    assert set(names[:4]) == {"x14", "x13", "x12", "x11"}
+    assert "x0" not in names
+
+
+def test_classes_have_effects_on_their_probabilities(rng):
+    x = rng.normal(size=300)
+    y = np.where(x + 0.5 * rng.normal(size=300) > 0, "yes", "no")
+    data = Data.from_frame(pd.DataFrame({"x": x, "other": rng.normal(size=300)}), y)
+    found = compare(data, "classification", repeats=1, methods=["LogisticRegression", "LinearSVC"])
+    for candidate in found.candidates:
+        if not candidate.is_baseline:
+            assert candidate.importances.columns[0] == "x"
+    measures = {item.name: item.importances.measure for item in found.candidates if item.importances}
+    assert measures == {"LogisticRegression": "Brier score", "LinearSVC": "share of wrong classes"}
+    effect = by_column(found)["x"]
+    assert effect.outputs == ("yes",)
+    assert effect.curves[-1, 0] - effect.curves[0, 0] > 0.7
+
+
+def test_the_error_of_classes_is_the_brier_score_or_the_share_of_wrong_ones():
+    y = np.array([0, 1])
+    assert class_error(y, np.array([[0.8, 0.2], [0.6, 0.4]])).tolist() == pytest.approx([0.08, 0.72])
+    assert class_error(y, np.array([[1.0, 0.0], [1.0, 0.0]])).tolist() == [0.0, 1.0]
+
+
+def test_three_classes_are_all_followed(classification):
+    effect = classification.explanation.effects[0]
+    assert effect.outputs == ("setosa", "versicolor", "virginica")
+    assert_allclose(effect.curves.sum(axis=1), 0.0, atol=1e-9)
+
+
+def test_the_page_shows_the_section_and_every_model_says_what_it_relies_on(explained):
+    page = explanations(explained)
+    assert page.count('<div class="figures small">') == 1
+    assert page.count("<figure>") == 2 + len(explained.explanation.effects)
+    other = next(item for item in explained.candidates if item not in (explained.recommended,))
+    assert "relies most on size and town" in relies_on(other)
+
+
+def test_the_remarks_tell_importances_and_more_rows(explained):
+    told = " ".join(explained.remarks)
+    assert "It relies most on size and town: shuffling one of them takes" in told
+    assert "ore rows would" in told
+
+
+def test_no_column_that_matters_is_said_so():
+    nothing = Importances("R²", ("a", "b"), np.array([0.01, -0.02]), np.array([0.02, 0.02]))
+    assert weight_of_columns(nothing).startswith("No single column matters")
+    one = Importances("Brier score", ("a", "b"), np.array([0.3, 0.0]), np.array([0.02, 0.02]))
+    assert weight_of_columns(one) == (
+        "It relies most on a: shuffling it adds 0.30 ± 0.02 to the Brier score."
+    )
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (Difference(0.05, 0.01, 0.01), "More rows would help"),
+        (Difference(0.001, 0.001, 0.4), "More rows would hardly help"),
+        (Difference(0.03, 0.02, 0.2), "Whether more rows would help is not clear"),
+    ],
+)
+def test_the_sentence_on_more_rows(gain, words):
+    curve = LearningCurve(np.array([50, 100]), np.array([0.5, 0.5]), np.array([0.1, 0.1]), gain, "R²")
+    assert curve.sentence.startswith(f"{words}: from 50 to 100 rows it gained")
+
+
+class Counting:
+    """Predicts the number of rows that it has learnt from."""
+
+    def __init__(self, features, target):
+        self.n_rows, self.rows = len(features), {tuple(row) for row in features}
+
+    def predict(self, X):
+        return np.full(len(X), float(self.n_rows))
+
+
+def test_the_learning_curve_learns_from_a_quarter_and_a_half_inside_each_other(rng):
+    seen: list[Counting] = []
+
+    def fit(features, target):
+        seen.append(Counting(features, target))
+        return seen[-1]
+
+    rows = (rng.normal(size=(400, 2)), rng.normal(size=400), np.zeros((3, 2)), np.zeros(3))
+    curve = learning_curve(
+        fit,
+        [rows, rows],
+        np.array([400.0, 400.0]),
+        score=lambda y, said: said[0],
+        score_name="R²",
+        seed=0,
+        share=0.5,
+    )
+    assert curve.sizes.tolist() == [100, 200, 400]
+    assert curve.scores.tolist() == [100, 200, 400]
+    assert seen[0].rows < seen[2].rows
+    few = tuple(part[:30] for part in rows)
+    nothing = learning_curve(
+        fit, [few], np.array([0.0]), score=lambda y, s: 0.0, score_name="R²", seed=0, share=0.5
+    )
+    assert nothing is None
+
+
+def test_more_rows_help_a_law_that_is_barely_learnt(rng):
+    X = rng.normal(size=(130, 60))
+    y = X @ rng.normal(size=60) + 0.5 * rng.normal(size=130)
+    frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(60)])
+    found = compare(Data.from_frame(frame, y), "regression", repeats=1, methods=["Ridge"])
+    assert found.explanation.learning.sentence.startswith("More rows would help")
+
+
+def test_balanced_accuracies_are_those_of_counting(rng):
+    rare, shares = rng.random(100) < 0.2, rng.random(100)
+    thresholds = np.array([0.1, 0.35, 0.8])
+    expected = [((shares[rare] >= cut).mean() + (shares[~rare] < cut).mean()) / 2 for cut in thresholds]
+    assert_allclose(balanced_accuracies(rare, shares, thresholds), expected)
+    best = best_threshold(rare, shares)
+    assert balanced_accuracies(rare, shares, np.array([best]))[0] == pytest.approx(
+        max(balanced_accuracies(rare, shares, np.append(shares, [0.0, 1.1]))), abs=0.02
+    )
+
+
+def rare_law(rng, n=2000):
+    """Share 0.1 of the rows is rare, at N(1.5, 1) against N(0, 1); true probabilities."""
+    rare = rng.random(n) < 0.1
+    x = rng.normal(size=n) + 1.5 * rare
+    odds = 0.1 / 0.9 * np.exp(1.5 * x - 1.125)
+    share = odds / (1 + odds)
+    return rare, np.column_stack([1 - share, share])
+
+
+def test_the_threshold_of_true_probabilities_is_the_share_of_the_class(rng):
+    """Balanced accuracy is greatest where the likelihoods are equal: at the prior probability."""
+    rare, shares = rare_law(rng, 20_000)
+    y = np.where(rare, "yes", "no")
+    folds = np.arange(y.size) % 5
+    found = choose_threshold(y, shares, folds, labels=np.array(["no", "yes"]), names=("no", "yes"))
+    assert found.label == "yes"
+    assert found.place == 1
+    assert found.value == pytest.approx(0.1, abs=0.03)
+    assert found.after > found.before + 0.1
+    assert found.helps
+    assert found.sentence.startswith(f"Named from a probability of {found.value:.2f} on")
+
+
+def test_the_threshold_of_a_fold_is_chosen_on_the_others(rng):
+    """Labels of one fold turned around leave what is named in it as it was, and change the others."""
+    rare, shares = rare_law(rng, 600)
+    folds = np.arange(600) % 3
+    before = named_out_of_fold(rare, shares[:, 1], folds)
+    turned = np.where(folds == 0, ~rare, rare)
+    after = named_out_of_fold(turned, shares[:, 1], folds)
+    np.testing.assert_array_equal(before[folds == 0], after[folds == 0])
+    assert np.any(before != after)
+
+
+def test_balanced_or_many_classes_need_no_threshold(rng):
+    y = np.arange(90) % 3
+    shares = rng.dirichlet(np.ones(3), size=90)
+    folds = np.arange(90) % 5
+    assert choose_threshold(y, shares, folds, labels=np.arange(3), names=("a", "b", "c")) is None
+    two = y == 0
+    half = np.arange(90) % 2 == 0
+    options = {"labels": np.array([False, True]), "names": ("a", "b")}
+    assert choose_threshold(half, shares[:, :2], folds, **options) is None
+    assert choose_threshold(two, shares[:, :2], folds, **options) is None  # a third is not rare
+
+
+def test_a_comparison_of_a_rare_class_tells_its_threshold(rng):
+    rare, _ = rare_law(rng, 500)
+    x = rng.normal(size=500) + 2.0 * rare
+    data = Data.from_frame(pd.DataFrame({"x": x}), np.where(rare, "yes", "no"))
+    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
+    assert found.explanation.threshold.label == "yes"
+    assert any(remark.startswith("Named from a probability of 0.") for remark in found.remarks)
+
+
+def test_where_the_commonest_class_is_not_beaten_a_threshold_is_still_told():
+    rng = np.random.default_rng(1)  # of a law that is too hard for the accuracy
+    rare = rng.random(600) < 0.1
+    data = Data.from_frame(pd.DataFrame({"x": rng.normal(size=600) + rare}), np.where(rare, "yes", "no"))
+    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
+    assert found.recommended.is_baseline
+    assert found.explanation.threshold.method == "LogisticRegression"
+    assert found.remarks[-1].startswith("With LogisticRegression, named from a probability of 0.")
+    assert "threshold" not in about_model(found)
+    assert "What LogisticRegression has learnt" in explanations(found)
+
+
+def test_folds_in_the_order_of_the_time_are_explained_on_the_rows_that_they_predict(rng):
+    rare, _ = rare_law(rng, 400)
+    frame = pd.DataFrame({"x": rng.normal(size=400) + 2.0 * rare, "when": np.arange(400.0)})
+    frame["y"] = np.where(rare, "yes", "no")
+    task, data = choose_data(RawTable("made", frame), target="y", time="when")
+    found = compare(data, task, folds=3, methods=["LogisticRegression"])
+    chosen = found.recommended
+    assert len(chosen.probabilities) == len(found.data.y) < 400
+    threshold = found.explanation.threshold
+    expected = balanced_accuracies(found.data.y == "yes", chosen.probabilities[:, 1], threshold.grid)
+    assert_allclose(threshold.curve, expected)
+    assert found.explanation.effects[0].column == "x"
+
+
+def test_predictions_below_zero_of_a_target_that_never_is_are_told():
+    y = np.array([0.0, 1.0, 5.0, 9.0])
+    told = list(below_zero(y, np.array([-1.0, 1.0, 5.0, 9.0]), "price"))
+    assert told == [
+        "25.0% of its predictions of unseen rows are below zero, where price never is: read them as zero, or "
+        "take a method for such targets."
+    ]
+    assert not list(below_zero(y, y, "price"))
+    assert not list(below_zero(y - 1, -y, "price"))
+
+
+def test_an_explanation_of_nothing_says_nothing():
+    assert Explanation().sentences == ()
