@@ -152,7 +152,11 @@ def test_a_row_that_is_the_sum_of_those_above_is_left_out_and_said(tmp_path):
     assert table.frame["units"].tolist() == [3, 4, 5, 6]
     assert table.frame["price"].tolist() == [1.5, 2.5, 3.5, 1.0]
     assert "The last row ('Total') is the sum of those above: left out." in table.notes
-    assert any("taken for a note and left out" in note for note in table.notes)
+    assert "The last row holds a note and no values: left out." in table.notes
+    named = written(
+        tmp_path / "n.csv", text.replace("Source: us", "Brest")
+    )  # a row of which nothing is known
+    assert read_table(named).frame["town"].iloc[-1] == "Brest"
     odd = pd.DataFrame({"town": ["Lyon", "Nice", "Brest", "Total"], "units": [3.0, 4.0, 5.0, 11.0]})
     assert without_totals(odd, None)[2] == ()  # the word alone proves nothing
     sums = pd.DataFrame({"town": ["Lyon", "Nice", "Brest", "Metz"], "units": [3.0, 4.0, 5.0, 12.0]})
