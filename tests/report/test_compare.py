@@ -315,7 +315,7 @@ def test_a_rare_class_limits_the_folds(rng):
 
 def test_unknown_methods_are_refused_with_the_list(rng):
     X = rng.normal(size=(40, 2))
-    with pytest.raises(ReportError, match=r"There is no method 'Forest' for regression; there are Elastic"):
+    with pytest.raises(ReportError, match=r"There is no method 'Forest' for regression\. There are Elastic"):
         compare(table(X, X[:, 0]), "regression", methods=("Forest",))
     with pytest.raises(ReportError, match="No method for regression is left to try"):
         compare(table(X, X[:, 0]), "regression", methods=("Ridge",), exclude=("ridge",))

@@ -58,7 +58,9 @@ def scale_of(candidates: Sequence[Candidate]) -> Scale:
     ground = float(np.median([item.score for item in finite])) if floor is None else floor
     reach = max(best.score - ground, 2 * _error(best), 0.02)
     useful = [item for item in finite if item.score >= ground - reach]
-    ends = [ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))]
+    ends = [
+        ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))
+    ]
     low = max(min(*ends, ground), ground - 1.5 * reach)
     high = min(max(ends), best.score + 1.5 * reach)
     room = 0.04 * (high - low) or 0.01
@@ -99,11 +101,16 @@ def ruler(scale: Scale) -> str:
     """The head of the column: numbers along the scale, as SVG."""
     from matplotlib.ticker import MaxNLocator
 
-    ticks = [tick for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*scale[:2]) if scale.holds(tick)]
+    ticks = [
+        tick for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*scale[:2]) if scale.holds(tick)
+    ]
     step = np.min(np.diff(ticks)) if len(ticks) > 1 else 1.0
-    places = ((scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else float(tick), 3)) for tick in ticks)
+    places = (
+        (scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else float(tick), 3)) for tick in ticks
+    )
     marks = "".join(
-        f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>' for place, number in places
+        f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>'
+        for place, number in places
     )
     return f'<svg class="ruler" width="{WIDTH}" height="19" viewBox="0 0 {WIDTH} 19" aria-hidden="true">{marks}</svg>'
 

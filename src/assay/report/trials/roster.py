@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.registry import Entry, estimators
 from assay.report.errors import ReportError
+from assay.report.tables.words import suggestion
 from assay.suitability import Suitability
 
 
@@ -49,8 +50,9 @@ def roster(
     known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
     for name in (*methods, *exclude):
         if name.lower() not in known:
-            names = ", ".join(sorted(entry.name for entry in known.values()))
-            raise ReportError(f"There is no method {name!r} for {task}; there are {names}.")
+            names = sorted(entry.name for entry in known.values())
+            way = suggestion(name, names) or f" There are {', '.join(names)}."
+            raise ReportError(f"There is no method {name!r} for {task}.{way}")
     wanted = {name.lower() for name in methods} or set(known)
     unwanted = {name.lower() for name in exclude}
     chosen, left_out = [], []

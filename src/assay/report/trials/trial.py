@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from assay.models import Selection
 from assay.registry import Entry
-from assay.report.tables.encoder import TableEncoder, read_once
+from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.plain_numbers import read_once
 from assay.report.tables.schema import Column
 from assay.report.trials.importance import Examination
 from assay.report.trials.resampling import COVERAGE, FoldSplit
