@@ -155,7 +155,7 @@ def test_large_tables_leave_the_kernel_out_with_a_sentence(rng):
     assert "KernelRidge" not in by_name(comparison)
     assert comparison.repeats == 1
     assert comparison.skipped == (
-        "KernelRidge was left out: it takes too long beyond 5 000 rows; --methods KernelRidge tries it all "
+        "KernelRidge was left out: it takes too long beyond 5,000 rows; --methods KernelRidge tries it all "
         "the same.",
     )
 

@@ -92,6 +92,14 @@ class CompareOptions(NamedTuple):
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Time after which no fit is begun: 60s, 5m, 1h.")
     ] = None
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What decides: r2, rmse, mae, pinball:Q; accuracy, balanced-accuracy, f1, auc, log-loss, "
+            "brier; cost:COLUMN.",
+        ),
+    ] = None
     keep_rare: Annotated[
         bool, typer.Option("--keep-rare", help="Refuse a class of one row in place of setting it aside.")
     ] = False
@@ -154,6 +162,7 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
             exclude=names(options.exclude),
             budget=budget,
             jobs=options.jobs,
+            metric=options.metric,
             progress=watch,
         )
         watch.stage("drawing the pictures and writing the report")

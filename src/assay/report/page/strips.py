@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import plus_minus, shown
+from assay.report.trials.wording import shown
 
 WIDTH, HEIGHT, MARGIN = 190, 24, 11
 """Pixels of a strip, and those at either end that are kept for the marks of what lies beyond the scale."""
@@ -33,6 +33,7 @@ class Scale(NamedTuple):
     low: float
     high: float
     baseline: float | None
+    sign: int = 1  # −1 where scores are minus errors, which are written without the minus
 
     def place(self, score: float) -> float:
         """Where a score stands, in pixels; at an end where it lies beyond."""
@@ -64,7 +65,7 @@ def scale_of(candidates: Sequence[Candidate]) -> Scale:
     low = max(min(*ends, ground), ground - 1.5 * reach)
     high = min(max(ends), best.score + 1.5 * reach)
     room = 0.04 * (high - low) or 0.01
-    return Scale(low - room, high + room, floor)
+    return Scale(low - room, high + room, floor, best.sign)
 
 
 def _error(candidate: Candidate) -> float:
@@ -74,7 +75,7 @@ def _error(candidate: Candidate) -> float:
 def strip(scale: Scale, candidate: Candidate, *, chosen: bool, words: str, splits: bool) -> str:
     """The scores of a candidate on the scale, as SVG."""
     score, error = candidate.score, _error(candidate)
-    middle, told = HEIGHT / 2, f"{words} {plus_minus(score, candidate.standard_error)}"
+    middle, told = HEIGHT / 2, f"{words} {candidate.shown_score}"
     parts = [f'<path class="base" d="M{MARGIN} {middle}H{WIDTH - MARGIN}"/>']
     if scale.baseline is not None:
         parts.append(f'<path class="none" d="M{scale.place(scale.baseline):.1f} 0V{HEIGHT}"/>')
@@ -106,7 +107,8 @@ def ruler(scale: Scale) -> str:
     ]
     step = np.min(np.diff(ticks)) if len(ticks) > 1 else 1.0
     places = (
-        (scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else float(tick), 3)) for tick in ticks
+        (scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else scale.sign * float(tick), 3))
+        for tick in ticks
     )
     marks = "".join(
         f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>'
