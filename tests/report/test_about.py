@@ -1,4 +1,4 @@
-"""The appendix: what each method on the leaderboard computes, assumes, proves, and where to read more."""
+"""What is told about a method: what it computes, assumes, proves, and where to read more."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from assay.certificates import Certificate, Certificates
 from assay.cluster import DBSCAN
 from assay.report import Data, catalogue, compare, find_method
-from assay.report.page.appendix import _limits, appendix, prose, typeset
-from assay.report.trials.comparison import final_step
+from assay.report.page.about import _limits, about, prose, typeset
+from assay.report.page.proofs import glossary
 from assay.suitability import Suitability
 
 WITH_FORMULA = [method for method in catalogue() if method.formula]
@@ -34,10 +34,9 @@ def comparison():
 
 
 def entries_of(comparison) -> dict[str, ElementTree.Element]:
-    """The parts of the appendix, read as XML, by the name of the method."""
-    root = ElementTree.fromstring(appendix(comparison))
-    assert root.get("id") == "appendix"
-    return {entry.get("id").removeprefix("about-"): entry for entry in root.iter("details")}
+    """What is told about each method, read as XML, by its name."""
+    real = [candidate for candidate in comparison.candidates if not candidate.is_baseline]
+    return {item.name: ElementTree.fromstring(about(item, whole=True)) for item in real}
 
 
 def words(element: ElementTree.Element) -> str:
@@ -45,62 +44,59 @@ def words(element: ElementTree.Element) -> str:
 
 
 def facts(entry: ElementTree.Element) -> dict[str, str]:
-    parts = list(entry.find("dl"))
-    return {words(name): words(told) for name, told in zip(parts[::2], parts[1::2], strict=True)}
+    return {words(part.find("dt")): words(part.find("dd")) for part in entry.find("dl")}
 
 
-def test_every_method_is_there_once_in_the_order_of_the_leaderboard_and_no_baseline(comparison):
-    names = [candidate.name for candidate in comparison.candidates if not candidate.is_baseline]
-    assert list(entries_of(comparison)) == names
-    assert set(names) == set(METHODS)
-    twice = dataclasses.replace(comparison, candidates=comparison.candidates * 2)
-    assert list(entries_of(twice)) == names
+def test_a_baseline_has_nothing_to_tell(comparison):
+    (baseline,) = (candidate for candidate in comparison.candidates if candidate.is_baseline)
+    assert about(baseline, whole=True) == ""
+
+
+def test_of_a_model_that_is_not_recommended_the_formula_and_what_it_assumes_are_enough(comparison):
+    ridge = next(candidate for candidate in comparison.candidates if candidate.name == "Ridge")
+    brief = ElementTree.fromstring(about(ridge, whole=False))
+    assert set(facts(brief)) == {"Assumes", "Read more"}
+    assert brief.find(".//div[@role='math']") is not None
 
 
 def test_an_entry_tells_what_the_documentation_tells(comparison):
     for name, entry in entries_of(comparison).items():
         method = find_method(name)
         told = facts(entry)
-        assert words(entry.find("summary")) == f"{name} {method.summary}"
         assert told["Assumes"].lower() == method.assumptions.replace("`", "").lower()
         assert told["Read more"] == method.references
-        formula = entry.find("div/div[@role='math']")
+        formula = entry.find(".//div[@role='math']")
         assert ElementTree.tostring(formula) == ElementTree.tostring(
             ElementTree.fromstring(typeset(method.formula))
         )
         assert formula.get("aria-label") == " ".join(method.formula.split())
-        assert entry.find("div").get("aria-label") == f"Objective of {name}"
+        assert entry.find(".//div[@role='group']").get("aria-label") == f"Objective of {name}"
 
 
-def test_every_certificate_of_the_fit_is_explained(comparison):
-    entries = entries_of(comparison)
+def test_every_certificate_of_the_fits_is_explained_once(comparison):
+    told = words(ElementTree.fromstring(glossary(comparison.candidates)))
     for candidate in comparison.candidates:
-        if candidate.is_baseline:
-            continue
-        told = facts(entries[candidate.name])["Certifies"]
-        assert candidate.certificates
         for item in candidate.certificates:
-            assert item.quantity in told
-            assert item.claim in told
+            assert told.count(f"{item.quantity[0].upper()}{item.quantity[1:]}: {item.claim}") == 1
             assert item.source in told
             assert all(assumption in told for assumption in item.assumptions)
 
 
 def test_a_certificate_that_comes_several_times_is_explained_once(comparison):
-    first, *others = comparison.candidates
+    first, *_ = comparison.candidates
     same = Certificate("The gap is small", "gap <1>", 0.1, "<=", 1.0, assumptions=("a & b",))
     doubled = dataclasses.replace(
         first, certificates=Certificates([same, dataclasses.replace(same, value=0.2)])
     )
-    changed = dataclasses.replace(comparison, candidates=(doubled, *others))
-    told = facts(entries_of(changed)[first.name])["Certifies"]
-    assert told.count("gap <1>: The gap is small. Assumes: a & b.") == 1
+    told = words(ElementTree.fromstring(glossary([doubled, doubled])))
+    assert told.count("Gap <1>: The gap is small. Assumes: a & b.") == 1
+    assert glossary([]) == ""
 
 
 def test_limits_of_size_and_the_place_among_equals_are_told(comparison):
     entries = entries_of(comparison)
     limit = find_method("KernelRidge").kind._suits.max_rows
-    assert f"up to {limit:,} rows".replace(",", " ") in facts(entries["KernelRidge"])["Size"]
+    assert f"up to {limit:,} rows" in facts(entries["KernelRidge"])["Size"]
     told = facts(entries["LinearRegression"])["Size"]
     assert told == "It is tried on tables of any size. Complexity 1."
 
@@ -115,44 +111,16 @@ def test_a_method_for_some_targets_says_for_which():
     assert "where the target counts something or the target is above zero." in _limits(either)
     assert "where" not in _limits(dataclasses.replace(counts, otherwise=Suitability(complexity=2)))
     assert _limits(Suitability(3, max_rows=5000, max_features=40)) == (
-        "It is tried on tables of up to 5\u202f000 rows and 40 columns of numbers. Complexity 3."
+        "It is tried on tables of up to 5,000 rows and 40 columns of numbers. Complexity 3."
     )
 
 
-@pytest.mark.parametrize("task", ["regression", "classification", "clustering"])
-def test_every_model_of_the_embedded_tables_has_an_entry(task, request):
-    found = request.getfixturevalue(task)
-    kinds = {
-        type(final_step(candidate.model)).__name__
-        for candidate in found.candidates
-        if not candidate.is_baseline
-    }
-    assert set(entries_of(found)) == kinds
-
-
-def test_links_lead_to_the_sections_of_the_models(comparison):
-    links = [link.get("href") for entry in entries_of(comparison).values() for link in entry.iter("a")]
-    places = [
-        f"#model-{place + 1}"
-        for place, candidate in enumerate(comparison.candidates)
-        if not candidate.is_baseline
-    ]
-    assert links == places
-
-
 def test_a_method_told_in_words_has_no_formula(comparison):
-    first, *others = comparison.candidates
-    found = dataclasses.replace(first, name="DBSCAN", model=DBSCAN(), certificates=Certificates())
-    entry = entries_of(dataclasses.replace(comparison, candidates=(found, *others)))["DBSCAN"]
-    assert entry.find("div") is None
+    found = dataclasses.replace(comparison.best, name="DBSCAN", model=DBSCAN(), certificates=Certificates())
+    entry = ElementTree.fromstring(about(found, whole=True))
+    assert entry.find(".//div[@role='math']") is None
     assert "connected components of core rows" in words(entry)
     assert "asked for by name" in facts(entry)["Size"]
-
-
-def test_there_is_no_appendix_for_baselines_alone(comparison):
-    baselines = tuple(candidate for candidate in comparison.candidates if candidate.is_baseline)
-    assert baselines
-    assert appendix(dataclasses.replace(comparison, candidates=baselines)) == ""
 
 
 def test_formulas_in_the_text_are_lowered_and_raised_and_names_are_not():

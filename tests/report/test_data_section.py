@@ -105,9 +105,21 @@ def test_missing_values_are_said_to_be_filled_inside_the_folds(customers, rng):
 
 def test_columns_are_ranked_by_what_they_tell(customers):
     task, data = customers
-    ranked = rows(section(data, task), "ranked")
-    assert ranked[0][:2] == ["age", "correlation ratio"]
-    strengths = [float(line[2].replace("−", "-")) for line in ranked]
+    told = {line[0]: line[-1] for line in rows(section(data, task), "columns")}
+    associations = with_target(data, task)
+    assert associations[0].name == "age"
+    for item in associations:
+        assert told[item.name] == signed(item.strength)
+
+
+def test_of_many_columns_the_strongest_are_ranked(rng):
+    frame = pd.DataFrame(rng.normal(size=(80, 70)), columns=[f"column {index}" for index in range(70)])
+    element = section(Data.from_frame(frame, frame["column 69"].to_numpy()), "regression")
+    ranked = next(
+        node for node in element.iter("table") if "Association" in words(node.find("caption"))
+    ).find("tbody")
+    assert words(ranked[0][0]) == "column 69"
+    strengths = [abs(float(words(line[2]).replace("−", "-"))) for line in ranked]
     assert strengths == sorted(strengths, reverse=True)
 
 
@@ -145,7 +157,9 @@ def test_of_many_columns_those_that_matter_are_in_the_heat_map(rng):
     table = next(node for node in element.iter("table") if node.get("class") == "heat")
     heads = [words(head) for head in table.iter("th") if head.get("scope") == "row"]
     assert len(heads) == 20
-    assert heads[-1] == "20 column 69"
+    assert heads[-1] == "column 69"
+    across = [words(head) for head in table.iter("th") if head.get("scope") == "col"]
+    assert across == heads[:-1]
     assert "The first 60 of 70 columns are shown." in words(element)
     assert "20 of 70 columns are shown." in words(element)
 

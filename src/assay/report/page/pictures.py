@@ -114,7 +114,7 @@ def write_plainly(axis: Any) -> None:
         return
     widest = max(len(shown(float(value))) for value in axis.get_view_interval())
     if isinstance(locator, AutoLocator):
-        locator.set_params(nbins=4 if widest > 5 and axis.axis_name == "x" else 5)
+        locator.set_params(nbins=3 if widest > 7 and axis.axis_name == "x" else 4)
     axis.set_major_formatter(FuncFormatter(lambda value, _: shown(0.0 if abs(value) < 1e-12 else value)))
 
 
