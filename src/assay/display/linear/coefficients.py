@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 
 from assay.display.base import Display, axes_of, drawn_by
 from assay.display.plane import column_names, dense, plain, sampled, shortened
-from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors, written
 
 MAX_IMAGES = 50
 
@@ -232,7 +232,7 @@ class CoefficientsDisplay(Display):
         turned = sum(map(len, words)) > 24
         ax.set_xticks(range(len(words)), words, rotation=90 if turned else 0)
         ax.set_yticks(range(order.size), names)
-        ax.set_xlabel(f"from −{reach:.3g} (orange) to {reach:.3g} (blue)")
+        ax.set_xlabel(f"from −{written(reach)} (orange) to {written(reach)} (blue)")
 
 
 def draw_tinted(shares: NDArray, ax: Any, *, strongest: float = 0.85) -> None:
@@ -402,7 +402,7 @@ class ResidualsDisplay(Display, needs=("X", "y")):
         title = self.title
         if title is None:
             with np.errstate(over="ignore"):
-                title = f"root mean square = {np.sqrt(np.mean((observed - predicted) ** 2)):.3g}"
+                title = f"root mean square = {written(float(np.sqrt(np.mean((observed - predicted) ** 2))))}"
         ax.set(xlabel="predicted", ylabel="observed − predicted", title=title)
 
 
