@@ -300,6 +300,9 @@ class LogisticRegression(LogisticResults):
         evidence = point, measured, measured.split, l1, first
         return logistic_certificates(risk, *evidence, overlap=[stored, *overlap])
 
+    def _proven_numbers(self) -> tuple[str, ...]:
+        return (*super()._proven_numbers(), "training_error_")
+
     def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
         risk = self._fitted_problem(X, y, sample_weight, offset)
         point = self._point(risk)
