@@ -67,19 +67,36 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
         raise rows.out_of_range("X" if len(data) == 1 else "X or y", np.float64) from None
 
 
-def _and_no_nan(certify: Callable[..., Certificates]) -> Callable[..., Certificates]:
-    """Let no fit hold that has NaN among its numbers: comparisons with NaN may go unnoticed in a maximum."""
+def _and_as_reported(certify: Callable[..., Certificates]) -> Callable[..., Certificates]:
+    """Let no fit hold that has NaN among its numbers, or that reports another optimality than it proved.
+
+    Comparisons with NaN may go unnoticed in a maximum, and what is measured again may be rounding.
+    """
 
     @functools.wraps(certify)
     def certified(self: Model, *data: Any, **options: Any) -> Certificates:
-        certificates = certify(self, *data, **options)
+        certificates, failed = certify(self, *data, **options), []
         spoilt = [name for name, value in vars(self).items() if name[-1:] == "_" and _has_nan(value)]
-        if not spoilt:
-            return certificates
-        claim = f"Every fitted number is a number; there is NaN in {', '.join(spoilt)}."
-        return Certificates([*certificates, at_most(claim, "attributes with NaN", len(spoilt), 0)])
+        if spoilt:
+            claim = f"Every fitted number is a number; there is NaN in {', '.join(spoilt)}."
+            failed.append(at_most(claim, "attributes with NaN", len(spoilt), 0))
+        values = [item.value for item in getattr(self, "certificates_", ())]
+        reported = {name: getattr(self, name, None) for name in self._proven_numbers() if values}
+        changed = [name for name, value in reported.items() if _is_none_of(value, values)]
+        if changed:
+            claim = f"What the fit reports is what it proved; of no certificate is {', '.join(changed)}."
+            failed.append(at_most(claim, "numbers that differ from those of the fit", len(changed), 0))
+        return Certificates([*certificates, *failed]) if failed else certificates
 
     return certified
+
+
+def _is_none_of(reported: Any, values: list[float]) -> bool:
+    """Whether a finite number that is not 0 is none of these, to three digits."""
+    if not isinstance(reported, (float, np.floating)) or reported == 0.0 or not np.isfinite(reported):
+        return False
+    number = float(reported)
+    return not any(abs(value - number) <= 1e-3 * abs(number) for value in values)
 
 
 def _has_nan(value: Any) -> bool:
@@ -109,12 +126,16 @@ class Model(BaseEstimator):
         super().__init_subclass__(**options)
         # Its own, or that of a mixin that is no model; not the one below that only refuses.
         if cls.certify is not Model.certify and not hasattr(cls.certify, "__wrapped__"):
-            cls.certify = _and_no_nan(cls.certify)  # type: ignore[method-assign]
+            cls.certify = _and_as_reported(cls.certify)  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         return tags
+
+    def _proven_numbers(self) -> tuple[str, ...]:
+        """Fitted numbers that are values of certificates of the fit."""
+        return "dual_gap_", "optimality_"
 
     def _check_parameters(self) -> None:
         parameters.check(type(self).__name__, vars(self), self._domains)

@@ -96,6 +96,17 @@ def test_predict_transform_and_score(iris):
     assert list(model.get_feature_names_out()) == ["kmeans0", "kmeans1", "kmeans2"]
 
 
+@pytest.mark.spec("rudi/M7.2")
+def test_every_restart_is_told_by_the_inertia_it_ended_at():
+    """Corners of a rectangle 4 × 2: two of the six pairs of starts part them the long way, for ever."""
+    X = np.array([[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]])
+    model = KMeans(2, init="random", n_init=300, random_state=0).fit(X)
+    inertias, counts = np.unique(model.restart_inertias_.round(9), return_counts=True)
+    assert_array_equal(inertias, [4.0, 16.0])  # two halves of 2²/2, or two of 4²/2
+    assert abs(counts[1] / 300 - 1 / 3) < 4 * np.sqrt(2 / 9 / 300)
+    assert model.inertia_ == 4.0
+
+
 @pytest.mark.spec("rudi/M7.2", "wei/M10.2")
 def test_restarts_keep_the_lowest_inertia(blobs):
     model = KMeans(12, init="random", random_state=0).fit(blobs)

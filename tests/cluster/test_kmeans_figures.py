@@ -133,6 +133,16 @@ def test_three_initialisations_over_many_seeds():
     assert default.fit(X).inertia_ < np.median(random)
 
 
+@pytest.mark.spec("peyre/X7")
+def test_the_comparison_counts_weights_and_iterations(iris):
+    """One centre ends at the weighted mean from any start, after as many iterations from each."""
+    weight = np.arange(150) % 4
+    found = compare_inits(iris, 1, n_seeds=3, random_state=0, sample_weight=weight)
+    mean = np.average(iris, axis=0, weights=weight)
+    assert_allclose(found.inertias, weight @ ((iris - mean) ** 2).sum(axis=1))
+    assert_array_equal(found.n_iter, KMeans(1, init=iris[:1]).fit(iris, sample_weight=weight).n_iter_)
+
+
 def test_comparison_refuses_what_it_does_not_know(iris):
     with pytest.raises(ValueError, match="'inits' parameter of compare_inits must be some of"):
         compare_inits(iris, 3, inits=("lucky",))

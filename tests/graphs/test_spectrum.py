@@ -196,6 +196,10 @@ def test_a_stopped_iteration_says_so():
     cut_short = minor_eigenpairs(W, 5, max_iter=1, tol=1e-12)
     assert not cut_short.converged
     assert cut_short.residuals.max() > 1e-12
+    for kind in ("unnormalized", "symmetric"):
+        stopped = minor_eigenpairs(100.0 * W, 5, laplacian=kind, max_iter=1, tol=1e-12)
+        missed = laplacian(100.0 * W, kind) @ stopped.vectors - stopped.vectors * stopped.values
+        assert_allclose(stopped.residuals, np.linalg.norm(missed, axis=0), rtol=1e-6, atol=1e-11)
     assert not minor_eigenpairs(W, 5, tol=1e-12, watch=lambda: True).converged
 
 

@@ -230,6 +230,28 @@ def test_nearly_collinear_columns_raise_no_false_alarm():
         LogisticRegression().fit(X, y > 1).certify(X, y > 1).require()
 
 
+@pytest.mark.parametrize("kind", ["known", "estimated"])
+def test_the_edge_of_a_confidence_region_is_where_the_test_rejects(rng, kind):
+    """χ² where the dispersion is known, F where it is estimated; the test has its p-value by SciPy's law."""
+    X = rng.normal(size=(80, 3))
+    score = 0.4 + X @ [1.0, -0.5, 0.0]
+    y = rng.poisson(np.exp(score)).astype(float)
+    found = GeneralizedLinear("poisson" if kind == "known" else "quasi_poisson").fit(X, y).inference()
+    L = np.array([[0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, -1.0]])
+    region = found.confidence_region(L, level=0.9)
+    for direction in rng.normal(size=(5, 2)):
+        edge = region.center + region.radius * np.linalg.cholesky(region.shape) @ (
+            direction / np.linalg.norm(direction)
+        )
+        test = found.wald_test(L, edge)
+        assert test.pvalue == pytest.approx(0.1, rel=1e-8)
+        law = stats.chi2(2).sf(test.statistic) if kind == "known" else stats.f(2, 76).sf(test.statistic / 2)
+        assert test.pvalue == pytest.approx(law, rel=1e-10)
+        inner, outer = region.center + np.outer([0.999, 1.001], edge - region.center)
+        assert region.contains(inner)
+        assert not region.contains(outer)
+
+
 def test_other_centres_are_no_false_alarm(rng):
     """The information may be about any centre: the rows in another order lead to another one."""
     X = rng.normal(size=(2000, 3)) + np.linspace(0, 5, 2000)[:, None]

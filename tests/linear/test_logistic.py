@@ -361,6 +361,26 @@ def test_a_fit_stopped_early_says_so_and_its_certificate_fails(two):
     assert not model.certificates_.holds
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_logarithms_of_probabilities_stay_finite_where_these_are_zero(dtype):
+    X = np.array([[-1.0], [1.0], [0.5], [-0.5]], dtype=dtype)
+    model = LogisticRegression().fit(X, [0, 1, 1, 0])
+    model.coef_, model.intercept_ = np.array([[1.0]], dtype=dtype), np.zeros(1, dtype=dtype)
+    far = np.array([[-800.0], [800.0]], dtype=dtype)
+    logs = model.predict_log_proba(far)
+    assert_allclose(logs, [[0, -800], [-800, 0]])
+    assert logs.dtype == dtype
+    assert_allclose(model.predict_log_proba(far + dtype(10), offset=np.full(2, -10.0)), logs)
+    # A chance of 1e-20 has its digits beside the one near 1.
+    small = model.predict_proba(np.array([[46.0]], dtype=dtype), offset=[0.0])
+    assert_allclose(small, [[np.exp(-46.0), 1]], rtol=1e-4)
+    three = LogisticRegression().fit(X, [0, 1, 2, 0])
+    three.coef_, three.intercept_ = np.array([[1.0], [0], [-1]], dtype=dtype), np.zeros(3, dtype=dtype)
+    assert_allclose(three.predict_log_proba(far), [[-1600, -800, 0], [0, -800, -1600]])
+    with pytest.raises(ValueError, match="An offset is a part of the score of two classes"):
+        three.predict_proba(X, offset=np.zeros(4))
+
+
 def test_an_offset_is_a_known_part_of_the_score(two):
     X, y = two
     offset = 0.7 * X[:, 0] + 0.2
@@ -368,6 +388,7 @@ def test_an_offset_is_a_known_part_of_the_score(two):
     plain = LogisticRegression(C=INF).fit(X, y)
     assert_allclose(model.coef_[0] + [0.7, 0, 0], plain.coef_[0], atol=1e-8)
     assert_allclose(model.predict_proba(X, offset=offset), plain.predict_proba(X), atol=1e-9)
+    assert_allclose(model.predict_log_proba(X, offset=offset), plain.predict_log_proba(X), atol=1e-8)
     model.certify(X, y, offset=offset).require()
     penalised = LogisticRegression(penalty_strength=0.1, l1_ratio=0.5).fit(X, y, offset=offset)
     penalised.certify(X, y, offset=offset).require()

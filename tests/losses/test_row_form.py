@@ -16,6 +16,7 @@ from assay.losses import (
     Poisson,
     Savage,
     Tweedie,
+    row_form,
 )
 from losses.catalogue import EVERY, name, targets
 
@@ -87,3 +88,19 @@ def test_small_losses_keep_their_digits():
     f = np.array([10.0, 20.0, 40.0, 300.0])
     assert_allclose(Logistic().value(1, f), np.log1p(np.exp(-f)), rtol=1e-12)
     assert_allclose(CrossEntropy().value(1, f), np.log1p(np.exp(-f)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (3,), (2, 3)])
+def test_a_loop_is_given_arrays_of_its_own(monkeypatch, shape):
+    """One label for all scores: Numba asks whether arrays may be written to, and NumPy warns of views."""
+    fill, seen = row_form.fill_row_terms, []
+
+    def asked(form, *arrays):
+        seen.extend(array.flags.writeable for array in arrays)
+        fill(form, *arrays)
+
+    monkeypatch.setattr(row_form, "fill_row_terms", asked)
+    scores = np.linspace(-1.0, 1.0, int(np.prod(shape))).reshape(shape)
+    value = row_form.row_terms_of_arrays(Logistic().row_form, 1.0, scores)[0]
+    assert_allclose(value, np.logaddexp(0, -scores))
+    assert seen == [True] * 4

@@ -23,6 +23,8 @@ from assay.optimize import (
     solve_dual,
     solve_program,
 )
+from assay.optimize.descent.newton import newton
+from assay.optimize.programs import dual
 from assay.parameters import ParameterError
 from assay.penalties import Ball, Hyperplane, Quadratic, kkt_residuals
 
@@ -115,6 +117,30 @@ def test_every_dual_value_is_below_every_feasible_objective(seed):
     assert problem.objective.value(inside) - solve_program(problem).value <= gap + 1e-6 * max(1, gap)
     if problem.violation(inside + 100) > 0:
         assert duality_gap(problem, inside + 100, mu, nu) == np.inf
+
+
+@pytest.mark.spec("rudi/M3.2")
+@pytest.mark.parametrize("radius", [None, 0.01])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_lagrangian_that_was_not_quite_minimised_still_gives_a_lower_bound(monkeypatch, seed, radius):
+    """Newton's point moved by up to 0.01: L there is above the dual, and the slack takes it below."""
+    problem, _, rng = random_program(seed)
+    mu, nu = rng.exponential(size=len(problem.inequalities)), rng.standard_normal(len(problem.equalities))
+    exact, step = dual_value(problem, mu, nu), rng.standard_normal(problem.n_variables)
+    step *= 0.01 / np.linalg.norm(step)
+    inner = problem.at_multipliers(mu, nu)
+
+    def short(objective, start, **options):
+        end = newton(objective, start, **options)
+        size = float(np.linalg.norm(inner.gradient(end.point + step)))
+        return end._replace(point=end.point + step, value=inner.value(end.point + step), gradient_norm=size)
+
+    monkeypatch.setattr(dual, "newton", short)
+    found = dual_value(problem, mu, nu, radius=radius)
+    assert found.lower_bound <= exact.value < found.value
+    slope = np.linalg.norm(inner.gradient(exact.minimiser + step))
+    slacks = [slope**2 / (2 * inner.strong_convexity), np.inf if radius is None else radius * slope]
+    assert found.value - found.lower_bound == pytest.approx(min(slacks), rel=1e-6)
 
 
 @pytest.mark.spec("rudi/M3.2", "sangnier/M-1.4.5-a")

@@ -100,6 +100,10 @@ def test_the_optimum_by_dynamic_programming_is_that_of_brute_force(rng):
             plane = optimal_partition(np.column_stack([values, np.zeros(7)]), n_clusters)
             assert_allclose(line.inertia, plane.inertia, atol=1e-12)
             assert_allclose(inertia(values, line.labels), line.inertia, atol=1e-12)
+            # The clusters of numbers are intervals, counted from 0 in increasing order.
+            in_order = line.labels[np.argsort(values[:, 0])]
+            assert np.array_equal(np.unique(line.labels), np.arange(n_clusters))
+            assert np.all(np.diff(in_order) >= 0)
 
 
 def test_the_optimum_refuses_what_it_cannot_try(rng):

@@ -135,6 +135,7 @@ def nearest_points(  # type: ignore[no-untyped-def]
         best[:] = np.inf
         numbers[:] = n_points
         nodes[0], firsts[0], lasts[0], bounds[0], n_open = 0, 0, leaves.shape[0], 0.0, 1
+        # `best` has the nearest of the points looked at, sorted; a nearer one lies in a node that is open.
         while n_open > 0:
             n_open -= 1
             node, first, last, bound = nodes[n_open], firsts[n_open], lasts[n_open], bounds[n_open]

@@ -286,6 +286,7 @@ def find_ways_out(tree, forest, power, root, start, stop):  # type: ignore[no-un
         shortest, other, other_number = best[mine], np.int64(-1), np.int64(n_points)
         limit = shortest * shortest * widened if root else shortest
         nodes[0], firsts[0], lasts[0], bounds[0], n_open = 0, 0, leaves.shape[0], 0.0, 1
+        # A point of another component nearer than `shortest` lies in a node that is still open.
         while n_open > 0:
             n_open -= 1
             node, first, last = nodes[n_open], firsts[n_open], lasts[n_open]

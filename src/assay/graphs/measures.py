@@ -92,6 +92,7 @@ def shortest_paths(indptr, indices, lengths, source, distance, heap, place_in_he
     heap[0] = source
     place_in_heap[source] = 0
     size = 1
+    # Lengths are not negative: the top of the heap is as near as it will ever be, and is settled.
     while size > 0:
         vertex = heap[0]
         place_in_heap[vertex] = -2

@@ -65,11 +65,13 @@ def _chosen_terms(form, y, score):  # type: ignore[no-untyped-def]
 def row_terms_of_arrays(form: Any, y: Any, prediction: Any) -> tuple[NDArray, NDArray, NDArray]:
     """Value, slope and curvature of arrays that broadcast together, in their common precision."""
     dtype = np.result_type(y, prediction, np.float32)
-    target, scores = np.broadcast_arrays(np.asarray(y, dtype), np.asarray(prediction, dtype))
-    flat = scores.flatten()
+    target, scores = np.asarray(y, dtype), np.asarray(prediction, dtype)
+    shape = np.broadcast_shapes(target.shape, scores.shape)
+    flat = np.broadcast_to(scores, shape).flatten()
+    # A broadcast view is copied even where it is contiguous: of one row, NumPy would warn of writing to it.
+    labels = target.ravel() if target.shape == shape else np.broadcast_to(target, shape).flatten()
     slope, curvature = np.empty_like(flat), np.empty_like(flat)
-    fill_row_terms(form, np.ascontiguousarray(target).ravel(), flat, slope, curvature)
-    shape = scores.shape
+    fill_row_terms(form, labels, flat, slope, curvature)
     return flat.reshape(shape)[()], slope.reshape(shape)[()], curvature.reshape(shape)[()]
 
 

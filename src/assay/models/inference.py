@@ -203,7 +203,7 @@ class ConfidenceRegion:
     shape : array of shape (q, q)
         Estimated covariance of Lβ̂.
     radius : float
-        √(q f_{q, n−p, level}).
+        √(q f_{q, n−p, level}), or √χ²_{q, level} where no noise variance is estimated.
     level : float
 
     Examples

@@ -53,8 +53,8 @@ def separation_curve(X: ArrayLike, y: ArrayLike, lengths: ArrayLike) -> Separati
     Examples
     --------
     >>> from assay.theory import separation_curve
-    >>> found = separation_curve([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1], [0.0, 1.0, 10.0, 100.0])
-    >>> bool((found.risk[1:] < found.risk[:-1]).all())
+    >>> curve = separation_curve([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1], [0.0, 1.0, 10.0, 100.0])
+    >>> bool((curve.risk[1:] < curve.risk[:-1]).all())
     True
 
     References
@@ -66,10 +66,10 @@ def separation_curve(X: ArrayLike, y: ArrayLike, lengths: ArrayLike) -> Separati
     if not all(real(at_least=0).contains(float(value)) for value in grid):
         raise refusal(owner, "lengths", "numbers at least 0", lengths)
     sign = signs(owner, labels)
-    found = separability(table, labels)
-    if found.status != "separable" or found.direction is None:
-        raise refusal(owner, "y", "labels that a hyperplane separates strictly", found.status)
-    intercept = float(np.ravel(found.intercept)[0])
-    margins = sign * (table @ found.direction + intercept)
+    verdict = separability(table, labels)
+    if verdict.status != "separable" or verdict.direction is None:
+        raise refusal(owner, "y", "labels that a hyperplane separates strictly", verdict.status)
+    intercept = float(np.ravel(verdict.intercept)[0])
+    margins = sign * (table @ verdict.direction + intercept)
     risk = Logistic().margin_value(grid[:, np.newaxis] * margins).mean(axis=1)
-    return SeparationCurve(grid, risk, found.direction, intercept, linear_discriminant(table, sign > 0))
+    return SeparationCurve(grid, risk, verdict.direction, intercept, linear_discriminant(table, sign > 0))

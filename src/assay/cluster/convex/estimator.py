@@ -218,6 +218,9 @@ class ConvexClustering(PairwiseClusterer, IterativeModel):
     def _predicted(self, data: Any) -> Any:
         return data.map(_nearest_center, self.cluster_centers_, dtype=np.int32)
 
+    def _proven_numbers(self) -> tuple[str, ...]:
+        return ("optimality_",)  # the gap itself, not over the objective, has a certificate of its own
+
     def _certify(self, data: MemoryRows) -> Certificates:
         n_clusters = len(self.cluster_centers_)
         if not ((self.labels_ >= 0) & (self.labels_ < n_clusters)).all():

@@ -58,9 +58,15 @@ def spectral_certificates(
     U, weight = model.eigenvectors_, vertex_weights(W, model.laplacian)
     yield from _eigenpair_certificates(model, measured)
     claim = "The reported cuts are those of the labels."
-    value = _relative(model.ratio_cut_, measured.ratio.value)
-    value = max(value, _relative(model.norm_cut_, measured.norm.value))
+    ratio, norm = measured.ratio, measured.norm
+    value = max(_relative(model.ratio_cut_, ratio.value), _relative(model.norm_cut_, norm.value))
+    value = max(value, _relative(model.cut_, float(norm.cuts.sum())))
     yield at_most(claim, "error of the reported cuts", value, 1e-9, "Sangnier §2.2.5")
+    claim, least = "The reported bound is that of the eigenvalues.", measured.criterion(model.laplacian)
+    # It is known up to the residuals that it allows for.
+    room = 1e-9 * least + 4.0 * len(ratio.terms) * measured.residual * measured.scale
+    value = abs(model.cut_bound_ - measured.bound)
+    yield at_most(claim, "error of the reported bound", value, room, "Sangnier §2.2.5")
     claim, source = "The coordinates are those of the eigenvectors.", "Sangnier Algorithms 11 to 13"
     rule = coordinates(model.laplacian, model.rounding, U, weight)
     value = _farthest(rule.place(U / np.sqrt(weight)[:, np.newaxis]), model.embedding_)
@@ -200,7 +206,7 @@ def _assignment_excess(embedding: NDArray, centers: NDArray, labels: NDArray) ->
 
 
 def _relative(claimed: float, proof: float) -> float:
-    return abs(claimed - proof) / max(1.0, abs(proof))
+    return abs(claimed - proof) / (abs(proof) or 1.0)  # cuts are sums of weights, in which nothing cancels
 
 
 def _farthest(first: NDArray, second: NDArray) -> float:

@@ -153,6 +153,7 @@ def spectral_certificates(
     smallest, largest = extremes
     eps = float(np.finfo(fitted.targets.dtype).eps)
     exact, values = fitted.solver == "cholesky", decomposition.values
+    # The Cholesky factor inverts all of K + αI, the eigenvectors only what is not rounding.
     inverted = values if exact else values[values > decomposition.cutoff]
     with np.errstate(divide="ignore"):
         condition = np.divide(largest + alphas.min(), inverted.min(initial=largest) + alphas.min())

@@ -22,7 +22,7 @@ from assay.linear.likelihood.logistic_fit import (
     null_scores,
     overlap_proofs,
 )
-from assay.linear.likelihood.logistic_results import LogisticResults
+from assay.linear.likelihood.logistic_results import ONE_SCORE, LogisticResults
 from assay.models.classes import CLASS_WEIGHT, class_factors
 from assay.models.selection import FoldTable
 from assay.parameters import Domain
@@ -200,7 +200,7 @@ class LogisticRegression(LogisticResults):
         """
         data, weights = self._open_classes(X, y, sample_weight, offset=offset)
         if offset is not None and len(weights) > 2:
-            raise ValueError("An offset is a part of the score of two classes; y has more.")
+            raise ValueError(ONE_SCORE)
         risk = self._risk(data, weights, has_offset=offset is not None)
         watch = self._watch_fit(X, y, n_runs=1, max_iter=self.max_iter)
         report = partial(self._report, watch, risk)
@@ -299,6 +299,9 @@ class LogisticRegression(LogisticResults):
         overlap = overlap_proofs(risk, measured, null)[0] if several and self.penalty_strength_ == 0 else []
         evidence = point, measured, measured.split, l1, first
         return logistic_certificates(risk, *evidence, overlap=[stored, *overlap])
+
+    def _proven_numbers(self) -> tuple[str, ...]:
+        return (*super()._proven_numbers(), "training_error_")
 
     def _measure(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Any:
         risk = self._fitted_problem(X, y, sample_weight, offset)

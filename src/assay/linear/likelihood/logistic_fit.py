@@ -202,13 +202,17 @@ def coordinate_path(
     return LikelihoodPath(grid, coef[:, None, :], level[:, None], 1 / (grid * risk.weight), *rest)
 
 
-def probabilities(block: Block, coef: NDArray, intercept: NDArray) -> NDArray:
-    """Probability of each class for the rows of one block."""
-    scores = affine(block, coef, intercept)
+def probabilities(block: Block, coef: NDArray, intercept: NDArray, log: bool) -> NDArray:
+    """Probability of each class for the rows of one block, or its logarithm."""
+    return of_scores(affine(block, coef, intercept), log=log)
+
+
+def of_scores(scores: NDArray, *, log: bool = False) -> NDArray:
+    """Probabilities of two classes from one column of scores, of others from one column each."""
     if scores.shape[1] == 1:
-        positive = special.expit(scores[:, 0])
-        return np.column_stack([special.expit(-scores[:, 0]), positive])
-    return special.softmax(scores, axis=1)
+        one: Any = special.log_expit if log else special.expit
+        return np.column_stack([one(-scores), one(scores)])
+    return np.asarray((special.log_softmax if log else special.softmax)(scores, axis=1))
 
 
 # Whether an unpenalised fit of classes exists: a proof that they overlap, or what separates them.

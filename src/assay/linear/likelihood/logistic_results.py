@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from assay.linear.classifier import LinearClassifier
 from assay.linear.likelihood.base import LikelihoodModel
-from assay.linear.likelihood.logistic_fit import probabilities
+from assay.linear.likelihood.logistic_fit import of_scores, probabilities
 from assay.models.inference import parameter_names
+
+ONE_SCORE = "An offset is a part of the score of two classes; y has more."
 
 
 class LogisticResults(LikelihoodModel, LinearClassifier):
@@ -33,20 +34,23 @@ class LogisticResults(LikelihoodModel, LinearClassifier):
     def decision_function(self, X: Any, *, offset: Any = None) -> Any:
         """Scores: of the second of two classes, shape (n_samples,), else one per class."""
         scores = super().decision_function(X)
+        if offset is not None and len(self.classes_) > 2:
+            raise ValueError(ONE_SCORE)
         return scores if offset is None else scores + np.asarray(offset, dtype=scores.dtype)
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Probability of each class: an array, or a lazy Dask array for Dask input."""
-        data = self._open_new_rows(X)
-        if offset is not None:
-            positive = special.expit(self.decision_function(X, offset=offset))
-            return np.column_stack([1 - positive, positive])
-        width = len(self.classes_)
-        return data.map(probabilities, self.coef_.T, self.intercept_, dtype=self.coef_.dtype, width=width)
+        return self._probabilities(X, offset, log=False)
 
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of the probability of each class."""
-        return np.log(self.predict_proba(X))
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
+        """Logarithm of the probability of each class, finite where the probability rounds to 0."""
+        return self._probabilities(X, offset, log=True)
+
+    def _probabilities(self, X: Any, offset: Any, *, log: bool) -> Any:
+        if offset is not None:
+            return of_scores(self.decision_function(X, offset=offset)[:, None], log=log)
+        data, width, dtype = self._open_new_rows(X), len(self.classes_), self.coef_.dtype
+        return data.map(probabilities, self.coef_.T, self.intercept_, log, dtype=dtype, width=width)
 
     def gradient(self, X: Any, y: Any, sample_weight: Any = None) -> NDArray:
         """Gradient of the penalised risk at the coefficients, in the shape of `coef_`, by one walk.

@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 
 from assay import parameters
 from assay.base import IterativeModel
-from assay.certificates import Certificate, Certificates, at_most
+from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.linear.classifier import LinearClassifier
 from assay.linear.least_squares.engine import Array
 from assay.linear.predictor import LinearPredictor, LinearRegressor, vector_target
@@ -294,7 +294,13 @@ class SupportVectors(HasPenaltyPath, LinearPredictor):
         if self.dual_coef_ is not None:
             require_rows_of_the_fit(data, self.dual_coef_)
             data = local_rows(data, "newton", self._problems()[0], type(self).__name__)
-        return self._certificates(self._judged(data))
+        judged = self._judged(data)
+        pairs = {"penalty_strength_": (self.penalty_strength_, 1 / (2 * self.C_ * data.total_weight))}
+        if self.dual_coef_ is not None:
+            counts = np.array([item.evidence.n_support for item in judged])
+            pairs["n_support_"] = self.n_support_, self._n_support(counts)
+        claim = "The strength of the penalty and the number of support vectors are those of the rows."
+        return Certificates([*self._certificates(judged), agreement(claim, pairs, self._source)])
 
 
 def choose_solver(solver: str, data: Rows) -> str:

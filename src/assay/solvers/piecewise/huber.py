@@ -193,16 +193,16 @@ class _Stages(NamedTuple):
         near = inner.scale < NEARLY_ZERO * self.spread
         # Where σ is rounding, its limit takes its place.
         scale = inner.scale if inner.scale > SMALLEST_SCALE * self.spread or not free else 0.0
-        found = [first, HuberFit(inner.point, scale, inner.dual, n_iter, False, values)]
+        fits = [first, HuberFit(inner.point, scale, inner.dual, n_iter, False, values)]
         if scale > 0:
             last = self.newton(rows.join(inner.point, scale), 20)
-            found.append(last._replace(n_iter=n_iter + last.n_iter, values=[*values, *last.values[1:]]))
+            fits.append(last._replace(n_iter=n_iter + last.n_iter, values=[*values, *last.values[1:]]))
         if free and near:
             machine = MachineLoss(Absolute(), 2 * epsilon)
             corner = interior_point(data, machine, frame, self.penalty, tol=1e-10, max_iter=200)
             duals = (inner.dual, corner.dual, np.zeros_like(inner.dual))
-            found.extend(HuberFit(corner.point, 0.0, dual, n_iter, False, values) for dual in duals)
-        judged = [self.judge(data, fit.point, fit.scale, fit.dual) for fit in found]
+            fits.extend(HuberFit(corner.point, 0.0, dual, n_iter, False, values) for dual in duals)
+        judged = [self.judge(data, fit.point, fit.scale, fit.dual) for fit in fits]
         # The least objective counts, up to rounding; then the dual point that proves it best.
         least = min(gap.objective for gap, _ in judged)
         rest = [
@@ -210,7 +210,7 @@ class _Stages(NamedTuple):
             for gap, gradient in judged
         ]
         place = int(np.argmin(rest))
-        return found[place]._replace(converged=self.proven(data, found[place]))
+        return fits[place]._replace(converged=self.proven(data, fits[place]))
 
     def proven(self, data: Rows, fit: HuberFit) -> bool:
         """Whether the duality gap and the gradient of a fit are small."""

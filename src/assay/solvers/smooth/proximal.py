@@ -133,6 +133,7 @@ def _accelerated(
     value = measured.value + penalty(point)
     gap = row_duality_gap(risk, point, measured, l1=l1)
     values, momentum, lipschitz, n_iter = [value], 1.0, 0.05, 0
+    # The quadratic with this curvature lies above the risk along the step, so that its minimum lowers both.
     while gap > tol and n_iter < max_iter:
         here = risk.measure(ahead)
         while True:
@@ -146,7 +147,7 @@ def _accelerated(
                 break
             lipschitz *= 2
         n_iter += 1
-        if np.vdot(ahead - new, metric * (new - point)) > 0:
+        if np.vdot(ahead - new, metric * (new - point)) > 0:  # the momentum points uphill
             momentum = 1.0
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / following * (new - point)

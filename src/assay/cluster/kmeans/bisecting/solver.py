@@ -168,11 +168,13 @@ def halve(tiles, mass, radius, centers, tol, max_iter, sides, trace):  # type: i
             normal[f] = centers[1, f] - centers[0, f]
             offset += 0.5 * (centers[1, f] ** 2 - centers[0, f] ** 2)
             length += normal[f] ** 2
+        # The product is wrong by less than `doubt`: nearer to the plane, both distances are measured.
         doubt = 4.0e-16 * (d + 8) * (radius * np.sqrt(length) + abs(offset))
         counts[1], n_changed = cut_tiles(tiles, mass, normal, offset, doubt, centers, sides, sums[1])
         counts[0] = total - counts[1]
         if not min(counts[0], counts[1]) > 1e-12 * total:
             return n_iter, n_iter, EMPTY
+        # Σ w ‖x − c‖² from the sums alone: Σ w ‖x‖² + Σ_c c · (n_c c − 2 Σ_c w x).
         inertia, movement = scatter, 0.0
         for f in range(d):
             sums[0, f] = totals[f] - sums[1, f]
