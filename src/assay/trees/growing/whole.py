@@ -150,9 +150,10 @@ def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: i
     tree.whole[0, DEPTH], tree.whole[0, PARENT] = 0, -1
     tree.real[0, LOW], tree.real[0, HIGH], tree.real[0, CENTER] = -np.inf, np.inf, 0.0
     tree.real[0, UNIT] = space.unit[1]
-    n_nodes, n_open, n_leaves = 1, 0, 1
-    if open_node(0, table, rows, form, limits, columns, tree, space, paths[0]):
-        open_nodes[0] = 0
+    n_nodes, n_open, n_leaves = np.int64(1), 0, 1
+    root = np.int64(0)  # not a literal, for which Numba would compile everything below once more
+    if open_node(root, table, rows, form, limits, columns, tree, space, paths[0]):
+        open_nodes[0] = root
         n_open = 1
     while n_open > 0 and n_nodes + 2 <= capacity:
         if limits.max_leaves > 0:
@@ -243,9 +244,9 @@ def find_split(node, table, rows, form, limits, columns, tree, space, path):  # 
             gain, missing_left = group_levels(form, space, n_codes, whole, missing, rule)
             if gain > best:
                 best = gain
-                keep_split(node, j, 0, 0, missing_left, gain, tree)
+                keep_split(node, j, np.int64(0), np.int64(0), missing_left, gain, tree)
                 tree.whole[node, PLACE_OF_BITS] = node
-                tree.bits[node] = space.bits[0]
+                copy_bits(space.bits[0], tree.bits[node])
                 finish_grouping(node, table.n_codes[j], n_codes, missing, tree, space)
             continue
         if limits.random_cuts:
@@ -261,7 +262,7 @@ def find_split(node, table, rows, form, limits, columns, tree, space, path):  # 
             keep_split(node, j, last, after, cut.missing_left, cut.gain, tree)
             tree.whole[node, PLACE_OF_BITS] = -1
             if missing[0] == 0:  # later missing values go where most rows went
-                tree.missing_left[node] = 2 * space.tally[: cut.place + 1, 0].sum() >= whole[0]
+                tree.missing_left[node] = 2 * weight_upto(space.tally, cut.place) >= whole[0]
 
 
 @compiled
@@ -365,6 +366,22 @@ def finish_grouping(node, n_levels, n_codes, missing, tree, space):  # type: ign
                 place += 1
             else:
                 set_bit(tree.bits[node], code)
+
+
+@compiled
+def weight_upto(tally, place):  # type: ignore[no-untyped-def]
+    """Weight of the codes up to a place of a tally."""
+    weight = 0
+    for p in range(place + 1):
+        weight += tally[p, 0]
+    return weight
+
+
+@compiled
+def copy_bits(source, target):  # type: ignore[no-untyped-def]
+    """Copy a set of levels."""
+    for word in range(WORDS):
+        target[word] = source[word]
 
 
 @compiled
