@@ -1,0 +1,186 @@
+"""The columns of the rows of one tree, as codes, arranged so that nodes stay together as they are divided.
+
+Two arrangements serve one grower. *Sorted* tables hold, for each column, the rows in the order of their codes
+(any number of codes: exact splits); dividing a node divides every column and keeps the order. *Binned* tables
+hold a byte per value and one list of rows; a node sorts or counts the codes of a column when it looks at it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.loops import compiled
+from assay.trees.growing.statistics import add_row
+
+FEW = 48
+"""Rows up to which sorting their codes is cheaper than clearing and reading a histogram."""
+
+LOW_BITS = 0xFFFFFFFF
+
+
+class CodeTable(NamedTuple):
+    """Codes of the rows of a tree; the code of a missing value is one past the last of its column.
+
+    Attributes
+    ----------
+    pairs : uint64 array of shape (n_columns, n_rows)
+        Sorted tables: code · 2³² + row, in increasing order within each node. Else of no columns.
+    codes : uint8 array of shape (n_columns, n_table_rows)
+        Binned tables. Else of no columns.
+    rows : int32 array of shape (n_rows,)
+        The rows of the tree; those of a node are consecutive.
+    n_codes : int32 array of shape (n_columns,)
+        Codes of each column, the missing one not counted.
+    """
+
+    pairs: NDArray[np.uint64]
+    codes: NDArray[np.uint8]
+    rows: NDArray[np.int32]
+    n_codes: NDArray[np.int32]
+
+
+def sorted_table(pairs: NDArray[np.uint64], n_codes: NDArray[np.int32]) -> CodeTable:
+    """A table whose columns are sorted already; the pairs are rearranged as the tree grows."""
+    rows = (pairs[0] & np.uint64(LOW_BITS)).astype(np.int32)
+    return CodeTable(pairs, np.empty((0, 0), dtype=np.uint8), rows, n_codes)
+
+
+def binned_table(codes: NDArray[np.uint8], rows: NDArray[np.int32], n_codes: NDArray[np.int32]) -> CodeTable:
+    """A table of bytes, one row of the array per column, and the rows of it that the tree is grown on."""
+    return CodeTable(np.empty((0, 0), dtype=np.uint64), codes, rows, n_codes)
+
+
+@compiled
+def tally_sorted(keys, start, end, absent, rows, tally, codes, missing):  # type: ignore[no-untyped-def]
+    """Sums of each code along sorted keys; gives the number of codes, `absent` is the missing one."""
+    n_sums = missing.shape[0]
+    count, last = 0, -1
+    for k in range(n_sums):
+        missing[k] = 0
+    for p in range(start, end):
+        key = keys[p]
+        code = np.int64(key >> np.uint64(32))
+        i = np.int64(key & np.uint64(LOW_BITS))
+        if code == absent:
+            add_row(rows, i, missing)
+            continue
+        if code != last:
+            codes[count] = code
+            for k in range(n_sums):
+                tally[count, k] = 0
+            count += 1
+            last = code
+        add_row(rows, i, tally[count - 1])
+    return count
+
+
+@compiled
+def tally_counts(column, places, absent, rows, tally, codes, missing):  # type: ignore[no-untyped-def]
+    """Sums of each code by a histogram, squeezed to the codes that occur."""
+    n_sums = missing.shape[0]
+    for c in range(absent + 1):
+        for k in range(n_sums):
+            tally[c, k] = 0
+    for i in places:
+        add_row(rows, i, tally[column[i]])
+    for k in range(n_sums):
+        missing[k] = tally[absent, k]
+    count = 0
+    for c in range(absent):
+        if tally[c, 0] > 0:
+            codes[count] = c
+            if count < c:
+                for k in range(n_sums):
+                    tally[count, k] = tally[c, k]
+            count += 1
+    return count
+
+
+@compiled
+def tally_column(table, j, start, end, rows, tally, codes, missing, keys):  # type: ignore[no-untyped-def]
+    """Sums of each code of a column in a node, in the order of the codes; gives their number."""
+    absent = np.int64(table.n_codes[j])
+    if table.pairs.shape[0] > 0:
+        return tally_sorted(table.pairs[j], start, end, absent, rows, tally, codes, missing)
+    column = table.codes[j]
+    if end - start > FEW:
+        return tally_counts(column, table.rows[start:end], absent, rows, tally, codes, missing)
+    count = 0
+    for p in range(start, end):  # insertion sort of few small numbers
+        i = table.rows[p]
+        key = (np.uint64(column[i]) << np.uint64(32)) | np.uint64(i)
+        q = count
+        while q > 0 and keys[q - 1] > key:
+            keys[q] = keys[q - 1]
+            q -= 1
+        keys[q] = key
+        count += 1
+    return tally_sorted(keys, 0, count, absent, rows, tally, codes, missing)
+
+
+@compiled
+def mark_sides(table, split, start, end, goes_left):  # type: ignore[no-untyped-def]
+    """Mark the rows of a node that go left; gives their number."""
+    j = split.column
+    absent = np.int64(table.n_codes[j])
+    is_sorted = table.pairs.shape[0] > 0
+    count = 0
+    for p in range(start, end):
+        if is_sorted:
+            key = table.pairs[j, p]
+            i = np.int64(key & np.uint64(LOW_BITS))
+            code = np.int64(key >> np.uint64(32))
+        else:
+            i = np.int64(table.rows[p])
+            code = np.int64(table.codes[j, i])
+        if code == absent:
+            left = split.missing_left
+        elif split.is_category:
+            left = (split.bits[code >> 5] >> np.uint32(code & 31)) & np.uint32(1) == 1
+        else:
+            left = code <= split.cut
+        goes_left[i] = left
+        count += left
+    return count
+
+
+@compiled
+def divide(table, start, end, goes_left, buffer):  # type: ignore[no-untyped-def]
+    """Bring the marked rows of a node to its front, in every column, keeping their order."""
+    divide_rows(table.rows, start, end, goes_left, buffer)
+    for j in range(table.pairs.shape[0]):
+        divide_pairs(table.pairs[j], start, end, goes_left, buffer)
+
+
+@compiled
+def divide_rows(rows, start, end, goes_left, buffer):  # type: ignore[no-untyped-def]
+    """Stable division of a list of rows."""
+    front, back = start, 0
+    for p in range(start, end):
+        i = rows[p]
+        left = np.int64(goes_left[i])
+        # Both are written and one place is taken: no branch to foresee.
+        rows[front] = i
+        buffer[back] = i
+        front += left
+        back += 1 - left
+    for p in range(back):
+        rows[front + p] = np.int32(buffer[p])
+
+
+@compiled
+def divide_pairs(pairs, start, end, goes_left, buffer):  # type: ignore[no-untyped-def]
+    """Stable division of the sorted rows of one column."""
+    front, back = start, 0
+    for p in range(start, end):
+        key = pairs[p]
+        left = np.int64(goes_left[np.int64(key & np.uint64(LOW_BITS))])
+        pairs[front] = key
+        buffer[back] = key
+        front += left
+        back += 1 - left
+    for p in range(back):
+        pairs[front + p] = buffer[p]

@@ -1,0 +1,138 @@
+"""A fitted tree: flat arrays, one row per node, as scikit-learn's users know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.loops import compiled
+
+LEAF = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A fitted tree; nodes are numbered in the order node, left part, right part.
+
+    Attributes
+    ----------
+    children_left, children_right : int32 arrays of shape (node_count,)
+        −1 in leaves.
+    feature : int32 array of shape (node_count,)
+        The column of the split, −1 in leaves.
+    threshold : float64 array of shape (node_count,)
+        Values up to it go left; NaN in leaves and in splits of categories.
+    missing_go_to_left : bool array of shape (node_count,)
+        Where rows without a value go.
+    levels : int32 array of shape (node_count,)
+        The row of `bits` of a split of categories, else −1.
+    bits : uint32 array of shape (n_category_splits, 8)
+        Codes of the levels that go left, as a set of bits.
+    value : float64 array of shape (node_count, n_outputs)
+        Shares of the classes, or the number predicted.
+    impurity : float64 array of shape (node_count,)
+    gain : float64 array of shape (node_count,)
+        How much the split lowers weight × impurity; 0 in leaves.
+    weighted_n_node_samples : float64 array of shape (node_count,)
+        Weight of the training rows.
+    n_node_samples : int64 array of shape (node_count,)
+        Number of training rows.
+    cut : int64 array of shape (node_count,)
+        The split in codes: the last code on the left.
+    """
+
+    children_left: NDArray[np.int32]
+    children_right: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    missing_go_to_left: NDArray[np.bool_]
+    levels: NDArray[np.int32]
+    bits: NDArray[np.uint32]
+    value: NDArray[np.float64]
+    impurity: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    weighted_n_node_samples: NDArray[np.float64]
+    n_node_samples: NDArray[np.int64]
+    cut: NDArray[np.int64]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name), equal_nan=True)
+            for field in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Which nodes are leaves."""
+        return self.feature == LEAF
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self.is_leaf.sum())
+
+    @property
+    def depths(self) -> NDArray[np.int64]:
+        """Depth of each node, 0 for the root."""
+        depths = np.zeros(self.node_count, dtype=np.int64)
+        for node in np.flatnonzero(~self.is_leaf):  # parents come before their children
+            depths[self.children_left[node]] = depths[self.children_right[node]] = depths[node] + 1
+        return depths
+
+    @property
+    def max_depth(self) -> int:
+        """Depth of the deepest leaf."""
+        return int(self.depths.max())
+
+    def apply(self, X: NDArray) -> NDArray[np.int32]:
+        """The leaf of each row of an array of values (codes in columns of categories, NaN where missing)."""
+        out = np.empty(len(X), dtype=np.int32)
+        leaves_of(self._splits(), X, out)
+        return out
+
+    def predict(self, X: NDArray) -> NDArray[np.float64]:
+        """The value of the leaf of each row."""
+        return self.value[self.apply(X)]
+
+    def _splits(self) -> tuple[Any, ...]:
+        children = (self.children_left, self.children_right)
+        return (self.feature, self.threshold, *children, self.missing_go_to_left, self.levels, self.bits)
+
+    def with_values(self, value: NDArray) -> Tree:
+        """The same splits with other values."""
+        return replace(self, value=value)
+
+
+@compiled
+def leaves_of(splits, X, out):  # type: ignore[no-untyped-def]
+    """Leaf of each row."""
+    feature, threshold, left, right, missing_left, levels, bits = splits
+    for i in range(X.shape[0]):
+        node = 0
+        while feature[node] >= 0:
+            value = X[i, feature[node]]
+            if levels[node] >= 0:
+                code = np.int64(value) if value >= 0.0 and value < 256.0 else -1  # NaN is neither
+                if code < 0:
+                    goes_left = missing_left[node]
+                else:
+                    word = bits[levels[node], code >> 5]
+                    goes_left = (word >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
+            elif value != value:
+                goes_left = missing_left[node]
+            else:
+                goes_left = value <= threshold[node]
+            node = left[node] if goes_left else right[node]
+        out[i] = node
