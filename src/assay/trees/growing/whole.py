@@ -106,6 +106,7 @@ class Space(NamedTuple):
     """Memory that the search of a node overwrites."""
 
     tally: NDArray[np.int64]
+    histogram: NDArray[np.int64]
     ordered: NDArray[np.int64]
     codes: NDArray[np.int64]
     order: NDArray[np.int64]
@@ -123,12 +124,13 @@ def make_space(n_rows: int, n_columns: int, n_sums: int, most_codes: int, unit: 
     size = max(size, 257) if most_codes < 256 else size
     return Space(
         np.empty((size, n_sums), dtype=np.int64),
+        np.zeros((257, n_sums), dtype=np.int64),
         np.empty((min(size, 257), n_sums), dtype=np.int64),
         np.empty(size, dtype=np.int64),
         np.empty(257, dtype=np.int64),
         np.empty(n_rows + 1, dtype=np.uint64),
         np.empty(n_columns, dtype=np.int64),
-        np.empty((2, n_sums), dtype=np.int64),
+        np.empty((3, n_sums), dtype=np.int64),
         np.empty((4, n_sums)),
         np.zeros((2, WORDS), dtype=np.uint32),
         np.asarray(unit, dtype=np.float64).copy(),
@@ -234,7 +236,9 @@ def find_split(node, table, rows, form, limits, columns, tree, space, path):  # 
             other = place + np.int64(uniform(state) * (n_columns - place))
             space.columns[place], space.columns[other] = space.columns[other], space.columns[place]
         j = space.columns[place]
-        n_codes = tally_column(table, j, start, end, rows, space.tally, space.codes, missing, space.keys)
+        n_codes = tally_column(
+            table, j, start, end, rows, space.tally, space.codes, missing, space.histogram
+        )
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue  # constant here: not counted among those tried
         n_tried += 1
