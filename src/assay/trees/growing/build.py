@@ -26,7 +26,7 @@ from assay.trees.growing.nodes import (
     empty_tree,
     preorder,
 )
-from assay.trees.growing.table import CodeTable
+from assay.trees.growing.table import CodeTable, room_near
 from assay.trees.growing.whole import ColumnRules, Limits, grow, make_space
 from assay.trees.tree import Tree
 
@@ -70,7 +70,7 @@ def grow_tree(
     n_total = table.codes.shape[1] if table.codes.size else n_rows
     space = make_space(n_rows, len(rules.signs), n_sums, int(table.n_codes.max(initial=0)), unit)
     goes_left = np.empty(max(n_total, int(table.rows.max(initial=0)) + 1), dtype=np.bool_)
-    n_nodes = grow(table, rows, form, limits, rules, growing, space, goes_left)
+    n_nodes = grow(table, rows, room_near(table, rows), form, limits, rules, growing, space, goes_left)
     return finished(growing, n_nodes, form, columns, table, len(goes_left))
 
 

@@ -84,7 +84,7 @@ def add_row(rows: Any, i: int, sums: NDArray) -> None:
 def _add_class(rows, i, sums):  # type: ignore[no-untyped-def]
     weight = np.int64(rows.weights[i])
     sums[0] += weight
-    sums[1 + rows.labels[i]] += weight
+    sums[np.uint64(rows.labels[i]) + np.uint64(1)] += weight  # unsigned: no place counts from the end
 
 
 def _add_moments(rows, i, sums):  # type: ignore[no-untyped-def]
@@ -130,3 +130,31 @@ def _refine_moments(rows, places, unit, center):  # type: ignore[no-untyped-def]
 @overload(refine, jit_options=OPTIONS)
 def _chosen_refinement(rows, places, unit, center):  # type: ignore[no-untyped-def]
     return _keep_classes if rows.instance_class is ClassRows else _refine_moments
+
+
+def copy_row(source: Any, i: int, target: Any, place: int) -> None:
+    """Copy the statistics of one row to a place of other rows of its kind; for compiled loops only."""
+    raise NotImplementedError("copy_row is called inside compiled loops.")
+
+
+def _copy_class(source, i, target, place):  # type: ignore[no-untyped-def]
+    target.labels[place], target.weights[place] = source.labels[i], source.weights[i]
+
+
+def _copy_moments(source, i, target, place):  # type: ignore[no-untyped-def]
+    for k in range(source.values.shape[1]):
+        target.values[place, k] = source.values[i, k]
+    target.raw[place, 0], target.raw[place, 1] = source.raw[i, 0], source.raw[i, 1]
+
+
+@overload(copy_row, jit_options=OPTIONS)
+def _chosen_copy(source, i, target, place):  # type: ignore[no-untyped-def]
+    return _copy_class if source.instance_class is ClassRows else _copy_moments
+
+
+def room_for(rows: Any, n_rows: int) -> Any:
+    """Rows of the same kind, not filled in, for so many."""
+    if isinstance(rows, ClassRows):
+        return ClassRows(np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32))
+    values = np.empty((n_rows, rows.values.shape[1]), dtype=np.int32)
+    return rows._replace(values=values, raw=np.empty((n_rows, 2)))

@@ -48,7 +48,7 @@ from assay.trees.growing.nodes import (
     uniform,
 )
 from assay.trees.growing.statistics import add_row, refine
-from assay.trees.growing.table import divide, mark_sides, tally_column
+from assay.trees.growing.table import NEAR, bring_back, bring_near, divide, mark_sides, tally_column
 
 class Limits(NamedTuple):
     """When a tree stops growing, and what it looks at.
@@ -138,7 +138,7 @@ def make_space(n_rows: int, n_columns: int, n_sums: int, most_codes: int, unit: 
 
 
 @compiled
-def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
+def grow(table, rows, near, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
     """Grow a tree on the rows of a table; gives the number of nodes.
 
     Invariant: the rows of a node are the places `START` to `END` of the table, in every column of a sorted
@@ -166,13 +166,25 @@ def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: i
             node = open_nodes[n_open - 1]
         n_open -= 1
         first = n_nodes
-        divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
+        was_near = is_near(node, tree, near)
+        if was_near:
+            divide_node(node, first, near.table, near.rows, form, columns, tree, space, goes_left)
+        else:
+            divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
         n_nodes += 2
         n_leaves += 1
         for side in range(1, -1, -1):  # the left child is opened last and, without a limit, divided next
             child = first + side
             paths[child] = mixed(paths[node] + np.uint64(side + 1))
-            if open_node(child, table, rows, form, limits, columns, tree, space, paths[child]):
+            if is_near(child, tree, near):
+                if not was_near:
+                    bring_near(table, rows, tree.whole[child, START], tree.whole[child, END], near)
+                opened = open_node(
+                    child, near.table, near.rows, form, limits, columns, tree, space, paths[child]
+                )
+            else:
+                opened = open_node(child, table, rows, form, limits, columns, tree, space, paths[child])
+            if opened:
                 if limits.max_leaves > 0:
                     push(open_nodes, n_open, child, tree)
                 else:
@@ -180,7 +192,16 @@ def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: i
                 n_open += 1
     for p in range(n_open):
         tree.whole[open_nodes[p], COLUMN] = LEAF
+    for node in range(n_nodes):
+        if tree.whole[node, COLUMN] == LEAF and is_near(node, tree, near):
+            bring_back(table, tree.whole[node, START], tree.whole[node, END], near)
     return n_nodes
+
+
+@compiled
+def is_near(node, tree, near):  # type: ignore[no-untyped-def]
+    """Whether a node is small enough for a copy of its own, where there is room for any."""
+    return near.origin.shape[0] > 0 and tree.whole[node, END] - tree.whole[node, START] <= NEAR
 
 
 @compiled
@@ -215,8 +236,8 @@ def sum_rows(places, rows, sums):  # type: ignore[no-untyped-def]
     """Sums of some rows."""
     for k in range(sums.shape[0]):
         sums[k] = 0
-    for i in places:
-        add_row(rows, np.int64(i), sums)
+    for p in range(places.shape[0]):
+        add_row(rows, np.uint64(places[p]), sums)
 
 
 @compiled
