@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, uncounted
 from assay.trees.growing.cuts import (
     EXHAUSTIVE,
     NO_CUT,
@@ -139,7 +139,16 @@ def make_space(n_rows: int, n_columns: int, n_sums: int, most_codes: int, unit: 
 
 @compiled
 def grow(table, rows, near, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
-    """Grow a tree on the rows of a table; gives the number of nodes.
+    """Grow a tree on the rows of a table; gives the number of nodes."""
+    return grow_nodes(
+        uncounted(table), uncounted(rows), uncounted(near), form, limits,
+        uncounted(columns), uncounted(tree), uncounted(space), uncounted(goes_left),
+    )  # fmt: skip
+
+
+@compiled
+def grow_nodes(table, rows, near, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
+    """The same, once no array is counted.
 
     Invariant: the rows of a node are the places `START` to `END` of the table, in every column of a sorted
     one; an open node carries its best split, and nothing of it has been divided yet.
