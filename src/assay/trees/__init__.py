@@ -5,8 +5,20 @@ from __future__ import annotations
 from assay.homes import publish
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from assay.trees.forest.trees import Trees
 from assay.trees.tree import Tree
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "Tree"]
+__all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "Tree",
+    "Trees",
+]
 
 publish(globals())

@@ -1,0 +1,110 @@
+"""Which rows each tree is grown on: a bootstrap sample that its seed alone decides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.loops import compiled
+from assay.trees.growing.nodes import mixed, uniform
+
+WHOLE = 2.0**31
+"""Sums of whole weights up to which a draw can count as one row."""
+
+
+class Bag(NamedTuple):
+    """How the rows of a tree are drawn.
+
+    Attributes
+    ----------
+    weight : float64 array of shape (n_rows,)
+        Weight of each row. Whole weights are rows that occur so often: the sum of them is drawn.
+    upto : int64 or float64 array of shape (n_rows,)
+        Weight of the rows up to each.
+    n_draws : int
+        Rows drawn with replacement, each with a chance in proportion to its weight; 0: all rows as they are.
+    worth : float
+        Weight of a row that is drawn once.
+    """
+
+    weight: NDArray[np.float64]
+    upto: NDArray
+    n_draws: int
+    worth: float
+
+    def counts(self, seed: int) -> NDArray[np.int32]:
+        """How often each row is drawn; ones where all rows are taken."""
+        counts = np.zeros(len(self.weight), dtype=np.int32)
+        if self.n_draws == 0:
+            counts[self.weight > 0] = 1
+        elif self.has_equal_weights:
+            draw_rows(np.uint64(seed), self.n_draws, counts)
+        else:
+            draw_weighted(np.uint64(seed), self.n_draws, self.upto, counts)
+        return counts
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether every row has weight 1, so that a drawn place is the row."""
+        return len(self.upto) == 0
+
+    def weights(self, counts: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Weight of each row in the tree."""
+        return self.weight if self.n_draws == 0 else self.worth * counts
+
+
+def make_bag(weight: NDArray[np.float64], bootstrap: bool, share: float | int | None) -> Bag:
+    """The bag of a table.
+
+    Parameters
+    ----------
+    weight : array of shape (n_rows,)
+    bootstrap : bool
+        Whether rows are drawn at all.
+    share : float, int or None
+        Draws as a share of the rows, or their number; as many as there are rows by default.
+    """
+    weight = weight.astype(np.float64)
+    if not bootstrap:
+        return Bag(weight, np.empty(0, dtype=np.int64), 0, 1.0)
+    total = float(weight.sum())
+    whole = total < WHOLE and bool(np.all(weight == np.rint(weight)))
+    n_rows = int(total) if whole else int(np.count_nonzero(weight))
+    n_draws = n_rows if share is None else share if isinstance(share, int) else max(round(n_rows * share), 1)
+    if whole and bool(np.all(weight == 1.0)):
+        return Bag(weight, np.empty(0, dtype=np.int64), n_draws, 1.0)
+    upto = np.cumsum(weight.astype(np.int64)) if whole else np.cumsum(weight)
+    # A draw of real weights is worth their mean, so that the tree weighs what its rows do.
+    return Bag(weight, upto, n_draws, 1.0 if whole else total / n_rows)
+
+
+@compiled
+def draw_rows(seed, n_draws, counts):  # type: ignore[no-untyped-def]
+    """Draw rows of equal chance."""
+    n_rows = counts.shape[0]
+    state = mixed(seed)
+    for _ in range(n_draws):
+        state = mixed(state)
+        counts[np.int64(uniform(state) * n_rows)] += 1
+
+
+@compiled
+def draw_weighted(seed, n_draws, upto, counts):  # type: ignore[no-untyped-def]
+    """Draw places of the total weight, and count the rows that they fall on."""
+    n_rows = counts.shape[0]
+    state = mixed(seed)
+    total = upto[n_rows - 1]
+    for _ in range(n_draws):
+        state = mixed(state)
+        # The same product as for rows of equal chance, so that weight k draws what k rows would.
+        place = uniform(state) * total
+        first, last = 0, n_rows - 1
+        while first < last:
+            middle = (first + last) >> 1
+            if place < upto[middle]:
+                last = middle
+            else:
+                first = middle + 1
+        counts[first] += 1
