@@ -21,8 +21,10 @@ class Bag(NamedTuple):
     ----------
     weight : float64 array of shape (n_rows,)
         Weight of each row. Whole weights are rows that occur so often: the sum of them is drawn.
+    order : int64 array of shape (n_rows,)
+        Rows in an order that depends on their values alone, so that shuffled rows give the same trees.
     upto : int64 or float64 array of shape (n_rows,)
-        Weight of the rows up to each.
+        Weight of the rows up to each, in that order; empty where every row weighs 1.
     n_draws : int
         Rows drawn with replacement, each with a chance in proportion to its weight; 0: all rows as they are.
     worth : float
@@ -30,6 +32,7 @@ class Bag(NamedTuple):
     """
 
     weight: NDArray[np.float64]
+    order: NDArray[np.int64]
     upto: NDArray
     n_draws: int
     worth: float
@@ -39,59 +42,73 @@ class Bag(NamedTuple):
         counts = np.zeros(len(self.weight), dtype=np.int32)
         if self.n_draws == 0:
             counts[self.weight > 0] = 1
-        elif self.has_equal_weights:
-            draw_rows(np.uint64(seed), self.n_draws, counts)
+        elif len(self.upto) == 0:
+            draw_rows(np.uint64(seed), self.n_draws, self.order, counts)
         else:
-            draw_weighted(np.uint64(seed), self.n_draws, self.upto, counts)
+            draw_weighted(np.uint64(seed), self.n_draws, self.order, self.upto, counts)
         return counts
-
-    @property
-    def has_equal_weights(self) -> bool:
-        """Whether every row has weight 1, so that a drawn place is the row."""
-        return len(self.upto) == 0
 
     def weights(self, counts: NDArray[np.int32]) -> NDArray[np.float64]:
         """Weight of each row in the tree."""
         return self.weight if self.n_draws == 0 else self.worth * counts
 
 
-def make_bag(weight: NDArray[np.float64], bootstrap: bool, share: float | int | None) -> Bag:
+def make_bag(
+    codes: NDArray[np.uint8],
+    target: NDArray,
+    weight: NDArray[np.float64],
+    bootstrap: bool,
+    share: float | int | None,
+) -> Bag:
     """The bag of a table.
 
     Parameters
     ----------
-    weight : array of shape (n_rows,)
+    codes : uint8 array of shape (n_columns, n_rows)
+    target, weight : arrays of shape (n_rows,)
     bootstrap : bool
         Whether rows are drawn at all.
     share : float, int or None
         Draws as a share of the rows, or their number; as many as there are rows by default.
     """
-    weight = weight.astype(np.float64)
+    weight, nothing = weight.astype(np.float64), np.empty(0, dtype=np.int64)
     if not bootstrap:
-        return Bag(weight, np.empty(0, dtype=np.int64), 0, 1.0)
+        return Bag(weight, nothing, nothing, 0, 1.0)
+    marks = (target.astype(np.float64) + 0.0).view(np.uint64)
+    mix_rows(codes, marks)
+    order = np.argsort(marks, kind="stable")
     total = float(weight.sum())
     whole = total < WHOLE and bool(np.all(weight == np.rint(weight)))
     n_rows = int(total) if whole else int(np.count_nonzero(weight))
     n_draws = n_rows if share is None else share if isinstance(share, int) else max(round(n_rows * share), 1)
     if whole and bool(np.all(weight == 1.0)):
-        return Bag(weight, np.empty(0, dtype=np.int64), n_draws, 1.0)
-    upto = np.cumsum(weight.astype(np.int64)) if whole else np.cumsum(weight)
+        return Bag(weight, order, nothing, n_draws, 1.0)
+    ordered = weight[order]
+    upto = np.cumsum(ordered.astype(np.int64)) if whole else np.cumsum(ordered)
     # A draw of real weights is worth their mean, so that the tree weighs what its rows do.
-    return Bag(weight, upto, n_draws, 1.0 if whole else total / n_rows)
+    return Bag(weight, order, upto, n_draws, 1.0 if whole else total / n_rows)
 
 
 @compiled
-def draw_rows(seed, n_draws, counts):  # type: ignore[no-untyped-def]
+def mix_rows(codes, marks):  # type: ignore[no-untyped-def]
+    """Mix the codes of each row into its mark: equal rows have equal marks, others hardly ever."""
+    for j in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            marks[i] = mixed(marks[i] ^ (np.uint64(codes[j, i]) << np.uint64(17)))
+
+
+@compiled
+def draw_rows(seed, n_draws, order, counts):  # type: ignore[no-untyped-def]
     """Draw rows of equal chance."""
     n_rows = counts.shape[0]
     state = mixed(seed)
     for _ in range(n_draws):
         state = mixed(state)
-        counts[np.int64(uniform(state) * n_rows)] += 1
+        counts[order[np.int64(uniform(state) * n_rows)]] += 1
 
 
 @compiled
-def draw_weighted(seed, n_draws, upto, counts):  # type: ignore[no-untyped-def]
+def draw_weighted(seed, n_draws, order, upto, counts):  # type: ignore[no-untyped-def]
     """Draw places of the total weight, and count the rows that they fall on."""
     n_rows = counts.shape[0]
     state = mixed(seed)
@@ -107,4 +124,4 @@ def draw_weighted(seed, n_draws, upto, counts):  # type: ignore[no-untyped-def]
                 last = middle
             else:
                 first = middle + 1
-        counts[first] += 1
+        counts[order[first]] += 1

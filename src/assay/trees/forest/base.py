@@ -116,7 +116,7 @@ class ForestModel(TreeModel):
         """The trees to be: what they are grown on and by which rules."""
         if isinstance(self.max_samples, (int, np.integer)) and self.max_samples > len(table.target):
             raise self._refuse("max_samples", f"at most the number of rows ({len(table.target)})")
-        bag = make_bag(table.weight, self.bootstrap, self.max_samples)
+        bag = make_bag(table.codes, table.target, table.weight, self.bootstrap, self.max_samples)
         total = bag.n_draws * bag.worth if bag.n_draws else float(table.weight.sum())
         with_outside = bool(self.oob_score) or self.oob_tol is not None
         balances = isinstance(self._class_weight, str) and self._class_weight == "balanced_subsample"
