@@ -148,7 +148,7 @@ class Model(BaseEstimator):
         """The error for a parameter that only the data shows to be wrong."""
         return parameters.refusal(type(self).__name__, name, must_be, getattr(self, name))
 
-    def _split(self, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
+    def _split_table(self, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
         """Features, target and weights, apart, of a table in memory."""
         return rows.split_columns(X, y, sample_weight)
 
@@ -159,7 +159,7 @@ class Model(BaseEstimator):
         self._check_parameters()
         if rows.is_external(X):
             return self._open_external(X, y if with_target else None, sample_weight)
-        X, y, sample_weight = self._split(X, y, sample_weight, fitting=True)
+        X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=True)
         options = self._feature_options
         target: NDArray | None = None
         if _is_plain(X, finite=self._finite_check) and (not with_target or _is_plain_target(y, X)):
@@ -189,7 +189,7 @@ class Model(BaseEstimator):
                 asked = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
                 raise ValueError(f"X has {data.shape[1]} features, but {asked}.")
             return data
-        X, y, sample_weight = self._split(X, y, sample_weight, fitting=False)
+        X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=False)
         named = hasattr(self, "feature_names_in_")
         if named or not _is_plain(X, finite=self._valid_values) or X.shape[1] != self.n_features_in_:
             X = _validated(self, X, reset=False, **self._feature_options)

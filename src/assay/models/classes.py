@@ -47,7 +47,7 @@ class Classifier(ClassifierMixin, Model):
         self._check_parameters()
         if rows.is_external(X):
             return self._open_external_classes(X, y, sample_weight, offset)
-        X, y, sample_weight = self._split(X, y, sample_weight, fitting=True)
+        X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=True)
         if _is_plain(X, finite=self._finite_check) and type(y) is np.ndarray and y.shape == X.shape[:1]:
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
@@ -75,7 +75,7 @@ class Classifier(ClassifierMixin, Model):
         """Validate labelled data given after the fit; labels are coded by the classes of the fit."""
         check_is_fitted(self)
         if not rows.is_external(X):
-            X, y, sample_weight = self._split(X, y, sample_weight, fitting=False)
+            X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=False)
         elif rows.is_name(y) or hasattr(y, "dask"):
             data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
             return coded_rows(data, self.classes_)

@@ -40,7 +40,7 @@ class TreeModel(Model):
     is_categorical_: NDArray[np.bool_]
     levels_: dict[int, list[Any]]
 
-    def _split(self, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
+    def _split_table(self, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
         if hasattr(X, "columns"):
             apart = [item for item in (y, sample_weight) if is_name(item)]
             others = {name for item in apart for name in ([item] if isinstance(item, str) else item)}

@@ -72,6 +72,7 @@ class DecisionTree(TreeModel):
     ccp_alpha: float
     monotonic_cst: Any
     interaction_cst: Any
+    classes_: NDArray
     tree_: Tree
     columns_: Columns
     max_features_: int
@@ -83,7 +84,7 @@ class DecisionTree(TreeModel):
         """The rules that the parameters set, for rows of a total weight."""
         d = self.n_features_in_
         signs = signs_of(self, self.is_categorical_)
-        if signs is not None and form.classes and len(self.classes_) > 2:  # type: ignore[attr-defined]
+        if signs is not None and form.classes and len(self.classes_) > 2:
             raise self._refuse("monotonic_cst", "None where there are more than two classes")
         self.max_features_ = n_features_tried(self.max_features, d)
         draws = self.splitter == "random" or self.max_features_ < d
@@ -105,9 +106,7 @@ class DecisionTree(TreeModel):
             groups_of(self),
         )
 
-    def _grow(
-        self, data: MemoryRows, target: NDArray, weight: NDArray, n_classes: int, form: Any
-    ) -> None:
+    def _grow(self, data: MemoryRows, target: NDArray, weight: NDArray, n_classes: int, form: Any) -> None:
         """Grow the tree on the rows that weigh something, prune it, and certify what is seen at once."""
         self._mark_categories()
         X = self._dense(data)
@@ -128,7 +127,7 @@ class DecisionTree(TreeModel):
         return self._open_new_rows(X).map(leaf_of_rows, self.tree_, self.columns_, dtype=np.int64)
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
-        """The nodes that each row passes: a sparse matrix of shape (n_samples, node_count), 1 where it does."""
+        """Which nodes each row passes: a sparse matrix of ones of shape (n_samples, node_count)."""
         leaves = np.asarray(self.apply(X))
         paths = self.tree_.paths
         lengths = np.array([len(path) for path in paths])[leaves]

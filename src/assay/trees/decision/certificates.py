@@ -38,7 +38,7 @@ def telescope(tree: Tree) -> Certificate:
 
 def recount(tree: Tree, X: NDArray, weight: NDArray) -> Certificate:
     """Weights of the nodes, counted again by walking the rows."""
-    counted = tree.add_up(np.bincount(tree.apply(X), weight, minlength=tree.node_count))
+    counted = tree.add_up(np.bincount(tree.apply(X), weight, minlength=tree.node_count).astype(float))
     deviation = np.abs(counted - tree.weighted_n_node_samples).max() / counted[0]
     return at_most(
         "Each node has the weight of the rows that walk through it.",

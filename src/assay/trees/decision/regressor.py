@@ -177,8 +177,8 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         require_range(self, there)
         if self.criterion == "poisson" and (there.min() < 0 or there.sum() <= 0):
             raise ValueError(
-                f"{type(self).__name__} with criterion='poisson' takes targets of at least 0 that are not all "
-                f"0. The smallest is {there.min():g}, the sum {there.sum():g}."
+                f"{type(self).__name__} with criterion='poisson' takes targets of at least 0, not all of "
+                f"them 0. The smallest is {there.min():g}, the sum {there.sum():g}."
             )
         return target, weight
 
@@ -194,6 +194,6 @@ def require_range(model: Any, target: NDArray) -> None:
     spread, size = high / 2 - low / 2, max(abs(low), abs(high))
     if size > LARGEST or 0 < spread < SMALLEST:
         raise ValueError(
-            f"{type(model).__name__} squares the target, so y must be at most {LARGEST:g} in size and vary by "
-            f"at least {SMALLEST:g}. It runs from {low:g} to {high:g}; scale it first."
+            f"{type(model).__name__} squares the target, so y must be at most {LARGEST:g} in size and "
+            f"vary by at least {SMALLEST:g}. It runs from {low:g} to {high:g}; scale it first."
         )

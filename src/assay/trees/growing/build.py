@@ -114,7 +114,7 @@ def finished(
 
 
 def node_values(form: Any, sums: NDArray, real: NDArray) -> NDArray[np.float64]:
-    """Shares of the classes, or the mean (the Newton step) about the centre, within the bounds of the node."""
+    """Shares of the classes, or the mean (the Newton step), within the bounds of the node."""
     if form.classes:
         shares = sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
         if shares.shape[1] == 2 and np.isfinite(real[:, [LOW, HIGH]]).any():  # constraints order the second
@@ -135,12 +135,13 @@ def measured_impurity(tree: Tree, leaves: NDArray, target: NDArray, weight: NDAr
     n_nodes = tree.node_count
     totals = np.bincount(leaves, weight, minlength=n_nodes)
     means = np.bincount(leaves, weight * target, minlength=n_nodes) / np.where(totals > 0, totals, 1.0)
-    if isinstance(form, PoissonDeviance):
+    is_poisson = isinstance(form, PoissonDeviance)
+    if is_poisson:
         terms = weight * poisson_terms(target, means[leaves])
     else:
         terms = weight * (target - means[leaves]) ** 2
     rests = np.bincount(leaves, terms, minlength=n_nodes)
-    gather_up(tree.children_left, tree.children_right, totals, means, rests, isinstance(form, PoissonDeviance))
+    gather_up(tree.children_left, tree.children_right, totals, means, rests, is_poisson)
     return replace(tree, impurity=np.maximum(rests, 0.0) / np.where(totals > 0, totals, 1.0))
 
 

@@ -1,9 +1,9 @@
 """From values to codes: each column becomes small whole numbers once, and a split of codes a threshold again.
 
 Codes keep the order of the values. A column of few distinct values has one code for each; one of many shares
-them among bins of about equal weight, unless every value must keep a code of its own (exact trees). A level of
-a category is its own code, the rare ones sharing the last where there are too many. Missing values have the
-code one past the last.
+them among bins of about equal weight, unless every value must keep a code of its own (exact trees). A level
+of a category is its own code, the rare ones sharing the last where there are too many. Missing values have
+the code one past the last.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Columns:
         return Columns(self.low[kept], self.high[kept], offsets, self.categorical, self.shared[kept])
 
     def levels_as_codes(self, X: NDArray) -> NDArray:
-        """The rows with levels of categories replaced by their codes, NaN where unknown; others as they are."""
+        """The rows with levels of categories replaced by their codes, NaN where unknown."""
         if not self.categorical.any():
             return X
         X = np.array(X, dtype=np.float64)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.loops import REORDER, inlined, log
 
-OPTIONS: dict[str, Any] = {
+OPTIONS: Any = {
     "forceinline": True,
     "nogil": True,
     "fastmath": set(REORDER),

@@ -33,10 +33,10 @@ class ClassRows(NamedTuple):
 class MomentRows(NamedTuple):
     """Rows of numbers: weight, statistic, curvature and factor of each, in units.
 
-    The factor multiplies the statistic as it is added up. Where weights are whole numbers it is the weight, so
-    that a row of weight k adds what k rows would, to the last bit; else it is 1 and the statistic holds the
-    weight already. `raw` has weight and value of each row, whose product is the statistic, so that a node can
-    be counted in finer units; with `centered` the value is then taken from about the mean of the node.
+    The factor multiplies the statistic as it is added up. Where weights are whole numbers it is the weight,
+    so that a row of weight k adds what k rows would, to the last bit; else it is 1 and the statistic holds
+    the weight already. `raw` has weight and value of each row, whose product is the statistic, so that a node
+    can be counted in finer units; with `centered` the value is then taken from about the mean of the node.
     """
 
     values: NDArray[np.int32]
@@ -88,7 +88,7 @@ def moment_rows(
     return MomentRows(values, np.column_stack([weight, value]), centered), units
 
 
-def add_row(rows: Any, i: int, sums: NDArray) -> None:
+def add_row(rows: Any, i: Any, sums: NDArray) -> None:
     """Add the statistics of one row to sums; for compiled loops only."""
     raise NotImplementedError("add_row is called inside compiled loops.")
 

@@ -50,6 +50,7 @@ from assay.trees.growing.nodes import (
 from assay.trees.growing.statistics import add_row, refine
 from assay.trees.growing.table import NEAR, bring_back, bring_near, divide, mark_sides, tally_column
 
+
 class Limits(NamedTuple):
     """When a tree stops growing, and what it looks at.
 
@@ -465,4 +466,3 @@ def divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
             middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
         rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
         tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
-
