@@ -5,12 +5,15 @@ from __future__ import annotations
 from assay.homes import publish
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.forest.bagging import BaggingClassifier, BaggingRegressor
 from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
 from assay.trees.tree import Tree
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",

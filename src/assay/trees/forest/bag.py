@@ -26,9 +26,11 @@ class Bag(NamedTuple):
     upto : int64 or float64 array of shape (n_rows,)
         Weight of the rows up to each, in that order; empty where every row weighs 1.
     n_draws : int
-        Rows drawn with replacement, each with a chance in proportion to its weight; 0: all rows as they are.
+        Rows drawn, each with a chance in proportion to its weight; 0: all rows as they are.
     worth : float
-        Weight of a row that is drawn once.
+        Weight of a row that is drawn once; 0 where each keeps its own.
+    replaces : bool
+        Whether a row that was drawn may be drawn again.
     """
 
     weight: NDArray[np.float64]
@@ -36,12 +38,16 @@ class Bag(NamedTuple):
     upto: NDArray
     n_draws: int
     worth: float
+    replaces: bool = True
 
     def counts(self, seed: int) -> NDArray[np.int32]:
         """How often each row is drawn; ones where all rows are taken."""
         counts = np.zeros(len(self.weight), dtype=np.int32)
         if self.n_draws == 0:
             counts[self.weight > 0] = 1
+        elif not self.replaces:
+            times = self.weight if self.worth else (self.weight > 0).astype(np.float64)
+            draw_apart(np.uint64(seed), self.n_draws, self.order, times[self.order].astype(np.int64), counts)
         elif len(self.upto) == 0:
             draw_rows(np.uint64(seed), self.n_draws, self.order, counts)
         else:
@@ -50,7 +56,9 @@ class Bag(NamedTuple):
 
     def weights(self, counts: NDArray[np.int32]) -> NDArray[np.float64]:
         """Weight of each row in the tree."""
-        return self.weight if self.n_draws == 0 else self.worth * counts
+        if self.n_draws == 0:
+            return self.weight
+        return self.worth * counts if self.worth else self.weight * counts
 
 
 def make_bag(
@@ -67,12 +75,12 @@ def make_bag(
     codes : uint8 array of shape (n_columns, n_rows)
     target, weight : arrays of shape (n_rows,)
     bootstrap : bool
-        Whether rows are drawn at all.
+        Whether rows are drawn with replacement; without, `share` of them are drawn, or all taken.
     share : float, int or None
         Draws as a share of the rows, or their number; as many as there are rows by default.
     """
     weight, nothing = weight.astype(np.float64), np.empty(0, dtype=np.int64)
-    if not bootstrap:
+    if not bootstrap and share is None:
         return Bag(weight, nothing, nothing, 0, 1.0)
     marks = (target.astype(np.float64) + 0.0).view(np.uint64)
     mix_rows(codes, marks)
@@ -81,6 +89,8 @@ def make_bag(
     whole = total < WHOLE and bool(np.all(weight == np.rint(weight)))
     n_rows = int(total) if whole else int(np.count_nonzero(weight))
     n_draws = n_rows if share is None else share if isinstance(share, int) else max(round(n_rows * share), 1)
+    if not bootstrap:
+        return Bag(weight, order, nothing, min(n_draws, n_rows), float(whole), replaces=False)
     if whole and bool(np.all(weight == 1.0)):
         return Bag(weight, order, nothing, n_draws, 1.0)
     ordered = weight[order]
@@ -125,3 +135,16 @@ def draw_weighted(seed, n_draws, order, upto, counts):  # type: ignore[no-untype
             else:
                 first = middle + 1
         counts[order[first]] += 1
+
+
+@compiled
+def draw_apart(seed, n_draws, order, times, counts):  # type: ignore[no-untyped-def]
+    """Draw without replacement from rows that occur so many times, each set of places as likely as any other."""
+    state, wanted, left = mixed(seed), n_draws, times.sum()
+    for place in range(order.shape[0]):
+        for _ in range(times[place]):
+            state = mixed(state)
+            if uniform(state) * left < wanted:
+                counts[order[place]] += 1
+                wanted -= 1
+            left -= 1

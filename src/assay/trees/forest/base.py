@@ -199,7 +199,9 @@ class ForestModel(TreeModel):
         """Mean over the trees of the share of each column in what the splits gain (`importance` for more)."""
         check_is_fitted(self, "trees_")
         d = self.n_features_in_
-        shares = np.mean([tree.importances(d) for tree in self.trees_ if tree.node_count > 1] or [np.zeros(d)], 0)
+        shares = np.mean(
+            [tree.importances(d) for tree in self.trees_ if tree.node_count > 1] or [np.zeros(d)], 0
+        )
         total = float(shares.sum())
         return shares / total if total > 0 else shares
 

@@ -93,7 +93,9 @@ def recounted(trees: Trees, data: Rows, model: Any, forest: Forest) -> tuple[Cer
         leaves = np.asarray(data.map(leaves_of_rows, some, model.columns_, **how))
 
         def count(place: int, first: int = first, leaves: NDArray = leaves) -> Recount:
-            return recount(trees[first + place], leaves[:, place], int(model.seeds_[first + place]), forest, scale)
+            return recount(
+                trees[first + place], leaves[:, place], int(model.seeds_[first + place]), forest, scale
+            )
 
         for place, each in enumerate(rows.ordered_map(count, range(len(some)))):
             off_weight, off_value = max(off_weight, each.weight), max(off_value, each.value)

@@ -130,9 +130,7 @@ class Forest(NamedTuple):
             rules,
         )
         columns = table.columns
-        snap_thresholds(
-            tree.feature, tree.levels, columns.cuts, columns.offsets, tree.threshold, tree.cut
-        )
+        snap_thresholds(tree.feature, tree.levels, columns.cuts, columns.offsets, tree.threshold, tree.cut)
         if not self.n_classes:
             tree = tree.with_values(tree.value + center)
             tree = measured_impurity(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
