@@ -139,7 +139,7 @@ def draw_weighted(seed, n_draws, order, upto, counts):  # type: ignore[no-untype
 
 @compiled
 def draw_apart(seed, n_draws, order, times, counts):  # type: ignore[no-untyped-def]
-    """Draw without replacement from rows that occur so many times, each set of places as likely as any other."""
+    """Draw without replacement from rows that occur so many times, every set of places alike."""
     state, wanted, left = mixed(seed), n_draws, times.sum()
     for place in range(order.shape[0]):
         for _ in range(times[place]):

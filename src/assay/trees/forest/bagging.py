@@ -30,8 +30,8 @@ class BaggingClassifier(Classifier, BaggingModel):
 
         argmax_k (1/T) Σ_t 1{g_t(x) = k}     (or the largest mean probability).
 
-    The average has variance ρσ² + (1 − ρ)σ²/T, with σ² that of a member and ρ their correlation: it lowers the
-    variance, not the bias. Bags depend on the values of the rows and the seeds alone, so that neither the
+    The average has variance ρσ² + (1 − ρ)σ²/T, with σ² that of a member and ρ their correlation: it lowers
+    the variance, not the bias. Bags depend on the values of the rows and the seeds alone, so that neither the
     order of the rows nor the number of threads changes a member.
 
     Assumes: members better than chance and not too alike; rows drawn independently from one law, for the
@@ -186,8 +186,8 @@ class BaggingRegressor(Regressor, BaggingModel):
 
         (1/T) Σ_t g_t(x).
 
-    The average has variance ρσ² + (1 − ρ)σ²/T, with σ² that of a member and ρ their correlation: it lowers the
-    variance, not the bias. Bags depend on the values of the rows and the seeds alone, so that neither the
+    The average has variance ρσ² + (1 − ρ)σ²/T, with σ² that of a member and ρ their correlation: it lowers
+    the variance, not the bias. Bags depend on the values of the rows and the seeds alone, so that neither the
     order of the rows nor the number of threads changes a member.
 
     Assumes: members better than chance and not too alike; rows drawn independently from one law, for the

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from assay import parameters, rows
 from assay.base import Model
-from assay.certificates import Certificates, agreement, at_least, at_most
+from assay.certificates import Certificates, agreement, at_most
 from assay.models import convergence
 from assay.models.classes import class_of
 from assay.parameters import Domain
@@ -126,14 +126,10 @@ class BaggingModel(Model):
         weight = np.ones(len(target)) if data.weight is None else data.weight.astype(np.float64)
         share = None if isinstance(self.max_samples, float) and self.max_samples == 1.0 else self.max_samples
         dense = data.X.toarray() if data.is_sparse else data.X
-        bytes_of = (
-            np.ascontiguousarray(dense.T, dtype=np.float64).view(np.uint8).reshape(dense.shape[1], -1, 8)
-        )
-        codes = np.concatenate(list(np.moveaxis(bytes_of, 2, 0)))
-        bag = make_bag(codes, target, weight, self.bootstrap, share)
-        if not self.bootstrap and share is not None:
-            raise self._refuse("max_samples", "1.0 or None without bootstrap: every member sees every row")
-        return bag
+        values = np.ascontiguousarray(dense.T, dtype=np.float64) + 0.0  # −0 and 0 are one value
+        parts = values.view(np.uint8).reshape(dense.shape[1], -1, 8)
+        codes = np.concatenate(list(np.moveaxis(parts, 2, 0)))
+        return make_bag(codes, target, weight, self.bootstrap, share)
 
     def _features(self, seed: int) -> NDArray[np.int64]:
         d = self.n_features_in_
@@ -254,10 +250,10 @@ class BaggingModel(Model):
                 1e-8,
                 SOURCE,
             ),
-            at_least("There are members.", "members", len(self.estimators_), 1, SOURCE),
         ]
         if hasattr(self, "oob_score_"):
             outside = self._outside(data, target, bag, n_classes)
+            score = outside_score(self, outside, target, bag.weight, n_classes)
             said = self.oob_decision_function_ if n_classes else self.oob_prediction_
             certificates.append(
                 agreement(
@@ -265,10 +261,7 @@ class BaggingModel(Model):
                     {
                         "answers": (said, outside.mean if n_classes else outside.mean[:, 0]),
                         "error": (self.oob_errors_, outside.errors),
-                        "score": (
-                            self.oob_score_,
-                            outside_score(self, outside, target, bag.weight, n_classes),
-                        ),
+                        "score": (self.oob_score_, score),
                     },
                     SOURCE,
                     rtol=1e-8,

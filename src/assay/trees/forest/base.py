@@ -132,7 +132,7 @@ class ForestModel(TreeModel):
         return read_table(data, self.is_categorical_)
 
     def _grow(self, forest: Forest) -> None:
-        """Grow the trees, take in what they say about the rows outside their bags, stop when it has settled."""
+        """Grow the trees, hear what they say about rows outside their bags, stop when the error has settled."""
         kept = self.trees_ if self.warm_start and hasattr(self, "trees_") else None
         if kept is not None and len(kept) > self.n_estimators:
             raise self._refuse("n_estimators", f"at least the {len(kept)} trees of the warm start")

@@ -53,7 +53,7 @@ class ForestClassifier(Classifier, ForestModel):
         return self._forest(table, CLASS_CRITERIA[self.criterion], n_classes, factors)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Prove the forest again from the rows themselves: every node of every tree, and the votes out of bag.
+        """Prove the forest again from the rows: every node of every tree, and the votes out of bag.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class ForestRegressor(Regressor, ForestModel):
         return self._forest(table, NUMBER_CRITERIA[self.criterion], 0, None)
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Prove the forest again from the rows themselves: every node of every tree, and the means out of bag.
+        """Prove the forest again from the rows: every node of every tree, and the means out of bag.
 
         Parameters
         ----------

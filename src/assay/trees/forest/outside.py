@@ -31,7 +31,7 @@ class Outside(NamedTuple):
 
 
 class OutsideVotes:
-    """Adds up trees in their order; the error is brought up to date by the rows that each tree has not seen."""
+    """Adds up trees in their order; each brings the error up to date on the rows it has not seen."""
 
     def __init__(self, target: NDArray, weight: NDArray[np.float64], n_classes: int) -> None:
         self._target, self._weight, self._n_classes = target, weight, n_classes

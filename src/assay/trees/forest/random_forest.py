@@ -175,8 +175,8 @@ class RandomForestClassifier(ForestClassifier):
 class RandomForestRegressor(ForestRegressor):
     """Many trees of numbers on bootstrap samples, averaged.
 
-    Finds T trees g_t, each on as many rows drawn with replacement and each node divided by the best cut of some
-    columns drawn anew, and predicts their mean
+    Finds T trees g_t, each on as many rows drawn with replacement and each node divided by the best cut of
+    some columns drawn anew, and predicts their mean
 
         (1/T) Σ_t g_t(x).
 
