@@ -7,6 +7,7 @@ from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor
 from assay.trees.forest.bagging import BaggingClassifier, BaggingRegressor
 from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from assay.trees.forest.importance import Importance
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
 from assay.trees.tree import Tree
@@ -18,6 +19,7 @@ __all__ = [
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "Importance",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "Tree",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -21,6 +23,14 @@ from assay.trees.constraints import groups_of, signs_of
 from assay.trees.decision.base import EPS, GROWTH_DOMAINS, SHARE, _in_weight, n_features_tried
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import make_bag
+from assay.trees.forest.importance import (
+    KINDS,
+    Importance,
+    impurity_importance,
+    measured_importance,
+    summarised,
+)
+from assay.trees.forest.intervals import KeptRows, keep_rows
 from assay.trees.forest.outside import OutsideVotes, outside_score
 from assay.trees.forest.solver import MAX_CODES, Forest, Table, grow_each, read_table
 from assay.trees.forest.trees import Trees
@@ -34,6 +44,7 @@ FOREST_DOMAINS: Mapping[str, Domain] = {
     "bootstrap": parameters.boolean,
     "oob_score": parameters.boolean | parameters.function,
     "oob_tol": parameters.nothing | parameters.real(at_least=0.0),
+    "keep_rows": parameters.boolean,
     "max_samples": parameters.nothing | parameters.integer(at_least=1) | SHARE,
     "warm_start": parameters.boolean,
     "n_jobs": parameters.nothing
@@ -48,6 +59,7 @@ class ForestModel(TreeModel):
 
     _accepts_sparse: ClassVar[bool] = True
     _random_cuts: ClassVar[bool] = False
+    _single: ClassVar[type]
     n_estimators: int
     max_depth: int | None
     min_samples_split: float
@@ -67,11 +79,13 @@ class ForestModel(TreeModel):
     monotonic_cst: Any
     interaction_cst: Any
     oob_tol: float | None
+    keep_rows: bool
     trees_: Trees
     seeds_: NDArray[np.int64]
     columns_: Columns
     max_features_: int
     oob_errors_: NDArray[np.float64]
+    kept_: KeptRows
 
     def _check_settings(self, data: Rows) -> None:
         """Refuse settings that do not go together, and tables that do not fit in memory as codes."""
@@ -132,7 +146,7 @@ class ForestModel(TreeModel):
         return read_table(data, self.is_categorical_)
 
     def _grow(self, forest: Forest) -> None:
-        """Grow the trees, hear what they say about rows outside their bags, stop when the error has settled."""
+        """Grow the trees, hear what they say about rows outside their bags, stop when that settles."""
         kept = self.trees_ if self.warm_start and hasattr(self, "trees_") else None
         if kept is not None and len(kept) > self.n_estimators:
             raise self._refuse("n_estimators", f"at least the {len(kept)} trees of the warm start")
@@ -159,6 +173,9 @@ class ForestModel(TreeModel):
         self.columns_ = table.columns.of_categories()
         self.n_outputs_ = 1
         self._keep_outside(forest, votes)
+        self.__dict__.pop("kept_", None)
+        if self.keep_rows:
+            self.kept_ = keep_rows(forest, self.trees_, self.seeds_)
 
     def _n_threads(self) -> int:
         return rows.n_threads() if self.n_jobs == -1 else int(self.n_jobs or 1)
@@ -204,6 +221,74 @@ class ForestModel(TreeModel):
         )
         total = float(shares.sum())
         return shares / total if total > 0 else shares
+
+    def importance(
+        self,
+        kind: str = "impurity",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        random_state: Any = None,
+    ) -> Importance:
+        """How much each column matters, with standard errors over the trees.
+
+        Parameters
+        ----------
+        kind : {"impurity", "unbiased", "permutation"}, default="impurity"
+            "impurity": share in what the splits gain on the rows of the bags, which favours columns of many
+            values. "unbiased": the same gain on the rows outside the bags, per row, which is 0 on average for
+            a column that says nothing. "permutation": how much the error on rows outside the bags rises when
+            the column is shuffled among them.
+        X, y, sample_weight
+            The data of the fit; "impurity" needs none.
+        random_state : int, Generator, SeedSequence, RandomState or None
+            For "permutation".
+
+        Returns
+        -------
+        importance : Importance
+        """
+        check_is_fitted(self, "trees_")
+        if kind not in KINDS:
+            raise parameters.refusal("importance", "kind", parameters.one_of(*KINDS).words, kind)
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+        if kind == "impurity":
+            return summarised(kind, names, impurity_importance(self.trees_, self.n_features_in_))
+        if X is None or y is None:
+            raise ValueError(f"The importance of kind {kind!r} needs X and y, the data of the fit.")
+        if not self.bootstrap:
+            raise ValueError(
+                f"The importance of kind {kind!r} needs rows outside the bags: fit with bootstrap=True."
+            )
+        data, forest = self._opened_again(X, y, sample_weight)
+        each = measured_importance(self, data, forest, kind, generator(random_state))
+        return summarised(kind, names, each)
+
+    @abstractmethod
+    def _opened_again(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Forest]:
+        """The data of the fit in memory, and what the trees have in common."""
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as estimators of their own."""
+        check_is_fitted(self, "trees_")
+        return [
+            self._tree_estimator(tree, int(seed)) for tree, seed in zip(self.trees_, self.seeds_, strict=True)
+        ]
+
+    def _tree_estimator(self, tree: Tree, seed: int) -> Any:
+        known = self.get_params(deep=False)
+        names = inspect.signature(self._single).parameters
+        single = self._single(**{name: known[name] for name in names if name in known})
+        single.random_state = seed
+        for name in ("n_features_in_", "feature_names_in_", "is_categorical_", "levels_", "columns_",
+                     "max_features_", "classes_", "n_classes_", "n_outputs_"):  # fmt: skip
+            if hasattr(self, name):
+                setattr(single, name, getattr(self, name))
+        single.tree_ = tree
+        return single
 
 
 def leaves_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray[np.int32]:

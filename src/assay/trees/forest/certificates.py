@@ -11,6 +11,7 @@ from assay import rows
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.rows import Rows
 from assay.trees.forest.base import leaves_of_rows
+from assay.trees.forest.intervals import KeptRows, keep_rows
 from assay.trees.forest.outside import Outside, OutsideVotes, outside_error, outside_score
 from assay.trees.forest.solver import Forest
 from assay.trees.forest.trees import Trees
@@ -133,6 +134,8 @@ def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
     trees, n_classes = model.trees_, forest.n_classes
     counted, outside = recounted(trees, data, model, forest)
     certificates = [telescope(trees), *counted]
+    if hasattr(model, "kept_"):
+        certificates.append(kept_certificate(model.kept_, keep_rows(forest, trees, model.seeds_)))
     if not model.bootstrap:
         return Certificates(certificates)
     target, weight = forest.table.target, forest.table.weight
@@ -158,6 +161,15 @@ def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
         if n_classes:
             certificates.append(margin_bound(outside, target, weight, error))
     return Certificates(certificates)
+
+
+def kept_certificate(kept: KeptRows, fresh: KeptRows) -> Certificate:
+    """The kept leaves and weights are those of the rows."""
+    names = ("leaves", "weights", "target", "weight")
+    pairs = {name: (getattr(kept, name), getattr(fresh, name)) for name in names}
+    return agreement(
+        "The rows kept for quantiles and intervals are those of the fit.", pairs, WEI, rtol=1e-12
+    )
 
 
 def error_interval(

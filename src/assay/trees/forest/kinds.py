@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from assay import parameters, rows
 from assay.certificates import Certificates
 from assay.models.capabilities import Regressor
 from assay.models.classes import Classifier, class_factors, class_of
 from assay.rows import Block, Rows
+from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.regressor import DecisionTreeRegressor
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
 from assay.trees.forest.certificates import certify_forest, fit_certificates
+from assay.trees.forest.intervals import KeptRows
 from assay.trees.forest.solver import Forest
 from assay.trees.forest.trees import Trees
 from assay.trees.growing.columns import Columns
@@ -22,6 +27,7 @@ from assay.trees.growing.columns import Columns
 class ForestClassifier(Classifier, ForestModel):
     """Base of forests of classes."""
 
+    _single: ClassVar[type] = DecisionTreeClassifier
     criterion: str
     class_weight: Any
 
@@ -63,6 +69,11 @@ class ForestClassifier(Classifier, ForestModel):
         data = self._open_new_classes(X, y, sample_weight)
         return certify_forest(self, data, self._opened_forest(data))
 
+    def _opened_again(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Forest]:
+        require_rows_in_memory(self, X)
+        data = self._open_new_classes(X, y, sample_weight)
+        return data, self._opened_forest(data)
+
     def predict(self, X: Any) -> Any:
         """The class of the largest mean share: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
@@ -84,6 +95,7 @@ class ForestClassifier(Classifier, ForestModel):
 class ForestRegressor(Regressor, ForestModel):
     """Base of forests of numbers."""
 
+    _single: ClassVar[type] = DecisionTreeRegressor
     criterion: str
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -120,10 +132,79 @@ class ForestRegressor(Regressor, ForestModel):
         data = self._open_new_vector(X, y, sample_weight)
         return certify_forest(self, data, self._opened_forest(data))
 
+    def _opened_again(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Forest]:
+        require_rows_in_memory(self, X)
+        data = self._open_new_vector(X, y, sample_weight)
+        return data, self._opened_forest(data)
+
+    def _kept(self, method: str) -> KeptRows:
+        check_is_fitted(self, "trees_")
+        if not hasattr(self, "kept_"):
+            raise ValueError(
+                f"{type(self).__name__}.{method} needs the leaves of the rows of the fit: fit with "
+                "keep_rows=True."
+            )
+        return self.kept_
+
+    def predict_quantile(self, X: Any, quantile: Any = 0.5) -> NDArray[np.float64]:
+        """Quantiles of the targets of the rows that share leaves with new ones (Meinshausen 2006).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        quantile : float or list of floats, default=0.5
+            Levels in [0, 1].
+
+        Returns
+        -------
+        quantiles : array of shape (n_samples,), or (n_samples, n_levels) for a list
+            They never cross: each is a quantile of one law.
+        """
+        kept = self._kept("predict_quantile")
+        levels = np.asarray(quantile, dtype=np.float64)
+        if levels.size == 0 or not np.all((levels >= 0) & (levels <= 1)):
+            raise parameters.refusal("predict_quantile", "quantile", "levels between 0 and 1", quantile)
+        quantiles = kept.quantiles(np.asarray(self.apply(X)), np.atleast_1d(levels))
+        return quantiles if levels.ndim else quantiles[:, 0]
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Intervals that hold the target of a new row about so often: jackknife+ after bootstrap.
+
+        Each row of the fit lends its out-of-bag residual to the trees that have not seen it. The coverage is
+        at least 1 − 2(1 − coverage) whatever the law of the rows, and about `coverage` in practice.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        intervals : array of shape (n_samples, 2)
+            Lower and upper ends; infinite where there are too few rows for the coverage.
+        """
+        kept = self._kept("predict_interval")
+        if not parameters.real(above=0.0).contains(coverage) or not coverage < 1:
+            raise parameters.refusal("predict_interval", "coverage", "a number above 0 and below 1", coverage)
+        if not self.bootstrap:
+            raise ValueError("predict_interval needs rows outside the bags: fit with bootstrap=True.")
+        trees = self.trees_
+        values = [tree.value[:, 0] for tree in trees]
+        leaves = np.asarray(self.apply(X))
+        said = np.column_stack([value[leaves[:, place]] for place, value in enumerate(values)])
+        on_rows = np.array([value[kept.leaves[place]] for place, value in enumerate(values)])
+        return kept.intervals(said, on_rows, coverage)
+
     def predict(self, X: Any) -> Any:
         """Mean over the trees of what their leaves predict: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
         return data.map(number_of_rows, self.trees_, self.columns_, dtype=data.dtype)
+
+
+def require_rows_in_memory(model: Any, X: Any) -> None:
+    """Refuse rows outside memory to what looks at the same rows again and again."""
+    if rows.is_external(X):
+        raise ValueError(f"{type(model).__name__}.importance takes rows in memory: hand it a sample of them.")
 
 
 def class_of_rows(block: Block, trees: Trees, columns: Columns, classes: NDArray) -> NDArray:

@@ -83,6 +83,9 @@ class RandomForestClassifier(ForestClassifier):
         Columns whose levels are divided into two groups instead of cut at a threshold.
     oob_tol : float, optional
         Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
+    keep_rows : bool, default=False
+        Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
+        forests of numbers need it.
 
     Attributes
     ----------
@@ -147,6 +150,7 @@ class RandomForestClassifier(ForestClassifier):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
+        keep_rows: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -170,6 +174,7 @@ class RandomForestClassifier(ForestClassifier):
         self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
         self.oob_tol = oob_tol
+        self.keep_rows = keep_rows
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -240,6 +245,9 @@ class RandomForestRegressor(ForestRegressor):
         Columns whose levels are divided into two groups instead of cut at a threshold.
     oob_tol : float, optional
         Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
+    keep_rows : bool, default=False
+        Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
+        forests of numbers need it.
 
     Attributes
     ----------
@@ -300,6 +308,7 @@ class RandomForestRegressor(ForestRegressor):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
+        keep_rows: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -322,3 +331,4 @@ class RandomForestRegressor(ForestRegressor):
         self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
         self.oob_tol = oob_tol
+        self.keep_rows = keep_rows
