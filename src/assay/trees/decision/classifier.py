@@ -158,12 +158,9 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
-        self._require_memory(X)
-        data: Any
-        data, weights = self._open_classes(X, y, sample_weight)
+        rows = self._opened(X, y, sample_weight)
         self.n_classes_ = len(self.classes_)
-        labels, weight = self._weighted(data, weights)
-        self._grow(data, labels, weight, len(self.classes_), CLASS_CRITERIA[self.criterion])
+        self._grow(*rows)
         return self
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -180,6 +177,18 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         labels, weight = self._weighted(data, weights)
         form = CLASS_CRITERIA[self.criterion]
         return certify_tree(self, self._dense(data), labels, weight, form, len(self.classes_))
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
+        self._require_memory(X)
+        data: Any
+        data, weights = self._open_classes(X, y, sample_weight)
+        self._mark_categories()
+        labels, weight = self._weighted(data, weights)
+        return self._dense(data), labels, weight, len(self.classes_), CLASS_CRITERIA[self.criterion]
+
+    def _verdict(self, value: NDArray, decimals: int) -> str:
+        share = float(value.max())
+        return f"{class_of(value[np.newaxis], self.classes_)[0]} ({share:.{decimals}f})"
 
     def _weighted(self, data: MemoryRows, weights: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Places of the labels, and the weight of each row times the factor of its class."""
