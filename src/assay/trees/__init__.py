@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from assay.homes import publish
 from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.pruning import PruningPath
+from assay.trees.decision.reading import Box
 from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.decision.stump import DecisionStump
 from assay.trees.tree import Tree
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "Tree"]
+__all__ = [
+    "Box",
+    "DecisionStump",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "PruningPath",
+    "Tree",
+]
 
 publish(globals())

@@ -12,12 +12,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
+from assay.certificates import Certificates
 from assay.models.capabilities import require_memory
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, MemoryRows
 from assay.trees.constraints import groups_of, signs_of
-from assay.trees.decision.certificates import fit_certificates
+from assay.trees.decision.certificates import TreeRows, certify_tree, fit_certificates
 from assay.trees.decision.pruning import pruned
 from assay.trees.decision.reading import Box, boxes_of, conditions
 from assay.trees.decision.selecting import HasPruning
@@ -123,7 +124,16 @@ class DecisionTree(HasPruning, TreeModel):
         if self.ccp_alpha > 0:
             self.unpruned_tree_, self.tree_ = grown.tree, pruned(grown.tree, self.ccp_alpha)
         self.n_outputs_ = 1
-        self.certificates_ = fit_certificates(self.tree_, grown.columns.levels_as_codes(X), weight)
+        rows = TreeRows(grown.columns.levels_as_codes(X), target, weight, n_classes)
+        self.certificates_ = fit_certificates(self.tree_, rows, bounded=growth.signs is not None)
+
+    def _certify(
+        self, X: NDArray, target: NDArray, weight: NDArray, n_classes: int, form: Any
+    ) -> Certificates:
+        there, growth = weight > 0, self._growth(form, float(weight.sum()))
+        rows = TreeRows(self.columns_.levels_as_codes(X[there]), target[there], weight[there], n_classes)
+        unpruned = getattr(self, "unpruned_tree_", None)
+        return certify_tree(self.tree_, unpruned, rows, self.columns_, growth, self.ccp_alpha)
 
     def _dense(self, data: MemoryRows) -> NDArray:
         return np.ascontiguousarray(data.X.toarray() if data.is_sparse else data.X)

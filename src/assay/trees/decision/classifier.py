@@ -15,7 +15,6 @@ from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, MemoryRows
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, value_of_rows
-from assay.trees.decision.certificates import certify_tree
 from assay.trees.decision.solver import CLASS_CRITERIA
 from assay.trees.growing.columns import Columns
 from assay.trees.tree import Tree
@@ -176,7 +175,7 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         weights = np.bincount(data.y.astype(np.int64), data.weight, minlength=len(self.classes_))
         labels, weight = self._weighted(data, weights)
         form = CLASS_CRITERIA[self.criterion]
-        return certify_tree(self, self._dense(data), labels, weight, form, len(self.classes_))
+        return self._certify(self._dense(data), labels, weight, len(self.classes_), form)
 
     def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
         self._require_memory(X)

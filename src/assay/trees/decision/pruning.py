@@ -198,8 +198,8 @@ def add_losses(  # type: ignore[no-untyped-def]
 def standard_errors(parts: list[HeldOut]) -> tuple[Array, Array]:
     """Mean loss of all held-out rows, and its standard error over the rows (that of rpart)."""
     weight = sum(part.weight for part in parts)
-    mean = sum(part.sums for part in parts) / weight
-    squares = sum(part.squares for part in parts)
+    mean = np.sum([part.sums for part in parts], axis=0) / weight
+    squares = np.sum([part.squares for part in parts], axis=0)
     return mean, np.sqrt(np.maximum(squares - weight * mean**2, 0.0)) / weight
 
 

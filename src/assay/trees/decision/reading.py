@@ -54,7 +54,7 @@ class Box:
 
 def boxes_of(tree: Tree, n_columns: int, n_codes: NDArray) -> list[Box]:
     """The leaves as boxes, from left to right."""
-    whole = (
+    whole: Any = (
         np.full(n_columns, -np.inf),
         np.full(n_columns, np.inf),
         np.ones(n_columns, dtype=np.bool_),

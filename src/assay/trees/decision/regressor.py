@@ -14,7 +14,6 @@ from assay.models.capabilities import Regressor
 from assay.parameters import LARGEST, SMALLEST, Domain
 from assay.rows import MemoryRows
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, number_of_rows
-from assay.trees.decision.certificates import certify_tree
 from assay.trees.decision.solver import NUMBER_CRITERIA
 
 
@@ -163,7 +162,7 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         data: Any = self._open_new_vector(X, y, sample_weight)
         target, weight = self._weighted(data)
         form = NUMBER_CRITERIA[self.criterion]
-        return certify_tree(self, self._dense(data), target, weight, form, 0)
+        return self._certify(self._dense(data), target, weight, 0, form)
 
     def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
         self._require_memory(X)
