@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
 from assay.rows import Block
-from assay.trees.decision.base import value_of_rows
+from assay.trees.decision.base import GROWTH_DOMAINS, value_of_rows
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.growing.columns import Columns
 from assay.trees.opening import CATEGORICAL_FEATURES
@@ -34,6 +34,8 @@ class DecisionStump(DecisionTreeClassifier):
 
     Parameters
     ----------
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight on each side.
     class_weight : dict, "balanced" or None
         Factor of the weights of each class.
     categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
@@ -67,6 +69,7 @@ class DecisionStump(DecisionTreeClassifier):
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = {
+        "min_weight_fraction_leaf": GROWTH_DOMAINS["min_weight_fraction_leaf"],
         "class_weight": CLASS_WEIGHT,
         "categorical_features": CATEGORICAL_FEATURES,
     }
@@ -75,7 +78,6 @@ class DecisionStump(DecisionTreeClassifier):
     max_depth = 1
     min_samples_split = 2
     min_samples_leaf = 1
-    min_weight_fraction_leaf = 0.0
     max_features = None
     random_state = None
     max_leaf_nodes = None
@@ -83,12 +85,15 @@ class DecisionStump(DecisionTreeClassifier):
     ccp_alpha = 0.0
     monotonic_cst = None
     interaction_cst = None
-    feature_: int
-    threshold_: float
-    polarity_: int
-    error_: float
 
-    def __init__(self, *, class_weight: Any = None, categorical_features: Any = "from_dtype") -> None:
+    def __init__(
+        self,
+        *,
+        min_weight_fraction_leaf: float = 0.0,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.class_weight = class_weight
         self.categorical_features = categorical_features
 
@@ -97,18 +102,33 @@ class DecisionStump(DecisionTreeClassifier):
         tags.classifier_tags.poor_score = True  # two answers do not suit three classes
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the best stump; see `DecisionTreeClassifier.fit`."""
-        super().fit(X, y, sample_weight)
-        tree = self.tree_
-        self.feature_ = int(tree.feature[0])
-        self.threshold_ = float(tree.threshold[0]) if np.isfinite(tree.threshold[0]) else np.inf
-        said = tree.value.argmax(axis=1)
-        sides = (tree.children_left[0], tree.children_right[0])
-        self.polarity_ = 0 if self.feature_ < 0 else int(np.sign(said[sides[1]] - said[sides[0]]))
-        costs = tree.weighted_n_node_samples * tree.impurity
-        self.error_ = float(costs[tree.is_leaf].sum() / tree.weighted_n_node_samples[0])
-        return self
+    @property
+    def feature_(self) -> int:
+        """The column of the split, −1 where the rows cannot be divided."""
+        self._open_fitted()
+        return int(self.tree_.feature[0])
+
+    @property
+    def threshold_(self) -> float:
+        """Values up to it go left; infinite for a split of categories or none."""
+        self._open_fitted()
+        threshold = float(self.tree_.threshold[0])
+        return np.inf if np.isnan(threshold) else threshold
+
+    @property
+    def polarity_(self) -> int:
+        """1 where the right side answers a later class than the left one, −1 an earlier one, 0 the same."""
+        if self.feature_ < 0:
+            return 0
+        said = self.tree_.value.argmax(axis=1)
+        return int(np.sign(said[self.tree_.children_right[0]] - said[self.tree_.children_left[0]]))
+
+    @property
+    def error_(self) -> float:
+        """Weighted share of mistakes on the rows of the fit."""
+        self._open_fitted()
+        costs = self.tree_.weighted_n_node_samples * self.tree_.impurity
+        return float(costs[self.tree_.is_leaf].sum() / self.tree_.weighted_n_node_samples[0])
 
     def decision_function(self, X: Any) -> Any:
         """h(x): 1 for the second of two classes, −1 for the first; with more classes a column each."""
