@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from assay.homes import publish
 from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.pruning import PruningPath
+from assay.trees.decision.reading import Box
 from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.decision.stump import DecisionStump
 from assay.trees.forest.bagging import BaggingClassifier, BaggingRegressor
 from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from assay.trees.forest.importance import Importance
@@ -15,11 +18,14 @@ from assay.trees.tree import Tree
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "Box",
+    "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "Importance",
+    "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "Tree",
