@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,6 +61,32 @@ def _njit(function: Any, fastmath: set[str], **options: bool) -> Any:
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no file to keep the cache beside
         dispatcher._cache = LoopCache(function)
     return dispatcher
+
+
+def _stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+        return context.make_tuple(builder, kind, [_stripped(context, builder, *part) for part in parts])
+    return value
+
+
+@intrinsic
+def uncounted(typing: Any, value: Any) -> Any:
+    """The same array, or tuple of arrays, without a count of references; for compiled loops only.
+
+    Every function that an array is handed to counts it up and down, which takes longer than a small node of a
+    tree. Valid for as long as the caller holds the arrays.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _stripped(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
 
 
 class LoopCache(FunctionCache):

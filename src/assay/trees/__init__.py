@@ -1,1 +1,35 @@
 """Trees and their ensembles: partitions of the space of the rows, grown by one engine."""
+
+from __future__ import annotations
+
+from assay.homes import publish
+from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.pruning import PruningPath
+from assay.trees.decision.reading import Box
+from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.decision.stump import DecisionStump
+from assay.trees.forest.bagging import BaggingClassifier, BaggingRegressor
+from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from assay.trees.forest.importance import Importance
+from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from assay.trees.forest.trees import Trees
+from assay.trees.tree import Tree
+
+__all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "Box",
+    "DecisionStump",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "Importance",
+    "PruningPath",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "Tree",
+    "Trees",
+]
+
+publish(globals())

@@ -12,8 +12,7 @@ parameters, whose class says which criterion it is (as losses do with their row 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
@@ -21,36 +20,12 @@ from numpy.typing import NDArray
 
 from assay.loops import REORDER, inlined, log
 
-Form = TypeVar("Form", bound=tuple[Any, ...])
-
-_COSTS: dict[type, Any] = {}
-
-OPTIONS: dict[str, Any] = {
+OPTIONS: Any = {
     "forceinline": True,
     "nogil": True,
     "fastmath": set(REORDER),
     "error_model": "numpy",
 }
-
-
-def cost_of(form: type[Form]) -> Callable[[Callable[..., Any]], Any]:
-    """Register the cost of a criterion: a function of (form, sums) that gives a number."""
-
-    def register(cost: Callable[..., Any]) -> Any:
-        _COSTS[form] = cost
-        return inlined(cost)
-
-    return register
-
-
-def cost(form: Any, sums: NDArray) -> float:
-    """Cost of a node with these sums; for compiled loops only."""
-    raise NotImplementedError("cost is called inside compiled loops.")
-
-
-@overload(cost, jit_options=OPTIONS)
-def _chosen_cost(form, sums):  # type: ignore[no-untyped-def]
-    return _COSTS[form.instance_class]
 
 
 class Gini(NamedTuple):
@@ -59,50 +34,16 @@ class Gini(NamedTuple):
     classes: bool = True
 
 
-@cost_of(Gini)
-def gini_cost(form, sums):  # type: ignore[no-untyped-def]
-    """W − Σ W_k² / W."""
-    total = sums[0]
-    if total <= 0.0:
-        return 0.0
-    squares = 0.0
-    for k in range(1, sums.shape[0]):
-        squares += sums[k] * sums[k]
-    return total - squares / total
-
-
 class Entropy(NamedTuple):
     """−W Σ p_k log p_k: the negative log-likelihood of the rows under the shares of the node."""
 
     classes: bool = True
 
 
-@cost_of(Entropy)
-def entropy_cost(form, sums):  # type: ignore[no-untyped-def]
-    """W log W − Σ W_k log W_k."""
-    total = sums[0]
-    if total <= 0.0:
-        return 0.0
-    result = 0.0
-    for k in range(1, sums.shape[0]):
-        if sums[k] > 0.0:
-            result -= sums[k] * log(sums[k] / total)
-    return result
-
-
 class Misclassification(NamedTuple):
     """W (1 − max p_k): the weight that the commonest class gets wrong."""
 
     classes: bool = True
-
-
-@cost_of(Misclassification)
-def misclassification_cost(form, sums):  # type: ignore[no-untyped-def]
-    """W − max W_k."""
-    largest = 0.0
-    for k in range(1, sums.shape[0]):
-        largest = max(largest, sums[k])
-    return sums[0] - largest
 
 
 class Newton(NamedTuple):
@@ -116,25 +57,96 @@ class Newton(NamedTuple):
     classes: bool = False
 
 
-@cost_of(Newton)
-def newton_cost(form, sums):  # type: ignore[no-untyped-def]
-    """−S² / (H + λ)."""
-    size = sums[2] + form.l2
-    return -sums[1] * sums[1] / size if size > 0.0 else 0.0
-
-
 class PoissonDeviance(NamedTuple):
     """−S log(S / W): half the Poisson deviance of the node, up to a term that no split changes."""
 
     classes: bool = False
 
 
-@cost_of(PoissonDeviance)
-def poisson_cost(form, sums):  # type: ignore[no-untyped-def]
-    """−S log(S / W), infinite where a node has no count: its mean 0 would make any count impossible."""
-    if sums[1] <= 0.0 or sums[0] <= 0.0:
-        return np.inf
-    return -sums[1] * log(sums[1] / sums[0])
+# Functions of numbers alone, not of arrays: inside the search of a cut each array that is handed on would be
+# counted as one more reference, which takes longer than the arithmetic.
+
+
+def class_part(form: Any, total: float, weight: float) -> float:
+    """What one class of a node of weight `total` adds to its cost; for compiled loops only."""
+    raise NotImplementedError("class_part is called inside compiled loops.")
+
+
+def class_cost(form: Any, total: float, parts: float) -> float:
+    """Cost of a node from what its classes add; for compiled loops only."""
+    raise NotImplementedError("class_cost is called inside compiled loops.")
+
+
+def number_cost(form: Any, weight: float, total: float, size: float) -> float:
+    """Cost of a node from its three sums; for compiled loops only."""
+    raise NotImplementedError("number_cost is called inside compiled loops.")
+
+
+@overload(class_part, jit_options=OPTIONS)
+def _chosen_part(form, total, weight):  # type: ignore[no-untyped-def]
+    def entropy(form, total, weight):  # type: ignore[no-untyped-def]
+        return -weight * log(weight / total) if weight > 0.0 else 0.0
+
+    def square(form, total, weight):  # type: ignore[no-untyped-def]
+        return weight * weight
+
+    def itself(form, total, weight):  # type: ignore[no-untyped-def]
+        return weight
+
+    return {Entropy: entropy, Gini: square}.get(form.instance_class, itself)
+
+
+@overload(class_cost, jit_options=OPTIONS)
+def _chosen_class_cost(form, total, parts):  # type: ignore[no-untyped-def]
+    def gini(form, total, parts):  # type: ignore[no-untyped-def]
+        return total - parts / total if total > 0.0 else 0.0
+
+    def entropy(form, total, parts):  # type: ignore[no-untyped-def]
+        return parts
+
+    def misclassification(form, total, parts):  # type: ignore[no-untyped-def]
+        return total - parts
+
+    return {Gini: gini, Entropy: entropy}.get(form.instance_class, misclassification)
+
+
+@overload(number_cost, jit_options=OPTIONS)
+def _chosen_number_cost(form, weight, total, size):  # type: ignore[no-untyped-def]
+    def newton(form, weight, total, size):  # type: ignore[no-untyped-def]
+        whole = size + form.l2
+        return -total * total / whole if whole > 0.0 else 0.0
+
+    def poisson(form, weight, total, size):  # type: ignore[no-untyped-def]
+        # Infinite where a node has no count: its mean 0 would make any count impossible.
+        return -total * log(total / weight) if total > 0.0 and weight > 0.0 else np.inf
+
+    def none(form, weight, total, size):  # type: ignore[no-untyped-def]
+        return 0.0
+
+    return {Newton: newton, PoissonDeviance: poisson}.get(form.instance_class, none)
+
+
+def joined_parts(form: Any, first: float, second: float) -> float:
+    """Parts of two classes together: their sum, or the larger; for compiled loops only."""
+    raise NotImplementedError("joined_parts is called inside compiled loops.")
+
+
+@overload(joined_parts, jit_options=OPTIONS)
+def _chosen_joining(form, first, second):  # type: ignore[no-untyped-def]
+    if form.instance_class is Misclassification:
+        return lambda form, first, second: max(first, second)
+    return lambda form, first, second: first + second
+
+
+@inlined
+def cost(form, sums):  # type: ignore[no-untyped-def]
+    """Cost of a node with these sums."""
+    if form.classes:
+        parts = 0.0
+        for k in range(1, sums.shape[0]):
+            parts = joined_parts(form, parts, class_part(form, sums[0], sums[k]))
+        return class_cost(form, sums[0], parts)
+    return number_cost(form, sums[0], sums[1], sums[2])
 
 
 def impurity(form: Any, sums: NDArray, squares: NDArray | None = None) -> NDArray:

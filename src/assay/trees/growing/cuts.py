@@ -1,19 +1,19 @@
 """The best cut of one column in one node, from the sums of its codes.
 
 A column of a node comes as a *tally*: the codes that occur, in increasing order, with the sums of the rows of
-each, and apart from them the sums of the rows where the value is missing. How the tally was made (a histogram,
-a sort, a walk along sorted rows) no longer matters here. Sums are integers, multiples of `unit`: adding them
-in any order gives the same bits, and right = node − left is exact.
+each, and apart from them the sums of the rows where the value is missing. How the tally was made (a
+histogram, a sort, a walk along sorted rows) no longer matters here. Sums are integers, multiples of `unit`:
+adding them in any order gives the same bits, and right = node − left is exact.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.loops import compiled, inlined
-from assay.trees.growing.criteria import cost
+from assay.trees.growing.criteria import class_cost, class_part, cost, joined_parts, number_cost
 
 NO_CUT = -1
 
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
     """
 
     min_leaf: int
-    sign: int
+    sign: Any
     low: float
     high: float
 
@@ -94,31 +94,50 @@ def best_cut(form, tally, n_codes, node, missing, unit, rule, work):  # type: ig
         `place` is `NO_CUT` where nothing can be cut.
     """
     n_sums = node.shape[0]
-    left_sums = np.zeros(n_sums, dtype=np.int64)
-    whole, left, right = work[0], work[1], work[2]
+    whole, left = work[0], work[1]  # `left` holds whole numbers here, exact below 2⁵³ units
     real_sums(node, unit, whole)
     parent = cost(form, whole)
     best, place, best_left = -np.inf, NO_CUT, False
+    least, heaviest = rule.min_leaf * unit[0], whole[0] - rule.min_leaf * unit[0]
     for missing_left in range(2 if missing[0] > 0 else 1):
         # All rows with a value may go left only where missing ones are left for the right side.
         end = n_codes if (missing_left == 0 and missing[0] > 0) else n_codes - 1
         for k in range(n_sums):
-            left_sums[k] = missing[k] if missing_left else 0
+            left[k] = missing[k] * unit[k] if missing_left else 0.0
         for p in range(end):
             for k in range(n_sums):
-                left_sums[k] += tally[p, k]
-            weight = left_sums[0]
-            if weight < rule.min_leaf:
+                left[k] += tally[p, k] * unit[k]
+            if left[0] < least:
                 continue
-            if node[0] - weight < rule.min_leaf:
+            if left[0] > heaviest:
                 break
-            for k in range(n_sums):
-                left[k] = left_sums[k] * unit[k]
-                right[k] = (node[k] - left_sums[k]) * unit[k]
-            gain = cut_gain(form, parent, left, right, rule)
-            if gain > best:
+            rest = whole[0] - left[0]
+            if form.classes:
+                parts, others = 0.0, 0.0
+                for k in range(1, n_sums):
+                    parts = joined_parts(form, parts, class_part(form, left[0], left[k]))
+                    others = joined_parts(form, others, class_part(form, rest, whole[k] - left[k]))
+                gain = parent - class_cost(form, left[0], parts) - class_cost(form, rest, others)
+            else:
+                gain = parent - number_cost(form, left[0], left[1], left[2])
+                gain -= number_cost(form, rest, whole[1] - left[1], whole[2] - left[2])
+            if gain > best and (rule.sign == 0 or in_order(form, whole, left, rule)):
                 best, place, best_left = gain, p, missing_left == 1
     return Cut(best, place, best_left)
+
+
+@compiled
+def in_order(form, whole, left, rule):  # type: ignore[no-untyped-def]
+    """Whether the sides of a cut predict in the order that a constraint asks for."""
+    if form.classes:
+        first, second = left[2] / left[0], (whole[2] - left[2]) / (whole[0] - left[0])
+    else:
+        first = left[1] / left[2] if left[2] > 0.0 else 0.0
+        size = whole[2] - left[2]
+        second = (whole[1] - left[1]) / size if size > 0.0 else 0.0
+    first = min(max(first, rule.low), rule.high)
+    second = min(max(second, rule.low), rule.high)
+    return rule.sign * (second - first) >= 0.0
 
 
 @compiled
@@ -148,8 +167,8 @@ def cut_at(form, tally, place, node, missing, unit, rule, work):  # type: ignore
 def order_levels(form, tally, n_codes, first, order):  # type: ignore[no-untyped-def]
     """Levels of a category by their mean statistic, smallest first.
 
-    For two classes, squared error and Newton steps the best grouping is a cut in this order (Fisher 1958). The
-    statistic is the share of class `first` (a place among the sums), or the mean.
+    For two classes, squared error and Newton steps the best grouping is a cut in this order (Fisher 1958).
+    The statistic is the share of class `first` (a place among the sums), or the mean.
     """
     below = 0 if form.classes else 2
     means = np.empty(n_codes)

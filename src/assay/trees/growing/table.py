@@ -7,16 +7,26 @@ hold a byte per value and one list of rows; a node sorts or counts the codes of 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
-from assay.trees.growing.statistics import add_row
+from assay.trees.growing.statistics import add_row, copy_row, room_for
 
-FEW = 48
-"""Rows up to which sorting their codes is cheaper than clearing and reading a histogram."""
+FEW = 128
+"""Rows up to which marking the codes that occur is cheaper than reading a whole histogram."""
+
+PRESENT_WORDS = 4
+BIT_HASH = np.uint64(0x03F79D71B4CB0A89)
+"""A de Bruijn sequence: the top six bits of its product with a power of two tell which power it is."""
+
+BIT_PLACES = np.zeros(64, dtype=np.uint8)
+BIT_PLACES[[((int(BIT_HASH) << p) % 2**64) >> 58 for p in range(64)]] = np.arange(64)
+
+NEAR = 4096
+"""Rows up to which a node gets a copy of its own of codes and statistics, close together in memory."""
 
 LOW_BITS = 0xFFFFFFFF
 
@@ -53,6 +63,46 @@ def binned_table(codes: NDArray[np.uint8], rows: NDArray[np.int32], n_codes: NDA
     return CodeTable(np.empty((0, 0), dtype=np.uint64), codes, rows, n_codes)
 
 
+class Near(NamedTuple):
+    """Copies of the codes and statistics of small nodes of a binned table, in the order of its rows.
+
+    The rows of a large table are far apart in memory, each from the next in a node. A node of few rows is
+    copied once, and its rows are called by their places from then on; `origin` has the row of each place.
+    """
+
+    table: CodeTable
+    rows: Any
+    origin: NDArray[np.int32]
+
+
+def room_near(table: CodeTable, rows: Any) -> Near:
+    """Room for the copies of all small nodes; none where the table is sorted, or small itself."""
+    n_rows = len(table.rows) if table.codes.size and len(table.rows) > NEAR else 0
+    codes = np.empty((table.codes.shape[0], n_rows), dtype=np.uint8)
+    return Near(table._replace(codes=codes), room_for(rows, n_rows), np.empty(n_rows, dtype=np.int32))
+
+
+@compiled
+def bring_near(table, rows, start, end, near):  # type: ignore[no-untyped-def]
+    """Copy the rows of a node; they are called by their places afterwards."""
+    for p in range(start, end):
+        i = table.rows[p]
+        near.origin[p] = i
+        copy_row(rows, i, near.rows, p)
+    for j in range(table.codes.shape[0]):
+        for p in range(start, end):
+            near.table.codes[j, p] = table.codes[j, np.uint64(table.rows[p])]
+    for p in range(start, end):
+        table.rows[p] = p
+
+
+@compiled
+def bring_back(table, start, end, near):  # type: ignore[no-untyped-def]
+    """Call the rows of a node that was copied by their own numbers again."""
+    for p in range(start, end):
+        table.rows[p] = near.origin[table.rows[p]]
+
+
 @compiled
 def tally_sorted(keys, start, end, absent, rows, tally, codes, missing):  # type: ignore[no-untyped-def]
     """Sums of each code along sorted keys; gives the number of codes, `absent` is the missing one."""
@@ -78,47 +128,72 @@ def tally_sorted(keys, start, end, absent, rows, tally, codes, missing):  # type
 
 
 @compiled
-def tally_counts(column, places, absent, rows, tally, codes, missing):  # type: ignore[no-untyped-def]
-    """Sums of each code by a histogram, squeezed to the codes that occur."""
+def tally_counts(column, places, absent, rows, tally, codes, missing, histogram):  # type: ignore[no-untyped-def]
+    """Sums of each code by a histogram of zeros, which is read out and cleared again code by code."""
     n_sums = missing.shape[0]
-    for c in range(absent + 1):
-        for k in range(n_sums):
-            tally[c, k] = 0
-    for i in places:
-        add_row(rows, i, tally[column[i]])
-    for k in range(n_sums):
-        missing[k] = tally[absent, k]
+    for p in range(places.shape[0]):
+        i = np.uint64(places[p])
+        add_row(rows, i, histogram[column[i]])
     count = 0
     for c in range(absent):
-        if tally[c, 0] > 0:
+        if histogram[c, 0] > 0:
             codes[count] = c
-            if count < c:
-                for k in range(n_sums):
-                    tally[count, k] = tally[c, k]
+            for k in range(n_sums):
+                tally[count, k] = histogram[c, k]
+                histogram[c, k] = 0
             count += 1
+    for k in range(n_sums):
+        missing[k] = histogram[absent, k]
+        histogram[absent, k] = 0
     return count
 
 
 @compiled
-def tally_column(table, j, start, end, rows, tally, codes, missing, keys):  # type: ignore[no-untyped-def]
+def tally_present(column, places, absent, rows, tally, codes, missing, histogram):  # type: ignore[no-untyped-def]
+    """The same for few rows: the codes that occur are marked as bits, and only those are read out."""
+    n_sums = missing.shape[0]
+    words = PRESENT_WORDS
+    first = second = third = fourth = np.uint64(0)
+    for p in range(places.shape[0]):
+        i = np.uint64(places[p])
+        code = np.int64(column[i])
+        bit = np.uint64(1) << np.uint64(code & 63)
+        word = code >> 6
+        first |= bit if word == 0 else np.uint64(0)
+        second |= bit if word == 1 else np.uint64(0)
+        third |= bit if word == 2 else np.uint64(0)
+        fourth |= bit if word == 3 else np.uint64(0)
+        add_row(rows, i, histogram[np.uint64(code)])
+    count = 0
+    for word in range(words):
+        bits = first if word == 0 else (second if word == 1 else (third if word == 2 else fourth))
+        while bits != 0:
+            lowest = bits & (~bits + np.uint64(1))
+            code = (word << 6) + np.int64(BIT_PLACES[(lowest * BIT_HASH) >> np.uint64(58)])
+            bits ^= lowest
+            if code == absent:
+                break
+            codes[count] = code
+            for k in range(n_sums):
+                tally[count, k] = histogram[code, k]
+                histogram[code, k] = 0
+            count += 1
+    for k in range(n_sums):
+        missing[k] = histogram[absent, k]
+        histogram[absent, k] = 0
+    return count
+
+
+@compiled
+def tally_column(table, j, start, end, rows, tally, codes, missing, histogram):  # type: ignore[no-untyped-def]
     """Sums of each code of a column in a node, in the order of the codes; gives their number."""
     absent = np.int64(table.n_codes[j])
     if table.pairs.shape[0] > 0:
         return tally_sorted(table.pairs[j], start, end, absent, rows, tally, codes, missing)
-    column = table.codes[j]
+    column, places = table.codes[j], table.rows[start:end]
     if end - start > FEW:
-        return tally_counts(column, table.rows[start:end], absent, rows, tally, codes, missing)
-    count = 0
-    for p in range(start, end):  # insertion sort of few small numbers
-        i = table.rows[p]
-        key = (np.uint64(column[i]) << np.uint64(32)) | np.uint64(i)
-        q = count
-        while q > 0 and keys[q - 1] > key:
-            keys[q] = keys[q - 1]
-            q -= 1
-        keys[q] = key
-        count += 1
-    return tally_sorted(keys, 0, count, absent, rows, tally, codes, missing)
+        return tally_counts(column, places, absent, rows, tally, codes, missing, histogram)
+    return tally_present(column, places, absent, rows, tally, codes, missing, histogram)
 
 
 @compiled
@@ -135,7 +210,7 @@ def mark_sides(table, split, start, end, goes_left):  # type: ignore[no-untyped-
             code = np.int64(key >> np.uint64(32))
         else:
             i = np.int64(table.rows[p])
-            code = np.int64(table.codes[j, i])
+            code = np.int64(table.codes[j, np.uint64(i)])
         if code == absent:
             left = split.missing_left
         elif split.is_category:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, uncounted
 from assay.trees.growing.cuts import (
     EXHAUSTIVE,
     NO_CUT,
@@ -48,7 +48,8 @@ from assay.trees.growing.nodes import (
     uniform,
 )
 from assay.trees.growing.statistics import add_row, refine
-from assay.trees.growing.table import divide, mark_sides, tally_column
+from assay.trees.growing.table import NEAR, bring_back, bring_near, divide, mark_sides, tally_column
+
 
 class Limits(NamedTuple):
     """When a tree stops growing, and what it looks at.
@@ -106,6 +107,7 @@ class Space(NamedTuple):
     """Memory that the search of a node overwrites."""
 
     tally: NDArray[np.int64]
+    histogram: NDArray[np.int64]
     ordered: NDArray[np.int64]
     codes: NDArray[np.int64]
     order: NDArray[np.int64]
@@ -123,12 +125,13 @@ def make_space(n_rows: int, n_columns: int, n_sums: int, most_codes: int, unit: 
     size = max(size, 257) if most_codes < 256 else size
     return Space(
         np.empty((size, n_sums), dtype=np.int64),
+        np.zeros((257, n_sums), dtype=np.int64),
         np.empty((min(size, 257), n_sums), dtype=np.int64),
         np.empty(size, dtype=np.int64),
         np.empty(257, dtype=np.int64),
         np.empty(n_rows + 1, dtype=np.uint64),
         np.empty(n_columns, dtype=np.int64),
-        np.empty((2, n_sums), dtype=np.int64),
+        np.empty((3, n_sums), dtype=np.int64),
         np.empty((4, n_sums)),
         np.zeros((2, WORDS), dtype=np.uint32),
         np.asarray(unit, dtype=np.float64).copy(),
@@ -136,8 +139,17 @@ def make_space(n_rows: int, n_columns: int, n_sums: int, most_codes: int, unit: 
 
 
 @compiled
-def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
-    """Grow a tree on the rows of a table; gives the number of nodes.
+def grow(table, rows, near, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
+    """Grow a tree on the rows of a table; gives the number of nodes."""
+    return grow_nodes(
+        uncounted(table), uncounted(rows), uncounted(near), form, limits,
+        uncounted(columns), uncounted(tree), uncounted(space), uncounted(goes_left),
+    )  # fmt: skip
+
+
+@compiled
+def grow_nodes(table, rows, near, form, limits, columns, tree, space, goes_left):  # type: ignore[no-untyped-def]
+    """The same, once no array is counted.
 
     Invariant: the rows of a node are the places `START` to `END` of the table, in every column of a sorted
     one; an open node carries its best split, and nothing of it has been divided yet.
@@ -164,13 +176,25 @@ def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: i
             node = open_nodes[n_open - 1]
         n_open -= 1
         first = n_nodes
-        divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
+        was_near = is_near(node, tree, near)
+        if was_near:
+            divide_node(node, first, near.table, near.rows, form, columns, tree, space, goes_left)
+        else:
+            divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
         n_nodes += 2
         n_leaves += 1
         for side in range(1, -1, -1):  # the left child is opened last and, without a limit, divided next
             child = first + side
             paths[child] = mixed(paths[node] + np.uint64(side + 1))
-            if open_node(child, table, rows, form, limits, columns, tree, space, paths[child]):
+            if is_near(child, tree, near):
+                if not was_near:
+                    bring_near(table, rows, tree.whole[child, START], tree.whole[child, END], near)
+                opened = open_node(
+                    child, near.table, near.rows, form, limits, columns, tree, space, paths[child]
+                )
+            else:
+                opened = open_node(child, table, rows, form, limits, columns, tree, space, paths[child])
+            if opened:
                 if limits.max_leaves > 0:
                     push(open_nodes, n_open, child, tree)
                 else:
@@ -178,7 +202,16 @@ def grow(table, rows, form, limits, columns, tree, space, goes_left):  # type: i
                 n_open += 1
     for p in range(n_open):
         tree.whole[open_nodes[p], COLUMN] = LEAF
+    for node in range(n_nodes):
+        if tree.whole[node, COLUMN] == LEAF and is_near(node, tree, near):
+            bring_back(table, tree.whole[node, START], tree.whole[node, END], near)
     return n_nodes
+
+
+@compiled
+def is_near(node, tree, near):  # type: ignore[no-untyped-def]
+    """Whether a node is small enough for a copy of its own, where there is room for any."""
+    return near.origin.shape[0] > 0 and tree.whole[node, END] - tree.whole[node, START] <= NEAR
 
 
 @compiled
@@ -188,7 +221,8 @@ def open_node(node, table, rows, form, limits, columns, tree, space, path):  # t
     whole = space.sums[0]
     n_sums = whole.shape[0]
     space.unit[1] = tree.real[node, UNIT]
-    tree.real[node, CENTER] = refine(rows, table.rows[start:end], space.unit, tree.real[node, CENTER])
+    center, is_pure = refine(rows, table.rows[start:end], space.unit, tree.real[node, CENTER])
+    tree.real[node, CENTER] = center
     tree.real[node, UNIT] = space.unit[1]
     sum_rows(table.rows[start:end], rows, whole)
     for k in range(n_sums):
@@ -199,6 +233,8 @@ def open_node(node, table, rows, form, limits, columns, tree, space, path):  # t
     if tree.whole[node, DEPTH] >= limits.max_depth or whole[0] < limits.min_split:
         return False
     if whole[0] < 2 * limits.min_leaf or end - start < 2:
+        return False
+    if is_pure and limits.min_gain < 0.0:  # cuts that gain nothing are for nodes that are not pure
         return False
     if form.classes:
         for k in range(1, n_sums):
@@ -213,8 +249,8 @@ def sum_rows(places, rows, sums):  # type: ignore[no-untyped-def]
     """Sums of some rows."""
     for k in range(sums.shape[0]):
         sums[k] = 0
-    for i in places:
-        add_row(rows, np.int64(i), sums)
+    for p in range(places.shape[0]):
+        add_row(rows, np.uint64(places[p]), sums)
 
 
 @compiled
@@ -234,7 +270,9 @@ def find_split(node, table, rows, form, limits, columns, tree, space, path):  # 
             other = place + np.int64(uniform(state) * (n_columns - place))
             space.columns[place], space.columns[other] = space.columns[other], space.columns[place]
         j = space.columns[place]
-        n_codes = tally_column(table, j, start, end, rows, space.tally, space.codes, missing, space.keys)
+        n_codes = tally_column(
+            table, j, start, end, rows, space.tally, space.codes, missing, space.histogram
+        )
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue  # constant here: not counted among those tried
         n_tried += 1
@@ -428,4 +466,3 @@ def divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
             middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
         rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
         tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
-

@@ -1,0 +1,1 @@
+"""Ensembles of trees that are grown apart and averaged: bagging, random forests, extremely random trees."""

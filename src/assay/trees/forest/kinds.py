@@ -1,0 +1,212 @@
+"""What forests of classes and forests of numbers do."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from assay import parameters, rows
+from assay.certificates import Certificates
+from assay.models.capabilities import Regressor
+from assay.models.classes import Classifier, class_factors, class_of
+from assay.rows import Block, Rows
+from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
+from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
+from assay.trees.forest.certificates import certify_forest, fit_certificates
+from assay.trees.forest.intervals import KeptRows
+from assay.trees.forest.solver import Forest
+from assay.trees.forest.trees import Trees
+from assay.trees.growing.columns import Columns
+
+
+class ForestClassifier(Classifier, ForestModel):
+    """Base of forests of classes."""
+
+    _single: ClassVar[type] = DecisionTreeClassifier
+    criterion: str
+    class_weight: Any
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), CSR matrix, frame, path, Dask array or dataframe
+            NaN is a missing value. Rows outside memory are kept as codes of one byte per value.
+        y : array-like of shape (n_samples,) or column name
+            Labels of any kind.
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        data, _ = self._open_classes(X, y, sample_weight)
+        self.n_classes_ = len(self.classes_)
+        self._grow(self._opened_forest(data))
+        self.certificates_ = fit_certificates(self.trees_)
+        return self
+
+    def _opened_forest(self, data: Rows) -> Forest:
+        table = self._read(data)
+        table = table._replace(target=table.target.astype(np.int64))
+        factors, n_classes = None, len(self.classes_)
+        if self.class_weight is not None and self.class_weight != "balanced_subsample":
+            weights = np.bincount(table.target, table.weight, minlength=n_classes)
+            factors = class_factors(self.class_weight, self.classes_, weights)
+        return self._forest(table, CLASS_CRITERIA[self.criterion], n_classes, factors)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Prove the forest again from the rows: every node of every tree, and the votes out of bag.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        data = self._open_new_classes(X, y, sample_weight)
+        return certify_forest(self, data, self._opened_forest(data))
+
+    def _opened_again(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Forest]:
+        require_rows_in_memory(self, X)
+        data = self._open_new_classes(X, y, sample_weight)
+        return data, self._opened_forest(data)
+
+    def predict(self, X: Any) -> Any:
+        """The class of the largest mean share: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        how = (self.trees_, self.columns_, self.classes_)
+        return data.map(class_of_rows, *how, dtype=self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Mean over the trees of the share of each class in the leaf of each row."""
+        data = self._open_new_rows(X)
+        how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
+        return data.map(mean_of_rows, self.trees_, self.columns_, **how)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of `predict_proba`; −∞ for classes that no tree votes for."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class ForestRegressor(Regressor, ForestModel):
+    """Base of forests of numbers."""
+
+    _single: ClassVar[type] = DecisionTreeRegressor
+    criterion: str
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), CSR matrix, frame, path, Dask array or dataframe
+            NaN is a missing value. Rows outside memory are kept as codes of one byte per value.
+        y : array-like of shape (n_samples,) or column name
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        data = self._open_vector(X, y, sample_weight)
+        self._grow(self._opened_forest(data))
+        self.certificates_ = fit_certificates(self.trees_)
+        return self
+
+    def _opened_forest(self, data: Rows) -> Forest:
+        table = self._read(data)
+        table = table._replace(target=table.target.astype(np.float64))
+        if self.criterion == "poisson" and (table.target.min() < 0 or not np.any(table.target > 0)):
+            raise ValueError("The criterion 'poisson' takes targets of at least 0, not all of them 0.")
+        return self._forest(table, NUMBER_CRITERIA[self.criterion], 0, None)
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Prove the forest again from the rows: every node of every tree, and the means out of bag.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        data = self._open_new_vector(X, y, sample_weight)
+        return certify_forest(self, data, self._opened_forest(data))
+
+    def _opened_again(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Forest]:
+        require_rows_in_memory(self, X)
+        data = self._open_new_vector(X, y, sample_weight)
+        return data, self._opened_forest(data)
+
+    def _kept(self, method: str) -> KeptRows:
+        check_is_fitted(self, "trees_")
+        if not hasattr(self, "kept_"):
+            raise ValueError(
+                f"{type(self).__name__}.{method} needs the leaves of the rows of the fit: fit with "
+                "keep_rows=True."
+            )
+        return self.kept_
+
+    def predict_quantile(self, X: Any, quantile: Any = 0.5) -> NDArray[np.float64]:
+        """Quantiles of the targets of the rows that share leaves with new ones (Meinshausen 2006).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        quantile : float or list of floats, default=0.5
+            Levels in [0, 1].
+
+        Returns
+        -------
+        quantiles : array of shape (n_samples,), or (n_samples, n_levels) for a list
+            They never cross: each is a quantile of one law.
+        """
+        kept = self._kept("predict_quantile")
+        levels = np.asarray(quantile, dtype=np.float64)
+        if levels.size == 0 or not np.all((levels >= 0) & (levels <= 1)):
+            raise parameters.refusal("predict_quantile", "quantile", "levels between 0 and 1", quantile)
+        quantiles = kept.quantiles(np.asarray(self.apply(X)), np.atleast_1d(levels))
+        return quantiles if levels.ndim else quantiles[:, 0]
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Intervals that hold the target of a new row about so often: jackknife+ after bootstrap.
+
+        Each row of the fit lends its out-of-bag residual to the trees that have not seen it. The coverage is
+        at least 1 − 2(1 − coverage) whatever the law of the rows, and about `coverage` in practice.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        intervals : array of shape (n_samples, 2)
+            Lower and upper ends; infinite where there are too few rows for the coverage.
+        """
+        kept = self._kept("predict_interval")
+        if not parameters.real(above=0.0).contains(coverage) or not coverage < 1:
+            raise parameters.refusal("predict_interval", "coverage", "a number above 0 and below 1", coverage)
+        if not self.bootstrap:
+            raise ValueError("predict_interval needs rows outside the bags: fit with bootstrap=True.")
+        trees = self.trees_
+        values = [tree.value[:, 0] for tree in trees]
+        leaves = np.asarray(self.apply(X))
+        said = np.column_stack([value[leaves[:, place]] for place, value in enumerate(values)])
+        on_rows = np.array([value[kept.leaves[place]] for place, value in enumerate(values)])
+        return kept.intervals(said, on_rows, coverage)
+
+    def predict(self, X: Any) -> Any:
+        """Mean over the trees of what their leaves predict: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        return data.map(number_of_rows, self.trees_, self.columns_, dtype=data.dtype)
+
+
+def require_rows_in_memory(model: Any, X: Any) -> None:
+    """Refuse rows outside memory to what looks at the same rows again and again."""
+    if rows.is_external(X):
+        raise ValueError(f"{type(model).__name__}.importance takes rows in memory: hand it a sample of them.")
+
+
+def class_of_rows(block: Block, trees: Trees, columns: Columns, classes: NDArray) -> NDArray:
+    """The class that each row of a block is predicted."""
+    return class_of(mean_of_rows(block, trees, columns), classes)

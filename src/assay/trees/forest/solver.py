@@ -1,0 +1,169 @@
+"""Grow a forest on codes: the table is coded once, then each tree is one task of the thread pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import rows
+from assay.rows import Block, Rows
+from assay.trees.decision.solver import Growth
+from assay.trees.forest.bag import Bag
+from assay.trees.forest.trees import leaves_of_codes, snap_thresholds
+from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
+from assay.trees.growing.columns import Columns, bin_columns
+from assay.trees.growing.criteria import PoissonDeviance
+from assay.trees.growing.statistics import center_of, class_rows, moment_rows
+from assay.trees.growing.table import binned_table
+from assay.trees.tree import Tree
+
+EDGE_ROWS = 200_000
+"""Rows that the edges of the bins are taken from: all up to here, else as many at equal distances."""
+
+MAX_CODES = 2**32
+"""Bytes of codes up to which rows outside memory are brought in."""
+
+
+class Table(NamedTuple):
+    """A table as forests take it: codes (one row per column), target and weights."""
+
+    columns: Columns
+    codes: NDArray[np.uint8]
+    target: NDArray
+    weight: NDArray[np.float64]
+
+
+class Grown(NamedTuple):
+    """A tree, and the leaves of the rows that it was not grown on, if they were asked for."""
+
+    tree: Tree
+    outside: NDArray[np.int64]
+    leaves: NDArray[np.int32]
+
+
+def read_table(data: Rows, categorical: NDArray[np.bool_]) -> Table:
+    """Code the rows of any source, block by block, in their order."""
+    n_rows = data.shape[0]
+    some = n_rows > EDGE_ROWS
+    chosen = np.unique(np.linspace(0, n_rows - 1, EDGE_ROWS).astype(np.int64)) if some else np.arange(n_rows)
+    sample, sample_weight = data.take(chosen), None
+    if data.has_weight:
+        weight = gathered(data.reduce(block_weights, combine=appended))
+        there = weight[chosen] > 0
+        sample, sample_weight = sample[there], weight[chosen][there]
+    columns = bin_columns(sample, sample_weight, categorical)
+    parts = data.reduce(block_codes, columns, combine=appended)
+    codes, targets, weights = zip(*parts, strict=True)
+    return Table(columns, np.concatenate(codes, axis=1), gathered(targets), gathered(weights))
+
+
+def appended(first: list[Any], second: list[Any]) -> list[Any]:
+    """Results of neighbouring blocks, in order."""
+    return [*first, *second]
+
+
+def gathered(parts: Any) -> NDArray:
+    """The parts of a vector in one."""
+    return np.concatenate(list(parts))
+
+
+def block_weights(block: Block) -> list[NDArray]:
+    """Weights of a block."""
+    return [block.weights]
+
+
+def block_codes(block: Block, columns: Columns) -> list[tuple[NDArray, NDArray, NDArray]]:
+    """Codes, target and weights of a block."""
+    assert block.y is not None
+    codes = columns.encode(np.ascontiguousarray(block.dense), by_column=True)
+    return [(codes, block.y, block.weights)]
+
+
+class Forest(NamedTuple):
+    """What the trees of a forest have in common.
+
+    `factors` multiply the weights of the classes, "balanced_subsample" ones tree by tree; without classes
+    `n_classes` is 0.
+    """
+
+    table: Table
+    bag: Bag
+    growth: Growth
+    n_classes: int
+    factors: NDArray[np.float64] | None
+    balances: bool
+    with_outside: bool
+
+    def weights(self, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """How often the tree of a seed draws each row, and the weight that each has in it."""
+        counts = self.bag.counts(seed)
+        return counts, self.weighted(counts)
+
+    def weighted(self, counts: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Weight of each row in a tree that draws the rows so often."""
+        return tree_weights(self.bag, counts, self.table.target, self.factors, self.balances, self.n_classes)
+
+    def grow(self, seed: int) -> Grown:
+        """The tree of a seed."""
+        counts, weight = self.weights(seed)
+        table, growth = self.table, self.growth
+        inside = np.flatnonzero(weight > 0).astype(np.int32)
+        center = 0.0
+        if self.n_classes:
+            statistics, unit = class_rows(table.target, weight)
+            units = np.full(self.n_classes + 1, unit)
+        else:
+            is_centered = not isinstance(growth.form, PoissonDeviance)
+            center = center_of(table.target, table.weight) if is_centered else 0.0
+            statistics, units = moment_rows(weight, table.target - center, weight, centered=is_centered)
+        rules = column_rules(table.columns, growth.signs, growth.groups)
+        tree, leaves = grow_tree(
+            binned_table(table.codes, inside, table.columns.n_codes),
+            statistics,
+            units,
+            growth.form,
+            growth._replace(seed=seed).limits(units[0]),
+            table.columns,
+            rules,
+        )
+        columns = table.columns
+        snap_thresholds(tree.feature, tree.levels, columns.cuts, columns.offsets, tree.threshold, tree.cut)
+        if not self.n_classes:
+            tree = tree.with_values(tree.value + center)
+            tree = measured_impurity(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
+        return Grown(tree, *self._outside(tree, counts))
+
+    def _outside(self, tree: Tree, counts: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        if not self.with_outside:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        outside = np.flatnonzero((counts == 0) & (self.table.weight > 0))
+        leaves = np.empty(len(outside), dtype=np.int32)
+        leaves_of_codes(
+            tree._splits(), tree.cut, self.table.codes, self.table.columns.n_codes, outside, leaves
+        )
+        return outside, leaves
+
+
+def tree_weights(
+    bag: Bag,
+    counts: NDArray[np.int32],
+    target: NDArray,
+    factors: NDArray[np.float64] | None,
+    balances: bool,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Weight of each row in a tree: as drawn, times the factor of its class."""
+    weight = bag.weights(counts)
+    if balances:
+        inside = np.bincount(target, weight, minlength=n_classes)
+        there = inside > 0
+        factors = np.where(there, inside.sum() / (there.sum() * np.where(there, inside, 1.0)), 1.0)
+    return weight if factors is None else weight * factors[target]
+
+
+def grow_each(forest: Forest, seeds: NDArray[np.int64]) -> Iterator[Grown]:
+    """The trees in the order of their seeds, grown on the thread pool."""
+    return rows.ordered_map(forest.grow, [int(seed) for seed in seeds])

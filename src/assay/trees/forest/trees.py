@@ -1,0 +1,188 @@
+"""A fitted forest: the nodes of all trees in one set of flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.loops import compiled
+from assay.trees.tree import Tree
+
+ROWS = 256
+"""Rows that are sent down a tree before the next tree is looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trees(Sequence[Tree]):
+    """Many trees: the arrays of `Tree` one after the other, children counted from the start of their tree.
+
+    Attributes
+    ----------
+    starts : int64 array of shape (n_trees + 1,)
+        The first node of each tree.
+    bit_starts : int64 array of shape (n_trees + 1,)
+        The first row of `bits` of each tree.
+    nodes : Tree
+        The arrays.
+    """
+
+    starts: NDArray[np.int64]
+    bit_starts: NDArray[np.int64]
+    nodes: Tree
+
+    @classmethod
+    def together(cls, trees: Sequence[Tree]) -> Trees:
+        """One structure for some trees."""
+        starts = np.cumsum([0, *(tree.node_count for tree in trees)]).astype(np.int64)
+        bit_starts = np.cumsum([0, *(len(tree.bits) for tree in trees)]).astype(np.int64)
+        parts = {
+            field.name: np.concatenate([getattr(tree, field.name) for tree in trees])
+            for field in fields(Tree)
+        }
+        return cls(starts, bit_starts, Tree(**parts))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[index] for index in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"There are {len(self)} trees. Got {place} instead.")
+        place = int(place) % len(self)
+        nodes = slice(self.starts[place], self.starts[place + 1])
+        bits = slice(self.bit_starts[place], self.bit_starts[place + 1])
+        parts = {
+            field.name: getattr(self.nodes, field.name)[bits if field.name == "bits" else nodes]
+            for field in fields(Tree)
+        }
+        return Tree(**parts)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self[place] for place in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trees):
+            return NotImplemented
+        return np.array_equal(self.starts, other.starts) and self.nodes == other.nodes
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def tree_of_node(self) -> NDArray[np.int64]:
+        """Which tree each node belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def apply(self, X: NDArray) -> NDArray[np.int32]:
+        """The leaf of each row in each tree, counted from the start of the tree: shape (n_rows, n_trees)."""
+        out = np.empty((len(X), len(self)), dtype=np.int32)
+        forest_leaves(self._walk(), X, out)
+        return out
+
+    def mean(self, X: NDArray) -> NDArray[np.float64]:
+        """Mean over the trees of the values of the leaves of each row: shape (n_rows, n_outputs)."""
+        out = np.zeros((len(X), self.nodes.value.shape[1]))
+        forest_mean(self._walk(), self.nodes.value, X, out)
+        return out
+
+    def _walk(self) -> tuple[Any, ...]:
+        splits = self.nodes._splits()
+        return (self.starts, self.bit_starts, *splits)
+
+
+@compiled
+def leaf_of(walk, tree, X, i):  # type: ignore[no-untyped-def]
+    """The leaf of one row in one tree, as a node of all."""
+    starts, bit_starts, feature, threshold, left, right, missing_left, levels, bits = walk
+    start = starts[tree]
+    node = start
+    while feature[node] >= 0:
+        value = X[i, feature[node]]
+        if levels[node] >= 0:
+            code = np.int64(value) if value >= 0.0 and value < 256.0 else -1  # NaN is neither
+            if code < 0:
+                goes_left = missing_left[node]
+            else:
+                word = bits[bit_starts[tree] + levels[node], code >> 5]
+                goes_left = (word >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
+        elif value != value:
+            goes_left = missing_left[node]
+        else:
+            goes_left = value <= threshold[node]
+        node = start + (left[node] if goes_left else right[node])
+    return node
+
+
+@compiled
+def forest_leaves(walk, X, out):  # type: ignore[no-untyped-def]
+    """Leaf of each row in each tree, counted from the start of the tree."""
+    starts = walk[0]
+    n_rows = X.shape[0]
+    for begin in range(0, n_rows, ROWS):
+        for tree in range(starts.shape[0] - 1):
+            for i in range(begin, min(begin + ROWS, n_rows)):
+                out[i, tree] = leaf_of(walk, tree, X, i) - starts[tree]
+
+
+@compiled
+def forest_mean(walk, values, X, out):  # type: ignore[no-untyped-def]
+    """Mean over the trees of the values of the leaves; added up in the order of the trees."""
+    starts = walk[0]
+    n_rows, n_trees = X.shape[0], starts.shape[0] - 1
+    for begin in range(0, n_rows, ROWS):
+        end = min(begin + ROWS, n_rows)
+        for tree in range(n_trees):
+            for i in range(begin, end):
+                leaf = leaf_of(walk, tree, X, i)
+                for k in range(values.shape[1]):
+                    out[i, k] += values[leaf, k]
+        for i in range(begin, end):
+            for k in range(values.shape[1]):
+                out[i, k] /= n_trees
+
+
+@compiled
+def leaves_of_codes(splits, cut, codes, n_codes, rows, out):  # type: ignore[no-untyped-def]
+    """Leaf in one tree of some rows of a table of codes, one row of the table per column."""
+    feature, _, left, right, missing_left, levels, bits = splits
+    for p in range(rows.shape[0]):
+        i = np.uint64(rows[p])
+        node = 0
+        while feature[node] >= 0:
+            j = feature[node]
+            code = np.int64(codes[j, i])
+            if code == n_codes[j]:
+                goes_left = missing_left[node]
+            elif levels[node] >= 0:
+                word = bits[levels[node], code >> 5]
+                goes_left = (word >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
+            else:
+                goes_left = code <= cut[node]
+            node = left[node] if goes_left else right[node]
+        out[p] = node
+
+
+@compiled
+def snap_thresholds(feature, levels, cuts, offsets, threshold, cut):  # type: ignore[no-untyped-def]
+    """Move each threshold to the nearest edge of a bin, so that codes and values go the same way.
+
+    The rows of a node leave a gap between two codes, with the threshold in its middle, which may be inside
+    the bin of rows that are not in the bag.
+    """
+    for node in range(feature.shape[0]):
+        j = feature[node]
+        if j < 0 or levels[node] >= 0 or threshold[node] == np.inf:
+            continue
+        first, last = cut[node], offsets[j + 1] - offsets[j] - 2
+        value = threshold[node]
+        while first < last and cuts[offsets[j] + first + 1] <= value:
+            first += 1
+        if first < last:
+            below, above = cuts[offsets[j] + first], cuts[offsets[j] + first + 1]
+            if above - value < value - below:
+                first += 1
+        cut[node], threshold[node] = first, cuts[offsets[j] + first]
