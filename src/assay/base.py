@@ -32,6 +32,14 @@ FLOATS = [np.float64, np.float32]
 __all__ = ["Certificate", "Certificates", "IterativeModel", "Model", "Watch", "logger"]
 
 
+def _none_infinite(X: NDArray) -> bool:
+    """Whether no value is infinite; NaN, a missing value, is let through."""
+    if X.size == 0 or _all_finite(X):
+        return True
+    with np.errstate(invalid="ignore"):
+        return not bool(np.isinf(X).any())
+
+
 def _all_finite(X: NDArray) -> bool:
     """Whether a sum of all values is finite; large arrays are summed by blocks on threads."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -101,6 +109,7 @@ class Model(BaseEstimator):
 
     _domains: ClassVar[Mapping[str, Domain]] = {}
     _accepts_sparse: ClassVar[bool] = True
+    _accepts_nan: ClassVar[bool] = False  # whether NaN among the features means a missing value
     _checks_finite: ClassVar[bool] = False  # whether the fit's own walk finds NaN and infinity
     _suits: ClassVar[Suitability | None] = None  # for which tables `assay compare` tries it
     certificates_: Certificates
@@ -114,17 +123,34 @@ class Model(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.allow_nan = self._accepts_nan
         return tags
 
     def _check_parameters(self) -> None:
         parameters.check(type(self).__name__, vars(self), self._domains)
 
     def _finite_check(self, X: NDArray) -> bool:
-        return (self._checks_finite and X.size > LARGE) or _all_finite(X)
+        return (self._checks_finite and X.size > LARGE) or self._valid_values(X)
+
+    def _valid_values(self, X: NDArray) -> bool:
+        return _none_infinite(X) if self._accepts_nan else _all_finite(X)
+
+    @property
+    def _feature_options(self) -> dict[str, Any]:
+        """What `validate_data` lets pass among the features."""
+        return {
+            "accept_sparse": "csr" if self._accepts_sparse else False,
+            "dtype": FLOATS,
+            "ensure_all_finite": "allow-nan" if self._accepts_nan else True,
+        }
 
     def _refuse(self, name: str, must_be: str) -> parameters.ParameterError:
         """The error for a parameter that only the data shows to be wrong."""
         return parameters.refusal(type(self).__name__, name, must_be, getattr(self, name))
+
+    def _split_table(self, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
+        """Features, target and weights, apart, of a table in memory."""
+        return rows.split_columns(X, y, sample_weight)
 
     def _open_rows(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, with_target: bool = False
@@ -133,8 +159,8 @@ class Model(BaseEstimator):
         self._check_parameters()
         if rows.is_external(X):
             return self._open_external(X, y if with_target else None, sample_weight)
-        X, y, sample_weight = rows.split_columns(X, y, sample_weight)
-        options: dict[str, Any] = {"accept_sparse": "csr" if self._accepts_sparse else False, "dtype": FLOATS}
+        X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=True)
+        options = self._feature_options
         target: NDArray | None = None
         if _is_plain(X, finite=self._finite_check) and (not with_target or _is_plain_target(y, X)):
             self.n_features_in_ = X.shape[1]
@@ -157,15 +183,16 @@ class Model(BaseEstimator):
         y = y if with_target else None
         if rows.is_external(X):
             data = rows.open_external(X, y, sample_weight, features=getattr(self, "feature_names_in_", None))
+            if self._accepts_nan:
+                data.trust_values()
             if data.shape[1] != self.n_features_in_:
                 asked = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
                 raise ValueError(f"X has {data.shape[1]} features, but {asked}.")
             return data
-        X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=False)
         named = hasattr(self, "feature_names_in_")
-        if named or not _is_plain(X, finite=_all_finite) or X.shape[1] != self.n_features_in_:
-            sparse = "csr" if self._accepts_sparse else False
-            X = _validated(self, X, reset=False, accept_sparse=sparse, dtype=FLOATS)
+        if named or not _is_plain(X, finite=self._valid_values) or X.shape[1] != self.n_features_in_:
+            X = _validated(self, X, reset=False, **self._feature_options)
         target = None if y is None else rows.real_numbers(y, X.dtype, "y")
         if target is not None and target.shape[:1] != X.shape[:1]:
             raise ValueError(f"X has {X.shape[0]} rows but y has {target.shape[0]}; they must be as many.")
@@ -173,7 +200,7 @@ class Model(BaseEstimator):
 
     def _open_external(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         data = rows.open_external(X, y, sample_weight)
-        if self._checks_finite:
+        if self._checks_finite or self._accepts_nan:
             data.trust_values()
         self.n_features_in_ = data.shape[1]
         if data.feature_names is not None:

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
-from assay.base import FLOATS, LARGE, Model, _is_plain, _validated
+from assay.base import LARGE, Model, _is_plain, _validated
 from assay.losses import chosen
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows, coded_rows
@@ -47,13 +47,12 @@ class Classifier(ClassifierMixin, Model):
         self._check_parameters()
         if rows.is_external(X):
             return self._open_external_classes(X, y, sample_weight, offset)
-        X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+        X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=True)
         if _is_plain(X, finite=self._finite_check) and type(y) is np.ndarray and y.shape == X.shape[:1]:
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
-            sparse = "csr" if self._accepts_sparse else False
-            X, y = _validated(self, X, y, accept_sparse=sparse, dtype=FLOATS)
+            X, y = _validated(self, X, y, **self._feature_options)
         weight = rows.fit_weights(sample_weight, X.shape[0], X.dtype)
         codes, weights = self._code(y, weight)
         target = rows.beside(codes.astype(X.dtype), offset)
@@ -76,7 +75,7 @@ class Classifier(ClassifierMixin, Model):
         """Validate labelled data given after the fit; labels are coded by the classes of the fit."""
         check_is_fitted(self)
         if not rows.is_external(X):
-            X, y, sample_weight = rows.split_columns(X, y, sample_weight)
+            X, y, sample_weight = self._split_table(X, y, sample_weight, fitting=False)
         elif rows.is_name(y) or hasattr(y, "dask"):
             data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
             return coded_rows(data, self.classes_)

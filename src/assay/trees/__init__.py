@@ -1,1 +1,12 @@
 """Trees and their ensembles: partitions of the space of the rows, grown by one engine."""
+
+from __future__ import annotations
+
+from assay.homes import publish
+from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.tree import Tree
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "Tree"]
+
+publish(globals())

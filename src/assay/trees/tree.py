@@ -96,6 +96,28 @@ class Tree:
         """Depth of the deepest leaf."""
         return int(self.depths.max())
 
+    @property
+    def paths(self) -> list[NDArray[np.int64]]:
+        """The nodes from the root to each node."""
+        paths: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)] * self.node_count
+        for node in np.flatnonzero(~self.is_leaf):  # parents come before their children
+            for child in (self.children_left[node], self.children_right[node]):
+                paths[child] = np.append(paths[node], child)
+        return paths
+
+    def add_up(self, at_leaves: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the leaves below each node of numbers given at the leaves."""
+        sums = np.where(self.is_leaf, at_leaves, 0.0)
+        sum_up(self.children_left, self.children_right, sums)
+        return sums
+
+    def importances(self, n_columns: int) -> NDArray[np.float64]:
+        """Share of each column in what the splits gain; zeros where nothing was gained."""
+        inner = ~self.is_leaf
+        gains = np.bincount(self.feature[inner], np.maximum(self.gain[inner], 0.0), minlength=n_columns)
+        total = gains.sum()
+        return gains / total if total > 0 else np.zeros(n_columns)
+
     def apply(self, X: NDArray) -> NDArray[np.int32]:
         """The leaf of each row of an array of values (codes in columns of categories, NaN where missing)."""
         out = np.empty(len(X), dtype=np.int32)
@@ -113,6 +135,14 @@ class Tree:
     def with_values(self, value: NDArray) -> Tree:
         """The same splits with other values."""
         return replace(self, value=value)
+
+
+@compiled
+def sum_up(left, right, sums):  # type: ignore[no-untyped-def]
+    """Add the numbers of the children to their parents, from the bottom up."""
+    for node in range(left.shape[0] - 1, -1, -1):  # children come after their parents
+        if left[node] >= 0:
+            sums[node] += sums[left[node]] + sums[right[node]]
 
 
 @compiled

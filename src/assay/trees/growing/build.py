@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.loops import compiled
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.criteria import impurity
+from assay.trees.growing.criteria import PoissonDeviance, impurity
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -112,9 +114,58 @@ def finished(
 
 
 def node_values(form: Any, sums: NDArray, real: NDArray) -> NDArray[np.float64]:
-    """Shares of the classes, or the mean (the Newton step) about the centre, within the bounds of the node."""
+    """Shares of the classes, or the mean (the Newton step), within the bounds of the node."""
     if form.classes:
-        return sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
+        shares = sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
+        if shares.shape[1] == 2 and np.isfinite(real[:, [LOW, HIGH]]).any():  # constraints order the second
+            second = np.clip(shares[:, 1], real[:, LOW], real[:, HIGH])
+            shares = np.column_stack([1.0 - second, second])
+        return shares
     size = sums[:, 2] + getattr(form, "l2", 0.0)
     value = np.divide(sums[:, 1], size, out=np.zeros(len(sums)), where=size > 0) + real[:, CENTER]
     return np.clip(value, real[:, LOW], real[:, HIGH])[:, np.newaxis]
+
+
+def measured_impurity(tree: Tree, leaves: NDArray, target: NDArray, weight: NDArray, form: Any) -> Tree:
+    """The tree with the impurity of every node measured on the rows: variance, or half the mean deviance.
+
+    Sums of squares are taken about the mean of each leaf and put together from the bottom up, so that nothing
+    cancels.
+    """
+    n_nodes = tree.node_count
+    totals = np.bincount(leaves, weight, minlength=n_nodes)
+    means = np.bincount(leaves, weight * target, minlength=n_nodes) / np.where(totals > 0, totals, 1.0)
+    is_poisson = isinstance(form, PoissonDeviance)
+    if is_poisson:
+        terms = weight * poisson_terms(target, means[leaves])
+    else:
+        terms = weight * (target - means[leaves]) ** 2
+    rests = np.bincount(leaves, terms, minlength=n_nodes)
+    gather_up(tree.children_left, tree.children_right, totals, means, rests, is_poisson)
+    return replace(tree, impurity=np.maximum(rests, 0.0) / np.where(totals > 0, totals, 1.0))
+
+
+def poisson_terms(target: NDArray, mean: NDArray) -> NDArray[np.float64]:
+    """Half the Poisson deviance of each row: y log(y/μ) − y + μ."""
+    positive = target > 0
+    ratio = np.divide(target, mean, out=np.ones_like(target, dtype=np.float64), where=positive & (mean > 0))
+    return target * np.log(ratio) - target + mean
+
+
+@compiled
+def gather_up(left, right, totals, means, rests, is_poisson):  # type: ignore[no-untyped-def]
+    """Weight, mean and sum of the row terms of inner nodes from those of their children."""
+    for node in range(left.shape[0] - 1, -1, -1):  # children come after their parents
+        if left[node] < 0:
+            continue
+        rest, total, mean = 0.0, totals[left[node]] + totals[right[node]], 0.0
+        for child in (left[node], right[node]):
+            mean += totals[child] / total * means[child]
+        for child in (left[node], right[node]):
+            weight, inside = totals[child], means[child]
+            if is_poisson:
+                between = inside * np.log(inside / mean) - inside + mean if inside > 0.0 else mean
+            else:
+                between = (inside - mean) ** 2
+            rest += rests[child] + weight * between
+        totals[node], means[node], rests[node] = total, mean, rest

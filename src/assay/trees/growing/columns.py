@@ -1,9 +1,9 @@
 """From values to codes: each column becomes small whole numbers once, and a split of codes a threshold again.
 
 Codes keep the order of the values. A column of few distinct values has one code for each; one of many shares
-them among bins of about equal weight, unless every value must keep a code of its own (exact trees). A level of
-a category is its own code, the rare ones sharing the last where there are too many. Missing values have the
-code one past the last.
+them among bins of about equal weight, unless every value must keep a code of its own (exact trees). A level
+of a category is its own code, the rare ones sharing the last where there are too many. Missing values have
+the code one past the last.
 """
 
 from __future__ import annotations
@@ -141,8 +141,15 @@ class Columns:
             table[j, : max(last - begin, 0)] = self.cuts[begin:last]
         return table
 
+    def of_categories(self) -> Columns:
+        """The columns of categories alone; the others keep their places and lose their values."""
+        kept = np.repeat(self.categorical, np.diff(self.offsets))
+        counts = np.where(self.categorical, np.diff(self.offsets), 0)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return Columns(self.low[kept], self.high[kept], offsets, self.categorical, self.shared[kept])
+
     def levels_as_codes(self, X: NDArray) -> NDArray:
-        """The rows with levels of categories replaced by their codes, NaN where unknown; others as they are."""
+        """The rows with levels of categories replaced by their codes, NaN where unknown."""
         if not self.categorical.any():
             return X
         X = np.array(X, dtype=np.float64)
@@ -184,7 +191,20 @@ def sort_columns(
     parts = [values[j, : counts[j]] for j in range(n_columns)]
     low = np.concatenate(parts) if parts else np.empty(0)
     shared = np.concatenate([np.arange(count) for count in counts])
+    for j in np.flatnonzero(categorical & (counts >= MAX_BINS)):
+        codes = share_levels(pairs[j], int(counts[j]))
+        shared[offsets[j] : offsets[j + 1]] = codes
     return pairs, Columns(low, low, offsets, categorical, shared)
+
+
+def share_levels(pairs: NDArray[np.uint64], n_levels: int) -> NDArray[np.int64]:
+    """Let the rare levels of a sorted column share a code; the column is sorted anew."""
+    places = (pairs >> np.uint64(32)).astype(np.int64)
+    shared = _level_codes(np.bincount(places, minlength=n_levels)[:n_levels], MAX_BINS)
+    codes = np.append(shared, shared.max() + 1)[places]
+    rows = pairs & np.uint64(0xFFFFFFFF)
+    pairs[:] = np.sort((codes.astype(np.uint64) << np.uint64(32)) | rows)
+    return shared
 
 
 @compiled

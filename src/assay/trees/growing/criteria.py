@@ -25,7 +25,7 @@ Form = TypeVar("Form", bound=tuple[Any, ...])
 
 _COSTS: dict[type, Any] = {}
 
-OPTIONS: dict[str, Any] = {
+OPTIONS: Any = {
     "forceinline": True,
     "nogil": True,
     "fastmath": set(REORDER),

@@ -1,14 +1,14 @@
 """The best cut of one column in one node, from the sums of its codes.
 
 A column of a node comes as a *tally*: the codes that occur, in increasing order, with the sums of the rows of
-each, and apart from them the sums of the rows where the value is missing. How the tally was made (a histogram,
-a sort, a walk along sorted rows) no longer matters here. Sums are integers, multiples of `unit`: adding them
-in any order gives the same bits, and right = node − left is exact.
+each, and apart from them the sums of the rows where the value is missing. How the tally was made (a
+histogram, a sort, a walk along sorted rows) no longer matters here. Sums are integers, multiples of `unit`:
+adding them in any order gives the same bits, and right = node − left is exact.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
     """
 
     min_leaf: int
-    sign: int
+    sign: Any
     low: float
     high: float
 
@@ -148,8 +148,8 @@ def cut_at(form, tally, place, node, missing, unit, rule, work):  # type: ignore
 def order_levels(form, tally, n_codes, first, order):  # type: ignore[no-untyped-def]
     """Levels of a category by their mean statistic, smallest first.
 
-    For two classes, squared error and Newton steps the best grouping is a cut in this order (Fisher 1958). The
-    statistic is the share of class `first` (a place among the sums), or the mean.
+    For two classes, squared error and Newton steps the best grouping is a cut in this order (Fisher 1958).
+    The statistic is the share of class `first` (a place among the sums), or the mean.
     """
     below = 0 if form.classes else 2
     means = np.empty(n_codes)

@@ -14,6 +14,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from assay.loops import compiled, inlined
 from assay.trees.growing.criteria import OPTIONS
 
 BITS = 31
@@ -30,10 +31,12 @@ class ClassRows(NamedTuple):
 
 
 class MomentRows(NamedTuple):
-    """Rows of numbers: weight, statistic and curvature of each, in units.
+    """Rows of numbers: weight, statistic, curvature and factor of each, in units.
 
-    `raw` has weight and value of each row, whose product is the statistic, so that a node can be counted in
-    finer units; with `centered` the value is then taken from the mean of the node.
+    The factor multiplies the statistic as it is added up. Where weights are whole numbers it is the weight,
+    so that a row of weight k adds what k rows would, to the last bit; else it is 1 and the statistic holds
+    the weight already. `raw` has weight and value of each row, whose product is the statistic, so that a node
+    can be counted in finer units; with `centered` the value is then taken from about the mean of the node.
     """
 
     values: NDArray[np.int32]
@@ -64,19 +67,28 @@ def class_rows(labels: NDArray, weight: NDArray) -> tuple[ClassRows, float]:
     return ClassRows(labels.astype(np.int32), in_units(weight, unit)), unit
 
 
+def center_of(value: NDArray, weight: NDArray) -> float:
+    """About the weighted mean, rounded to so few binary digits that whole numbers stay exact about it."""
+    mean = float(np.dot(value, weight) / weight.sum())
+    return float(rounded_center(mean, float(np.abs(value - mean).max(initial=0.0))))
+
+
 def moment_rows(
     weight: NDArray, value: NDArray, curvature: NDArray, *, centered: bool
 ) -> tuple[MomentRows, NDArray]:
-    """Rows of numbers in units, and what a unit of each of the three is worth; see `MomentRows`."""
-    columns = (weight, weight * value, curvature)
-    units = np.array([unit_of(column, whole=place != 1) for place, column in enumerate(columns)])
-    values = np.empty((len(weight), 3), dtype=np.int32)
-    for place, column in enumerate(columns):
+    """Rows of numbers in units, and what a unit of each of the three sums is worth; see `MomentRows`."""
+    unit_weight = unit_of(weight, whole=True)
+    whole = unit_weight == 1.0 and float(weight.sum()) < 2.0**BITS
+    statistic = value if whole else weight * value
+    units = np.array([unit_weight, unit_of(statistic), unit_of(curvature, whole=True)])
+    values = np.empty((len(weight), 4), dtype=np.int32)
+    for place, column in enumerate((weight, statistic, curvature)):
         values[:, place] = in_units(column, units[place])
+    values[:, 3] = values[:, 0] if whole else 1
     return MomentRows(values, np.column_stack([weight, value]), centered), units
 
 
-def add_row(rows: Any, i: int, sums: NDArray) -> None:
+def add_row(rows: Any, i: Any, sums: NDArray) -> None:
     """Add the statistics of one row to sums; for compiled loops only."""
     raise NotImplementedError("add_row is called inside compiled loops.")
 
@@ -89,7 +101,7 @@ def _add_class(rows, i, sums):  # type: ignore[no-untyped-def]
 
 def _add_moments(rows, i, sums):  # type: ignore[no-untyped-def]
     sums[0] += rows.values[i, 0]
-    sums[1] += rows.values[i, 1]
+    sums[1] += np.int64(rows.values[i, 1]) * rows.values[i, 3]
     sums[2] += rows.values[i, 2]
 
 
@@ -98,33 +110,55 @@ def _chosen_rows(rows, i, sums):  # type: ignore[no-untyped-def]
     return _add_class if rows.instance_class is ClassRows else _add_moments
 
 
-def refine(rows: Any, places: NDArray, unit: NDArray, center: float) -> float:
-    """Count a node in finer units where its statistics have become small; for compiled loops only."""
+@compiled
+def rounded_center(mean, spread):  # type: ignore[no-untyped-def]
+    """A number near the mean: a multiple of a power of two about a thousandth of the spread."""
+    if spread <= 0.0:
+        return mean
+    step = 2.0 ** max(np.ceil(np.log2(spread)) - 10.0, -1000.0)
+    return np.rint(mean / step) * step
+
+
+@inlined
+def statistic(rows, i, center):  # type: ignore[no-untyped-def]
+    """Value of a row from a centre, times its weight unless the factor brings it in."""
+    value = rows.raw[i, 1] - center
+    return rows.raw[i, 0] * value if rows.values[i, 3] == 1 else value
+
+
+def refine(rows: Any, places: NDArray, unit: NDArray, center: float) -> tuple[float, bool]:
+    """Count a node in finer units where its statistics have become small; for compiled loops only.
+
+    Gives the centre of the node, and whether all its rows have the same value.
+    """
     raise NotImplementedError("refine is called inside compiled loops.")
 
 
 def _keep_classes(rows, places, unit, center):  # type: ignore[no-untyped-def]
-    return center
+    return center, False
 
 
 def _refine_moments(rows, places, unit, center):  # type: ignore[no-untyped-def]
-    largest, total, weight = 0, 0.0, 0.0
+    low, high, smallest, largest = np.inf, -np.inf, np.int32(2147483647), np.int32(-2147483648)
+    total, weight = np.int64(0), np.int64(0)
     for i in places:
-        largest = max(largest, abs(np.int64(rows.values[i, 1])))
-        total += rows.raw[i, 0] * (rows.raw[i, 1] - center)
-        weight += rows.raw[i, 0]
-    if largest >= SMALL or largest == 0 or weight <= 0.0:
-        return center
-    if rows.centered:
-        center += total / weight
+        low, high = min(low, rows.raw[i, 1]), max(high, rows.raw[i, 1])
+        smallest, largest = min(smallest, rows.values[i, 1]), max(largest, rows.values[i, 1])
+        total += np.int64(rows.values[i, 1]) * rows.values[i, 3]
+        weight += rows.values[i, 0]
+    if max(-np.int64(smallest), np.int64(largest)) >= SMALL or weight <= 0 or low == high:
+        return center, low == high
+    if rows.centered:  # from sums of integers, so that the order of the rows does not matter
+        mean = center + total * unit[1] / (weight * unit[0])
+        center = rounded_center(mean, max(high - mean, mean - low))
     top = 0.0
     for i in places:
-        top = max(top, abs(rows.raw[i, 0] * (rows.raw[i, 1] - center)))
+        top = max(top, abs(statistic(rows, i, center)))
     if top > 0.0:
         unit[1] = 2.0 ** max(np.ceil(np.log2(top)) - (BITS - 1), -1022.0)
     for i in places:
-        rows.values[i, 1] = np.int32(np.rint(rows.raw[i, 0] * (rows.raw[i, 1] - center) / unit[1]))
-    return center
+        rows.values[i, 1] = np.int32(np.rint(statistic(rows, i, center) / unit[1]))
+    return center, False
 
 
 @overload(refine, jit_options=OPTIONS)

@@ -50,6 +50,7 @@ from assay.trees.growing.nodes import (
 from assay.trees.growing.statistics import add_row, refine
 from assay.trees.growing.table import divide, mark_sides, tally_column
 
+
 class Limits(NamedTuple):
     """When a tree stops growing, and what it looks at.
 
@@ -188,7 +189,8 @@ def open_node(node, table, rows, form, limits, columns, tree, space, path):  # t
     whole = space.sums[0]
     n_sums = whole.shape[0]
     space.unit[1] = tree.real[node, UNIT]
-    tree.real[node, CENTER] = refine(rows, table.rows[start:end], space.unit, tree.real[node, CENTER])
+    center, is_pure = refine(rows, table.rows[start:end], space.unit, tree.real[node, CENTER])
+    tree.real[node, CENTER] = center
     tree.real[node, UNIT] = space.unit[1]
     sum_rows(table.rows[start:end], rows, whole)
     for k in range(n_sums):
@@ -199,6 +201,8 @@ def open_node(node, table, rows, form, limits, columns, tree, space, path):  # t
     if tree.whole[node, DEPTH] >= limits.max_depth or whole[0] < limits.min_split:
         return False
     if whole[0] < 2 * limits.min_leaf or end - start < 2:
+        return False
+    if is_pure and limits.min_gain < 0.0:  # cuts that gain nothing are for nodes that are not pure
         return False
     if form.classes:
         for k in range(1, n_sums):
@@ -428,4 +432,3 @@ def divide_node(node, first, table, rows, form, columns, tree, space, goes_left)
             middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
         rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
         tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
-

@@ -1,0 +1,1 @@
+"""Single trees: growing, pruning, reading and proving them."""

@@ -1,0 +1,189 @@
+"""What single trees share: parameters, growing and pruning, and the ways to read a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from assay import parameters
+from assay.models.capabilities import require_memory
+from assay.parameters import Domain
+from assay.randomness import generator
+from assay.rows import Block, MemoryRows
+from assay.trees.constraints import groups_of, signs_of
+from assay.trees.decision.certificates import fit_certificates
+from assay.trees.decision.solver import Growth, grow_exact
+from assay.trees.growing.columns import Columns
+from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
+from assay.trees.tree import Tree
+
+EPS = float(np.finfo(np.float64).eps)
+
+SHARE = parameters.real(above=0.0, at_most=1.0)
+
+INSTEAD = "a histogram-boosted tree reads them block by block"
+
+GROWTH_DOMAINS: Mapping[str, Domain] = {
+    "splitter": parameters.one_of("best", "random"),
+    "max_depth": parameters.nothing | parameters.integer(at_least=1),
+    "min_samples_split": parameters.integer(at_least=2) | SHARE,
+    "min_samples_leaf": parameters.integer(at_least=1) | SHARE,
+    "min_weight_fraction_leaf": parameters.real(at_least=0.0, at_most=0.5),
+    "max_features": parameters.nothing
+    | parameters.integer(at_least=1)
+    | SHARE
+    | parameters.one_of("sqrt", "log2"),
+    "random_state": parameters.random_state,
+    "max_leaf_nodes": parameters.nothing | parameters.integer(at_least=2),
+    "min_impurity_decrease": parameters.real(at_least=0.0),
+    "ccp_alpha": parameters.real(at_least=0.0),
+    "monotonic_cst": parameters.nothing
+    | Domain("a list of -1, 0 and 1, one per column, or a dict of names", lambda value: _is_listed(value)),
+    "interaction_cst": parameters.nothing
+    | parameters.one_of("pairwise", "no_interactions")
+    | Domain("a list of groups of columns", lambda value: _is_listed(value)),
+    "categorical_features": CATEGORICAL_FEATURES,
+}
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset, dict, np.ndarray))
+
+
+class DecisionTree(TreeModel):
+    """Base of single trees."""
+
+    _domains: ClassVar[Mapping[str, Domain]] = GROWTH_DOMAINS
+    criterion: str
+    splitter: str
+    max_depth: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Any
+    random_state: Any
+    max_leaf_nodes: int | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    monotonic_cst: Any
+    interaction_cst: Any
+    classes_: NDArray
+    tree_: Tree
+    columns_: Columns
+    max_features_: int
+
+    def _require_memory(self, X: Any) -> None:
+        require_memory(self, X, instead=INSTEAD)
+
+    def _growth(self, form: Any, total: float) -> Growth:
+        """The rules that the parameters set, for rows of a total weight."""
+        d = self.n_features_in_
+        signs = signs_of(self, self.is_categorical_)
+        if signs is not None and form.classes and len(self.classes_) > 2:
+            raise self._refuse("monotonic_cst", "None where there are more than two classes")
+        self.max_features_ = n_features_tried(self.max_features, d)
+        draws = self.splitter == "random" or self.max_features_ < d
+        seed = int(generator(self.random_state).integers(2**63)) if draws else 0
+        leaf = _in_weight(self.min_samples_leaf, total, 1)
+        return Growth(
+            form,
+            self.max_depth,
+            _in_weight(self.min_samples_split, total, 2),
+            max(leaf, self.min_weight_fraction_leaf * total),
+            # Splits that gain nothing are made where nothing is asked: two of them may gain together.
+            (self.min_impurity_decrease - EPS) * total if self.min_impurity_decrease > 0 else -np.inf,
+            self.max_leaf_nodes,
+            self.max_features_,
+            self.splitter == "random",
+            seed,
+            self.is_categorical_,
+            signs,
+            groups_of(self),
+        )
+
+    def _grow(self, data: MemoryRows, target: NDArray, weight: NDArray, n_classes: int, form: Any) -> None:
+        """Grow the tree on the rows that weigh something, prune it, and certify what is seen at once."""
+        self._mark_categories()
+        X = self._dense(data)
+        there = weight > 0
+        growth = self._growth(form, float(weight.sum()))
+        if not there.all():
+            X, target, weight = X[there], target[there], weight[there]
+        grown = grow_exact(X, target, weight, n_classes, growth)
+        self.tree_, self.columns_ = grown.tree, grown.columns
+        self.n_outputs_ = 1
+        self.certificates_ = fit_certificates(grown.tree, grown.columns.levels_as_codes(X), weight)
+
+    def _dense(self, data: MemoryRows) -> NDArray:
+        return np.ascontiguousarray(data.X.toarray() if data.is_sparse else data.X)
+
+    def apply(self, X: Any) -> Any:
+        """The leaf of each row, as a node of `tree_`: an array, or a lazy Dask array for Dask input."""
+        return self._open_new_rows(X).map(leaf_of_rows, self.tree_, self.columns_, dtype=np.int64)
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Which nodes each row passes: a sparse matrix of ones of shape (n_samples, node_count)."""
+        leaves = np.asarray(self.apply(X))
+        paths = self.tree_.paths
+        lengths = np.array([len(path) for path in paths])[leaves]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices = np.concatenate([paths[leaf] for leaf in leaves]) if len(leaves) else np.empty(0, dtype=int)
+        shape = (len(leaves), self.tree_.node_count)
+        return sparse.csr_matrix((np.ones(len(indices), dtype=np.int64), indices, indptr), shape=shape)
+
+    def get_depth(self) -> int:
+        """Depth of the deepest leaf."""
+        self._open_fitted()
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        self._open_fitted()
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each column in what the splits of the tree gain."""
+        self._open_fitted()
+        return self.tree_.importances(self.n_features_in_)
+
+    def _open_fitted(self) -> None:
+        check_is_fitted(self, "tree_")
+
+
+def _in_weight(asked: float, total: float, least: int) -> float:
+    """A minimum of rows as weight; the smallest that can be asked for forbids nothing."""
+    if isinstance(asked, (int, np.integer)):
+        return 0.0 if asked <= least else float(asked)
+    return float(asked) * total
+
+
+def n_features_tried(asked: Any, n_columns: int) -> int:
+    """Columns that a node looks at, from the parameter `max_features`."""
+    if asked is None:
+        return n_columns
+    if isinstance(asked, str):
+        return max(1, int(np.sqrt(n_columns) if asked == "sqrt" else np.log2(n_columns)))
+    if isinstance(asked, (int, np.integer)):
+        return min(int(asked), n_columns)
+    return max(1, int(asked * n_columns))
+
+
+def leaf_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+    """The leaf of each row of a block."""
+    return tree.apply(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
+
+
+def value_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+    """The value of the leaf of each row of a block."""
+    return tree.value[leaf_of_rows(block, tree, columns)]
+
+
+def number_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+    """The number that each row of a block is predicted."""
+    return tree.value[leaf_of_rows(block, tree, columns), 0]

@@ -1,0 +1,199 @@
+"""A tree of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.models.capabilities import Regressor
+from assay.parameters import LARGEST, SMALLEST, Domain
+from assay.rows import MemoryRows
+from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, number_of_rows
+from assay.trees.decision.certificates import certify_tree
+from assay.trees.decision.solver import NUMBER_CRITERIA
+
+
+class DecisionTreeRegressor(Regressor, DecisionTree):
+    """A tree of numbers, grown greedily until its leaves are pure and pruned by cost-complexity.
+
+    Finds at each node the column j and the threshold s that minimise
+
+        W_L Q(L) + W_R Q(R),        L = {x_j ≤ s}, R = {x_j > s},
+
+    over all distinct values of all columns, W the weight of a side and Q its variance, or half its mean
+    Poisson deviance, and divides the sides in turn; a leaf predicts its mean. Friedman's gain
+    W_L W_R / (W_L + W_R) (ȳ_L − ȳ_R)² is what a split lowers the squared error by: maximising it gives the
+    same tree. Columns are sorted once; statistics are summed as integers about the mean of the node, so that
+    neither the order of the rows nor the number of threads changes a bit of the tree.
+
+    Assumes: nothing about the law of the rows; "poisson" takes targets of at least 0. A full tree fits any
+    table of distinct rows, so its training error says nothing: prune it (`select`).
+
+    Certificates: the gains of the splits telescope from the root to the leaves, weights recounted by walking
+    the rows are those of the leaves, rounding of integer sums is harmless; `certify` adds that no admissible
+    split is better at any node, that the leaves are disjoint boxes, that the pruned tree minimises the
+    penalised cost over all prunings, and that constraints hold everywhere.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "friedman_mse", "poisson"}, default="squared_error"
+        Impurity Q.
+    splitter : {"best", "random"}, default="best"
+        "random" tries one threshold per column, drawn between its smallest and largest value in the node.
+    max_depth : int, optional
+        Depth of the deepest leaf; no limit by default.
+    min_samples_split : int or float, default=2
+        Weight of a node that may be divided (a share of the total as a float); 2 forbids nothing.
+    min_samples_leaf : int or float, default=1
+        Weight of each side of a split; 1 forbids nothing.
+    min_weight_fraction_leaf : float, default=0.0
+        The same as a share of the total weight.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Columns drawn at each node, among those that are not constant there; all by default.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        For drawn columns and thresholds; without them the tree is the same for every seed.
+    max_leaf_nodes : int, optional
+        Grow best-first, the node of the largest gain before the others, up to so many leaves.
+    min_impurity_decrease : float, default=0.0
+        Least gain of a split as a share of the total weight: (W Q − W_L Q_L − W_R Q_R) / W_root.
+    ccp_alpha : float, default=0.0
+        Penalty α per leaf on the cost Σ (W_m / W) Q_m: the smallest subtree that minimises the sum is kept.
+        With the cost Σ n_m Q_m of the course it is α W.
+    monotonic_cst : list of {-1, 0, 1} or dict, optional
+        Columns along which the prediction must not fall (1) or rise (−1).
+    interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
+        Groups of columns that may meet on one path; columns in no group form one.
+    categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
+        Columns whose levels are divided into two groups instead of cut at a threshold, in the order of their
+        mean target, which is optimal for the squared error. By default the columns of frames that have the
+        dtype of categories.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The nodes as arrays: columns, thresholds, children, means, impurities, gains, weights.
+    feature_importances_ : array of shape (n_features_in_,)
+        Share of each column in what the splits gain.
+    max_features_ : int
+    is_categorical_ : bool array of shape (n_features_in_,)
+    levels_ : dict
+        Names of the levels of columns of categories that are not numbers.
+    certificates_ : Certificates
+
+    Examples
+    --------
+    >>> from assay.datasets import diabetes
+    >>> from assay.trees import DecisionTreeRegressor
+    >>> X, y = diabetes(return_X_y=True)
+    >>> model = DecisionTreeRegressor(max_leaf_nodes=8).fit(X, y)
+    >>> model.get_n_leaves(), round(model.score(X, y), 2), model.certificates_.holds
+    (8, 0.5, True)
+
+    References
+    ----------
+    Sangnier §1.6.2; Wei §8.1; Breiman, Friedman, Olshen & Stone (1984).
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "criterion": parameters.one_of(*NUMBER_CRITERIA),
+        **GROWTH_DOMAINS,
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow and prune the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), CSR matrix (made dense) or frame
+            NaN is a missing value.
+        y : array-like of shape (n_samples,) or column name
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        self._require_memory(X)
+        data: Any = self._open_vector(X, y, sample_weight)
+        target, weight = self._weighted(data)
+        self._grow(data, target, weight, 0, NUMBER_CRITERIA[self.criterion])
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Prove the tree again from the rows themselves, every split of every node.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        self._require_memory(X)
+        data: Any = self._open_new_vector(X, y, sample_weight)
+        target, weight = self._weighted(data)
+        form = NUMBER_CRITERIA[self.criterion]
+        return certify_tree(self, self._dense(data), target, weight, form, 0)
+
+    def _weighted(self, data: MemoryRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Target and weight of each row, in a range that sums of squares can bear."""
+        assert data.y is not None
+        target = data.y.astype(np.float64)
+        weight = np.ones(len(target)) if data.weight is None else data.weight.astype(np.float64)
+        there = target[weight > 0]
+        require_range(self, there)
+        if self.criterion == "poisson" and (there.min() < 0 or there.sum() <= 0):
+            raise ValueError(
+                f"{type(self).__name__} with criterion='poisson' takes targets of at least 0, not all of "
+                f"them 0. The smallest is {there.min():g}, the sum {there.sum():g}."
+            )
+        return target, weight
+
+    def predict(self, X: Any) -> Any:
+        """The mean of the leaf of each row: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        return data.map(number_of_rows, self.tree_, self.columns_, dtype=data.dtype)
+
+
+def require_range(model: Any, target: NDArray) -> None:
+    """Refuse targets whose squares are no numbers."""
+    low, high = float(target.min()), float(target.max())
+    spread, size = high / 2 - low / 2, max(abs(low), abs(high))
+    if size > LARGEST or 0 < spread < SMALLEST:
+        raise ValueError(
+            f"{type(model).__name__} squares the target, so y must be at most {LARGEST:g} in size and "
+            f"vary by at least {SMALLEST:g}. It runs from {low:g} to {high:g}; scale it first."
+        )
