@@ -7,6 +7,7 @@ steps run in one compiled call where one shard is enough, on threads, and on a c
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -56,6 +57,9 @@ N_NODES, N_OPEN, N_LEAVES, N_FREE = range(4)
 
 POOL_BYTES = 2**28
 """Memory for the histograms of open nodes; nodes beyond it have theirs summed up again when divided."""
+
+ALONE = 2**17
+"""Work of a division, in updates of sums, below which threads cost more than they save."""
 
 SPARE = 3
 """Histograms that are always free: those of two children, and one."""
@@ -417,19 +421,69 @@ def divide_on_shard(shard, node, first, split, absent, stride, small, sums, othe
 
 
 @compiled
+def advance(node, small, growth, plan):  # type: ignore[no-untyped-def]
+    """Settle the division of a node (−1: none yet) and choose the next one.
+
+    Gives the node (−1: the tree is finished), its split, and the children to be summed up, smaller one first.
+    """
+    if node >= 0:
+        settle(node, small, growth, plan)
+    node = choose(growth, plan)
+    small, other = np.int64(-1), np.int64(-1)
+    if node >= 0:
+        small, other = summed_children(node, growth, plan)
+    return node, split_of(max(node, np.int64(0)), growth, plan), small, other
+
+
+@compiled
 def grow_alone(shard, growth, plan, seed):  # type: ignore[no-untyped-def]
     """Grow a tree on one shard in one call; gives the number of nodes."""
     begin(growth, plan, seed)
-    while True:
-        node = choose(growth, plan)
-        if node < 0:
-            return growth.counts[N_NODES]
-        small, other = summed_children(node, growth, plan)
-        split = split_of(node, growth, plan)
+    node, split, small, other = advance(np.int64(-1), np.int64(-1), growth, plan)
+    while node >= 0:
         sums, more = growth.pool[growth.slots[max(small, 0)]], growth.pool[growth.slots[max(other, 0)]]
         first, absent = growth.tree.whole[node, LEFT], np.int64(plan.n_codes[split.column])
         divide_on_shard(shard, node, first, split, absent, plan.stride, small, sums, other, more)
-        settle(node, small, growth, plan)
+        node, split, small, other = advance(node, small, growth, plan)
+    return growth.counts[N_NODES]
 
 
-__all__ = ["Growth", "Plan", "grow_alone", "make_growth", "make_plan"]
+def grow_on_shards(shards: Sequence[Shard], growth: Growth, plan: Plan, seed: int) -> int:
+    """Grow a tree on several shards, each on a thread; gives the number of nodes.
+
+    The first shard adds to the histograms of the pool, the others to their own, which are then added.
+    """
+    if len(shards) == 1:
+        return int(grow_alone(shards[0], growth, plan, seed))
+    begin(growth, plan, seed)
+    own = np.zeros((len(shards) - 1, 2, *growth.pool.shape[1:]), dtype=np.int64)
+    node, split, small, other = advance(-1, -1, growth, plan)
+    while node >= 0:
+        first, absent = int(growth.tree.whole[node, LEFT]), int(plan.n_codes[split.column])
+
+        def divide(place: int) -> None:
+            if place == 0:
+                sums, more = (growth.pool[growth.slots[max(child, 0)]] for child in (small, other))
+            else:
+                sums, more = own[place - 1]
+                sums[:] = 0
+                more[: len(more) if other >= 0 else 0] = 0
+            shard = shards[place]
+            divide_on_shard(shard, node, first, split, absent, plan.stride, small, sums, other, more)
+
+        work = growth.sums[node, 0] + len(plan.n_codes) * growth.sums[max(small, 0), 0]
+        if work < ALONE:
+            for place in range(len(shards)):
+                divide(place)
+        else:
+            deque(ordered_map(divide, range(len(shards))), maxlen=0)
+        for sums, more in own:
+            if small >= 0:
+                growth.pool[growth.slots[small]] += sums
+            if other >= 0:
+                growth.pool[growth.slots[other]] += more
+        node, split, small, other = advance(node, small, growth, plan)
+    return int(growth.counts[N_NODES])
+
+
+__all__ = ["Growth", "Plan", "grow_on_shards", "make_growth", "make_plan"]
