@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from assay.homes import publish
+from assay.trees.boosting.classifier import HistGradientBoostingClassifier
+from assay.trees.boosting.ensemble import BoostedTrees
+from assay.trees.boosting.regressor import HistGradientBoostingRegressor
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor
 from assay.trees.tree import Tree
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "Tree"]
+__all__ = [
+    "BoostedTrees",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "Tree",
+]
 
 publish(globals())

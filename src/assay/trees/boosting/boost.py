@@ -31,7 +31,7 @@ LEAST = 2.0**24
 FARTHEST = 10.0
 """How far a line search moves the score of a leaf: without curvature it would not end."""
 
-STEPS = 20
+STEPS = 50
 HALVINGS = 30
 
 

@@ -135,6 +135,13 @@ class BoostedTrees:
         sides = (self.children_left, self.children_right, self.missing_go_to_left)
         return (self.starts, self.feature, self.cut, *sides, self.levels, self.bits, self.value, self.n_codes)
 
+    def one_tree(self, place: int) -> tuple[NDArray, ...]:
+        """The nodes of one tree as the loops take those of all."""
+        starts, feature, cut, left, right, missing, levels, bits, value, n_codes = self._nodes()
+        nodes = self.tree(place)
+        own = (feature[nodes], cut[nodes], left[nodes], right[nodes], missing[nodes], levels[nodes])
+        return (starts[place : place + 2] - starts[place], *own, bits, value[nodes], n_codes)
+
     def add_scores(self, codes: NDArray[np.uint8], scores: NDArray, trees: range) -> None:
         """Add the values of some trees to scores of shape (n_rows, n_outputs); codes have a row per column."""
         add_values(codes, self._nodes(), self._look_ups, trees.start, trees.stop, scores)
@@ -143,6 +150,15 @@ class BoostedTrees:
         """Scores of rows after so many rounds, all by default: shape (n_rows, n_outputs)."""
         n_rounds = self.n_rounds if n_rounds is None else n_rounds
         trees, scores = range(n_rounds * self.n_outputs), np.tile(self.baseline, (len(X), 1))
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            self.add_scores(codes_by_column(X[part], columns), scores[part], trees)
+        return scores
+
+    def round_scores(self, X: NDArray, columns: Columns, number: int) -> NDArray[np.float64]:
+        """What one round adds to the scores of rows."""
+        scores = np.zeros((len(X), self.n_outputs))
+        trees = range(number * self.n_outputs, (number + 1) * self.n_outputs)
         for start in range(0, len(X), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
             self.add_scores(codes_by_column(X[part], columns), scores[part], trees)
