@@ -7,15 +7,21 @@ from assay.trees.boosting.classifier import HistGradientBoostingClassifier
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.regressor import HistGradientBoostingRegressor
 from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.decision.pruning import PruningPath
+from assay.trees.decision.reading import Box
 from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.decision.stump import DecisionStump
 from assay.trees.tree import Tree
 
 __all__ = [
     "BoostedTrees",
+    "Box",
+    "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "PruningPath",
     "Tree",
 ]
 

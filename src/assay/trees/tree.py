@@ -84,6 +84,15 @@ class Tree:
         return int(self.is_leaf.sum())
 
     @property
+    def parents(self) -> NDArray[np.int64]:
+        """The parent of each node, −1 for the root."""
+        parents = np.full(self.node_count, -1, dtype=np.int64)
+        inner = np.flatnonzero(~self.is_leaf)
+        parents[self.children_left[inner]] = inner
+        parents[self.children_right[inner]] = inner
+        return parents
+
+    @property
     def depths(self) -> NDArray[np.int64]:
         """Depth of each node, 0 for the root."""
         depths = np.zeros(self.node_count, dtype=np.int64)
@@ -104,6 +113,12 @@ class Tree:
             for child in (self.children_left[node], self.children_right[node]):
                 paths[child] = np.append(paths[node], child)
         return paths
+
+    def left_codes(self, node: int, n_codes: int) -> NDArray[np.bool_]:
+        """Which codes a split of categories sends left."""
+        words = self.bits[self.levels[node]]
+        codes = np.arange(n_codes)
+        return (words[codes >> 5] >> (codes & 31).astype(np.uint32)) & np.uint32(1) == 1
 
     def add_up(self, at_leaves: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums over the leaves below each node of numbers given at the leaves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,12 +12,16 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
+from assay.certificates import Certificates
 from assay.models.capabilities import require_memory
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, MemoryRows
 from assay.trees.constraints import groups_of, signs_of
-from assay.trees.decision.certificates import fit_certificates
+from assay.trees.decision.certificates import TreeRows, certify_tree, fit_certificates
+from assay.trees.decision.pruning import pruned
+from assay.trees.decision.reading import Box, boxes_of, conditions
+from assay.trees.decision.selecting import HasPruning
 from assay.trees.decision.solver import Growth, grow_exact
 from assay.trees.growing.columns import Columns
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
@@ -55,7 +60,7 @@ def _is_listed(value: Any) -> bool:
     return isinstance(value, (list, tuple, set, frozenset, dict, np.ndarray))
 
 
-class DecisionTree(TreeModel):
+class DecisionTree(HasPruning, TreeModel):
     """Base of single trees."""
 
     _domains: ClassVar[Mapping[str, Domain]] = GROWTH_DOMAINS
@@ -74,6 +79,7 @@ class DecisionTree(TreeModel):
     interaction_cst: Any
     classes_: NDArray
     tree_: Tree
+    unpruned_tree_: Tree
     columns_: Columns
     max_features_: int
 
@@ -106,18 +112,28 @@ class DecisionTree(TreeModel):
             groups_of(self),
         )
 
-    def _grow(self, data: MemoryRows, target: NDArray, weight: NDArray, n_classes: int, form: Any) -> None:
+    def _grow(self, X: NDArray, target: NDArray, weight: NDArray, n_classes: int, form: Any) -> None:
         """Grow the tree on the rows that weigh something, prune it, and certify what is seen at once."""
-        self._mark_categories()
-        X = self._dense(data)
         there = weight > 0
         growth = self._growth(form, float(weight.sum()))
         if not there.all():
             X, target, weight = X[there], target[there], weight[there]
         grown = grow_exact(X, target, weight, n_classes, growth)
         self.tree_, self.columns_ = grown.tree, grown.columns
+        self.__dict__.pop("unpruned_tree_", None)
+        if self.ccp_alpha > 0:
+            self.unpruned_tree_, self.tree_ = grown.tree, pruned(grown.tree, self.ccp_alpha)
         self.n_outputs_ = 1
-        self.certificates_ = fit_certificates(grown.tree, grown.columns.levels_as_codes(X), weight)
+        rows = TreeRows(grown.columns.levels_as_codes(X), target, weight, n_classes)
+        self.certificates_ = fit_certificates(self.tree_, rows, bounded=growth.signs is not None)
+
+    def _certify(
+        self, X: NDArray, target: NDArray, weight: NDArray, n_classes: int, form: Any
+    ) -> Certificates:
+        there, growth = weight > 0, self._growth(form, float(weight.sum()))
+        rows = TreeRows(self.columns_.levels_as_codes(X[there]), target[there], weight[there], n_classes)
+        unpruned = getattr(self, "unpruned_tree_", None)
+        return certify_tree(self.tree_, unpruned, rows, self.columns_, growth, self.ccp_alpha)
 
     def _dense(self, data: MemoryRows) -> NDArray:
         return np.ascontiguousarray(data.X.toarray() if data.is_sparse else data.X)
@@ -151,6 +167,35 @@ class DecisionTree(TreeModel):
         """Share of each column in what the splits of the tree gain."""
         self._open_fitted()
         return self.tree_.importances(self.n_features_in_)
+
+    def boxes(self) -> list[Box]:
+        """The leaves as regions of the space, from left to right; see `Box`."""
+        self._open_fitted()
+        return boxes_of(self.tree_, self.n_features_in_, self.columns_.n_codes)
+
+    def rules(self, decimals: int = 3) -> list[str]:
+        """The leaves as sentences: conditions, what is predicted, and the weight of the training rows.
+
+        Parameters
+        ----------
+        decimals : int, default=3
+            Decimals of what is predicted.
+        """
+        names = self._column_names()
+        texts = []
+        for box in self.boxes():
+            words = " and ".join(conditions(box, names, self.columns_, self.levels_)) or "always"
+            texts.append(f"{words} → {self._verdict(box.value, decimals)}, weight {box.weight:g}")
+        return texts
+
+    def _column_names(self) -> list[str]:
+        self._open_fitted()
+        seen = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if seen is None else [str(name) for name in seen]
+
+    @abstractmethod
+    def _verdict(self, value: NDArray, decimals: int) -> str:
+        """What a leaf of this value predicts, in words."""
 
     def _open_fitted(self) -> None:
         check_is_fitted(self, "tree_")

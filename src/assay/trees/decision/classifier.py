@@ -15,7 +15,6 @@ from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, MemoryRows
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, value_of_rows
-from assay.trees.decision.certificates import certify_tree
 from assay.trees.decision.solver import CLASS_CRITERIA
 from assay.trees.growing.columns import Columns
 from assay.trees.tree import Tree
@@ -158,12 +157,9 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
-        self._require_memory(X)
-        data: Any
-        data, weights = self._open_classes(X, y, sample_weight)
+        rows = self._opened(X, y, sample_weight)
         self.n_classes_ = len(self.classes_)
-        labels, weight = self._weighted(data, weights)
-        self._grow(data, labels, weight, len(self.classes_), CLASS_CRITERIA[self.criterion])
+        self._grow(*rows)
         return self
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -179,7 +175,19 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         weights = np.bincount(data.y.astype(np.int64), data.weight, minlength=len(self.classes_))
         labels, weight = self._weighted(data, weights)
         form = CLASS_CRITERIA[self.criterion]
-        return certify_tree(self, self._dense(data), labels, weight, form, len(self.classes_))
+        return self._certify(self._dense(data), labels, weight, len(self.classes_), form)
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
+        self._require_memory(X)
+        data: Any
+        data, weights = self._open_classes(X, y, sample_weight)
+        self._mark_categories()
+        labels, weight = self._weighted(data, weights)
+        return self._dense(data), labels, weight, len(self.classes_), CLASS_CRITERIA[self.criterion]
+
+    def _verdict(self, value: NDArray, decimals: int) -> str:
+        share = float(value.max())
+        return f"{class_of(value[np.newaxis], self.classes_)[0]} ({share:.{decimals}f})"
 
     def _weighted(self, data: MemoryRows, weights: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Places of the labels, and the weight of each row times the factor of its class."""

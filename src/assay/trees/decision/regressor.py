@@ -14,7 +14,6 @@ from assay.models.capabilities import Regressor
 from assay.parameters import LARGEST, SMALLEST, Domain
 from assay.rows import MemoryRows
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, number_of_rows
-from assay.trees.decision.certificates import certify_tree
 from assay.trees.decision.solver import NUMBER_CRITERIA
 
 
@@ -148,10 +147,7 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
-        self._require_memory(X)
-        data: Any = self._open_vector(X, y, sample_weight)
-        target, weight = self._weighted(data)
-        self._grow(data, target, weight, 0, NUMBER_CRITERIA[self.criterion])
+        self._grow(*self._opened(X, y, sample_weight))
         return self
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -166,7 +162,17 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         data: Any = self._open_new_vector(X, y, sample_weight)
         target, weight = self._weighted(data)
         form = NUMBER_CRITERIA[self.criterion]
-        return certify_tree(self, self._dense(data), target, weight, form, 0)
+        return self._certify(self._dense(data), target, weight, 0, form)
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray, NDArray, NDArray, int, Any]:
+        self._require_memory(X)
+        data: Any = self._open_vector(X, y, sample_weight)
+        self._mark_categories()
+        target, weight = self._weighted(data)
+        return self._dense(data), target, weight, 0, NUMBER_CRITERIA[self.criterion]
+
+    def _verdict(self, value: NDArray, decimals: int) -> str:
+        return f"{float(value[0]):.{decimals}f}"
 
     def _weighted(self, data: MemoryRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Target and weight of each row, in a range that sums of squares can bear."""
