@@ -115,6 +115,13 @@ from assay.display.theory import (
     plot_overfitting,
     plot_penalty_error,
 )
+from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
+from assay.display.trees.single import (
+    PruningDisplay,
+    PruningSelectionDisplay,
+    TreeDisplay,
+    TreePartitionDisplay,
+)
 from assay.homes import publish
 
 __all__ = [
@@ -162,6 +169,7 @@ __all__ = [
     "HeightsDisplay",
     "HistoryDisplay",
     "ImagesDisplay",
+    "ImpurityCurvesDisplay",
     "InertiaDisplay",
     "InitsDisplay",
     "IterationsDisplay",
@@ -184,6 +192,8 @@ __all__ = [
     "PredictionsDisplay",
     "PrincipalPlaneDisplay",
     "ProgramDisplay",
+    "PruningDisplay",
+    "PruningSelectionDisplay",
     "ReachabilityDisplay",
     "ReferenceInertiasDisplay",
     "ResidualsDisplay",
@@ -198,6 +208,8 @@ __all__ = [
     "SpectrumDisplay",
     "SplitTreeDisplay",
     "TracesDisplay",
+    "TreeDisplay",
+    "TreePartitionDisplay",
     "house_style",
     "kinds",
     "pictures",
@@ -210,6 +222,7 @@ __all__ = [
     "plot_dimension_free",
     "plot_elbow",
     "plot_images",
+    "plot_impurity_curves",
     "plot_inits",
     "plot_loss_curves",
     "plot_overfitting",

@@ -75,6 +75,7 @@ from assay.theory.smoothing import (
     kernel_ridge_risk,
     linear_smoother_risk,
 )
+from assay.theory.trees import DepthTwo, ImpurityCurves, best_tree_of_depth_two, impurity_curves
 
 __all__ = ["BiasVariance", "ClassificationLossCheck", "CoefficientMoments", "Coverage", "Crossover"]
 __all__ += ["DimensionFree", "ExpectedCriterion", "GaussMarkov", "KernelRidgeRisk", "LeastSquaresRisk"]
@@ -95,5 +96,6 @@ __all__ += ["pairwise_criterion", "plus_plus_factor", "plus_plus_ratio", "polyno
 __all__ += ["population_minimisers", "primal_dual_crossover", "ridge_error", "ridge_moments", "ridge_oracle"]
 __all__ += ["ridge_oracle_lambda", "ridge_risk", "separation_curve", "simulated_bias_variance"]
 __all__ += ["squaring_experiment", "stuck_rectangle", "surrogate_bound", "tie_trap", "unlucky_rows"]
+__all__ += ["DepthTwo", "ImpurityCurves", "best_tree_of_depth_two", "impurity_curves"]
 
 publish(globals())

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from assay.homes import publish
+from assay.trees.boosting.classifier import HistGradientBoostingClassifier
+from assay.trees.boosting.ensemble import BoostedTrees
+from assay.trees.boosting.regressor import HistGradientBoostingRegressor
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.pruning import PruningPath
 from assay.trees.decision.reading import Box
@@ -18,6 +21,7 @@ from assay.trees.tree import Tree
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "BoostedTrees",
     "Box",
     "DecisionStump",
     "DecisionTreeClassifier",
@@ -25,6 +29,8 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "Importance",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -15,9 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
+from assay.rows import block_rows, ordered_map
 
 MAX_BINS = 255
 """Codes of a column of bytes, besides that of missing values."""
+
+SAMPLE_ROWS = 200_000
+"""Rows that the bins of larger tables are made from."""
+
+SMALL_TABLE = 2**15
+"""Values up to which one thread is enough."""
+
+ROWS_AT_ONCE = 256
+"""Rows that are coded column by column: they stay in the first cache meanwhile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +102,44 @@ class Columns:
             Whether the result has one row per column, which trees of few columns per node walk, or one row
             per row, which histograms of all columns walk.
         """
-        shape = X.shape[::-1] if by_column else X.shape
-        codes = np.empty(shape, dtype=np.uint8)
-        encode_block(X, self.cuts, self.low, self.shared, self.offsets, self.n_codes, self.categorical,
-                     codes.T if by_column else codes)  # fmt: skip
+        codes = np.empty(X.shape[::-1] if by_column else X.shape, dtype=np.uint8)
+        step = len(X) if X.size <= SMALL_TABLE else block_rows(X.shape[1], X.dtype.itemsize)
+
+        def code(start: int) -> None:
+            part = slice(start, start + step)
+            block = np.empty(X[part].shape, dtype=np.uint8) if by_column else codes[part]
+            self.encode_into(X[part], block)
+            if by_column:
+                codes[:, part] = block.T
+
+        starts = range(0, len(X), max(step, 1))
+        for _ in map(code, starts) if len(starts) == 1 else ordered_map(code, starts):
+            pass
         return codes
+
+    def encode_into(self, X: NDArray, codes: NDArray[np.uint8]) -> None:
+        """Write the codes of a block of rows into an array of its shape, on this thread."""
+        for j in range(self.n_columns):
+            if self.categorical[j]:
+                part = slice(self.offsets[j], self.offsets[j + 1])
+                encode_levels(X[:, j], self.low[part], self.shared[part], self.n_codes[j], codes[:, j])
+        ordered = self._ordered
+        for start in range(0, len(X) if len(ordered) else 0, ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            encode_block(X[rows], ordered, self._search_table, self.n_codes, codes[rows])
+
+    @cached_property
+    def _ordered(self) -> NDArray[np.intp]:
+        return np.flatnonzero(~self.categorical)
+
+    @cached_property
+    def _search_table(self) -> NDArray[np.float64]:
+        """The cuts between the codes of each column, filled up with inf to a power of two less one."""
+        table = np.full((self.n_columns, MAX_BINS), np.inf)
+        for j in self._ordered:
+            begin, last = self.offsets[j], self.offsets[j + 1] - 1
+            table[j, : max(last - begin, 0)] = self.cuts[begin:last]
+        return table
 
     def of_categories(self) -> Columns:
         """The columns of categories alone; the others keep their places and lose their values."""
@@ -186,20 +229,20 @@ def bin_columns(
 ) -> Columns:
     """At most `max_bins` codes per column: one per value where there are few, else bins of like weight."""
     lows, highs, shares = [], [], []
-    for j in range(X.shape[1]):
-        column = np.asarray(X[:, j], dtype=np.float64) + 0.0
-        known = column == column
-        values, places = np.unique(column[known], return_inverse=True)
-        weights = np.bincount(places, None if weight is None else weight[known], minlength=len(values))
+
+    def bins_of(j: int) -> tuple[NDArray, NDArray, NDArray]:
+        values, weights = distinct_values(X[:, j], weight)
         if categorical[j]:
-            lows.append(values)
-            highs.append(values)
-            shares.append(_level_codes(weights, max_bins))
-            continue
+            return values, values, _level_codes(weights, max_bins)
         first = _bin_starts(weights, max_bins)
-        lows.append(values[first])
-        highs.append(values[np.append(first[1:], len(values)) - 1] if len(values) else values)
-        shares.append(np.arange(len(first)))
+        ends = values[np.append(first[1:], len(values)) - 1] if len(values) else values
+        return values[first], ends, np.arange(len(first))
+
+    columns = range(X.shape[1])
+    for low, high, share in map(bins_of, columns) if X.size <= SMALL_TABLE else ordered_map(bins_of, columns):
+        lows.append(low)
+        highs.append(high)
+        shares.append(share)
     counts = [len(part) for part in lows]
     return Columns(
         np.concatenate(lows),
@@ -208,6 +251,32 @@ def bin_columns(
         categorical,
         np.concatenate(shares).astype(np.int64),
     )
+
+
+def distinct_values(column: NDArray, weight: NDArray | None) -> tuple[NDArray, NDArray]:
+    """The values of a column in increasing order, without NaN, and the weight of each."""
+    values = np.asarray(column, dtype=np.float64) + 0.0  # −0 and 0 are one value
+    if weight is not None:
+        order = np.argsort(values, kind="stable")
+        values, weight = values[order], weight[order]
+    else:
+        values.sort()
+    n_known = int(np.searchsorted(values, np.nan))  # NaN come last
+    values = values[:n_known]
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if n_known else []
+    starts = np.asarray(starts, dtype=np.intp)
+    if weight is None:
+        return values[starts], np.diff(np.append(starts, n_known)).astype(np.float64)
+    sums = np.add.reduceat(weight[:n_known], starts) if n_known else np.empty(0)
+    keep = sums > 0  # rows of no weight say nothing
+    return values[starts][keep], np.asarray(sums[keep], dtype=np.float64)
+
+
+def sampled_rows(n_rows: int) -> NDArray[np.int64] | None:
+    """Numbers of the rows that bins are made from; None: all of them."""
+    if n_rows <= SAMPLE_ROWS:
+        return None
+    return np.sort(np.random.default_rng(n_rows).choice(n_rows, SAMPLE_ROWS, replace=False, shuffle=False))
 
 
 def _level_codes(weights: NDArray, max_bins: int) -> NDArray[np.int64]:
@@ -249,26 +318,37 @@ def fill_bins(weights, starts):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def encode_block(X, cuts, levels, shared, offsets, n_codes, categorical, codes):  # type: ignore[no-untyped-def]
-    """Codes of a block: the first code whose cut is not below the value, or the place of a level."""
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
+def encode_block(X, columns, table, n_codes, codes):  # type: ignore[no-untyped-def]
+    """Codes of few rows, column by column: how many cuts of the column are below the value."""
+    for j in columns:
+        absent = n_codes[j]
+        for i in range(X.shape[0]):
             value = np.float64(X[i, j])
-            begin, count = offsets[j], offsets[j + 1] - offsets[j]
-            if value != value or count == 0:
-                codes[i, j] = n_codes[j]
-                continue
-            base = begin
-            ends = levels if categorical[j] else cuts
-            size = count
-            while size > 1:  # a search without branches to foresee
-                half = size >> 1
-                base += half if ends[base + half - 1] < value else 0
-                size -= half
-            if categorical[j]:
-                codes[i, j] = shared[base] if levels[base] == value else n_codes[j]
-            else:
-                codes[i, j] = base - begin
+            # Eight steps without a branch: the cuts before `base` are below the value.
+            base = np.int64(0)
+            base += 128 * np.int64(table[j, base + 127] < value)
+            base += 64 * np.int64(table[j, base + 63] < value)
+            base += 32 * np.int64(table[j, base + 31] < value)
+            base += 16 * np.int64(table[j, base + 15] < value)
+            base += 8 * np.int64(table[j, base + 7] < value)
+            base += 4 * np.int64(table[j, base + 3] < value)
+            base += 2 * np.int64(table[j, base + 1] < value)
+            base += np.int64(table[j, base] < value)
+            codes[i, j] = base if value == value and absent > 0 else absent
 
 
-__all__ = ["MAX_BINS", "Columns", "bin_columns", "midpoints", "sort_columns"]
+@compiled
+def encode_levels(values, levels, shared, absent, codes):  # type: ignore[no-untyped-def]
+    """Codes of a column of categories: those of their levels, or the missing one where a level is not known."""
+    for i in range(values.shape[0]):
+        value = np.float64(values[i])
+        base, size = 0, levels.shape[0]
+        while size > 1:
+            half = size >> 1
+            base += half * np.int64(levels[base + half - 1] < value)
+            size -= half
+        known = levels.shape[0] > 0 and levels[base] == value
+        codes[i] = shared[base] if known else absent
+
+
+__all__ = ["MAX_BINS", "Columns", "bin_columns", "midpoints", "sampled_rows", "sort_columns"]

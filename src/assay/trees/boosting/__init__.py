@@ -1,0 +1,1 @@
+"""Boosted trees: histogram boosting with any loss."""

@@ -1,0 +1,264 @@
+"""Gradient boosting of trees: loss × best-first trees × value of each leaf × shrinkage.
+
+    G_0 = argmin_γ Σ w_i ℓ(y_i, γ),    G_m = G_{m−1} + ν Σ_j b_jm 1{x ∈ R_jm},
+
+where the regions R_jm are the leaves of a tree grown on the slopes −∂ℓ(y_i, G_{m−1}(x_i)) and curvatures, and
+b_jm is the value of a leaf: a Newton step, or the minimiser of Σ w_i ℓ(y_i, G_{m−1}(x_i) + b) over its rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.losses import Loss
+from assay.losses.residual import SidedLoss
+from assay.trees.boosting.ensemble import BoostedTrees
+from assay.trees.boosting.parts import Totals, constant_curvature
+from assay.trees.boosting.table import Grown
+from assay.trees.growing.columns import Columns
+from assay.trees.growing.leafwise import Growth, Plan, make_growth
+from assay.trees.growing.nodes import LEAF
+from assay.trees.growing.statistics import BITS, unit_of
+
+LEAST = 2.0**24
+"""Units that the largest statistic has at least: below, a finer unit is taken."""
+
+FARTHEST = 10.0
+"""How far a line search moves the score of a leaf: without curvature it would not end."""
+
+STEPS = 50
+HALVINGS = 30
+
+
+class Settings(NamedTuple):
+    """How trees are boosted.
+
+    `line_search` says whether the values of leaves minimise the loss ("leaf") or are one Newton step towards
+    it ("newton"); `share` of the rows are drawn for each tree.
+    """
+
+    loss: Loss
+    n_rounds: int
+    learning_rate: float
+    l2: float
+    line_search: str
+    share: float
+    seed: int
+
+
+class Stopping(NamedTuple):
+    """When to stop before the last round: `patience` rounds that lower the loss by less than `tol`.
+
+    `score` gives the loss of held-out rows after each round, given the new trees and values; None: that of
+    the training rows.
+    """
+
+    patience: int
+    tol: float
+    score: Callable[[list[Grown], list[NDArray]], float] | None
+
+
+class Boosted(NamedTuple):
+    """Result of `boost`: trees and values of leaves, round by round, and what was measured on the way.
+
+    `risk` is the mean loss of the training rows before each round and after the last, `held_out` that of the
+    rows held out; `units` the unit of slopes of each tree; `halvings` how often a round was halved.
+    """
+
+    trees: list[Grown]
+    values: list[NDArray[np.float64]]
+    risk: list[float]
+    held_out: list[float]
+    units: list[float]
+    stopped: bool
+    halvings: int
+
+
+class Units:
+    """Units of the statistics of each output: powers of two that the largest of them fits."""
+
+    def __init__(self, table: Any, loss: Loss, weight_unit: float, loss_scale: float, n_outputs: int) -> None:
+        self._table, self._loss, self._constant = table, loss, constant_curvature(loss)
+        self.units = np.tile([weight_unit, 1.0, 1.0], (n_outputs, 1))
+        if self._constant >= 0:
+            self.units[:, 2] = self._constant * weight_unit
+        self.loss_scale = loss_scale
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """One over the units, that of the loss last."""
+        return np.column_stack([1.0 / self.units, np.full(len(self.units), self.loss_scale)])
+
+    def begin_round(self) -> Totals:
+        """Statistics of all rows, once more where a unit no longer fits."""
+        totals: Totals = self._table.begin_round(self._loss, self.scales)
+        if self._refit(totals):
+            totals = self._table.begin_round(self._loss, self.scales)
+        return totals
+
+    def _refit(self, totals: Totals) -> bool:
+        changed = False
+        for k in range(len(self.units)):
+            for place, top in ((1, totals.slope[k]), (2, totals.curvature[k])):
+                if place == 2 and self._constant >= 0:
+                    continue
+                count = top / self.units[k, place]
+                if top > 0 and not LEAST <= count < 2**BITS - 1:
+                    self.units[k, place] = unit_of(np.array([top]))
+                    changed = True
+        return changed
+
+
+def boost(
+    table: Any,
+    settings: Settings,
+    plan: Plan,
+    units: Units,
+    stopping: Stopping | None,
+    watch: Callable[[int], bool] = lambda n_rounds: False,
+) -> Boosted:
+    """Add rounds of trees until their number, the held-out loss or a callback ends it."""
+    growth = make_growth(plan, node_capacity(plan, table.n_rows))
+    table.prepare(plan, growth)
+    n_outputs = len(units.units)
+    done = Boosted([], [], [], [], [], stopped=False, halvings=0)
+    totals = units.begin_round()
+    losses = [totals.loss]
+    stopped, halvings = False, 0
+    for number in range(settings.n_rounds):
+        trees, values = [], []
+        for k in range(n_outputs):
+            plan.space.unit[:] = units.units[k]
+            state = (settings.seed + 0x632BE59BD9B4E019 * (number * n_outputs + k + 1)) & (2**64 - 1)
+            tree = table.grow(k, settings.share, state, state >> 1)
+            value = settings.learning_rate * leaf_values(table, tree, settings, k, units)
+            trees.append(tree)
+            values.append(value)
+            done.units.append(float(units.units[k, 1]))
+            if n_outputs == 1:
+                table.move(k, tree, value, settings.share)
+        if n_outputs > 1:  # all trees of a round are grown at the same scores
+            for k in range(n_outputs):
+                table.walk(k, trees[k], values[k])
+        totals = units.begin_round()
+        while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and halvings < HALVINGS:
+            # A Newton step went too far: half of it, in all leaves.
+            halvings += 1
+            for k in range(n_outputs):
+                values[k] = 0.5 * values[k]
+                table.walk(k, trees[k], -values[k])
+            totals = units.begin_round()
+        losses.append(totals.loss)
+        done.trees.extend(trees)
+        done.values.extend(values)
+        if stopping is not None:
+            held = losses[-1] / units.loss_scale if stopping.score is None else stopping.score(trees, values)
+            done.held_out.append(held)
+            stopped = settled(done.held_out, stopping)
+        if watch(number + 1) or stopped:
+            break
+    table.finish()
+    return done._replace(risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings)
+
+
+def settled(losses: list[float], stopping: Stopping) -> bool:
+    """Whether none of the last losses is below the one before them by more than the tolerance."""
+    if len(losses) <= stopping.patience:
+        return False
+    reference = losses[-stopping.patience - 1] - stopping.tol
+    return all(loss >= reference for loss in losses[-stopping.patience :])
+
+
+def node_capacity(plan: Plan, n_rows: int) -> int:
+    """Most nodes that a tree can have."""
+    leaves = n_rows // max(1, min(plan.limits.min_leaf, n_rows)) + 1
+    if plan.limits.max_leaves > 0:
+        leaves = min(leaves, plan.limits.max_leaves)
+    if plan.limits.max_depth < 30:
+        leaves = min(leaves, 2**plan.limits.max_depth)
+    return 2 * max(leaves, 1) + 1
+
+
+def leaf_values(table: Any, tree: Grown, settings: Settings, output: int, units: Units) -> NDArray[np.float64]:
+    """The value of each leaf before shrinkage, within the bounds that constraints leave."""
+    leaves, loss = tree.leaves, settings.loss
+    if searches_residuals(loss):
+        values = table.leaf_minimisers(loss, output, tree)
+    else:
+        size = tree.sums[leaves, 2] + settings.l2
+        values = np.divide(tree.sums[leaves, 1], size, out=np.zeros(len(leaves)), where=size > 0)
+        if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
+            values = newton_steps(table, tree, settings, output, units, values)
+    return np.clip(values, tree.low[leaves], tree.high[leaves])
+
+
+def searches_residuals(loss: Loss) -> bool:
+    """Whether the best constant of a leaf is found from its residuals alone."""
+    return isinstance(loss, SidedLoss) and loss.strong_convexity == 0 and not loss.row_form.labelled
+
+
+def newton_steps(
+    table: Any, tree: Grown, settings: Settings, output: int, units: Units, values: NDArray
+) -> NDArray[np.float64]:
+    """Minimise the loss of each leaf, from a Newton step on; no score moves farther than `FARTHEST`."""
+    values, scale = np.clip(values, -FARTHEST, FARTHEST), units.scales[output]
+    for _ in range(STEPS):
+        sums = table.leaf_sums(settings.loss, output, tree, values, scale)
+        slope = sums[:, 0] * units.units[output, 1] - settings.l2 * values
+        size = sums[:, 1] * units.units[output, 2] + settings.l2
+        step = np.divide(slope, size, out=np.sign(slope), where=size > 0)
+        moved = np.clip(values + np.clip(step, -1.0, 1.0), -FARTHEST, FARTHEST)
+        settled_now = np.abs(moved - values) <= 1e-9 * (1 + np.abs(values))
+        values = moved
+        if settled_now.all():
+            break
+    return values
+
+
+def loss_scale_of(losses: NDArray, weight: NDArray | None) -> float:
+    """One over the unit of losses, such that their sum takes 60 bits at the start at most."""
+    largest = float(np.max(np.abs(losses) * (1.0 if weight is None else weight), initial=0.0))
+    if not 0 < largest < math.inf:
+        largest = 1.0
+    return math.ldexp(1.0, min(58 - math.frexp(largest)[1] - math.ceil(math.log2(len(losses) + 1)), 1000))
+
+
+def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedTrees:
+    """All trees as flat arrays, with thresholds in place of codes."""
+    trees = boosted.trees
+    sizes = [len(tree.feature) for tree in trees]
+    n_bits = np.cumsum([0, *(len(tree.bits) for tree in trees)])
+    joined = {
+        name: np.concatenate([getattr(tree, name) for tree in trees])
+        for name in ("feature", "cut", "children_left", "children_right", "missing_go_to_left", "gain")
+    }
+    levels = [np.where(tree.levels >= 0, tree.levels + first, -1) for tree, first in zip(trees, n_bits, strict=False)]
+    value = np.zeros(sum(sizes))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    for place, tree in enumerate(trees):
+        value[starts[place] + tree.leaves] = boosted.values[place]
+    feature, cut = joined["feature"], joined["cut"]
+    threshold = np.full(len(feature), np.nan)
+    ordered = (feature != LEAF) & ~columns.categorical[feature]
+    begin, last = columns.offsets[feature[ordered]], columns.offsets[feature[ordered] + 1] - 1
+    place_of_cut = begin + cut[ordered]
+    threshold[ordered] = np.where(place_of_cut < last, columns.cuts[np.minimum(place_of_cut, last)], np.inf)
+    return BoostedTrees(
+        starts=starts,
+        threshold=threshold,
+        levels=np.concatenate(levels).astype(np.int32),
+        bits=np.concatenate([tree.bits for tree in trees]),
+        value=value,
+        weight=np.concatenate([tree.sums[:, 0] for tree in trees]),
+        baseline=baseline,
+        n_codes=columns.n_codes,
+        **joined,
+    )
+
+
+__all__ = ["Boosted", "Growth", "Settings", "Stopping", "Units", "assembled", "boost", "loss_scale_of"]

@@ -1,0 +1,91 @@
+"""Hot loops of a round: slopes and curvatures as integers, and scores moved by the leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.loops import compiled
+
+LARGEST = 2147483647.0
+
+
+@compiled
+def round_terms(value, slope, curvature, weight, scales, constant, out):  # type: ignore[no-untyped-def]
+    """Write negative slope, curvature and weight of each row in units; give the largest of both and the loss.
+
+    Parameters
+    ----------
+    value, slope, curvature : float arrays of shape (n_rows,)
+    weight : float64 array of shape (n_rows,) or (0,)
+        Empty where all weights are 1.
+    scales : float64 array of shape (4,)
+        One over the units of weight, slope, curvature and loss.
+    constant : float
+        Curvature of all rows, or a negative number where it differs.
+    out : int32 array of shape (n_rows, 2) or (n_rows, 3)
+
+    Returns
+    -------
+    largest_slope, largest_curvature : float
+    loss : int
+        Sum of the losses in units.
+    """
+    top, bend, loss = 0.0, 0.0, np.int64(0)
+    weighted = out.shape[1] == 3
+    for i in range(slope.shape[0]):
+        share = weight[i] if weighted else 1.0
+        first = -slope[i] * share
+        second = max((constant if constant >= 0.0 else curvature[i]) * share, 0.0)
+        top = max(top, abs(first))
+        bend = max(bend, second)
+        out[i, 0] = np.int32(min(max(np.rint(first * scales[1]), -LARGEST), LARGEST))
+        out[i, 1] = np.int32(min(np.rint(second * scales[2]), LARGEST))
+        if weighted:
+            out[i, 2] = np.int32(np.rint(share * scales[0]))
+        loss += np.int64(np.rint(min(max(value[i] * share * scales[3], -1e18), 1e18)))
+    return top, bend, loss
+
+
+@compiled
+def sum_losses(value, weight, scale):  # type: ignore[no-untyped-def]
+    """Sum of losses in units."""
+    loss = np.int64(0)
+    for i in range(value.shape[0]):
+        share = weight[i] if weight.shape[0] > 0 else 1.0
+        loss += np.int64(np.rint(min(max(value[i] * share * scale, -1e18), 1e18)))
+    return loss
+
+
+@compiled
+def move_scores(rows, bounds, leaves, values, scores):  # type: ignore[no-untyped-def]
+    """Add the value of its leaf to the score of each row of the tree."""
+    for leaf in range(leaves.shape[0]):
+        value = values[leaf]
+        for p in range(bounds[leaves[leaf], 0], bounds[leaves[leaf], 1]):
+            scores[rows[p]] += value
+
+
+@compiled
+def sum_leaves(statistics, bounds, leaves, out):  # type: ignore[no-untyped-def]
+    """Sums of the statistics of the rows of each leaf; rows are in the order of the tree."""
+    for leaf in range(leaves.shape[0]):
+        for p in range(bounds[leaves[leaf], 0], bounds[leaves[leaf], 1]):
+            out[leaf, 0] += statistics[p, 0]
+            out[leaf, 1] += statistics[p, 1]
+
+
+@compiled
+def draw_rows(rows, first, share, state):  # type: ignore[no-untyped-def]
+    """List the rows that a hash of their number draws; gives how many there are.
+
+    What is drawn depends on the number of the row in the table, not on the shard that it is in.
+    """
+    count = 0
+    for i in range(rows.shape[0]):
+        z = state + np.uint64(first + i) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+        rows[count] = i
+        count += np.int64(np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0) < share)
+    return count

@@ -1,0 +1,162 @@
+"""A part of the table that trees are boosted on: codes, targets, scores, and what a round does with them.
+
+A part is a range of rows that one thread walks, or a partition of a cluster. What parts give back are integer
+sums and maxima, so that neither their number nor their order changes a bit of the trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.losses import Loss
+from assay.losses.residual import SidedLoss
+from assay.trees.boosting.loops import draw_rows, move_scores, round_terms, sum_leaves, sum_losses
+from assay.trees.growing.histograms import Shard, fill_histogram, make_shard
+
+BLOCK = 8192
+"""Rows whose slopes and curvatures are computed at once: they stay in the second cache."""
+
+NO_WEIGHT = np.empty(0)
+
+
+class Totals(NamedTuple):
+    """What a round begins with: the largest slope and curvature of each output, and the loss in units."""
+
+    slope: NDArray[np.float64]
+    curvature: NDArray[np.float64]
+    loss: int
+
+    def __add__(self, other: Any) -> Totals:  # type: ignore[override]
+        return Totals(
+            np.maximum(self.slope, other.slope),
+            np.maximum(self.curvature, other.curvature),
+            self.loss + other.loss,
+        )
+
+
+def constant_curvature(loss: Loss) -> float:
+    """Curvature that is taken for all rows; −1 where each row has its own.
+
+    Losses in pieces have none where they are linear: that of the steepest parabola above them, which is the
+    right one for squares, or 1 for a loss with corners.
+    """
+    if not isinstance(loss, SidedLoss):
+        return 1.0 if loss.cornered else -1.0
+    return 1.0 if loss.cornered else float(loss.smoothness)
+
+
+class Part:
+    """A range of rows of a fit.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (n_rows, n_columns)
+    target : float64 array of shape (n_rows,)
+    weight : float64 array of shape (n_rows,), optional
+    start : int
+        Number of the first row in the table.
+    scores : float64 array of shape (n_outputs, n_rows)
+        Moved by the trees as they come.
+    """
+
+    def __init__(
+        self, codes: NDArray, target: NDArray, weight: NDArray | None, start: int, scores: NDArray
+    ) -> None:
+        self.codes, self.target, self.weight, self.start = codes, target, weight, start
+        self.scores = scores
+        width = 2 if weight is None else 3
+        self.statistics = np.empty((len(scores), len(codes), width), dtype=np.int32)
+        self.shard: Shard | None = None
+        self._whole = True
+
+    def prepare(self, stride: int, capacity: int) -> None:
+        """Make room for trees of so many nodes."""
+        self.shard = make_shard(self.codes, self.statistics[0], stride, capacity)
+
+    def _terms(self, loss: Loss, rows: slice) -> Any:
+        scores = self.scores[:, rows]
+        if len(scores) > 1:
+            return loss.terms(self.target[rows], scores.T.copy())
+        return loss.terms(self.target[rows], scores[0].copy())
+
+    def begin_round(self, loss: Loss, scales: NDArray) -> Totals:
+        """Write the statistics of all rows in units, one over which are `scales` (one row per output)."""
+        constant = constant_curvature(loss)
+        n_outputs, n_rows = self.scores.shape
+        tops, bends, total = np.zeros(n_outputs), np.zeros(n_outputs), 0
+        weight = NO_WEIGHT if self.weight is None else self.weight
+        for start in range(0, n_rows, BLOCK):
+            rows = slice(start, min(start + BLOCK, n_rows))
+            terms = self._terms(loss, rows)
+            value = np.ascontiguousarray(terms.value, dtype=np.float64)
+            share = weight[rows]
+            for k in range(n_outputs):
+                slope, curvature = terms.slope, terms.curvature
+                if n_outputs > 1:
+                    slope, chance = slope[:, k].copy(), curvature[:, k]
+                    curvature = chance * (1 - chance)
+                top, bend, lost = round_terms(
+                    value, slope, curvature, share, scales[k], constant, self.statistics[k, rows]
+                )
+                tops[k], bends[k] = max(tops[k], top), max(bends[k], bend)
+                total += lost if k == 0 else 0
+        return Totals(tops, bends, int(total))
+
+    def begin_tree(self, output: int, share: float, state: int, stride: int, sums: NDArray) -> None:
+        """List the rows of a tree, all or a drawn share, and add them to the histogram of its root."""
+        assert self.shard is not None
+        shard = self.shard = self.shard._replace(statistics=self.statistics[output])
+        self._whole = share >= 1.0
+        count = draw_rows(shard.rows, self.start, 2.0 if self._whole else share, np.uint64(state))
+        shard.bounds[0] = (0, count)
+        fill_histogram(shard, 0, count, stride, sums)
+
+    def move(self, output: int, leaves: NDArray, values: NDArray) -> None:
+        """Add the values of its leaves to the scores of the rows of the last tree."""
+        assert self.shard is not None
+        move_scores(self.shard.rows, self.shard.bounds, leaves, values, self.scores[output])
+
+    def left_out(self) -> NDArray[np.int32]:
+        """Rows that the last tree did not draw."""
+        assert self.shard is not None
+        outside = np.ones(len(self.codes), dtype=bool)
+        outside[self.shard.rows[: self.shard.bounds[0, 1]]] = False
+        return np.flatnonzero(outside).astype(np.int32)
+
+    def leaf_sums(
+        self, loss: Loss, output: int, leaves: NDArray, values: NDArray, scales: NDArray
+    ) -> NDArray[np.int64]:
+        """Negative slopes and curvatures of each leaf in units, were its value added to the scores."""
+        assert self.shard is not None
+        rows, bounds = self.shard.rows[: self.shard.bounds[0, 1]], self.shard.bounds
+        lengths = bounds[leaves, 1] - bounds[leaves, 0]
+        order = np.argsort(bounds[leaves, 0], kind="stable")
+        scores = self.scores[output][rows] + np.repeat(values[order], lengths[order])
+        terms = loss.terms(self.target[rows], scores)
+        weight = NO_WEIGHT if self.weight is None else self.weight[rows]
+        out = np.empty((len(rows), self.statistics.shape[2]), dtype=np.int32)
+        value = np.ascontiguousarray(terms.value, dtype=np.float64)
+        round_terms(value, terms.slope, terms.curvature, weight, scales, constant_curvature(loss), out)
+        sums = np.zeros((len(leaves), 2), dtype=np.int64)
+        sum_leaves(out, bounds, leaves, sums)
+        return sums
+
+    def leaf_residuals(self, output: int, leaf: int) -> tuple[NDArray, NDArray | None]:
+        """Target less score of the rows of a leaf, and their weights."""
+        assert self.shard is not None
+        start, end = self.shard.bounds[leaf]
+        rows = self.shard.rows[start:end]
+        weight = None if self.weight is None else self.weight[rows]
+        return self.target[rows] - self.scores[output][rows], weight
+
+    def loss_sum(self, loss: Loss, scale: float) -> int:
+        """Loss of all rows in units."""
+        total, weight = 0, NO_WEIGHT if self.weight is None else self.weight
+        for start in range(0, len(self.codes), BLOCK):
+            rows = slice(start, start + BLOCK)
+            value = np.ascontiguousarray(self._terms(loss, rows).value, dtype=np.float64)
+            total += int(sum_losses(value, weight[rows], scale))
+        return total

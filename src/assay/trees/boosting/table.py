@@ -1,0 +1,207 @@
+"""The rows of a fit in memory, in parts of about equal size, one per thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.losses import Loss
+from assay.rows import n_threads, ordered_map
+from assay.trees.boosting.ensemble import walk_rows
+from assay.trees.boosting.parts import Part, Totals
+from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
+from assay.trees.growing.nodes import COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS, RIGHT
+
+SMALL = 2**17
+"""Values up to which one part, and with it a whole tree in one compiled call, is fastest."""
+
+
+class Grown(NamedTuple):
+    """One grown tree, its leaves without values yet; see `BoostedTrees`."""
+
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    children_left: NDArray[np.int32]
+    children_right: NDArray[np.int32]
+    missing_go_to_left: NDArray[np.bool_]
+    levels: NDArray[np.int32]
+    bits: NDArray[np.uint32]
+    gain: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @property
+    def leaves(self) -> NDArray[np.int64]:
+        """The nodes that are leaves."""
+        return np.flatnonzero(self.feature == LEAF)
+
+
+def grown_tree(growth: Growth, n_nodes: int) -> Grown:
+    """A copy of the nodes of a tree."""
+    tree = growth.tree
+    whole, real = tree.whole[:n_nodes], tree.real[:n_nodes]
+    feature = whole[:, COLUMN].astype(np.int32)
+    inner = feature != LEAF
+    levels = np.full(n_nodes, -1, dtype=np.int32)
+    bits = np.empty((0, 8), dtype=np.uint32)
+    if len(tree.bits):
+        grouped = inner & (whole[:, PLACE_OF_BITS] >= 0)
+        levels[grouped] = np.arange(grouped.sum())
+        bits = tree.bits[:n_nodes][grouped]
+    return Grown(
+        feature,
+        np.where(inner, whole[:, CUT], -1).astype(np.int32),
+        whole[:, LEFT].astype(np.int32),
+        whole[:, RIGHT].astype(np.int32),
+        tree.missing_left[:n_nodes] & inner,
+        levels,
+        bits,
+        np.where(inner, real[:, GAIN], 0.0),
+        tree.sums[:n_nodes].copy(),
+        real[:, LOW].copy(),
+        real[:, HIGH].copy(),
+    )
+
+
+class LocalTable:
+    """Rows in memory.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (n_rows, n_columns)
+    target : float64 array of shape (n_rows,)
+    weight : float64 array of shape (n_rows,), optional
+        None where all are 1.
+    baseline : float64 array of shape (n_outputs,)
+        Where the scores start.
+    n_codes : int32 array of shape (n_columns,)
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.uint8],
+        target: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        baseline: NDArray[np.float64],
+        n_codes: NDArray[np.int32],
+    ) -> None:
+        self.n_rows, self.n_codes = len(codes), n_codes
+        self.scores = np.repeat(baseline[:, np.newaxis], len(codes), axis=1)
+        n_parts = 1 if codes.size <= SMALL else n_threads()
+        bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
+        self.parts = []
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            rows = slice(start, stop)
+            own = None if weight is None else weight[rows]
+            self.parts.append(Part(codes[rows], target[rows], own, start, self.scores[:, rows]))
+
+    def prepare(self, plan: Plan, growth: Growth) -> None:
+        """Make room for the trees of a plan."""
+        self._plan, self._growth = plan, growth
+        for part in self.parts:
+            part.prepare(plan.stride, growth.tree.whole.shape[0])
+
+    def _each(self, task: Callable[[Part], Any]) -> list[Any]:
+        if len(self.parts) == 1:
+            return [task(self.parts[0])]
+        return list(ordered_map(task, self.parts))
+
+    def begin_round(self, loss: Loss, scales: NDArray) -> Totals:
+        """Statistics of all rows; see `Part.begin_round`."""
+        first, *others = self._each(lambda part: part.begin_round(loss, scales))
+        for totals in others:
+            first = first + totals
+        return first
+
+    def grow(self, output: int, share: float, state: int, seed: int) -> Grown:
+        """Grow a tree on a drawn share of the rows."""
+        plan, growth = self._plan, self._growth
+        root = growth.pool[-1]
+        others = np.zeros((len(self.parts) - 1, *root.shape), dtype=np.int64)
+        root[:] = 0
+        sums = [root, *others]
+        places = {id(part): place for place, part in enumerate(self.parts)}
+        self._each(lambda part: part.begin_tree(output, share, state, plan.stride, sums[places[id(part)]]))
+        for more in others:
+            root += more
+        shards = [part.shard for part in self.parts if part.shard is not None]
+        return grown_tree(growth, grow_on_shards(shards, growth, plan, seed))
+
+    def move(self, output: int, tree: Grown, values: NDArray, share: float) -> None:
+        """Add the values of the leaves of the last tree to the scores, rows that it did not draw included."""
+        leaves = tree.leaves
+
+        def task(part: Part) -> None:
+            part.move(output, leaves, values)
+            if share < 1.0:
+                self._walk(part, output, tree, values, part.left_out())
+
+        self._each(task)
+
+    def walk(self, output: int, tree: Grown, values: NDArray) -> None:
+        """The same for any tree, by walking it."""
+        self._each(
+            lambda part: self._walk(
+                part, output, tree, values, np.arange(len(part.codes), dtype=np.int32)
+            )
+        )
+
+    def _walk(self, part: Part, output: int, tree: Grown, values: NDArray, rows: NDArray) -> None:
+        value = np.zeros(len(tree.feature))
+        value[tree.leaves] = values
+        walk_rows(part.codes, rows, nodes_of(tree, value, self.n_codes), part.scores[output])
+
+    def leaf_sums(
+        self, loss: Loss, output: int, tree: Grown, values: NDArray, scales: NDArray
+    ) -> NDArray[np.int64]:
+        """Slopes and curvatures of each leaf at moved scores; see `Part.leaf_sums`."""
+        return sum(self._each(lambda part: part.leaf_sums(loss, output, tree.leaves, values, scales)))  # type: ignore[no-any-return]
+
+    def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
+        """For a loss of the residual, the constant that fits the residuals of each leaf best."""
+
+        def best(leaf: int) -> float:
+            parts = [part.leaf_residuals(output, leaf) for part in self.parts]
+            residuals = np.concatenate([residual for residual, _ in parts])
+            weights = [weight for _, weight in parts if weight is not None]
+            return float(best_constant(loss, residuals, np.concatenate(weights) if weights else None))
+
+        leaves = tree.leaves
+        if len(self.parts) == 1:
+            return np.array([best(leaf) for leaf in leaves])
+        return np.array(list(ordered_map(best, leaves)))
+
+    def loss_sum(self, loss: Loss, scale: float) -> int:
+        """Loss of all rows, in units."""
+        return int(sum(self._each(lambda part: part.loss_sum(loss, scale))))
+
+    def finish(self) -> None:
+        """Nothing is kept elsewhere."""
+
+
+def nodes_of(tree: Grown, value: NDArray, n_codes: NDArray) -> tuple[NDArray, ...]:
+    """One tree as the loops of `ensemble` take several."""
+    starts = np.array([0, len(tree.feature)], dtype=np.int64)
+    return (starts, *tree[:7], value, n_codes)
+
+
+def best_constant(loss: Loss, residuals: NDArray, weight: NDArray | None) -> float:
+    """argmin_c Σ w ℓ(r, c); the quantile of residuals of weight 1 without sorting them all."""
+    form: Any = loss.row_form
+    if weight is not None or not loss.cornered or form.epsilon > 0 or form.labelled or len(residuals) < 64:
+        return float(loss.constant_minimiser(residuals, weight))
+    # Positions as `weighted_quantile` finds them: the first share of at least, or more than, the level.
+    level, n = form.upper / (form.upper + form.lower), len(residuals)
+    rounding = 8 * np.finfo(float).eps
+    near = np.arange(max(int(level * n) - 2, 0), min(int(level * n) + 3, n))
+    share = (near + 1) / n - level
+    first = min(int(near[0] + np.searchsorted(share, -rounding)), n - 1)
+    second = min(int(near[0] + np.searchsorted(share, rounding)), n - 1)
+    ordered = np.partition(residuals, [first, second])
+    return float(ordered[first] + ordered[second]) / 2
+
+

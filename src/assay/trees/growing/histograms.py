@@ -1,0 +1,204 @@
+"""Histograms of a node on row-major codes, and the division of its rows: what one shard of a table does.
+
+A *shard* is a range of rows with their codes, their statistics and a list of its rows in which those of a node
+are consecutive. Sums are integers, so that the histograms of shards add up to that of the table in any order
+and whatever the shards are: ranges for threads, partitions of a cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from assay.loops import compiled
+
+AHEAD = 24
+"""Rows of a node that are fetched ahead: they are far apart in memory."""
+
+PACKED_ROWS = 65536
+"""Rows whose curvatures, below 2³¹ each, and whose number fit into 64 bits together: 47 and 17 of them."""
+
+TILE_BYTES = 2**18
+"""Size of the part of a histogram that is filled at once, so that it stays in the second cache."""
+
+SHIFT = np.int64(47)
+ONE = np.int64(1) << SHIFT
+LOW_PART = ONE - np.int64(1)
+
+
+class Shard(NamedTuple):
+    """A range of rows.
+
+    Attributes
+    ----------
+    codes : uint8 array of shape (n_rows, n_columns)
+    statistics : int32 array of shape (n_rows, 2) or (n_rows, 3)
+        Negative slope, curvature and, where it is not 1, weight of each row, in units.
+    rows : int32 array of shape (n_rows,)
+        The rows of the tree; those of a node are consecutive.
+    buffer : int32 array of shape (n_rows,)
+        Overwritten.
+    bounds : int64 array of shape (capacity, 2)
+        Where the rows of each node begin and end.
+    packed : int64 array of shape (n_tile_bins, 2)
+        Overwritten.
+    """
+
+    codes: NDArray[np.uint8]
+    statistics: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    buffer: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    packed: NDArray[np.int64]
+
+
+def make_shard(
+    codes: NDArray[np.uint8], statistics: NDArray[np.int32], stride: int, capacity: int
+) -> Shard:
+    """A shard of all rows, in order, with room for so many nodes."""
+    n_rows, n_columns = codes.shape
+    tile = min(n_columns, tile_columns(stride))
+    return Shard(
+        codes,
+        statistics,
+        np.arange(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.zeros((capacity, 2), dtype=np.int64),
+        np.empty((tile * stride, 2), dtype=np.int64),
+    )
+
+
+def tile_columns(stride: int) -> int:
+    """Columns of a tile."""
+    return max(1, TILE_BYTES // (16 * stride))
+
+
+@intrinsic
+def prefetch(context: Any, array: Any, place: Any) -> Any:
+    """Ask the processor for the cache line of a place of a contiguous array; changes nothing."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = target.make_array(signature.args[0])(target, builder, arguments[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        pointer = builder.bitcast(builder.gep(values.data, [arguments[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(fetch, [pointer, word(0), word(3), word(1)])  # to read, keep in all caches, data
+        return target.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+@compiled
+def fill_histogram(shard, start, end, stride, sums):  # type: ignore[no-untyped-def]
+    """Add the rows from `start` to `end` of the list to a histogram: weight, slope, curvature of each code."""
+    d = shard.codes.shape[1]
+    width = shard.packed.shape[0] // stride
+    weighted = shard.statistics.shape[1] == 3
+    for first in range(0, d, width):
+        last = min(first + width, d)
+        if weighted:
+            add_weighted(shard, start, end, first, last, stride, sums)
+            continue
+        for begin in range(start, end, PACKED_ROWS):
+            add_packed(shard, begin, min(begin + PACKED_ROWS, end), first, last, stride)
+            unpack(shard.packed, first * stride, (last - first) * stride, sums)
+
+
+@compiled
+def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyped-def]
+    """Histogram of at most `PACKED_ROWS` rows of weight 1, the number of rows above the curvature."""
+    codes, statistics, rows, packed = shard.codes, shard.statistics, shard.rows, shard.packed
+    d = codes.shape[1]
+    for b in range((last - first) * stride):
+        packed[b, 0] = 0
+        packed[b, 1] = 0
+    step = np.uint64(stride)
+    for p in range(start, end):
+        later = np.int64(rows[min(p + AHEAD, end - 1)])
+        prefetch(codes, later * d + first)
+        prefetch(codes, later * d + last - 1)
+        prefetch(statistics, later * 2)
+        i = np.int64(rows[p])
+        slope = np.int64(statistics[i, 0])
+        curvature = np.int64(statistics[i, 1]) + ONE
+        base = np.uint64(0)
+        for j in range(first, last):
+            b = base + np.uint64(codes[i, j])
+            packed[b, 0] += slope
+            packed[b, 1] += curvature
+            base += step
+
+
+@compiled
+def unpack(packed, begin, count, sums):  # type: ignore[no-untyped-def]
+    """Add a packed histogram to one of three sums."""
+    for b in range(count):
+        sums[begin + b, 0] += packed[b, 1] >> SHIFT
+        sums[begin + b, 1] += packed[b, 0]
+        sums[begin + b, 2] += packed[b, 1] & LOW_PART
+
+
+@compiled
+def add_weighted(shard, start, end, first, last, stride, sums):  # type: ignore[no-untyped-def]
+    """Histogram of rows that have weights."""
+    codes, statistics, rows = shard.codes, shard.statistics, shard.rows
+    d = codes.shape[1]
+    step = np.uint64(stride)
+    for p in range(start, end):
+        later = np.int64(rows[min(p + AHEAD, end - 1)])
+        prefetch(codes, later * d + first)
+        prefetch(codes, later * d + last - 1)
+        prefetch(statistics, later * 3)
+        i = np.int64(rows[p])
+        slope, curvature = np.int64(statistics[i, 0]), np.int64(statistics[i, 1])
+        weight = np.int64(statistics[i, 2])
+        base = np.uint64(first * stride)
+        for j in range(first, last):
+            b = base + np.uint64(codes[i, j])
+            sums[b, 0] += weight
+            sums[b, 1] += slope
+            sums[b, 2] += curvature
+            base += step
+
+
+@compiled
+def goes_left(code, absent, split):  # type: ignore[no-untyped-def]
+    """Whether a code goes to the left side of a split."""
+    if code == absent:
+        return split.missing_left
+    if split.is_category:
+        return (split.bits[code >> 5] >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
+    return code <= split.cut
+
+
+@compiled
+def divide_shard(shard, node, first, split, absent):  # type: ignore[no-untyped-def]
+    """Divide the rows of a node stably; its children are the nodes `first` and `first + 1`."""
+    codes, rows, buffer, bounds = shard.codes, shard.rows, shard.buffer, shard.bounds
+    d, j = codes.shape[1], split.column
+    start, end = bounds[node, 0], bounds[node, 1]
+    table = np.empty(256, dtype=np.uint8)  # the side of every code, in place of branches
+    for code in range(256):
+        table[code] = goes_left(code, absent, split)
+    front, back = start, np.int64(0)
+    for p in range(start, end):
+        prefetch(codes, np.int64(rows[min(p + AHEAD, end - 1)]) * d + j)
+        i = rows[p]
+        left = np.int64(table[codes[i, j]])
+        rows[front] = i
+        buffer[back] = i
+        front += left
+        back += 1 - left
+    for p in range(back):
+        rows[front + p] = buffer[p]
+    bounds[first, 0], bounds[first, 1] = start, front
+    bounds[first + 1, 0], bounds[first + 1, 1] = front, end
+
+
+__all__ = ["Shard", "divide_shard", "fill_histogram", "make_shard", "tile_columns"]
