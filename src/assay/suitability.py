@@ -34,6 +34,9 @@ class Suitability:
         What a target must be: whole numbers from zero or a few up, or numbers above zero. Any by default.
     summary : str, optional
         What the estimator does with these settings, where that says more than its own first line.
+    encoding : {"numbers", "codes"}, default="numbers"
+        How the columns of a table become numbers: standardised, with marks of levels and of what is missing;
+        or each as it is, with places of levels and NaN, which the estimator must take.
     otherwise : Suitability, optional
         Tried in the place of this one for a target that this one is not for.
 
@@ -57,6 +60,7 @@ class Suitability:
     target: Literal["counts", "positive"] | None = None
     summary: str = ""
     otherwise: Suitability | None = None
+    encoding: Literal["numbers", "codes"] = "numbers"
 
     def admits(self, n_rows: int, n_features: int) -> bool:
         """Whether a table is small enough."""

@@ -7,6 +7,7 @@ from assay.report.fitting import FittedTable, fit_table, parse_value
 from assay.report.methods import Method, catalogue, find_method
 from assay.report.page.document import render
 from assay.report.prediction import Predicted, certify_table, predict_table
+from assay.report.tables.code_encoder import BothEncoder, CodeEncoder, OnColumns
 from assay.report.tables.data import Data, choose_data, choose_task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.options import Reading
@@ -22,7 +23,9 @@ from assay.report.trials.wording import plus_minus, shown, shown_measure
 from assay.report.writing import check_folder, write
 
 __all__ = [
+    "BothEncoder",
     "Candidate",
+    "CodeEncoder",
     "Column",
     "Comparison",
     "Data",
@@ -30,6 +33,7 @@ __all__ = [
     "Event",
     "FittedTable",
     "Method",
+    "OnColumns",
     "Predicted",
     "Progress",
     "RawTable",

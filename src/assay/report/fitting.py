@@ -22,6 +22,7 @@ from assay.certificates import Certificates
 from assay.report.errors import ReportError
 from assay.report.methods import find_method
 from assay.report.results import about_fit
+from assay.report.tables.code_encoder import CodeEncoder, places_of_categories
 from assay.report.tables.data import TASKS, Data, Task, choose_data
 from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
 from assay.report.tables.options import Reading
@@ -201,6 +202,13 @@ def fit(model: Any, data: Data) -> tuple[Pipeline, tuple[str, ...]]:
     # Counts and similarities stay as they are; without a target there are distances to keep in proportion.
     plain = get_tags(model).input_tags.positive_only
     encoder = PlainEncoder if plain else ClusterEncoder if data.y is None else TableEncoder
+    suits = vars(type(model)).get("_suits")
+    if suits is not None and suits.encoding == "codes":
+        encoder = CodeEncoder
+        if not isinstance(model.categorical_features, Sequence) or isinstance(
+            model.categorical_features, str
+        ):
+            model = clone(model).set_params(categorical_features=places_of_categories(data.columns))
     pipeline = Pipeline([("table", encoder(data.columns)), ("model", model)])
     with noted() as notes:
         try:

@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metaestimators import available_if
 
-from assay.report.tables.encoder import (
-    CODES,
-    DateCode,
-    OrderCode,
-    TableEncoder,
-    days_of,
-    read_numbers,
-    read_words,
-)
-from assay.report.tables.schema import Column, by_frequency, without_missing
+from assay.report.tables.cells import read_words
+from assay.report.tables.encoder import Code, DateCode, LevelCode, NumericCode, OrderCode, TableEncoder
+from assay.report.tables.plain_numbers import PlainNumbers
+from assay.report.tables.schema import Column
 
 
 @dataclass(frozen=True)
-class NumberAsIs:
-    """A number as it is, NaN where it is missing."""
-
-    @staticmethod
-    def learn(values: pd.Series[Any], column: Column) -> NumberAsIs:
-        """Nothing is learnt."""
-        return NumberAsIs()
-
-    def names(self, column: Column) -> list[str]:
-        """Names of the features."""
-        return [column.name]
-
-    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
-        """The feature, one column."""
-        return read_numbers(values, column)[:, np.newaxis]
-
-
-@dataclass(frozen=True)
-class PlaceOfLevel:
+class PlaceOfLevel(LevelCode):
     """A category: the place of its level among those of the fit, NaN where it is missing or unknown."""
-
-    levels: tuple[str, ...]
 
     @staticmethod
     def learn(values: pd.Series[Any], column: Column) -> PlaceOfLevel:
         """Learn the levels, the most frequent first."""
-        return PlaceOfLevel(by_frequency(without_missing(values).astype(str).str.strip()))
+        known = LevelCode.learn(values, column)
+        return PlaceOfLevel(known.levels + known.rare, (), marked=False)
 
     def names(self, column: Column) -> list[str]:
         """Names of the features."""
@@ -60,55 +38,89 @@ class PlaceOfLevel:
         return read_words(values).map(places).to_numpy(dtype=np.float64)[:, np.newaxis]
 
 
-@dataclass(frozen=True)
-class PlaceInOrder:
-    """An ordered category: the place of its level, NaN where it is missing or unknown."""
-
-    levels: tuple[str, ...]
-
-    @staticmethod
-    def learn(values: pd.Series[Any], column: Column) -> PlaceInOrder:
-        """The order is that of the column."""
-        return PlaceInOrder(column.levels)
-
-    def names(self, column: Column) -> list[str]:
-        """Names of the features."""
-        return [column.name]
-
-    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
-        """The feature, one column."""
-        return OrderCode(self.levels, np.nan).encode(values, column)
-
-
-@dataclass(frozen=True)
-class PartsOfDate(DateCode):
-    """A date: the parts that `DateCode` makes of it, NaN where it is missing."""
-
-    @staticmethod
-    def learn(values: pd.Series[Any], column: Column) -> PartsOfDate:
-        """Learn the first date."""
-        return PartsOfDate(DateCode.learn(values, column).first, np.nan)
-
-    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
-        """The features, one column each."""
-        parts = super().encode(values, column)
-        parts[np.isnan(days_of(values, day_first=column.day_first))] = np.nan
-        return parts
-
-
-PLAIN_CODES: dict[str, Any] = {
-    **dict.fromkeys(CODES, NumberAsIs),
-    "categorical": PlaceOfLevel,
-    "ordinal": PlaceInOrder,
-    "date": PartsOfDate,
-}
+def learn_plainly(values: pd.Series[Any], column: Column) -> Code:
+    """What is learnt of a column whose missing values stay missing."""
+    if column.kind == "categorical":
+        return PlaceOfLevel.learn(values, column)
+    if column.kind == "ordinal":
+        return OrderCode(column.levels, np.nan)
+    if column.kind == "date":
+        return DateCode(DateCode.learn(values, column).first, np.nan)
+    return NumericCode(np.nan, marked=False)
 
 
 class CodeEncoder(TableEncoder):
     """Turns columns into numbers for trees: nothing is filled, marked, centred or divided.
 
-    Numbers stay as they are, levels of a category become their places (`categorical_features_` says which
+    Numbers stay as they are, levels of a category become their places (`places_of_categories` says which
     features are such), and what is missing is NaN, which trees send to the better side.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        As in `TableEncoder`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from assay.report import describe_columns
+    >>> from assay.report.tables.code_encoder import CodeEncoder
+    >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "town": ["Lyon", "Nice", "Lyon"]})
+    >>> CodeEncoder(describe_columns(frame)).fit_transform(frame).tolist()
+    [[20.0, 0.0], [nan, 1.0], [40.0, 0.0]]
+    """
+
+    def _learnt(self, values: pd.Series[Any], column: Column) -> Code:
+        return learn_plainly(values, column)
+
+    def _plain(self, X: pd.DataFrame) -> PlainNumbers:
+        return PlainNumbers.of(X, ())
+
+    def _learn(self, X: pd.DataFrame) -> NDArray:
+        features = super()._learn(X)
+        self.mean_, self.scale_ = np.zeros(features.shape[1]), np.ones(features.shape[1])
+        return features
+
+
+def places_of_categories(columns: Sequence[Column]) -> list[int]:
+    """The features of a `CodeEncoder` that are places of levels without an order."""
+    kinds = [column.kind for column in columns if column.learnable]
+    pairs = zip(_starts(columns), kinds, strict=False)
+    return [int(start) for start, kind in pairs if kind == "categorical"]
+
+
+def n_plain_features(columns: Sequence[Column]) -> int:
+    """The number of features of a `CodeEncoder`."""
+    return int(_starts(columns)[-1])
+
+
+def _starts(columns: Sequence[Column]) -> NDArray[np.intp]:
+    used = [column for column in columns if column.learnable]
+    widths = [len(DateCode(0.0, 0.0).names(column)) if column.kind == "date" else 1 for column in used]
+    return np.cumsum([0, *widths])
+
+
+@dataclass(frozen=True)
+class BothCodes:
+    """A column in both ways: the features of a `CodeEncoder`, then those of a `TableEncoder`."""
+
+    plain: Code
+    numbers: Code
+
+    def names(self, column: Column) -> list[str]:
+        """Names of the features."""
+        return [*self.plain.names(column), *self.numbers.names(column)]
+
+    def encode(self, values: pd.Series[Any], column: Column) -> NDArray:
+        """The features, one column each."""
+        return np.column_stack([self.plain.encode(values, column), self.numbers.encode(values, column)])
+
+
+class BothEncoder(TableEncoder):
+    """Turns columns into numbers in both ways, for ensembles whose members take them in different ways.
+
+    The features of a `CodeEncoder` come first: their number depends on the columns alone, so that a member
+    finds its features in every part of a table.
 
     Parameters
     ----------
@@ -117,41 +129,96 @@ class CodeEncoder(TableEncoder):
 
     Attributes
     ----------
-    categorical_features_ : list of int
-        Features whose numbers are places of levels without an order.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from assay.report import describe_columns
-    >>> from assay.report.tables.code_encoder import CodeEncoder
-    >>> frame = pd.DataFrame({"age": [20.0, None, 40.0], "town": ["Lyon", "Nice", "Lyon"]})
-    >>> encoder = CodeEncoder(describe_columns(frame)).fit(frame)
-    >>> encoder.transform(frame).tolist(), encoder.categorical_features_
-    ([[20.0, 0.0], [nan, 1.0], [40.0, 0.0]], [1])
+    plain_, numbers_ : CodeEncoder and TableEncoder
+        The two ways.
     """
 
     def _learn(self, X: pd.DataFrame) -> NDArray:
-        self.require_columns(X)
-        used = self._used()
-        self.codes_ = [PLAIN_CODES[column.kind].learn(X[column.name], column) for column in used]
-        names = [code.names(column) for column, code in zip(used, self.codes_, strict=True)]
-        self.feature_names_out_ = [name for part in names for name in part]
-        starts = np.cumsum([0, *map(len, names)])
-        kinds = zip(starts, self.codes_, strict=False)
-        self.categorical_features_ = [int(start) for start, code in kinds if isinstance(code, PlaceOfLevel)]
-        return self._encode(X)
-
-    def _standardise(self, features: NDArray) -> NDArray:
+        self.plain_, self.numbers_ = CodeEncoder(self.columns), TableEncoder(self.columns)
+        features = np.column_stack([self.plain_._learn(X), self.numbers_._learn(X)])
+        pairs = zip(self.plain_.codes_, self.numbers_.codes_, strict=True)
+        self.codes_ = [BothCodes(*pair) for pair in pairs]
+        self.feature_names_out_ = self.plain_.feature_names_out_ + self.numbers_.feature_names_out_
+        self.mean_ = np.concatenate([self.plain_.mean_, self.numbers_.mean_])
+        self.scale_ = np.concatenate([self.plain_.scale_, self.numbers_.scale_])
         return features
+
+    def _encode(self, X: pd.DataFrame, plain: PlainNumbers | None = None) -> NDArray:
+        return np.column_stack([self.plain_._encode(X), self.numbers_._encode(X)])
+
+    def groups(self) -> list[NDArray[np.intp]]:
+        """Places of the features of each column."""
+        width = len(self.plain_.feature_names_out_)
+        pairs = zip(self.plain_.groups(), self.numbers_.groups(), strict=True)
+        return [np.concatenate([first, width + second]) for first, second in pairs]
 
     def unseen_levels(self, X: pd.DataFrame) -> dict[str, list[str]]:
         """Categories of each column that the fit has not seen, at most five per column."""
-        unseen = {}
-        for column, code in zip(self._used(), self.codes_, strict=True):
-            if isinstance(code, (PlaceOfLevel, PlaceInOrder)):
-                words = read_words(X[column.name]).dropna()
-                new = sorted(set(words.unique()) - set(code.levels))
-                if new:
-                    unseen[column.name] = new[:5]
-        return unseen
+        return self.plain_.unseen_levels(X)
+
+
+def _has_probabilities(model: OnColumns) -> bool:
+    return hasattr(model.estimator, "predict_proba")
+
+
+class OnColumns(BaseEstimator):
+    """A model that takes some of the features and knows nothing of the others.
+
+    Parameters
+    ----------
+    estimator : estimator
+    first : int
+        The first feature that it takes.
+    end : int, optional
+        The first feature after it that it does not take; it takes all that follow by default.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted.
+    """
+
+    def __init__(self, estimator: Any = None, first: int = 0, end: int | None = None) -> None:
+        self.estimator = estimator
+        self.first = first
+        self.end = end
+
+    @classmethod
+    def from_fitted(cls, estimator: Any, first: int, end: int | None) -> OnColumns:
+        """A model that is fitted already."""
+        return cls(clone(estimator), first, end)._take(estimator)
+
+    def _take(self, fitted: Any) -> OnColumns:
+        self.estimator_ = fitted
+        self.certificates_ = getattr(getattr(fitted, "regressor_", fitted), "certificates_", ())
+        if hasattr(fitted, "classes_"):
+            self.classes_ = fitted.classes_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            inner = self.estimator.__sklearn_tags__()
+            tags.estimator_type = inner.estimator_type
+            tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        return tags
+
+    def fit(self, X: Any, y: Any) -> OnColumns:
+        """Fit the model to its features."""
+        return self._take(clone(self.estimator).fit(self._own(X), y))
+
+    def _own(self, X: Any) -> Any:
+        return X[:, self.first : self.end]
+
+    def predict(self, X: Any) -> NDArray:
+        """What the model predicts."""
+        return np.asarray(self.estimator_.predict(self._own(X)))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray:
+        """The probabilities of the model."""
+        return np.asarray(self.estimator_.predict_proba(self._own(X)))
+
+    def certify(self, X: Any, y: Any) -> Any:
+        """Certificates of the model, measured afresh."""
+        return self.estimator_.certify(self._own(X), y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -270,6 +271,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 if new:
                     unseen[column.name] = new[:5]
         return unseen
+
+    def groups(self) -> list[NDArray[np.intp]]:
+        """Places of the features of each column, in the order of the columns that are learnt from."""
+        widths = [len(code.names(column)) for column, code in zip(self._used(), self.codes_, strict=True)]
+        ends = np.cumsum([0, *widths])
+        return [np.arange(start, end) for start, end in pairwise(ends)]
 
     def require_columns(self, X: pd.DataFrame) -> None:
         """Refuse a table that lacks a column, naming it."""

@@ -14,7 +14,7 @@ from assay.report.tables.cells import SECONDS_OF_DAY, days_of, read_numbers, rea
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.schema import Column
 from assay.report.trials.explanation import Effect
-from assay.report.trials.importance import answers_of, column_groups
+from assay.report.trials.importance import answers_of
 from assay.report.trials.resampling import corrected_error
 
 MAX_COLUMNS = 8
@@ -123,7 +123,7 @@ def scale_of(values: pd.Series[Any], column: Column) -> Scale:
 
 def partner_of(whole: Split, name: str) -> tuple[str, float]:
     """The other column with the greatest correlation of any two of their features, and how great."""
-    groups = column_groups(whole.encoder)
+    groups = whole.encoder.groups()
     names = [column.name for column in whole.encoder.columns if column.learnable]
     place = names.index(name)
     features = whole.features[:CORRELATED_ROWS]
@@ -141,7 +141,7 @@ def _curve(split: Split, name: str, scale: Scale, labels: NDArray | None, *, loc
     encoder = split.encoder
     used = [column for column in encoder.columns if column.learnable]
     place = [column.name for column in used].index(name)
-    group, column = column_groups(encoder)[place], used[place]
+    group, column = encoder.groups()[place], used[place]
     settings = encoder.codes_[place].encode(scale.values.rename(name), column)
     settings = (settings - encoder.mean_[group]) / encoder.scale_[group]
     predict = answers_of(split.model, labels)

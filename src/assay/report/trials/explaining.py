@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from assay.registry import Entry
+from assay.report.tables.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
+from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison
 from assay.report.trials.effects import MAX_COLUMNS, Split, effects_of
 from assay.report.trials.engine import FAILURES, Engine
@@ -20,7 +22,6 @@ from assay.report.trials.importance import (
     PREDICTIONS_OF_THE_CHOSEN,
     Examination,
     Importances,
-    column_groups,
     summarise,
 )
 from assay.report.trials.learning_curve import learning_curve
@@ -35,7 +36,7 @@ from assay.report.trials.stacking import (
 )
 from assay.report.trials.target_transform import is_variant, transformed_recipes
 from assay.report.trials.thresholds import choose_threshold
-from assay.report.trials.trial import FittedMethod, Recipe, noted
+from assay.report.trials.trial import Encodings, FittedMethod, Recipe, noted
 from assay.report.trials.wording import joined
 from assay.suitability import Suitability
 
@@ -107,15 +108,17 @@ class Afterwards:
             answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
             kept, weights = heavy_members(weights)
             chosen = [finished[members[place].recipe.name] for place in kept]
-            model = WeightedEnsemble.from_fitted([item.model[-1] for item in chosen], weights.tolist())
-            recipe = EnsembleRecipe(
-                _entry(candidates), None, tuple(item.recipe for item in members), kept, weights
-            )
+            n_plain = n_plain_features(encodings.columns)
+            recipes = tuple(item.recipe for item in members)
+            recipe = EnsembleRecipe(_entry(candidates), None, recipes, kept, weights, n_plain)
             contender = self.make(recipe)
+            contender.encodings[len(encodings.parts)]  # the whole table, which no fit has asked for yet
+            pairs = zip(recipe.heavy, chosen, strict=True)
+            fitted = [recipe.on_its_columns(member, item.model[-1]) for member, item in pairs]
+            model = WeightedEnsemble.from_fitted(fitted, weights.tolist())
             self.contenders.append(contender)
             candidate = contender.conclude([*answers, FittedMethod(model, {}, None)])
-            pairs = zip(chosen, weights, strict=True)
-            shares = {item.name: float(weight) for item, weight in pairs}
+            shares = {item.name: float(weight) for item, weight in zip(chosen, weights, strict=True)}
             shares = dict(sorted(shares.items(), key=lambda pair: -pair[1]))
             told = joined([f"{name} {weight:.0%}" for name, weight in shares.items()])
             return replace(candidate, weights=shares, summary=SUMMARY.format(members=told))
@@ -160,7 +163,7 @@ class Afterwards:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
         with suppress(*FAILURES):
-            splits = self._splits(chosen)
+            splits = self._splits(chosen, contender.encodings)
             importances = self._importances(splits, chosen) or importances
             names = importances.columns[:MAX_COLUMNS] if importances is not None else data.feature_names
             followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
@@ -180,9 +183,9 @@ class Afterwards:
         large = self.settings.encodings.target.size > LARGE_TABLE
         return min(2, self.settings.folds) if large else self.settings.folds
 
-    def _splits(self, chosen: Candidate) -> list[Split]:
+    def _splits(self, chosen: Candidate, encodings: Encodings) -> list[Split]:
         """Models with the parameters that were chosen, each with the rows that it has not seen."""
-        encodings, splits = self.settings.encodings, []
+        splits = []
         for number in range(self._n_splits):
             encoded = encodings[number]
             model = clone(chosen.model[-1]).fit(encoded.train, encoded.target)
@@ -202,7 +205,7 @@ class Afterwards:
         examined = []
         for number, split in enumerate(splits):
             truth = encodings.target[encodings.parts[number].test]
-            groups = column_groups(split.encoder)
+            groups = split.encoder.groups()
             ask = Examination(truth, groups, labels, self.settings.seed, n_asked)
             examined.append(ask(split.model, split.features))
         names = [column.name for column in encodings.columns if column.learnable]
@@ -211,7 +214,7 @@ class Afterwards:
         return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
 
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
-        encodings, settings, rows = self.settings.encodings, self.settings, []
+        encodings, settings, rows = contender.encodings, self.settings, []
         metric = settings.question.metric
         if metric.of_probabilities or metric.costs is not None or not metric.greater_is_better:
             return None  # the curve is drawn for scores of predictions, such as R² and accuracy
@@ -251,10 +254,38 @@ class EnsembleRecipe(Recipe):
     kept: Any = ()
     weights: Any = ()
 
+    n_plain: int = 0  # features of members that take columns as they are, where members differ
+
+    @property
+    def heavy(self) -> list[Recipe]:
+        """The members that have a weight."""
+        return [self.members[place] for place in self.kept]
+
+    @property
+    def encoder(self) -> type[TableEncoder]:
+        """That of the members; both ways at once where they differ."""
+        kinds = {member.encoder for member in self.heavy}
+        return kinds.pop() if len(kinds) == 1 else BothEncoder
+
     def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
         """Fit every member that has a weight."""
-        fitted = [self.members[place].fit(features, target, seed).model for place in self.kept]
+        fitted = []
+        for member in self.heavy:
+            first, end = self._columns(member)
+            model = member.fit(features[:, first:end], target, seed).model
+            fitted.append(self.on_its_columns(member, model))
         return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
+
+    def on_its_columns(self, member: Recipe, model: Any) -> Any:
+        """A fitted member, as one that is handed the features of all."""
+        if self.encoder is not BothEncoder:
+            return model
+        return OnColumns.from_fitted(model, *self._columns(member))
+
+    def _columns(self, member: Recipe) -> tuple[int, int | None]:
+        if self.encoder is not BothEncoder:
+            return 0, None
+        return (0, self.n_plain) if member.encoder is CodeEncoder else (self.n_plain, None)
 
 
 def _entry(candidates: Sequence[Candidate]) -> Entry:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.models.importance import permutation_importance, squared_error
-from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.resampling import corrected_error
 
 PREDICTIONS_OF_A_SPLIT = 5_000
@@ -56,13 +55,6 @@ class Importances(NamedTuple):
             for name, mean, error in zip(self.columns, self.means, self.errors, strict=True)
             if mean > 2 * error and mean > least
         )
-
-
-def column_groups(encoder: TableEncoder) -> list[NDArray[np.intp]]:
-    """The features of each column that is learnt from, in the order of the columns."""
-    used = [column for column in encoder.columns if column.learnable]
-    widths = [len(code.names(column)) for column, code in zip(used, encoder.codes_, strict=True)]
-    return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
 
 
 def answers_of(model: Any, labels: NDArray | None) -> Callable[[NDArray], NDArray]:

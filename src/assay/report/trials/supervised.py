@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
+from assay.registry import Entry
 from assay.report.errors import ReportError
+from assay.report.tables.code_encoder import places_of_categories
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
 from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.explaining import Afterwards
 from assay.report.trials.folds import folds_of, judged_rows, predicted_share, repeats_of
-from assay.report.trials.importance import Examination, column_groups, summarise
+from assay.report.trials.importance import Examination, summarise
 from assay.report.trials.metrics import KNOWN, SHOWN, Judged, Metric, metric_of
 from assay.report.trials.resampling import (
     FoldSplit,
@@ -111,7 +113,7 @@ def compare_predictions(
     engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
         settings = Validation(question, encodings, labels, folds, seed, jobs > 1, share)
-        recipes = [Recipe(None, question.baseline), *map(Recipe, chosen)]
+        recipes = [Recipe(None, question.baseline), *(Recipe(with_categories(item, data)) for item in chosen)]
         make = partial(ValidatedMethod, settings=settings)
         contenders = [make(recipe) for recipe in recipes]
         candidates = engine.run(contenders, jobs=jobs)
@@ -140,9 +142,9 @@ class Validation:
     in_files: bool  # whether fits read their rows from files, as those in other processes do
     share: float  # of the rows of a split that it predicts
 
-    def examination(self, split: int) -> Examination:
+    def examination(self, split: int, encoder: TableEncoder) -> Examination:
         """Asks a model what each column is worth on the rows that a split predicts."""
-        groups = column_groups(self.encodings.encoder(split))
+        groups = encoder.groups()
         truth = self.encodings.target[self.encodings.parts[split].test]
         return Examination(truth, groups, self.labels, self.seed)
 
@@ -152,6 +154,7 @@ class ValidatedMethod(Contender):
 
     def __init__(self, recipe: Recipe, settings: Validation) -> None:
         self.recipe, self.settings, self.entry = recipe, settings, recipe.entry
+        self.encodings = settings.encodings.of(recipe.encoder)
         self.n_fits = len(settings.encodings.parts) + 1
         self.score_name = settings.question.score_name
         self.baseline_summary = settings.question.baseline_summary
@@ -167,18 +170,18 @@ class ValidatedMethod(Contender):
             ask = partial(answer, self.recipe, seed=settings.seed, classes=settings.labels, detailed=first)
         examined = fit < settings.folds and self.entry is not None
         if settings.in_files:
-            stored = settings.encodings.stored(fit)
-            ask = partial(ask, examine=settings.examination(fit)) if examined else ask
-            return partial(_from_files, ask, stored)
-        encoded = settings.encodings[fit]
-        ask = partial(ask, examine=settings.examination(fit)) if examined else ask
+            stored = self.encodings.stored(fit)
+            examine = settings.examination(fit, self.encodings.encoder(fit))
+            return partial(_from_files, partial(ask, examine=examine) if examined else ask, stored)
+        encoded = self.encodings[fit]
+        ask = partial(ask, examine=settings.examination(fit, encoded.encoder)) if examined else ask
         return partial(ask, encoded.train, encoded.target, encoded.test)
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
         *answers, final = results
         self.answers = tuple(answers)  # which an ensemble is made of
-        labels, encodings = self.settings.labels, self.settings.encodings
+        labels, encodings = self.settings.labels, self.encodings
         parts, y = encodings.parts, encodings.target
         metric, outputs = self.settings.question.metric, gather(parts, answers, y)
         splits = [self._judged(part, said) for part, said in zip(parts, answers, strict=True)]
@@ -238,6 +241,14 @@ class ValidatedMethod(Contender):
             chances = np.concatenate([said.probabilities for said in answers[one]])
             errors.append(calibration_error(y[rows], chances, labels))
         return float(np.mean(errors))
+
+
+def with_categories(entry: Entry, data: Data) -> Entry:
+    """An entry that takes columns as they are, told which of them are categories."""
+    if entry.suits.encoding != "codes":
+        return entry
+    settings = {**entry.suits.settings, "categorical_features": places_of_categories(data.columns)}
+    return replace(entry, suits=replace(entry.suits, settings=settings))
 
 
 def _from_files(ask: Callable[..., Any], stored: StoredSplit) -> Any:

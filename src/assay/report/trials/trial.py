@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from assay.models import Selection
 from assay.registry import Entry
+from assay.report.tables.code_encoder import CodeEncoder
 from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.plain_numbers import read_once
 from assay.report.tables.schema import Column
@@ -58,9 +59,16 @@ class Encodings:
     """
 
     def __init__(
-        self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[FoldSplit]
+        self,
+        frame: pd.DataFrame,
+        target: NDArray,
+        columns: Sequence[Column],
+        parts: Sequence[FoldSplit],
+        kind: type[TableEncoder] = TableEncoder,
     ) -> None:
         self.frame, self.target, self.columns, self.parts = frame, target, columns, parts
+        self.kind = kind
+        self._others: dict[type[TableEncoder], Encodings] = {}
         self._read = read_once(frame, columns)
         self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
@@ -73,7 +81,17 @@ class Encodings:
 
     def __exit__(self, *error: Any) -> None:
         self._kept.clear()
+        for other in self._others.values():
+            other.__exit__(*error)
         self._stack.close()
+
+    def of(self, kind: type[TableEncoder]) -> Encodings:
+        """The same splits, encoded in another way."""
+        if kind is self.kind:
+            return self
+        if kind not in self._others:
+            self._others[kind] = Encodings(self.frame, self.target, self.columns, self.parts, kind)
+        return self._others[kind]
 
     def __getitem__(self, number: int) -> EncodedSplit:
         """The split of that number."""
@@ -103,7 +121,7 @@ class Encodings:
         return self._stored[number]
 
     def _encode(self, number: int) -> EncodedSplit:
-        encoder = self._encoders[number] = TableEncoder(self.columns)
+        encoder = self._encoders[number] = self.kind(self.columns)
         if number == len(self.parts):
             train = encoder.fit_transform(self._read)
             test, target = train[:0], self.target
@@ -154,6 +172,12 @@ class Recipe:
     def name(self) -> str:
         """Name of the method."""
         return "Baseline" if self.entry is None else self.entry.name
+
+    @property
+    def encoder(self) -> type[TableEncoder]:
+        """What makes numbers of the columns of a table for this method."""
+        plain = self.entry is not None and self.entry.suits.encoding == "codes"
+        return CodeEncoder if plain else TableEncoder
 
     def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
         """Choose the main parameter and fit: all from these rows."""
