@@ -205,9 +205,7 @@ def fit(model: Any, data: Data) -> tuple[Pipeline, tuple[str, ...]]:
     suits = vars(type(model)).get("_suits")
     if suits is not None and suits.encoding == "codes":
         encoder = CodeEncoder
-        if not isinstance(model.categorical_features, Sequence) or isinstance(
-            model.categorical_features, str
-        ):
+        if model.categorical_features == "from_dtype":
             model = clone(model).set_params(categorical_features=places_of_categories(data.columns))
     pipeline = Pipeline([("table", encoder(data.columns)), ("model", model)])
     with noted() as notes:
