@@ -122,6 +122,15 @@ def test_at_most_eight_columns_those_that_matter(rng):
     assert "x0" not in names
 
 
+def test_a_wide_table_is_examined_on_the_columns_that_move_its_predictions(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 300)), columns=[f"x{index}" for index in range(300)])
+    y = 5 * X["x250"] - 4 * X["x290"] + 0.5 * rng.normal(size=80)
+    found = compare(Data.from_frame(X, y.to_numpy()), "regression", repeats=1, methods=["Lasso"])
+    assert found.recommended.importances.columns[:2] == ("x250", "x290")
+    assert len(found.recommended.importances.columns) == 200
+    assert {"x250", "x290"} <= {effect.column for effect in found.explanation.effects}
+
+
 def test_classes_have_effects_on_their_probabilities(rng):
     x = rng.normal(size=300)
     y = np.where(x + 0.5 * rng.normal(size=300) > 0, "yes", "no")

@@ -21,6 +21,7 @@ from assay.report.trials.importance import (
     Examination,
     Importances,
     column_groups,
+    screened,
     summarise,
 )
 from assay.report.trials.learning_curve import learning_curve
@@ -85,7 +86,11 @@ class Afterwards:
         recipes = transformed_recipes(candidates, entries, y, named)
         added = [self.make(recipe) for recipe in recipes]
         self.contenders += added
-        return self.engine.run(added, jobs=jobs) if added else []
+        try:
+            return self.engine.run(added, jobs=jobs) if added else []
+        except KeyboardInterrupt:  # the methods themselves are finished
+            self.engine.interrupted = True
+            return []
 
     def ensemble(self, candidates: Sequence[Candidate]) -> Candidate | None:
         """The stacked ensemble of the candidates; None where fewer than two can join."""
@@ -159,11 +164,10 @@ class Afterwards:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
         with suppress(*FAILURES):
-            splits = self._splits(chosen)
-            importances = self._importances(splits, chosen) or importances
-            names = importances.columns[:MAX_COLUMNS] if importances is not None else data.feature_names
+            splits, whole = self._splits(chosen), self._whole(chosen)
+            importances = self._importances(splits, whole, chosen) or importances
+            names = () if importances is None else importances.columns[:MAX_COLUMNS]
             followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
-            whole = self._whole(chosen)
             options: dict[str, Any] = {"labels": self.settings.labels, "followed": followed}
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
@@ -195,16 +199,18 @@ class Afterwards:
         some = frame.iloc[:: max(1, len(frame) // 2000)]
         return Split(chosen.model[-1], encoder, some, encoder.transform(some))
 
-    def _importances(self, splits: Sequence[Split], chosen: Candidate) -> Importances | None:
+    def _importances(self, splits: Sequence[Split], whole: Split, chosen: Candidate) -> Importances | None:
         encodings, labels = self.settings.encodings, self.settings.labels
+        kept = screened(whole.model, whole.encoder, whole.features, labels)
         n_asked = PREDICTIONS_OF_THE_CHOSEN // len(splits)
         examined = []
         for number, split in enumerate(splits):
             truth = encodings.target[encodings.parts[number].test]
-            groups = column_groups(split.encoder)
+            groups = [column_groups(split.encoder)[place] for place in kept]
             ask = Examination(truth, groups, labels, self.settings.seed, n_asked)
             examined.append(ask(split.model, split.features))
-        names = [column.name for column in encodings.columns if column.learnable]
+        used = [column.name for column in encodings.columns if column.learnable]
+        names = [used[place] for place in kept]
         certain = chosen.probabilities is None
         share = self.settings.share
         return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
