@@ -32,7 +32,32 @@ BAD_INPUTS = {
     "binary that alternates": (b"\x00\x01" * 50, "bad.csv", "bad.csv is not text: it holds zero bytes"),
     "binary without zeros": (bytes(range(1, 256)) * 50, "bad.csv", "bad.csv is not text"),
     "a line without end": ("1," * 2**20, "bad.csv", "bad.csv has no end of line in its first"),
-    "unknown ending": ("a,b\n1,2\n", "bad.xlsx", "The ending of bad.xlsx does not tell what it is"),
+    "unknown ending": ("a,b\n1,2\n", "bad.doc", "The ending of bad.doc does not tell what it is"),
+    "no workbook": ("a,b\n1,2\n", "bad.xlsx", "bad.xlsx is not a whole Excel file"),
+    "no JSON": ('{"a": 1}\n{"a": \n', "bad.jsonl", "Line 2 of bad.jsonl is not JSON"),
+    "JSON without objects": ("1\n2\n", "bad.jsonl", "bad.jsonl holds 1 where an object such as"),
+    "folder of mixed files": (
+        "",
+        "mixed",
+        "mixed holds Parquet files and others ('more.csv'); give one file",
+    ),
+    "unlike Parquet files": ("", "unlike", "b.parquet and a.parquet differ in the columns 'v', 'w'"),
+    "near file": ("", "god.csv", "Did you mean good.csv"),
+    "near embedded table": ("", "diabetse", "Did you mean diabetes?"),
+    "near method": ("", "good.csv --target y --methods Rigde", "Did you mean 'Ridge'?"),
+    "near option": (
+        "",
+        "good.csv --taget y",
+        "There is no option --taget. Did you mean --target? See assay --help",
+    ),
+    "near categorical column": (
+        "",
+        "good.csv --categorical A_",
+        "good.csv has no column 'A_'. Did you mean 'a'?",
+    ),
+    "near sheet": ("", "book.xlsx --sheet Date", "book.xlsx has no sheet 'Date'. Did you mean 'Data'?"),
+    "a folder no one can make": ("", "good.csv --output /dev/null/out", "/dev/null/out"),
+    "a name too long": ("", f"good.csv --output {'x' * 300}", "cannot be written to (file name too long)"),
     "a folder": ("", "folder", "folder is a folder"),
     "ragged rows": ("a,b\n1,2\n3,4\n5,6,7,8,9\n", "bad.csv", "bad.csv cannot be read as CSV"),
     "a budget of words": ("", "good.csv --budget soon", "The budget must be a time such as 60s, 5m or 1h."),
@@ -45,7 +70,11 @@ BAD_INPUTS = {
         "bad.csv",
         "Column 'name' is left out: it names the rows",
     ),
-    "class of one": ("a,y\n1,u\n2,u\n3,v\n", "bad.csv --target y", "The class 'v' of 'y' has one row only"),
+    "class of one": (
+        "a,y\n1,u\n2,u\n3,v\n4,w\n5,w\n",
+        "bad.csv --target y --keep-rare",
+        "The class 'v' of 'y' has one row only",
+    ),
     "one class": ("a,y\n1,u\n2,u\n3,u\n4,u\n", "bad.csv --target y", "there is nothing to predict"),
     "missing target": ("a,y\n1,\n2,\n3,\n4,\n", "bad.csv --target y", "'y'"),
     "no such target": ("", "good.csv --target z", COLUMNS),
@@ -90,9 +119,16 @@ def assert_one_sentence(result, sentence: str) -> None:
 @pytest.mark.parametrize(("content", "arguments", "sentence"), BAD_INPUTS.values(), ids=BAD_INPUTS)
 def test_bad_input_gives_one_sentence_and_leaves_no_file(run, tmp_path, content, arguments, sentence):
     (tmp_path / "good.csv").write_text(NUMBERS)
-    for ending in ("csv", "parquet", "feather", "xlsx"):
+    for ending in ("csv", "parquet", "feather", "xlsx", "doc", "jsonl"):
         (tmp_path / f"bad.{ending}").write_bytes(content if isinstance(content, bytes) else content.encode())
-    (tmp_path / "folder").mkdir()
+    for name in ("folder", "mixed", "unlike"):
+        (tmp_path / name).mkdir()
+    frame = pd.DataFrame({"v": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "mixed" / "part.parquet")
+    frame.to_csv(tmp_path / "mixed" / "more.csv")
+    frame.to_parquet(tmp_path / "unlike" / "a.parquet")
+    frame.rename(columns={"v": "w"}).to_parquet(tmp_path / "unlike" / "b.parquet")
+    frame.to_excel(tmp_path / "book.xlsx", sheet_name="Data")
     before = sorted(os.listdir(tmp_path))
     result = run("compare", *arguments.split())
     assert_one_sentence(result, sentence)
@@ -101,6 +137,17 @@ def test_bad_input_gives_one_sentence_and_leaves_no_file(run, tmp_path, content,
 
 def test_the_nearest_column_is_suggested(run, table):
     assert_one_sentence(run("compare", table, "--target", "prise"), "did you mean 'price'?")
+
+
+def test_a_folder_that_only_a_trial_finds_closed_is_told_before_the_work(run, table, monkeypatch):
+    def refuse(*rest, **options):
+        raise PermissionError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(report, "compare", lambda *rest, **options: pytest.fail("the comparison has begun"))
+    monkeypatch.setattr(report.writing.tempfile, "TemporaryFile", refuse)
+    result = run("compare", table, "--target", "price", "--output", "new/out")
+    assert_one_sentence(result, "new/out cannot be written to (read-only file system); name another")
+    assert not Path("new").exists()
 
 
 def test_an_unexpected_error_is_one_sentence_and_debug_shows_where(run, monkeypatch):

@@ -19,6 +19,8 @@ from assay.report.page.models import groups_of
 from assay.report.tables.encoder import ClusterEncoder
 from assay.report.trials import clustering as clusterings
 from assay.report.trials import engine
+from assay.report.trials.clustering import strength_of
+from assay.report.trials.repeating import repeated, told_by_columns
 from assay.report.trials.roster import entries
 
 NAMES = {
@@ -145,7 +147,7 @@ def test_weak_silhouettes_are_no_groups_whatever_the_gap_says(rng):
     doubtful = dataclasses.replace(comparison, gap=None)
     assert doubtful.recommended.score < 0.25
     assert doubtful.headline.startswith("No clear groups in made")
-    assert "weak structure" in words(doubtful)
+    assert "speaks of no substantial structure" in words(doubtful)
 
 
 def test_bent_groups_are_found_by_density_and_the_silhouette_is_said_not_to_see_them(moons):
@@ -253,7 +255,9 @@ def test_methods_are_chosen_and_excluded_by_name(rng):
     others = ("HDBSCAN", "SpectralClustering", "AgglomerativeClustering", "BisectingKMeans")
     left = compare(table(X), "clustering", exclude=others)
     assert set(by_name(left)) == {"Baseline", "KMeans", "KMedoids"}
-    with pytest.raises(ReportError, match=r"There is no method 'Ridge' for clustering; there are Agglo.*KMe"):
+    with pytest.raises(
+        ReportError, match=r"There is no method 'Ridge' for clustering\. There are Agglo.*KMe"
+    ):
         compare(table(X), "clustering", methods=("Ridge",))
     with pytest.raises(ReportError, match="No method for clustering is left to try"):
         compare(table(X), "clustering", methods=("KMeans",), exclude=("KMeans",))
@@ -361,16 +365,135 @@ def test_words_dates_and_missing_values_are_grouped_with_numbers(rng):
     assert f"{height:.4g}" in described
 
 
-def test_a_rare_level_is_no_farther_away_than_a_common_one():
+def gower(frame, weights):
+    """Gower's distances by their definition, a column at a time."""
+    total = np.zeros((len(frame), len(frame)))
+    for name, weight in weights.items():
+        values = frame[name].to_numpy()
+        one, other = values[:, None], values[None, :]
+        unlike = np.abs(one - other) if values.dtype.kind == "f" else (one != other).astype(float)
+        total += weight * unlike / unlike[~np.eye(len(frame), dtype=bool)].mean()
+    return total
+
+
+def test_distances_of_mixed_tables_are_gowers_with_words_that_count_half(rng):
+    n = 60
+    frame = pd.DataFrame({"age": rng.gamma(2, 9, n), "height": rng.normal(170, 9, n)})
+    frame["town"] = rng.choice(["Lyon", "Nice", "Brest"], n)
+    frame["member"] = np.where(np.arange(n) % 2 == 0, "yes", "no")
+    encoder = ClusterEncoder(describe_columns(frame)).fit(frame)
+    Z = encoder.transform(frame)
+    assert encoder.metric_ == "cityblock"
+    found = metrics.pairwise.manhattan_distances(Z)
+    expected = gower(frame, {"age": 1.0, "height": 1.0, "town": 0.5, "member": 0.5})
+    np.testing.assert_allclose(found, expected, rtol=0.03, atol=1e-12)  # pairs without and with a row itself
+    numbers = frame[["age", "height"]]
+    plain = ClusterEncoder(describe_columns(numbers)).fit(numbers)
+    assert plain.metric_ == "euclidean"
+    np.testing.assert_allclose(plain.transform(numbers).std(axis=0), 1.0)
+
+
+def test_a_rare_level_is_no_farther_away_than_a_common_one_and_a_missing_one_is_in_between():
     frame = pd.DataFrame(
         {"rare": ["Lyon"] * 49 + ["Nice"], "even": ["a", "b"] * 25, "x": np.arange(50.0) ** 2}
     )
     encoder = ClusterEncoder(describe_columns(frame)).fit(frame)
     Z = dict(zip(encoder.feature_names_out_, encoder.transform(frame).T, strict=True))
-    assert np.ptp(Z["rare = Nice"]) == pytest.approx(2.0)
-    assert np.ptp(Z["even = b"]) == pytest.approx(2.0)
-    assert Z["x"].std() == pytest.approx(1.0)
-    np.testing.assert_allclose([feature.mean() for feature in Z.values()], 0.0, atol=1e-12)
+    for name in ("rare = Nice", "rare = Lyon", "even = a", "even = b"):
+        assert np.ptp(Z[name]) == pytest.approx(0.5)  # twice that between two levels: 1
+    gaps = frame.assign(even=["a", "b", None, "b", "a"] * 10, x=frame["x"].where(frame.index % 7 > 0))
+    encoder = ClusterEncoder(describe_columns(gaps)).fit(gaps)
+    assert encoder.feature_names_out_ == ["rare = Lyon", "rare = Nice", "even = a", "even = b", "x"]
+    Z = encoder.transform(gaps)[:, 2:4]
+    distances = [np.abs(Z[2] - Z[row]).sum() for row in (0, 1)]
+    np.testing.assert_allclose(distances, 0.5)
+    np.testing.assert_allclose(np.abs(Z[0] - Z[1]).sum(), 1.0)
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    """Three species with measures of their own, two sexes, and islands where they live."""
+    rng = np.random.default_rng(1)
+    sizes, means = (
+        [150, 70, 120],
+        np.array([[39, 18.3, 190, 3700], [49, 18.4, 196, 3730], [47.5, 15, 217, 5080]]),
+    )
+    species = np.repeat([0, 1, 2], sizes)
+    male = rng.random(len(species)) < 0.5
+    X = means[species] + np.array([2.3, 0.9, 6.0, 320]) * rng.normal(size=(len(species), 4))
+    X += np.where(male, 1, -1)[:, None] * [1.5, 0.7, 3.5, 330]
+    frame = pd.DataFrame(X, columns=["bill length", "bill depth", "flipper", "mass"])
+    frame["island"] = np.where(species == 1, "Dream", np.where(species == 2, "Biscoe", "Torgersen"))
+    somewhere = rng.choice(["Dream", "Biscoe", "Torgersen"], len(species))
+    frame.loc[species == 0, "island"] = somewhere[species == 0]
+    frame["sex"] = np.where(male, "male", "female")
+    frame.loc[::40, "sex"] = None
+    return species, frame, compare(table(frame), "clustering")
+
+
+def test_words_do_not_make_the_groups_of_penguins(penguins):
+    species, frame, comparison = penguins
+    assert comparison.recommended.n_groups == 2
+    assert comparison.is_clear
+    assert metrics.adjusted_rand_score(species == 2, comparison.recommended.predictions) > 0.95
+    both = frame["island"] + frame["sex"].fillna("")
+    for candidate in comparison.clusterings:
+        assert metrics.adjusted_rand_score(both, candidate.predictions) < 0.5
+    assert "Distances are Gower's" in words(comparison)
+    assert "merely repeat" not in words(comparison) + comparison.headline
+    assert f"of {strength_of(comparison.recommended.score)} structure" in words(comparison)
+
+
+def test_scores_of_mixed_tables_are_silhouettes_of_gowers_distances(penguins):
+    _, _, comparison = penguins
+    for candidate in comparison.clusterings:
+        if candidate.n_noise or candidate.n_groups < 2:
+            continue
+        Z = candidate.model[:-1].transform(comparison.data.X)
+        expected = metrics.silhouette_samples(Z, candidate.predictions, metric="cityblock")
+        np.testing.assert_allclose(candidate.scores, expected, atol=1e-9)
+        if hasattr(candidate.model[-1], "metric"):
+            assert candidate.model[-1].metric == "cityblock"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_numbers_and_words_are_no_groups(seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=150), "sex": rng.choice(["m", "f"], 150)})
+    comparison = compare(table(frame), "clustering", methods=("KMeans",))
+    assert comparison.recommended.score > 0.25  # a line cut into pieces has silhouettes that look like groups
+    assert comparison.headline.startswith("No clear groups in made")
+    assert "with the values of each column shuffled" in words(comparison)
+
+
+def test_groups_that_repeat_a_column_are_said_to(rng):
+    n = 120
+    sex, town = np.arange(n) % 2, np.arange(n) // 2 % 3
+    frame = pd.DataFrame(
+        {"sex": np.array(["f", "m"])[sex], "town": np.array(["Lyon", "Nice", "Brest"])[town]}
+    )
+    frame["income"] = rng.normal(size=n)
+    data = table(frame)
+    assert repeated(data, sex) == "'sex'"
+    assert repeated(data, 3 * sex + town) == "the combinations of 'sex' and 'town'"
+    assert repeated(data, rng.integers(0, 2, n)) == ""
+    assert repeated(data, np.where(np.arange(n) < 9, -1, town)) == "'town'"  # rows in no group do not count
+    (told,) = told_by_columns(data, np.where(town == 0, 3 + (frame["income"] > 0), town))
+    assert told == "Each group has one value only of 'town'."
+    (told,) = told_by_columns(data, (frame["income"] > 0).to_numpy().astype(int))
+    assert told == "The groups are ranges of 'income': that column alone tells the group of 100% of the rows."
+    assert told_by_columns(data, rng.integers(0, 3, n)) == ()
+    assert told_by_columns(data, np.zeros(n, dtype=int)) == ()
+
+
+def test_the_headline_says_when_groups_merely_repeat_a_column(rng):
+    kind = np.repeat(["a", "b"], 40)
+    frame = pd.DataFrame({"kind": kind, "x": 20.0 * (kind == "b") + rng.normal(size=80)})
+    frame["y"] = 5 - frame["x"] + rng.normal(size=80)
+    comparison = compare(table(frame), "clustering", methods=("KMeans",))
+    assert comparison.headline.startswith("made falls best into 2 groups: silhouette 0.")
+    assert comparison.headline.endswith(", but they merely repeat 'kind'")
+    assert "The groups merely repeat 'kind': they say hardly more than that." in comparison.remarks
 
 
 def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering):

@@ -155,7 +155,7 @@ def test_large_tables_leave_the_kernel_out_with_a_sentence(rng):
     assert "KernelRidge" not in by_name(comparison)
     assert comparison.repeats == 1
     assert comparison.skipped == (
-        "KernelRidge was left out: it takes too long beyond 5 000 rows; --methods KernelRidge tries it all "
+        "KernelRidge was left out: it takes too long beyond 5,000 rows; --methods KernelRidge tries it all "
         "the same.",
     )
 
@@ -315,7 +315,7 @@ def test_a_rare_class_limits_the_folds(rng):
 
 def test_unknown_methods_are_refused_with_the_list(rng):
     X = rng.normal(size=(40, 2))
-    with pytest.raises(ReportError, match=r"There is no method 'Forest' for regression; there are Elastic"):
+    with pytest.raises(ReportError, match=r"There is no method 'Forest' for regression\. There are Elastic"):
         compare(table(X, X[:, 0]), "regression", methods=("Forest",))
     with pytest.raises(ReportError, match="No method for regression is left to try"):
         compare(table(X, X[:, 0]), "regression", methods=("Ridge",), exclude=("ridge",))

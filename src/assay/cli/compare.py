@@ -92,6 +92,17 @@ class CompareOptions(NamedTuple):
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Time after which no fit is begun: 60s, 5m, 1h.")
     ] = None
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What decides: r2, rmse, mae, pinball:Q; accuracy, balanced-accuracy, f1, auc, log-loss, "
+            "brier; cost:COLUMN.",
+        ),
+    ] = None
+    keep_rare: Annotated[
+        bool, typer.Option("--keep-rare", help="Refuse a class of one row in place of setting it aside.")
+    ] = False
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -137,7 +148,7 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
     ):
         watch.stage(f"reading {table}")
         raw = report.read_table(table, without=drop, reading=reading_of(options))
-        by = {"time": options.time, "group": options.group}
+        by: dict[str, Any] = {"time": options.time, "group": options.group, "keep_rare": options.keep_rare}
         task, data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
         watch.begin(title(task, data))
         watch.stage("")
@@ -151,6 +162,7 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
             exclude=names(options.exclude),
             budget=budget,
             jobs=options.jobs,
+            metric=options.metric,
             progress=watch,
         )
         watch.stage("drawing the pictures and writing the report")

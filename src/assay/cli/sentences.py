@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import IO
+from difflib import get_close_matches
+from typing import IO, Any
 
 import typer
 
@@ -47,8 +48,7 @@ def sentence_of(error: Exception) -> tuple[str, int]:
     if isinstance(error, InterruptedRunError):
         return str(error), INTERRUPTED
     if hasattr(error, "format_message"):  # a wrong option or argument, in Typer's words
-        words = _ended(error.format_message())
-        return (f"{words[:-1]}; see assay --help." if words != "." else ""), USAGE_ERROR
+        return _usage(error), USAGE_ERROR
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return f"the output cannot be written: {error.strerror}.", USAGE_ERROR
     if _is_expected(error):
@@ -59,6 +59,19 @@ def sentence_of(error: Exception) -> tuple[str, int]:
         "run it again with --debug to see where.",
         USAGE_ERROR,
     )
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with an option or an argument; the nearest option where there is none of its name."""
+    words = _ended(error.format_message())
+    wrong, known = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if wrong and known:
+        near = get_close_matches(wrong, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"There is no option {wrong}.{hint} See assay --help."
+    if words == ".":
+        return ""
+    return f"{words} See assay --help." if words.endswith("?") else f"{words[:-1]}; see assay --help."
 
 
 def silence(stream: IO[str]) -> None:

@@ -156,7 +156,7 @@ def leaderboard(console: Console, comparison: Comparison, star: str) -> Table:
 
 
 def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
-    from assay.report import plus_minus, shown_measure
+    from assay.report import shown_measure
 
     def name(candidate: Candidate) -> str:
         return f"{star if candidate is comparison.recommended else ' '} {escape(candidate.name)}"
@@ -171,7 +171,7 @@ def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
     ]
     return [
         BoardColumn("  method", 9, name, "left"),
-        BoardColumn(comparison.score_name, 9, lambda item: plus_minus(item.score, item.standard_error)),
+        BoardColumn(comparison.score_name, 9, lambda item: item.shown_score),
         *(BoardColumn(title, 3 - place, measure(title)) for place, title in enumerate(listed)),
         BoardColumn("fit time", 1, lambda candidate: f"{candidate.fit_seconds:.3f} s"),
         BoardColumn("certificates", 8, _verdict, "left"),

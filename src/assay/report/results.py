@@ -41,6 +41,7 @@ def results(comparison: Comparison) -> dict[str, Any]:
         "task": comparison.task,
         "target": data.target,
         "score": comparison.score_name,
+        "greater_is_better": comparison.best.sign > 0,
         "folds": comparison.folds,
         "repeats": comparison.repeats,
         "seed": comparison.seed,
@@ -156,7 +157,7 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
         "name": candidate.name,
         "family": candidate.family or None,
         "complexity": candidate.complexity,
-        "score": _number(candidate.score),
+        "score": _number(candidate.sign * candidate.score),
         "standard_error": _number(candidate.standard_error),
         "measures": _values(candidate.measures),
         "intervals": None if candidate.intervals is None else _values(candidate.intervals._asdict()),
@@ -169,9 +170,9 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
     }
     if comparison.task != "clustering":
         loss = comparison.against_best(candidate)
-        record["scores"] = [_number(score) for score in candidate.scores]
+        record["scores"] = [_number(candidate.sign * score) for score in candidate.scores]
         record["against_best"] = {
-            "difference": _number(0.0 - loss.mean),
+            "difference": _number(candidate.sign * (0.0 - loss.mean)),
             "standard_error": _number(loss.standard_error),
             "p_value": _number(loss.p_value),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ class Written(NamedTuple):
 
 
 def check_folder(folder: str | Path, *, force: bool = False) -> Path:
-    """Refuse a folder that cannot be written to, before any work is done; nothing is created.
+    """Refuse a folder that cannot be written to, before any work is done; nothing of it stays.
 
     Parameters
     ----------
@@ -42,11 +43,20 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
         Whether files of an earlier report may be replaced.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise ReportError(f"The output {folder} is a file; name a folder with --output.")
-    nearest = next((place for place in (folder, *folder.absolute().parents) if place.exists()), Path("/"))
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise ReportError(f"The output folder {folder} cannot be written to; name another with --output.")
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise ReportError(f"The output {folder} is a file; name a folder with --output.")
+        nearest = next((place for place in (folder, *folder.absolute().parents) if place.exists()), Path("/"))
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            raise ReportError(f"The output folder {folder} cannot be written to; name another with --output.")
+        _try_folder(folder)  # the superuser may write everywhere, and is refused all the same
+    except (OSError, ValueError) as error:
+        if isinstance(error, ReportError):
+            raise
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise ReportError(
+            f"The output folder {folder} cannot be written to ({reason}); name another with --output."
+        ) from error
     for name in FILES:
         if (folder / name).is_dir():
             raise ReportError(
@@ -57,6 +67,19 @@ def check_folder(folder: str | Path, *, force: bool = False) -> Path:
                 f"{folder / name} exists; name another folder with --output, or replace it with --force."
             )
     return folder
+
+
+def _try_folder(folder: Path) -> None:
+    """Write a file that is gone at once into a folder, made if needed and removed again."""
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    finally:
+        for place in made:
+            with suppress(OSError):
+                place.rmdir()
 
 
 def write(comparison: Comparison, folder: str | Path, *, force: bool = False) -> Written:

@@ -16,12 +16,13 @@ from assay.solvers.least_squares.iterative import by_conjugate_gradient, by_grad
 from assay.solvers.least_squares.moments import TableMoments, augmented_rows, moments
 from assay.solvers.requirements import requires
 from assay.solvers.separation import Separability, separability
-from assay.solvers.smooth.fit import SmoothFit, calm_blas, fit_smooth, risk_step
+from assay.solvers.smooth.fit import SmoothFit, calm_blas, fit_smooth, risk_step, silent
 from assay.solvers.smooth.newton import newton_direction, newton_step, row_newton
 from assay.solvers.smooth.proximal import proximal_rows
 from assay.solvers.smooth.quasi_newton import QuasiNewton, quasi_newton
 from assay.solvers.smooth.row_risk import RowMeasure, RowRisk, row_duality_gap
 from assay.solvers.smooth.row_sums import LinearScore, Split, block_terms, row_weights, shifted_columns
+from assay.solvers.smooth.wide import narrowed
 from assay.solvers.sparse.path import SparseProblem, SparseSolutions, sparse_path
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "fit_smooth",
     "minimum_norm",
     "moments",
+    "narrowed",
     "newton_direction",
     "newton_step",
     "proximal_rows",
@@ -59,6 +61,7 @@ __all__ = [
     "row_weights",
     "separability",
     "shifted_columns",
+    "silent",
     "sparse_path",
     "triangle",
 ]

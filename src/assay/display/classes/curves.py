@@ -140,7 +140,9 @@ def draw_panels(
         above = {"by": (0, 2), "va": "bottom", "fontsize": 8.5}
         write_beside(shortened(name, 9), (left, below + 1), ax, ha="left", **above)
         ax.annotate(f"{number:.2f}", (left + 0.97, below + 0.04), ha="right", va="bottom", fontsize=8.5)
-    ax.set(xlim=(-0.03, n_columns * (1 + GAP) - GAP + 0.03), ylim=(-(n_rows - 1) * (1 + HEAD) - 0.04, 1 + HEAD))
+    ax.set(
+        xlim=(-0.03, n_columns * (1 + GAP) - GAP + 0.03), ylim=(-(n_rows - 1) * (1 + HEAD) - 0.04, 1 + HEAD)
+    )
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)

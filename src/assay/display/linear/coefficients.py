@@ -422,7 +422,9 @@ def is_lopsided(observed: NDArray) -> bool:
     return known.size > 0 and bool(known.min() > 0 and np.median(known) < LOPSIDED * known.max())
 
 
-def frame_of(values: NDArray, others: NDArray | None = None, *, logarithmic: bool = False) -> tuple[float, float]:
+def frame_of(
+    values: NDArray, others: NDArray | None = None, *, logarithmic: bool = False
+) -> tuple[float, float]:
     """Ends of an axis around the values, but for those few that lie far out, with some room.
 
     The `others` widen it by no more than a quarter on either side.
@@ -476,7 +478,9 @@ def _cloud(ax: Any, x: NDArray, y: NDArray, *, label: str, frame: Frame) -> None
     sides[">"] = (x[beyond] > frame[0][1]) & ~sides["^"] & ~sides["v"]
     for marker, rows in sides.items():
         if rows.any():
-            ax.scatter(held[0][rows], held[1][rows], marker=marker, s=26, color=ACCENT, clip_on=False, zorder=4)
+            ax.scatter(
+                held[0][rows], held[1][rows], marker=marker, s=26, color=ACCENT, clip_on=False, zorder=4
+            )
     rows = "1 row" if beyond.size == 1 else f"{beyond.size:,} rows"
     corner = {"transform": ax.transAxes, "ha": "left", "va": "top", "fontsize": 8.5, "color": ACCENT}
     ax.text(0.02, 0.98, f"{rows} beyond the frame", **corner)

@@ -18,7 +18,7 @@ from assay.models import convergence
 from assay.models.inference import parameter_names
 from assay.models.path import HasPenaltyPath, PenaltyPath, penalty_grid
 from assay.models.selection import FoldTable, checked_alphas
-from assay.solvers import RowRisk, SmoothFit, row_duality_gap
+from assay.solvers import RowRisk, SmoothFit, narrowed, row_duality_gap
 
 Array = NDArray[np.float64]
 LEAST_L1 = 1e-3
@@ -236,6 +236,9 @@ def likelihood_path(
     Without `evidence`, duality gaps and degrees of freedom are NaN: they cost as much as the fits of a fold.
     """
     d = risk.data.shape[1]
+    if l1_ratio == 0.0:
+        risk = risk.with_alpha(np.ones(d))
+        narrowed(risk)  # finds the span of few rows, which all strengths share
     rows: list[tuple[Any, ...]] = []
     point: Array | None = None
     for strength in grid:
@@ -258,6 +261,8 @@ def likelihood_path(
 def _degrees_of_freedom(risk: RowRisk, point: Array, coef: Array, l1_ratio: float) -> float:
     if l1_ratio > 0:
         return float(np.count_nonzero(coef) + risk.fit_intercept * (coef.shape[1] - risk.loss.symmetric))
+    if (narrow := narrowed(risk)) is not None:  # no freedom outside of the span of the rows
+        risk, point = narrow.risk, narrow.narrow(point)
     hessian = risk.measure(point, hessian=True).hessian
     assert hessian is not None
     ridge = np.tile(risk.ridge[:, 0], risk.shape[1])

@@ -19,6 +19,7 @@ from assay.solvers import (
     fit_smooth,
     risk_step,
     separability,
+    silent,
 )
 
 Array = NDArray[np.float64]
@@ -73,7 +74,7 @@ def fit_generalized(
     solver: str,
     tol: float,
     max_iter: int,
-    report: Callable[[Array], bool] = lambda point: False,
+    report: Callable[[Array], bool] = silent,
 ) -> SmoothFit:
     """Minimise half the mean deviance with its penalty, from the constant score of the mean target."""
     if not np.isfinite(mean):

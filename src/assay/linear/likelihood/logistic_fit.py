@@ -27,6 +27,7 @@ from assay.solvers import (
     risk_step,
     row_weights,
     separability,
+    silent,
     sparse_path,
 )
 from assay.solvers.least_squares.moments import require_finite
@@ -106,7 +107,7 @@ def fit_logistic(
     solver: str,
     tol: float,
     max_iter: int,
-    report: Report = lambda point: False,
+    report: Report = silent,
 ) -> LogisticFit:
     """Minimise risk + Σ l1 |w|; refuse an unpenalised fit of classes that a hyperplane separates.
 

@@ -16,7 +16,7 @@ from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.wording import plus_minus, shown
+from assay.report.trials.wording import shown
 
 CONTENTS = {
     "verdict": "Verdict",
@@ -96,7 +96,7 @@ def _verdict(comparison: Comparison) -> str:
     if others:
         remarks += f'<ul class="remarks">{_items(others)}</ul>'
     best, (rows, columns) = comparison.recommended, data.X.shape
-    figures = {comparison.score_name: plus_minus(best.score, best.standard_error)}
+    figures = {comparison.score_name: best.shown_score}
     if comparison.task == "regression":
         figures["error (RMSE)"] = shown(best.measures["RMSE"], 3)
     elif comparison.task == "classification":

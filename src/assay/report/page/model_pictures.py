@@ -30,7 +30,7 @@ from assay.report.tables.data import Data
 from assay.report.trials.clustering import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison, final_step
 from assay.report.trials.stacking import WeightedEnsemble
-from assay.report.trials.wording import plus_minus, shown
+from assay.report.trials.wording import shown
 
 ALL_PAIRS_ROWS = 2000
 """Pictures of methods that need all pairs of rows fit them again and again: drawn up to so many rows."""
@@ -109,7 +109,7 @@ def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
     if candidate.is_baseline:
         return
     basis = _out_of_fold(comparison)
-    score = f"{comparison.score_name} {plus_minus(candidate.score, candidate.standard_error)}"
+    score = f"{comparison.score_name} {candidate.shown_score}"
     remarks = " ".join(patterns(data.y, candidate.predictions))
     yield Drawing(
         "predictions",

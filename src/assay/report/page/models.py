@@ -27,7 +27,7 @@ from assay.report.page.proofs import certificates_of_model
 from assay.report.page.strips import Scale, ruler, scale_notes, scale_of, strip
 from assay.report.trials.clustering import ClusteringComparison
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import capital, joined, plus_minus, shown, shown_measure
+from assay.report.trials.wording import BELOW, FLOOR, capital, joined, shown, shown_difference, shown_measure
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),
@@ -80,7 +80,8 @@ def measures_shown(comparison: Comparison) -> list[str]:
     own = [name for name in MEASURES[comparison.task] if name in there]
     names = max(len(item.name) for item in comparison.candidates)
     scores = max(len(score_in_words(item)) for item in comparison.candidates)
-    room, kept = ROOM - FIXED - names - scores, []
+    room: float = ROOM - FIXED - names - scores
+    kept: list[str] = []
     for name in (*own, *(name for name in there if name not in own)):
         said = [item.measures[name] for item in comparison.candidates if name in item.measures]
         letters = max(len(shown_measure(name, value)) for value in said)
@@ -112,16 +113,9 @@ def _cells(
     ]
 
 
-FLOOR = -1000.0
-BELOW = f"below {shown(FLOOR)}"
-"""A score that is so low says no more by its digits."""
-
-
 def score_in_words(candidate: Candidate) -> str:
     """The score and its standard error; of a model that explodes, that it does."""
-    if not candidate.score >= FLOOR:
-        return BELOW
-    return plus_minus(candidate.score, candidate.standard_error)
+    return candidate.shown_score
 
 
 def _loss(comparison: Comparison, candidate: Candidate) -> Cell:
@@ -130,9 +124,9 @@ def _loss(comparison: Comparison, candidate: Candidate) -> Cell:
         return Cell("best", 0.0)
     loss = comparison.against_best(candidate)
     chance = "p < 0.001" if loss.p_value < 0.001 else f"p = {loss.p_value:.3f}"
-    if not loss.mean < -FLOOR:
+    if candidate.sign > 0 and not loss.mean < -FLOOR:
         return Cell(BELOW, -loss.mean)
-    size = f"{-loss.mean:+z.3f}".replace("-", "−")
+    size = shown_difference(-candidate.sign * loss.mean)
     return Cell(f'{size}<span class="chosen">{chance}</span>', -loss.mean)
 
 

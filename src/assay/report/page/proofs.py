@@ -122,7 +122,9 @@ def glossary(candidates: Iterable[Candidate]) -> str:
         return ""
     ordered = sorted(explained.values(), key=lambda item: item.quantity.lower())
     items = "".join(f"<li>{_explained(item)}</li>" for item in ordered)
-    return f'<details class="glossary"><summary>What each certificate claims</summary><ul>{items}</ul></details>'
+    return (
+        f'<details class="glossary"><summary>What each certificate claims</summary><ul>{items}</ul></details>'
+    )
 
 
 def _explained(item: Certificate) -> str:

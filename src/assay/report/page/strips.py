@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import plus_minus, shown
+from assay.report.trials.wording import shown
 
 WIDTH, HEIGHT, MARGIN = 190, 24, 11
 """Pixels of a strip, and those at either end that are kept for the marks of what lies beyond the scale."""
@@ -33,6 +33,7 @@ class Scale(NamedTuple):
     low: float
     high: float
     baseline: float | None
+    sign: int = 1  # −1 where scores are minus errors, which are written without the minus
 
     def place(self, score: float) -> float:
         """Where a score stands, in pixels; at an end where it lies beyond."""
@@ -58,11 +59,13 @@ def scale_of(candidates: Sequence[Candidate]) -> Scale:
     ground = float(np.median([item.score for item in finite])) if floor is None else floor
     reach = max(best.score - ground, 2 * _error(best), 0.02)
     useful = [item for item in finite if item.score >= ground - reach]
-    ends = [ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))]
+    ends = [
+        ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))
+    ]
     low = max(min(*ends, ground), ground - 1.5 * reach)
     high = min(max(ends), best.score + 1.5 * reach)
     room = 0.04 * (high - low) or 0.01
-    return Scale(low - room, high + room, floor)
+    return Scale(low - room, high + room, floor, best.sign)
 
 
 def _error(candidate: Candidate) -> float:
@@ -72,7 +75,7 @@ def _error(candidate: Candidate) -> float:
 def strip(scale: Scale, candidate: Candidate, *, chosen: bool, words: str, splits: bool) -> str:
     """The scores of a candidate on the scale, as SVG."""
     score, error = candidate.score, _error(candidate)
-    middle, told = HEIGHT / 2, f"{words} {plus_minus(score, candidate.standard_error)}"
+    middle, told = HEIGHT / 2, f"{words} {candidate.shown_score}"
     parts = [f'<path class="base" d="M{MARGIN} {middle}H{WIDTH - MARGIN}"/>']
     if scale.baseline is not None:
         parts.append(f'<path class="none" d="M{scale.place(scale.baseline):.1f} 0V{HEIGHT}"/>')
@@ -99,11 +102,17 @@ def ruler(scale: Scale) -> str:
     """The head of the column: numbers along the scale, as SVG."""
     from matplotlib.ticker import MaxNLocator
 
-    ticks = [tick for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*scale[:2]) if scale.holds(tick)]
+    ticks = [
+        tick for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*scale[:2]) if scale.holds(tick)
+    ]
     step = np.min(np.diff(ticks)) if len(ticks) > 1 else 1.0
-    places = ((scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else float(tick), 3)) for tick in ticks)
+    places = (
+        (scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else scale.sign * float(tick), 3))
+        for tick in ticks
+    )
     marks = "".join(
-        f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>' for place, number in places
+        f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>'
+        for place, number in places
     )
     return f'<svg class="ruler" width="{WIDTH}" height="19" viewBox="0 0 {WIDTH} 19" aria-hidden="true">{marks}</svg>'
 

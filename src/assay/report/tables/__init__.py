@@ -10,6 +10,7 @@ from assay.report.tables.encoder import (
     NumericCode,
     OrderCode,
     PlainEncoder,
+    ShareCode,
     TableEncoder,
 )
 from assay.report.tables.schema import Column
@@ -22,6 +23,7 @@ __all__ = [
     "NumericCode",
     "OrderCode",
     "PlainEncoder",
+    "ShareCode",
     "TableEncoder",
 ]
 

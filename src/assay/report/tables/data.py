@@ -184,6 +184,7 @@ def choose_data(
     drop: Sequence[str] = (),
     time: str | None = None,
     group: str | None = None,
+    keep_rare: bool = False,
 ) -> tuple[Task, Data]:
     """Choose the task and give the columns it works on, checked.
 
@@ -198,6 +199,8 @@ def choose_data(
         Column of dates or numbers by which later rows are predicted from earlier ones.
     group : str, optional
         Column whose values name groups of rows, each predicted from the others; it is not learnt from.
+    keep_rare : bool, default=False
+        Whether a class of one row only is refused; it is set aside by default.
     """
     read = [name for name in drop if name not in table.unread]
     for name in (*read, *filter(None, (time, group))):
@@ -210,7 +213,7 @@ def choose_data(
     if drop:
         notes.append(f"Left out by request: {', '.join(drop)}.")
     if target is not None:
-        kept, y, classes, decided = open_target(table, target, chosen)
+        kept, y, classes, decided = open_target(table, target, chosen, keep_rare=keep_rare)
         notes += decided
     order = _order(table, chosen, target, time, group)
     if order.times is not None and np.isnan(order.times[kept]).any():
@@ -331,11 +334,12 @@ def _task_of(table: RawTable, target: str) -> Task:
 
 
 def open_target(
-    table: RawTable, name: str, task: Task
+    table: RawTable, name: str, task: Task, *, keep_rare: bool = False
 ) -> tuple[NDArray, NDArray, tuple[str, ...] | None, list[str]]:
     """Part the target from a table: floats for a regression, labels for a classification.
 
-    Gives the rows that have one, their targets, the names of the classes, and what was decided.
+    Gives the rows that have one, their targets, the names of the classes, and what was decided. A class of
+    one row can be learnt or judged, not both: it is set aside, or refused where it is to be kept.
     """
     column, values = describe_column(table.frame[name]), table.frame[name]
     notes: list[str] = []
@@ -356,7 +360,23 @@ def open_target(
             only = str(present.iloc[0])
             raise ReportError(f"The target {name!r} must hold numbers for a regression; it holds {only!r}.")
         return kept, present.to_numpy(dtype=np.float64), None, notes
-    return kept, *_labels(table, present, column, name, notes), notes
+    y, names = _labels(table, present, column, name, notes)
+    labels, counts = np.unique(y, return_counts=True)
+    if counts.min() > 1:
+        return kept, y, names, notes
+    single = [known for known, count in zip(names, counts, strict=True) if count < 2]
+    if keep_rare or (counts > 1).sum() < 2:
+        raise ReportError(
+            f"The class {listed(single, 3)} of {name!r} has one row only; every class needs two or "
+            f"more: leave {'out --keep-rare' if keep_rare else 'such rows out'}, or join classes."
+        )
+    notes.append(
+        f"{'The class' if len(single) == 1 else 'The classes'} {listed(single, 3)} of {name!r} with one row "
+        "only: set aside, as a row cannot be learnt from and predicted; --keep-rare refuses instead."
+    )
+    often = np.isin(y, labels[counts > 1])
+    kept[np.flatnonzero(kept)[~often]] = False
+    return kept, y[often], tuple(np.array(names, dtype=object)[counts > 1]), notes
 
 
 def _labels(
@@ -382,11 +402,4 @@ def _labels(
     else:
         y = np.array([str(value).strip() for value in values])
         names = tuple(str(label) for label in np.unique(y))
-    counts = np.unique(y, return_counts=True)[1]
-    if counts.min() < 2:
-        single = [label for label, count in zip(names, counts, strict=True) if count < 2]
-        raise ReportError(
-            f"The class {listed(single, 3)} of {name!r} has one row only; every class needs two or "
-            "more: leave such rows out, or join classes."
-        )
     return y, names

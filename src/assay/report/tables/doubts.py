@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.report.tables.encoder import finite
 from assay.report.tables.relations import linear_relations, numbers_of
 from assay.report.tables.schema import Column
-from assay.report.tables.words import listed, number, quoted, short
+from assay.report.tables.words import listed, number, quoted, quoted_na, short
 
 SENTINELS = frozenset(
     float(sign * value)
@@ -28,8 +28,8 @@ FAR = 3.0
 
 FEWEST = 20
 TAIL = 10
-UNLIKELY = 9.0
-"""A gap above the greatest values that is so many times the usual gap there: by chance e⁻⁹ of columns."""
+UNLIKELY = 1e-3
+"""Share of the columns without a slip that are said to have one, at most."""
 
 MOST_TOLD = 5
 """Sentences of one kind, at most."""
@@ -110,9 +110,9 @@ def sentinel(values: NDArray) -> Oddity | None:
 def mistyped(values: NDArray) -> Oddity | None:
     """A value whose distance from the middle is out of all proportion to the next ones, as by a slip.
 
-    In the tail of any law of powers, and a fortiori in lighter ones, the logarithms of the greatest distances
-    are apart by gaps that are exponential with a common mean (Rényi); the mean of the gaps below (Hill) then
-    tells how likely the first one is.
+    In the tail of a law of powers the j-th gap between the logarithms of the greatest distances, times j, is
+    exponential with one mean for all (Rényi), and in lighter tails the first is smaller still. The mean of
+    k gaps below the first one (Hill) is exceeded r-fold by the first with probability (1 + r/k)⁻ᵏ.
 
     Examples
     --------
@@ -132,9 +132,10 @@ def mistyped(values: NDArray) -> Oddity | None:
     tail = away[order[: n_tail + 2]]
     if not tail[-1] > 0 or len(np.unique(tail[1:])) < TAIL / 2:
         return None
-    gap = float(np.log(tail[0] / tail[1]))
-    usual = float(np.mean(np.log(tail[1:-1] / tail[-1])))
-    if gap <= max(UNLIKELY * usual, np.log(3.0)):
+    gaps = np.arange(1, len(tail)) * np.log(tail[:-1] / tail[1:])
+    gap, usual, n_gaps = float(gaps[0]), float(gaps[1:].mean()), len(gaps) - 1
+    unusual = n_gaps * (UNLIKELY ** (-1 / n_gaps) - 1)
+    if gap <= max(unusual * usual, np.log(3.0)):
         return None
     value = float(known[order[0]])
     others = known[known != value]
@@ -145,7 +146,7 @@ def _of_code(name: str, odd: Oddity) -> str:
     return (
         f"{short(name)!r} is {number(odd.value)} in {odd.n_rows} rows and {number(odd.least)} to "
         f"{number(odd.greatest)} in the others: if that means missing, use --na "
-        f"{quoted_na(name, odd.value)}."
+        f"{quoted_na(name, _typed(odd.value))}."
     )
 
 
@@ -153,14 +154,13 @@ def _of_slip(name: str, odd: Oddity) -> str:
     return (
         f"{short(name)!r} is {number(odd.value)} in one row and {number(odd.least)} to "
         f"{number(odd.greatest)} in the others: a mistyped digit? Correct it, or use --na "
-        f"{quoted_na(name, odd.value)}."
+        f"{quoted_na(name, _typed(odd.value))}."
     )
 
 
-def quoted_na(name: str, value: float) -> str:
-    """What to write after --na."""
-    text = f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else repr(value)
-    return f"{name}={text}" if quoted(name) == name else f"'{name}={text}'"
+def _typed(value: float) -> str:
+    """A number as one types it."""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def _of_sums(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:

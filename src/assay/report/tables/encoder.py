@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,13 +13,30 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from assay.report.errors import ReportError
-from assay.report.tables.schema import Column, by_frequency, dates, truth
-from assay.report.tables.values import amount, masked, numbers_from_texts
+from assay.report.tables.cells import cells, days_of, finite, read_numbers, read_words
+from assay.report.tables.gower import NOMINAL, ShareCode, gower_scales
+from assay.report.tables.plain_numbers import PlainNumbers
+from assay.report.tables.schema import Column, by_frequency
+
+__all__ = [
+    "ClusterEncoder",
+    "DateCode",
+    "LevelCode",
+    "NumericCode",
+    "OrderCode",
+    "PlainEncoder",
+    "ShareCode",
+    "TableEncoder",
+    "days_of",
+    "finite",
+    "read_numbers",
+    "read_words",
+]
 
 MAX_LEVELS = 30
 """Categories with a column of their own; rarer ones share one."""
 
-DAYS_OF_YEAR, SECONDS_OF_DAY = 365.2425, 86400.0
+DAYS_OF_YEAR = 365.2425
 
 
 @dataclass(frozen=True)
@@ -145,7 +162,7 @@ class DateCode:
         return np.column_stack([(days - self.first) / DAYS_OF_YEAR, np.cos(angle), np.sin(angle), weekend])
 
 
-Code: TypeAlias = NumericCode | LevelCode | OrderCode | DateCode
+Code: TypeAlias = NumericCode | LevelCode | OrderCode | DateCode | ShareCode
 
 CODES: dict[str, type[Code]] = {
     "numeric": NumericCode,
@@ -203,17 +220,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _learn(self, X: pd.DataFrame) -> NDArray:
         """Learn from rows; gives their features before they are standardised."""
         self.require_columns(X)
-        used = self._used()
-        self.codes_ = [CODES[column.kind].learn(cells(X, column), column) for column in used]
+        used, plain = self._used(), self._plain(X)
+        known = {place: NumericCode(*facts) for place, facts in plain.learn().items()}
+        self.codes_ = [
+            known.get(place) or self._learnt(cells(X, column), column) for place, column in enumerate(used)
+        ]
         self.feature_names_out_ = [
             name for column, code in zip(used, self.codes_, strict=True) for name in code.names(column)
         ]
-        features = self._encode(X)
+        features = self._encode(X, plain)
         self.mean_ = features.mean(axis=0)
         spread = features.std(axis=0)
         self.scale_ = np.where(spread > 1e-12 * np.abs(self.mean_), spread, 1.0)
         self.scale_[self.scale_ == 0.0] = 1.0
         return features
+
+    def _learnt(self, values: pd.Series[Any], column: Column) -> Code:
+        """What is learnt of one column."""
+        return CODES[column.kind].learn(values, column)
+
+    def _plain(self, X: pd.DataFrame) -> PlainNumbers:
+        """The columns that are read and learnt all at once."""
+        return PlainNumbers.of(X, self._used())
 
     def _standardise(self, features: NDArray) -> NDArray:
         features -= self.mean_
@@ -235,7 +263,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         unseen = {}
         for column, code in zip(self._used(), self.codes_, strict=True):
-            if isinstance(code, (LevelCode, OrderCode)):
+            if isinstance(code, (LevelCode, OrderCode, ShareCode)) and column.kind != "boolean":
                 known = set(code.levels) | set(getattr(code, "rare", ()))
                 words = read_words(cells(X, column)).dropna()
                 new = sorted(set(words.unique()) - known)
@@ -254,80 +282,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _used(self) -> list[Column]:
         return [column for column in self.columns if column.learnable]
 
-    def _encode(self, X: pd.DataFrame) -> NDArray:
-        pieces = [
-            code.encode(cells(X, column), column)
-            for column, code in zip(self._used(), self.codes_, strict=True)
-        ]
-        return np.column_stack(pieces) if pieces else np.empty((len(X), 0))
-
-
-def cells(X: pd.DataFrame, column: Column) -> pd.Series[Any]:
-    """The values of a column, without those that stand for a missing one."""
-    return masked(X[column.name], column.missing)
-
-
-def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
-    """A column as floats, NaN where a value is missing or infinite; a sentence where it is no number."""
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        return finite(values)
-    if column.kind == "boolean":
-        numbers = truth(values)
-        wrong = numbers.isna() & values.notna()
-    else:
-        read = numbers_from_texts(values, forced=True)  # as the fit read them: $7,440, 60%, (12)
-        numbers = pd.Series(np.nan, index=values.index) if read is None else read.values
-        words = read_words(values)
-        strays = {word for word in words.dropna() if amount(word) is None} if read is None else read.strays
-        wrong = words.isin(list(strays))
-    if wrong.any():
-        example = values[wrong].iloc[0]
-        kind = "truth values" if column.kind == "boolean" else "numbers"
-        raise ReportError(f"Column {column.name!r} must hold {kind}. Got {str(example)!r} instead.")
-    return finite(numbers)
-
-
-def finite(values: pd.Series[Any]) -> NDArray:
-    """Numbers as floats, NaN where they are missing or infinite."""
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(numbers), numbers, np.nan)
-
-
-def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
-    """A column as texts without blanks at the ends, missing where there is nothing."""
-    # Each different value is read once; values of mixed types may be equal and read differently (1 and True).
-    if pd.api.types.infer_dtype(values, skipna=True) == "string":
-        places, different = pd.factorize(values)
-        read = np.array([*(_word(value) for value in different), None], dtype=object)
-        return pd.Series(read[places], index=values.index, name=values.name, dtype=object)
-    words = values.astype(object).where(values.notna(), None)
-    return words.map(_word).astype(object)
-
-
-def _word(value: Any) -> str | None:
-    if isinstance(value, float) and value.is_integer():  # whole numbers beside a gap: 3, not 3.0
-        return str(int(value))
-    return None if value is None else (str(value).strip() or None)
-
-
-def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
-    """Days since 1970, NaN where there is no date."""
-    moments = dates(values, day_first=day_first)
-    seconds = (moments - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
-    return seconds / SECONDS_OF_DAY
+    def _encode(self, X: pd.DataFrame, plain: PlainNumbers | None = None) -> NDArray:
+        used = self._used()
+        plain = self._plain(X) if plain is None else plain
+        ends = np.cumsum([0, *(len(code.names(item)) for item, code in zip(used, self.codes_, strict=True))])
+        features = np.empty((len(X), ends[-1]))
+        plain.encode(self.codes_, ends, features)
+        done = set(plain.places)
+        for place, (column, code) in enumerate(zip(used, self.codes_, strict=True)):
+            if place not in done:
+                features[:, ends[place] : ends[place + 1]] = code.encode(cells(X, column), column)
+        return features
 
 
 class ClusterEncoder(TableEncoder):
-    """Turns columns into numbers as `TableEncoder` does, with the two values of a mark always 2 apart.
+    """Turns columns into numbers whose distances make sense: standardised, or in Gower's way beside words.
 
-    Divided by its standard deviation, the mark of a level or a missing value that one row in a hundred has
-    would put that row 10 away from all others, whatever else it says: rare marks would make all the groups. 2
-    is how far apart the values of a mark are that half of the rows have.
+    A table of numbers and dates is standardised as by `TableEncoder`, Euclidean distances are meant
+    (`metric_`). With words or truth values among them, the sum of absolute differences is Gower's distance:
+    numbers differ by their difference over the mean difference of two rows, words by one or nothing, which
+    counts half as much on average as a number does and never more than between two halves of the rows.
+    Otherwise the gaps between words would make all the groups (Hennig and Liao 2013). What is missing has
+    no mark: a number counts as the median, a word as the average of all.
 
     Parameters
     ----------
     columns : sequence of Column
         As in `TableEncoder`.
+
+    Attributes
+    ----------
+    metric_ : {"euclidean", "cityblock"}
 
     Examples
     --------
@@ -335,18 +320,29 @@ class ClusterEncoder(TableEncoder):
     >>> import pandas as pd
     >>> from assay.report import describe_columns
     >>> from assay.report.tables.encoder import ClusterEncoder
-    >>> frame = pd.DataFrame({"town": ["Lyon"] * 99 + ["Nice"]})
+    >>> frame = pd.DataFrame({"town": ["Lyon", "Nice"] * 10, "age": np.arange(20.0) ** 2})
     >>> encoder = ClusterEncoder(describe_columns(frame)).fit(frame)
-    >>> float(np.ptp(encoder.transform(frame)))
-    2.0
+    >>> Z = encoder.transform(frame)
+    >>> encoder.metric_, float(np.abs(Z[0, :2] - Z[1, :2]).sum())  # two towns
+    ('cityblock', 1.0)
     """
 
     def _learn(self, X: pd.DataFrame) -> NDArray:
+        words = any(column.kind in NOMINAL for column in self._used())
+        self.metric_ = "cityblock" if words else "euclidean"
         features = super()._learn(X)
-        low, high = features.min(axis=0), features.max(axis=0)
-        marks = ((features == low) | (features == high)).all(axis=0) & (high > low)
-        self.scale_[marks] = (high - low)[marks] / 2
+        if words:
+            self.scale_ = gower_scales(features, self._used(), self.codes_)
         return features
+
+    def _plain(self, X: pd.DataFrame) -> PlainNumbers:
+        return PlainNumbers([], np.empty((len(X), 0)))  # gaps have no marks here: each column is asked
+
+    def _learnt(self, values: pd.Series[Any], column: Column) -> Code:
+        if column.kind in NOMINAL:
+            return ShareCode.learn(values, column)
+        code = super()._learnt(values, column)
+        return replace(code, marked=False) if isinstance(code, NumericCode) else code
 
 
 class PlainEncoder(TableEncoder):

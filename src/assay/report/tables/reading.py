@@ -122,7 +122,9 @@ def read_table(
     if frame.shape[0] == 1:
         raise ReportError(f"{name} has one row only; there is nothing to compare on.")
     reading.check(name, [*map(str, frame.columns), *unread])
-    frame, row_names, told = without_totals(frame, row_names, decimal)
+    told: tuple[str, ...] = ()
+    if kind in ("CSV", "Excel"):  # sheets as people write them
+        frame, row_names, told = without_totals(frame, row_names, decimal)
     meant = interpret(frame, decimal, reading, typed=kind != "CSV")
     return RawTable(
         name,

@@ -16,6 +16,10 @@ TOTAL = re.compile(
     r"(\s+(general|général|generale))?\s*:?",
     re.IGNORECASE,
 )
+NOTE = re.compile(
+    r"[*†]|\W*(source|sources|notes?|quelle|fuente|fonte|remark|updated|https?)\b", re.IGNORECASE
+)
+WORDS_OF_NOTE = 6
 LAST = 5
 """Totals and notes are looked for in so many last rows."""
 
@@ -36,18 +40,16 @@ def without_totals(
     notes, width = [], frame.shape[1]
     n_rows = len(frame)
     while width > 2 and n_rows > len(frame) - LAST and n_rows > 3:
-        if filled(frame.iloc[n_rows - 1].tolist()) > 1:
+        if not _is_note(frame.iloc[n_rows - 1].tolist()):
             break
         n_rows -= 1
-    if n_rows < len(frame) and filled(frame.iloc[n_rows - 2].tolist()) > 1:
+    if n_rows < len(frame):
         count = len(frame) - n_rows
         notes.append(
-            "The last row holds one cell or none: it was taken for a note and left out."
+            "The last row holds a note and no values: left out."
             if count == 1
-            else f"The last {count} rows hold one cell or none: they were taken for notes and left out."
+            else f"The last {count} rows hold notes and no values: left out."
         )
-    else:
-        n_rows = len(frame)
     said = _total(frame.iloc[:n_rows], None if row_names is None else row_names[n_rows - 1], decimal)
     if said:
         n_rows -= 1
@@ -56,6 +58,15 @@ def without_totals(
         return frame, row_names, ()
     names = None if row_names is None else row_names[:n_rows]
     return frame.iloc[:n_rows].infer_objects(), names, tuple(notes)
+
+
+def _is_note(cells: list[Any]) -> bool:
+    """Whether a row is empty, or holds one text that reads as a note does."""
+    there = [cell for cell in cells if filled([cell])]
+    if not there:
+        return True
+    text = there[0] if len(there) == 1 and isinstance(there[0], str) else ""
+    return bool(text) and (NOTE.match(text.strip()) is not None or len(text.split()) >= WORDS_OF_NOTE)
 
 
 def _total(frame: pd.DataFrame, row_name: str | None, decimal: str) -> str:

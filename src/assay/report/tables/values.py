@@ -12,7 +12,7 @@ import pandas as pd
 
 from assay.report.errors import ReportError
 from assay.report.tables.options import Reading
-from assay.report.tables.words import listed, quoted
+from assay.report.tables.words import listed, quoted, quoted_na
 
 MISSING_MARKS = frozenset(
     {"?", "-", "--", "–", "—", ".", "..", "na", "n/a", "n.a.", "n.a", "nil", "none", "null", "nan"}
@@ -300,7 +300,7 @@ def _without_none(values: pd.Series[Any], name: str) -> tuple[pd.Series[Any], li
         return values.mask(none), []
     rows = "1 row" if none.sum() == 1 else f"{int(none.sum())} rows"
     return values, [
-        f"'None' is a level of {name!r} ({rows}); --na {quoted(name + '=None')} takes it for missing."
+        f"'None' is a level of {name!r} ({rows}); --na {quoted_na(name, 'None')} takes it for missing."
     ]
 
 

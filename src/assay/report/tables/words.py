@@ -50,6 +50,18 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"
 
 
+def quoted_na(name: str, value: str) -> str:
+    """What one types after --na for a value of a column.
+
+    Examples
+    --------
+    >>> quoted_na("age", "999")
+    'age=999'
+    """
+    whole = f"{name}={value}"
+    return whole if quoted(name) == name and quoted(value) == value else f"'{whole}'"
+
+
 def nearest(wrong: str, known: Iterable[str], n: int = 3) -> list[str]:
     """The known names that are nearest to a wrong one, however they are written; those it is a part of too.
 

@@ -43,9 +43,14 @@ class EncodedTable:
     """A table as numbers."""
 
     encoder: ClusterEncoder
-    Z: NDArray  # standardised columns
+    Z: NDArray  # columns as numbers, standardised or in Gower's way
     measured: NDArray  # rows that silhouettes are averaged over, the same for every method
     n_distinct: int  # different rows of Z
+
+    @property
+    def metric(self) -> str:
+        """The distance between rows: "euclidean", or "cityblock" where words are among the columns."""
+        return self.encoder.metric_
 
 
 class PartitionMeasures(NamedTuple):
@@ -117,6 +122,7 @@ def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPa
     if "min_samples" in made.get_params(deep=False):
         # Few rows tell whether a row is dense: as many as a large group has would make its rim noise.
         made.set_params(min_samples=min(DENSE_ROWS, max(2, len(encoded.Z) // 4)))
+    made.set_params(**by_metric(made, encoded.metric))
     load(made)
     parameter, n_rows = parameter_of(made), len(encoded.Z)
     if parameter == "n_clusters":
@@ -139,7 +145,7 @@ def choose_partition(entry: Entry, encoded: EncodedTable, seed: int) -> ChosenPa
             values = values[:1]
             models = [clone(made).set_params(**{parameter: values[0]}).fit(encoded.Z)]
         labels = [np.asarray(model.labels_) for model in models]
-        measured = [measure(encoded.Z, own, encoded.measured) for own in labels]
+        measured = [measure(encoded.Z, own, encoded.measured, encoded.metric) for own in labels]
     partitions = tuple(measures for measures, _, _ in measured)
     # Of equal ones, the fewest groups: the first number of them, the last of the least sizes.
     sign = 1 if parameter == "min_cluster_size" else -1
@@ -161,13 +167,22 @@ def one_group(encoded: EncodedTable, seed: int) -> ChosenPartition:
     start = perf_counter()
     model = KMeans(1, random_state=seed).fit(encoded.Z)
     labels = np.asarray(model.labels_)
-    measures, scores, widths = measure(encoded.Z, labels, encoded.measured)
+    measures, scores, widths = measure(encoded.Z, labels, encoded.measured, encoded.metric)
     scan = Scan("n_clusters", (1,), (measures._replace(explained=0.0),), 0)
     return ChosenPartition(scan, model, labels, scores, widths, perf_counter() - start, ())
 
 
+def by_metric(made: Any, metric: str) -> dict[str, Any]:
+    """The parameters that make a clusterer see the distances of a table; those that know one have none."""
+    known = made.get_params(deep=False)
+    if metric == "euclidean" or "metric" not in known:
+        return {}
+    linkage = {"linkage": "average"} if known.get("linkage") == "ward" else {}  # which is Euclidean
+    return {"metric": metric, **linkage}
+
+
 def measure(
-    Z: NDArray, labels: NDArray, measured: NDArray
+    Z: NDArray, labels: NDArray, measured: NDArray, metric: str = "euclidean"
 ) -> tuple[PartitionMeasures, NDArray, Silhouette | None]:
     """A partition in numbers, the silhouette of each measured row, and their details.
 
@@ -177,7 +192,7 @@ def measure(
     shown, groups, noise = labels[measured], np.unique(labels[labels >= 0]), labels < 0
     scores, widths = np.zeros(len(shown)), None
     if len(np.unique(shown[shown >= 0])) > 1:
-        widths = silhouette(Z[measured], shown)
+        widths = silhouette(Z[measured], shown, metric=metric)
         scores = np.nan_to_num(widths.values)
     apart = ((Z - Z.mean(axis=0)) ** 2).sum(axis=1)
     within = (within_inertia(Z, labels) if len(groups) else 0.0) + float(apart[noise].sum())
@@ -192,6 +207,46 @@ def measure(
         davies_bouldin=float(davies_bouldin(Z, labels)) if several else float("nan"),
     )
     return item, scores, widths
+
+
+CHANCE_ROWS = 500
+N_SHUFFLED = 19
+"""Tables with shuffled columns; a split that is better than all of them is so by chance in one of twenty."""
+
+
+def chance_silhouette(encoded: EncodedTable, seed: int) -> float:
+    """The best mean silhouette of k-means on tables with shuffled columns, where none goes with another.
+
+    Each column keeps its values: what is left of a silhouette is what single columns make of it.
+    """
+    random = np.random.default_rng(seed)
+    Z = encoded.Z[encoded.measured[:: -(-len(encoded.measured) // CHANCE_ROWS)]]
+    widths = [len(code.names(column)) for column, code in encoder_parts(encoded.encoder)]
+    ends = np.cumsum(widths)
+    best = 0.0
+    for _ in range(N_SHUFFLED):
+        parts = [
+            Z[random.permutation(len(Z)), end - width : end] for width, end in zip(widths, ends, strict=True)
+        ]
+        best = max(best, _best_silhouette(np.ascontiguousarray(np.hstack(parts)), encoded.metric, seed))
+    return best
+
+
+def _best_silhouette(Z: NDArray, metric: str, seed: int) -> float:
+    """The greatest mean silhouette of k-means over the numbers of groups that are tried."""
+    scores = [0.0]
+    with noted():
+        for k in range(2, min(MAX_CLUSTERS, len(Z) - 1) + 1):
+            with suppress(ValueError):  # fewer different rows than groups
+                labels = KMeans(k, n_init=1, random_state=seed).fit(Z).labels_
+                scores.append(float(silhouette(Z, labels, metric=metric).mean))
+    return max(scores)
+
+
+def encoder_parts(encoder: ClusterEncoder) -> list[tuple[Any, Any]]:
+    """The columns that an encoder has learnt, each with what it learnt of it."""
+    used = [column for column in encoder.columns if column.learnable]
+    return list(zip(used, encoder.codes_, strict=True))
 
 
 def agreement(chosen: ChosenPartition, Z: NDArray, part: NDArray) -> float:

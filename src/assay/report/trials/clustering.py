@@ -28,20 +28,22 @@ from assay.report.trials.cluster_trial import (
     EncodedTable,
     Scan,
     agreement,
+    chance_silhouette,
     choose_partition,
     encode,
     one_group,
 )
 from assay.report.trials.comparison import Candidate, Comparison, certificates_of, final_step, ranked
 from assay.report.trials.engine import Contender, Engine, Progress, Work
+from assay.report.trials.repeating import repeated, told_by_columns
 from assay.report.trials.roster import roster
 from assay.report.trials.wording import joined, plus_minus
 
 CLEAR_SILHOUETTE = 0.25
 """Below this mean silhouette there is no substantial structure (Kaufman and Rousseeuw 1990)."""
 
-STRONG_SILHOUETTE = 0.5
-"""Above this one it is strong."""
+REASONABLE_SILHOUETTE, STRONG_SILHOUETTE = 0.5, 0.7
+"""Above the first the structure is reasonable, above the second strong; between, it is weak."""
 
 FIRM = 0.8
 """A partition is found again when fits on half of the rows agree with it this well."""
@@ -83,6 +85,8 @@ class ClusteringComparison(Comparison):
     # of groups; None when there was no time for them.
     gap: Selection | None = None
     eigengap: Selection | None = None
+    # The best silhouette of tables with shuffled columns, where words forbid the gap statistic.
+    chance: float | None = None
 
     @property
     def clusterings(self) -> tuple[Clustering, ...]:
@@ -107,7 +111,8 @@ class ClusteringComparison(Comparison):
     def is_clear(self) -> bool:
         """Whether the groups are more than what rows without any would show."""
         chosen = self.chosen
-        return chosen.n_groups > 1 and chosen.score >= CLEAR_SILHOUETTE and not self._gap_finds_one
+        clear = chosen.n_groups > 1 and chosen.score >= CLEAR_SILHOUETTE
+        return clear and not self._gap_finds_one and not self._is_chance
 
     @property
     def headline(self) -> str:
@@ -118,18 +123,41 @@ class ClusteringComparison(Comparison):
             return f"No clear groups in {self.data.name}: {chosen.name} finds none"
         if not self.is_clear:
             return f"No clear groups in {self.data.name}: the best split, into {chosen.n_groups}, has {score}"
-        return f"{self.data.name} falls best into {chosen.n_groups} groups: {score}"
+        verdict = f"{self.data.name} falls best into {chosen.n_groups} groups: {score}"
+        return (
+            f"{verdict}, but they merely repeat {self.repeated_columns}" if self.repeated_columns else verdict
+        )
+
+    @cached_property
+    def repeated_columns(self) -> str:
+        """The column, or the two columns together, whose values the groups merely repeat; else empty."""
+        return repeated(self.data, self.chosen.predictions)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What one must know beside the headline."""
         return (
             *self._group_remarks(),
+            *told_by_columns(self.data, self.chosen.predictions),
             *self._noise_remarks(),
             *self._number_remarks(),
             *self._agreement_remarks(),
+            *self._distance_remarks(),
             "The silhouette favours round groups: it does not see long or bent ones, which the maps show.",
         )
+
+    def _distance_remarks(self) -> tuple[str, ...]:
+        """How rows are compared where words are among the columns."""
+        if getattr(self.chosen.model[0], "metric_", "euclidean") == "euclidean":
+            return ()
+        return (
+            "Distances are Gower's, over columns of numbers and words: numbers count alike, words half as "
+            "much, so that their levels alone do not make the groups.",
+        )
+
+    @property
+    def _is_chance(self) -> bool:
+        return self.chance is not None and self.chosen.score <= self.chance
 
     @property
     def _gap_finds_one(self) -> bool:
@@ -145,13 +173,17 @@ class ClusteringComparison(Comparison):
         if chosen.n_noise:
             share = chosen.n_noise / len(chosen.predictions)
             left_out = f" {chosen.name} leaves {chosen.n_noise} rows ({share:.0%}) in no group; they count 0."
-        strength = "reasonable" if chosen.score >= CLEAR_SILHOUETTE else "weak"
-        strength = "strong" if chosen.score > STRONG_SILHOUETTE else strength
+        strength = strength_of(chosen.score)
         speaks = f"speaks of {strength} structure: 1 means groups far apart, 0 groups that touch"
         if self._gap_finds_one:
             speaks = (
                 f"would speak of {strength} structure, but rows drawn without any groups are split about as "
                 "well: the gap statistic says 1"
+            )
+        if self._is_chance:
+            speaks = (
+                f"would speak of {strength} structure, but with the values of each column shuffled, so that "
+                f"none goes with another, it is up to {self.chance:.2f}"
             )
         return (
             f"The groups of {chosen.name} explain {chosen.measures['explained']:.0%} of the variance of the "
@@ -210,6 +242,21 @@ class ClusteringComparison(Comparison):
         return tuple(remarks)
 
 
+def strength_of(silhouette: float) -> str:
+    """The usual word for a mean silhouette (Kaufman and Rousseeuw 1990).
+
+    Examples
+    --------
+    >>> [strength_of(value) for value in (0.2, 0.4, 0.6, 0.8)]
+    ['no substantial', 'weak', 'reasonable', 'strong']
+    """
+    if silhouette > STRONG_SILHOUETTE:
+        return "strong"
+    if silhouette > REASONABLE_SILHOUETTE:
+        return "reasonable"
+    return "weak" if silhouette >= CLEAR_SILHOUETTE else "no substantial"
+
+
 CRITERIA_ROWS = 1000
 """Rows that the gap statistic and the eigengap are measured on."""
 
@@ -239,6 +286,8 @@ def compare_clusterings(
         for criterion in ("gap", "eigengap"):
             if engine.has_time:
                 selections[criterion] = select_number(encoded, criterion, seed)
+        if engine.has_time and encoded.metric != "euclidean":
+            selections["chance"] = chance_silhouette(encoded, seed)
     selections |= {"skipped": tuple(skipped), "seconds": perf_counter() - start}
     return ClusteringComparison("clustering", data, "silhouette", ordered, None, seed, **selections)
 
@@ -249,6 +298,8 @@ def select_number(encoded: EncodedTable, criterion: str, seed: int) -> Selection
     options: dict[str, Any] = {"n_references": N_REFERENCES} if criterion == "gap" else {}
     most = min(MAX_CLUSTERS, len(Z) - 1)
     if encoded.n_distinct <= most < len(Z) - 1:  # rows that repeat so much are unlike any drawn at random
+        return None
+    if criterion == "gap" and encoded.metric != "euclidean":  # and so are marks of words
         return None
     with warnings.catch_warnings(), suppress(ValueError, np.linalg.LinAlgError):
         warnings.simplefilter("ignore")

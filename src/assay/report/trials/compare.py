@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from assay.report.errors import ReportError
 from assay.report.tables.data import Data, Task
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Progress
@@ -21,6 +22,7 @@ def compare(
     exclude: Sequence[str] = (),
     budget: float | None = None,
     jobs: int | None = None,
+    metric: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Measure every candidate for a task on a table.
@@ -51,6 +53,11 @@ def compare(
     jobs : int, optional
         Number of fits at the same time, with the same results; one, or one per core on a large table, by
         default.
+    metric : str, optional
+        What predictions are judged and recommended by: "r2" (the default), "rmse", "mae" or "pinball:Q" for a
+        regression; "accuracy" (the default), "balanced-accuracy", "f1", "auc", "log-loss" or "brier" for
+        classes; "cost:COLUMN" for what an error in each row costs. Each method chooses its parameters by the
+        loss that it minimises.
     progress : callable, optional
         Told an `Event` for every fit that begins and every method that ends.
 
@@ -73,7 +80,11 @@ def compare(
     if task == "clustering":
         from assay.report.trials.clustering import compare_clusterings
 
+        if metric is not None:
+            raise ReportError("Clusterings are judged by their silhouette; leave out --metric.")
         return compare_clusterings(data, **options)
     from assay.report.trials.supervised import compare_predictions
+
+    options["metric"] = metric
 
     return compare_predictions(data, task, folds=folds, repeats=repeats, jobs=jobs, **options)

@@ -21,7 +21,7 @@ from assay.report.trials.explanation import Explanation
 from assay.report.trials.importance import Importances
 from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
 from assay.report.trials.verdict import LEVEL, Verdict, decide
-from assay.report.trials.wording import joined, plus_minus, shown
+from assay.report.trials.wording import joined, plus_minus, shown, shown_score
 
 FEW_ROWS = 100
 """Below so many rows the ranking is said to be uncertain."""
@@ -65,6 +65,8 @@ class Candidate:
         How much there is to understand; 0 for a baseline.
     notes : tuple of str
         Warnings of the fits.
+    sign : int
+        1, or −1 where the measure of the comparison is an error: `score` is then minus the error.
     intervals : Intervals or None
         How the prediction intervals of a regression fared on rows they had not seen.
     selection : Selection or None
@@ -92,8 +94,14 @@ class Candidate:
     notes: tuple[str, ...] = ()
     intervals: Intervals | None = None
     selection: Selection | None = None
+    sign: int = 1
     importances: Importances | None = None
     weights: Mapping[str, float] | None = None
+
+    @property
+    def shown_score(self) -> str:
+        """The measure of the comparison and its standard error as one writes them: errors are positive."""
+        return shown_score(self.sign * self.score, self.standard_error, is_error=self.sign < 0)
 
     @property
     def is_baseline(self) -> bool:
@@ -211,7 +219,7 @@ class Comparison:
     def headline(self) -> str:
         """The answer in one sentence."""
         chosen, target = self.recommended, self.data.target
-        score = f"{self.score_name} {plus_minus(chosen.score, chosen.standard_error)}"
+        score = f"{self.score_name} {chosen.shown_score}"
         if not any(self.verdict.beating):
             common = "its mean" if self.task == "regression" else "always naming the commonest class"
             none = f"No model predicts {target} clearly better than {common}"
@@ -258,18 +266,23 @@ class Comparison:
             first = f"On rows it has not seen, its predictions are off by {error} (root mean square)."
             common = "always answering the mean"
         else:
-            wrong = 1 - float(np.mean(chosen.predictions == self.data.y))
+            wrong = 1 - (chosen.score if self.score_name == "accuracy" else chosen.measures["accuracy"])
             first = f"On rows it has not seen, it names the wrong class in {wrong:.1%} of cases."
             common = "always naming the commonest class"
         sizes = [plus_minus(gain.mean, gain.standard_error) for gain in self._gains]
         return (first, *(f"Against {common} it gains {size} in {self.score_name}." for size in sizes))
 
+    @property
+    def _better(self) -> str:
+        """What a better score is: more, or less of an error."""
+        return "more" if self.best.sign > 0 else "less"
+
     def _noise_remarks(self) -> tuple[str, ...]:
         chosen, remarks = self.recommended, []
         if chosen.is_baseline:
             return (
-                f"Every model scores less than the baseline, {self.best.name} least so "
-                f"({self.score_name} {plus_minus(self.best.score, self.best.standard_error)}).",
+                f"Every model is worse than the baseline, {self.best.name} least so "
+                f"({self.score_name} {self.best.shown_score}).",
             )
         if chosen.is_ensemble:
             gain = compare_scores(chosen.scores, self.best.scores, self.test_share)
@@ -301,7 +314,7 @@ class Comparison:
     def _why_not_the_best(self) -> str:
         chosen, best = self.recommended, self.best
         loss = self.against_best(chosen)
-        more = f"{best.name} scores {plus_minus(loss.mean, loss.standard_error)} more"
+        more = f"{best.name} scores {plus_minus(loss.mean, loss.standard_error)} {self._better}"
         index = self._models.index(best)
         if any(self.verdict.beating) and not self.verdict.beating[index]:
             return f"{more}, but is not recommended: it does not clearly beat the baseline."

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.models.effects import accumulated_local_effects, bins_of, partial_dependence, quantile_edges
-from assay.report.tables.encoder import SECONDS_OF_DAY, TableEncoder, days_of, read_numbers, read_words
+from assay.report.tables.cells import SECONDS_OF_DAY, days_of, read_numbers, read_words
+from assay.report.tables.encoder import TableEncoder
 from assay.report.tables.schema import Column
 from assay.report.trials.explanation import Effect
 from assay.report.trials.importance import answers_of, column_groups

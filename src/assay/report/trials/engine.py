@@ -23,7 +23,6 @@ from threadpoolctl import threadpool_limits
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.trials.comparison import Candidate
-from assay.report.trials.wording import plus_minus
 from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
@@ -88,7 +87,7 @@ class Contender(ABC):
 
     def note(self, candidate: Candidate) -> str:
         """The score in words."""
-        return f"{self.score_name} {plus_minus(candidate.score, candidate.standard_error)}"
+        return f"{self.score_name} {candidate.shown_score}"
 
 
 @dataclass

@@ -25,6 +25,7 @@ from assay.report.trials.importance import (
     summarise,
 )
 from assay.report.trials.learning_curve import learning_curve
+from assay.report.trials.metrics import Judged
 from assay.report.trials.stacking import (
     NAME,
     SUMMARY,
@@ -217,6 +218,9 @@ class Afterwards:
 
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
         encodings, settings, rows = self.settings.encodings, self.settings, []
+        metric = settings.question.metric
+        if metric.of_probabilities or metric.costs is not None or not metric.greater_is_better:
+            return None  # the curve is drawn for scores of predictions, such as R² and accuracy
         for number in range(self._n_splits):
             encoded, part = encodings[number], encodings.parts[number]
             rows.append((encoded.train, encoded.target, encoded.test, encodings.target[part.test]))
@@ -224,7 +228,7 @@ class Afterwards:
             lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
             rows,
             chosen.scores[: len(rows)],
-            score=settings.question.score,
+            score=lambda y, said: metric.score(Judged(y, said, labels=settings.labels)),
             score_name=settings.question.score_name,
             seed=settings.seed,
             classes=settings.labels,

@@ -12,8 +12,8 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from assay.display.classes.curves import calibration_curve
 from assay.models.conformal import conformal_width
 
-SMALL_TABLE = 2000
-"""Rows up to which the cross-validation is repeated: there its scores are noisy and fits are cheap."""
+SMALL_TABLE, SMALL_NUMBERS = 2000, 1_000_000
+"""Rows and numbers up to which the cross-validation is repeated: scores are noisy and fits are cheap."""
 
 REPEATS_OF_SMALL = 3
 
@@ -42,9 +42,10 @@ def splits(
     return [FoldSplit(train, test) for train, test in repeated.split(np.empty(n_rows), classes)]
 
 
-def default_repeats(n_rows: int) -> int:
+def default_repeats(n_rows: int, n_columns: int = 1) -> int:
     """Repetitions that suit a table of that size."""
-    return REPEATS_OF_SMALL if n_rows <= SMALL_TABLE else 1
+    small = n_rows <= SMALL_TABLE and n_rows * n_columns <= SMALL_NUMBERS
+    return REPEATS_OF_SMALL if small else 1
 
 
 def corrected_error(scores: NDArray, test_share: float) -> float:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from assay.registry import Entry, estimators
 from assay.report.errors import ReportError
+from assay.report.tables.words import suggestion
+from assay.report.trials.metrics import Metric
 from assay.suitability import Suitability
 
 
@@ -27,6 +29,7 @@ def roster(
     target: NDArray | None = None,
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    metric: Metric | None = None,
 ) -> tuple[list[Entry], list[str]]:
     """The estimators to try, and a sentence for each that the size of the table leaves out.
 
@@ -44,18 +47,24 @@ def roster(
         Names to try and no others; these are tried whatever the size.
     exclude : sequence of str
         Names not to try.
+    metric : Metric, optional
+        What predictions are judged by; methods that do not give what it judges are left out.
     """
     # Names are compared in small letters throughout; those that the user gave are tried whatever the size.
     known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
     for name in (*methods, *exclude):
         if name.lower() not in known:
-            names = ", ".join(sorted(entry.name for entry in known.values()))
-            raise ReportError(f"There is no method {name!r} for {task}; there are {names}.")
+            names = sorted(entry.name for entry in known.values())
+            way = suggestion(name, names) or f" There are {', '.join(names)}."
+            raise ReportError(f"There is no method {name!r} for {task}.{way}")
     wanted = {name.lower() for name in methods} or set(known)
     unwanted = {name.lower() for name in exclude}
     chosen, left_out = [], []
     for key, entry in known.items():
         if key not in wanted or key in unwanted:
+            continue
+        if metric is not None and metric.of_probabilities and not hasattr(entry.make(0), "predict_proba"):
+            left_out.append(f"{entry.name} was left out: it has no probabilities for {metric.name} to judge.")
             continue
         suits = entry.suits if target is None else entry.suits.among(target)
         if suits is None:
@@ -67,7 +76,7 @@ def roster(
             chosen.append(replace(entry, suits=suits, summary=suits.summary or entry.summary))
         else:
             sizes = ((entry.suits.max_rows, "rows"), (entry.suits.max_features, "features"))
-            limits = [f"{limit:,} {what}".replace(",", " ") for limit, what in sizes if limit is not None]
+            limits = [f"{limit:,} {what}" for limit, what in sizes if limit is not None]
             left_out.append(
                 f"{entry.name} was left out: it takes too long beyond {' or '.join(limits)}; "
                 f"--methods {entry.name} tries it all the same."

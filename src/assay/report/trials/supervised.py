@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, r2_score, roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from assay.report.errors import ReportError
@@ -22,16 +21,24 @@ from assay.report.trials.engine import Contender, Engine, Progress, Work
 from assay.report.trials.explaining import Afterwards
 from assay.report.trials.folds import folds_of, judged_rows, predicted_share, repeats_of
 from assay.report.trials.importance import Examination, column_groups, summarise
+from assay.report.trials.metrics import KNOWN, SHOWN, Judged, Metric, metric_of
 from assay.report.trials.resampling import (
-    Intervals,
-    brier_score,
+    FoldSplit,
     calibration_error,
     corrected_error,
     default_repeats,
     measure_intervals,
 )
 from assay.report.trials.roster import roster
-from assay.report.trials.trial import Encodings, Outputs, Recipe, StoredSplit, answer, finish, gather
+from assay.report.trials.trial import (
+    Answers,
+    Encodings,
+    Recipe,
+    StoredSplit,
+    answer,
+    finish,
+    gather,
+)
 from assay.rows import n_threads
 
 PARALLEL_NUMBERS = 2_000_000
@@ -42,46 +49,33 @@ PARALLEL_NUMBERS = 2_000_000
 class Question:
     """How the answers to a task are scored, and what any model must beat."""
 
-    score_name: str
-    score: Callable[[NDArray, NDArray], float]
+    metric: Metric
     baseline: type
     baseline_summary: str
 
+    @property
+    def score_name(self) -> str:
+        """What the scores measure."""
+        return self.metric.name
 
-QUESTIONS: dict[str, Question] = {
-    "regression": Question(
-        "R²", r2_score, DummyRegressor, "Always answers the mean of the target; what any model must beat."
-    ),
-    "classification": Question(
-        "accuracy",
-        accuracy_score,
-        DummyClassifier,
-        "Always names the commonest class; what any model must beat.",
-    ),
+
+BASELINES: dict[str, tuple[type, str]] = {
+    "regression": (DummyRegressor, "Always answers the mean of the target; what any model must beat."),
+    "classification": (DummyClassifier, "Always names the commonest class; what any model must beat."),
 }
 
 
-def regression_measures(y: NDArray, outputs: Outputs) -> tuple[dict[str, float], Intervals | None]:
-    """Errors of the predictions, and how the prediction intervals fared."""
-    residuals = y - outputs.predictions
-    measures = {"RMSE": float(np.sqrt(np.mean(residuals**2))), "MAE": float(np.mean(np.abs(residuals)))}
-    intervals = measure_intervals(y, outputs.predictions, outputs.folds, outputs.bounds)
-    if intervals is not None:
-        measures |= {"coverage": intervals.held, "interval width": intervals.width}
-    return measures, intervals
-
-
-def classification_measures(y: NDArray, outputs: Outputs, labels: NDArray) -> dict[str, float]:
-    """Balanced accuracy and, where there are probabilities, how well they rank and how true they are."""
-    measures = {"balanced accuracy": float(balanced_accuracy_score(y, outputs.predictions))}
-    probabilities = outputs.probabilities
-    if probabilities is not None:
-        shown = probabilities[:, 1] if len(labels) == 2 else probabilities
-        measures["ROC AUC"] = float(roc_auc_score(y, shown, multi_class="ovr", labels=labels))
-        measures["log-loss"] = float(log_loss(y, probabilities, labels=labels))
-        measures["Brier score"] = brier_score(y, probabilities, labels)
-        measures["calibration error"] = calibration_error(y, probabilities, labels)
-    return measures
+def measures_of(splits: Sequence[Judged], metric: Metric) -> dict[str, float]:
+    """The measures beside the score: each is the mean over the splits, as the score is."""
+    task = "regression" if splits[0].labels is None else "classification"
+    wanted = [
+        item for item in SHOWN[task] if not item.of_probabilities or splits[0].probabilities is not None
+    ]
+    if metric != KNOWN[task][0]:
+        wanted.insert(0, KNOWN[task][0])
+    # A split may lack a class, and then tells nothing of how the others stand to it.
+    numbers = {item.name: [item.measure(rows) for rows in splits] for item in wanted}
+    return {name: float(np.nanmean(values)) for name, values in numbers.items() if not np.isnan(values).all()}
 
 
 def compare_predictions(
@@ -95,20 +89,24 @@ def compare_predictions(
     exclude: Sequence[str] = (),
     budget: float | None = None,
     jobs: int | None = None,
+    metric: str | None = None,
     progress: Progress,
 ) -> Comparison:
     """Cross-validate the candidates on the same folds, then fit each on the whole table."""
-    start, y, question = perf_counter(), data.y, QUESTIONS[task]
+    start, y = perf_counter(), data.y
+    question = Question(metric_of(metric, task, data), *BASELINES[task])
     assert y is not None
     labels = data.labels if task == "classification" else None
     folds = _check_folds(data, y, labels, folds)
-    repeats = repeats_of(data, repeats, default_repeats(y.size))
+    repeats = repeats_of(data, repeats, default_repeats(*data.X.shape))
     parts = folds_of(data, folds=folds, repeats=repeats, seed=seed, classes=None if labels is None else y)
     # The first rows tell the number of features well enough to know which methods are quick on them.
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
     target = y if labels is None else None
     plain = Afterwards.without_made(methods)
-    chosen, skipped = roster(task, y.size, n_features, target=target, methods=plain, exclude=exclude)
+    chosen, skipped = roster(
+        task, y.size, n_features, target=target, methods=plain, exclude=exclude, metric=question.metric
+    )
     jobs = _check_jobs(jobs, y.size * n_features)
     engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
@@ -182,15 +180,19 @@ class ValidatedMethod(Contender):
         self.answers = tuple(answers)  # which an ensemble is made of
         labels, encodings = self.settings.labels, self.settings.encodings
         parts, y = encodings.parts, encodings.target
-        outputs, intervals = gather(parts, answers, y), None
+        metric, outputs = self.settings.question.metric, gather(parts, answers, y)
+        splits = [self._judged(part, said) for part, said in zip(parts, answers, strict=True)]
+        scores = np.array([metric.score(rows) for rows in splits])
+        if np.isnan(scores).any():
+            raise ValueError(f"{metric.name} cannot be measured where a fold lacks a class")
+        measures, intervals = measures_of(splits, metric), None
         seen = y if outputs.rows is None else y[outputs.rows]
         if labels is None:
-            measures, intervals = regression_measures(seen, outputs)
-        else:
-            measures = classification_measures(seen, outputs, labels)
-        pairs = zip(parts, answers, strict=True)
-        score = self.settings.question.score
-        scores = np.array([score(y[part.test], said.predictions) for part, said in pairs])
+            intervals = measure_intervals(seen, outputs.predictions, outputs.folds, outputs.bounds)
+            if intervals is not None:
+                measures |= {"coverage": intervals.held, "interval width": intervals.width}
+        elif outputs.probabilities is not None:
+            measures["calibration error"] = self._calibration(answers)
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
         return Candidate(
@@ -208,6 +210,7 @@ class ValidatedMethod(Contender):
             notes=tuple(dict.fromkeys(notes)),
             intervals=intervals,
             selection=final.selection,
+            sign=metric.sign,
             importances=summarise(
                 [said.examined for said in answers[: self.settings.folds]],
                 [column.name for column in encodings.columns if column.learnable],
@@ -217,6 +220,24 @@ class ValidatedMethod(Contender):
                 share=self.settings.share,
             ),
         )
+
+    def _judged(self, part: FoldSplit, said: Answers) -> Judged:
+        """What is said of the rows of a split, beside the truth."""
+        costs, y = self.settings.question.metric.costs, self.settings.encodings.target
+        costs = None if costs is None else costs[part.test]
+        return Judged(y[part.test], said.predictions, said.probabilities, self.settings.labels, costs)
+
+    def _calibration(self, answers: Sequence[Answers]) -> float:
+        """Calibration error, which needs many rows: over those of each repetition, then their mean."""
+        parts, y, labels = self.settings.encodings.parts, self.settings.encodings.target, self.settings.labels
+        assert labels is not None
+        errors = []
+        for start in range(0, len(parts), self.settings.folds):
+            one = slice(start, start + self.settings.folds)
+            rows = np.concatenate([part.test for part in parts[one]])
+            chances = np.concatenate([said.probabilities for said in answers[one]])
+            errors.append(calibration_error(y[rows], chances, labels))
+        return float(np.mean(errors))
 
 
 def _from_files(ask: Callable[..., Any], stored: StoredSplit) -> Any:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from assay.models import Selection
 from assay.registry import Entry
 from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.plain_numbers import read_once
 from assay.report.tables.schema import Column
 from assay.report.trials.importance import Examination
 from assay.report.trials.resampling import COVERAGE, FoldSplit
@@ -60,6 +61,7 @@ class Encodings:
         self, frame: pd.DataFrame, target: NDArray, columns: Sequence[Column], parts: Sequence[FoldSplit]
     ) -> None:
         self.frame, self.target, self.columns, self.parts = frame, target, columns, parts
+        self._read = read_once(frame, columns)
         self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
         self._stored: dict[int, StoredSplit] = {}
@@ -103,17 +105,42 @@ class Encodings:
     def _encode(self, number: int) -> EncodedSplit:
         encoder = self._encoders[number] = TableEncoder(self.columns)
         if number == len(self.parts):
-            train = encoder.fit_transform(self.frame)
+            train = encoder.fit_transform(self._read)
             test, target = train[:0], self.target
         else:
             rows, shown = self.parts[number]
-            train = encoder.fit_transform(self.frame.iloc[rows])
-            test, target = encoder.transform(self.frame.iloc[shown]), self.target[rows]
+            train = encoder.fit_transform(self._read.iloc[rows])
+            test, target = encoder.transform(self._read.iloc[shown]), self.target[rows]
         return EncodedSplit(encoder, train, target, test)
 
 
-TUNING_ROWS = 20_000
-"""Beyond so many training rows, parameters are chosen on one split in place of cross-validation."""
+TUNING_ROWS, TUNING_NUMBERS = 20_000, 2_000_000
+"""Beyond so many training rows or numbers, parameters are chosen on one split in place of five folds."""
+
+
+TUNING_FOLDS = 5
+
+
+class ClassFolds(NamedTuple):
+    """Folds in which a parameter is chosen: each leaves rows of every class to learn from.
+
+    The rows of a class go to the folds in turn; the only row of a class is always learnt from.
+    """
+
+    seed: int
+    n_used: int = TUNING_FOLDS  # folds that are predicted
+
+    def split(self, X: Any, y: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
+        """Rows to learn from and rows to predict."""
+        rng, fold, place = np.random.default_rng(self.seed), np.full(len(y), -1), 0
+        for label in np.unique(y):
+            rows = rng.permutation(np.flatnonzero(y == label))
+            if len(rows) > 1:
+                fold[rows] = (place + np.arange(len(rows))) % TUNING_FOLDS
+                place += len(rows)
+        for number in range(self.n_used):
+            if (fold == number).any():
+                yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
 @dataclass(frozen=True)
@@ -142,8 +169,12 @@ class Recipe:
         accepted = inspect.signature(model.select).parameters
         if "random_state" in accepted:
             options.setdefault("random_state", seed)
-        if "cv" in accepted and len(target) > TUNING_ROWS:
-            options["cv"] = "split"
+        if "cv" in accepted:
+            large = len(target) > TUNING_ROWS or features.size > TUNING_NUMBERS
+            if entry.task == "classification":
+                options["cv"] = ClassFolds(seed, n_used=1 if large else TUNING_FOLDS)
+            elif large:
+                options["cv"] = "split"
         chosen = model.select(features, target, **options)
         curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
         return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)

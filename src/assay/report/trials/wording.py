@@ -43,6 +43,35 @@ def shown(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
+FLOOR = -1000.0
+BELOW = f"below {shown(FLOOR)}"
+"""A score that is so low says no more by its digits."""
+
+
+def shown_score(value: float, error: float, *, is_error: bool = False) -> str:
+    """A score and its standard error; of a model that explodes, that it does.
+
+    Examples
+    --------
+    >>> shown_score(0.48311, 0.0213), shown_score(-3.7e6, 2e6), shown_score(1130.4, 61.0, is_error=True)
+    ('0.48 ± 0.02', 'below −1,000', '1,130 ± 61')
+    """
+    return plus_minus(value, error) if is_error or value >= FLOOR else BELOW
+
+
+def shown_difference(value: float) -> str:
+    """A difference with its sign.
+
+    Examples
+    --------
+    >>> shown_difference(-0.0123), shown_difference(1130.4)
+    ('−0.012', '+1,130')
+    """
+    if abs(value) < 100:
+        return f"{value:+z.3f}".replace("-", "−")
+    return f"{'+' if value > 0 else '−'}{shown(abs(value), 3)}"
+
+
 def shown_measure(name: str, value: float) -> str:
     """A measure as one writes it.
 

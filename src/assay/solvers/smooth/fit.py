@@ -17,6 +17,7 @@ from assay.solvers.smooth.newton import EPSILON, NewtonStep, inverse_scale, newt
 from assay.solvers.smooth.quasi_newton import quasi_newton
 from assay.solvers.smooth.row_risk import RowMeasure, RowRisk
 from assay.solvers.smooth.row_sums import Array, Split, shifted_columns
+from assay.solvers.smooth.wide import NarrowRisk, narrowed
 
 LARGEST_HESSIAN = 1024
 """Parameters up to which "auto" takes Newton steps."""
@@ -31,6 +32,9 @@ SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
 
 COARSE = 1e-2
 """Decrement at which a part of the rows has told what it knows of the minimum."""
+
+FEW_PARAMETERS = 256
+"""Parameters up to which a Hessian of few rows costs less than the many walks without it."""
 
 Report = Callable[[Array], bool]
 Inverse = Callable[[Array], Array]
@@ -68,6 +72,11 @@ class SmoothFit(NamedTuple):
     solver: str
 
 
+def silent(point: Array) -> bool:
+    """Nobody wants to be told of the points on the way."""
+    return False
+
+
 def fit_smooth(
     risk: RowRisk,
     start: Array,
@@ -75,7 +84,7 @@ def fit_smooth(
     solver: str = "auto",
     tol: float,
     max_iter: int,
-    report: Report = lambda point: False,
+    report: Report = silent,
 ) -> SmoothFit:
     """Minimise a `RowRisk` from a start.
 
@@ -85,7 +94,8 @@ def fit_smooth(
     start : array of shape (p, k)
     solver : {"auto", "newton", "quasi_newton", "gradient_descent"}
         "newton" walks with the Hessian; "quasi_newton" walks with the gradient only, guided by the Hessian of
-        a part of the rows. "auto" takes the second for many parameters, or many rows in memory.
+        a part of the rows. "auto" takes the second for many parameters, or many rows in memory; where there
+        are more columns than rows in memory, it works on the span of the rows.
         "gradient_descent" is the plain method, for its trace.
     tol : float
         Bound of the decrement √(gᵀH⁻¹g), the distance to the minimum in the norm of the Hessian; not below
@@ -97,6 +107,8 @@ def fit_smooth(
     requires("fit_smooth", risk.loss, smooth=True)
     tol = max(tol, 10 * risk.rounding)
     p, k = risk.shape
+    if solver == "auto" and (narrow := narrowed(risk)) is not None:
+        return _fit_narrow(risk, narrow, start, tol=tol, max_iter=max_iter, report=report)
     if solver == "auto":
         many = MANY_ROWS if risk.loss.row_form is None else MANY_COMPILED
         long = k == 1 and risk.data.shape[0] >= max(many, 4 * ROWS_PER_COLUMN * p)
@@ -105,6 +117,23 @@ def fit_smooth(
     steps = {"gradient_descent": descent_steps, "newton": newton_steps, "quasi_newton": guided_steps}[solver]
     with calm_blas(risk):
         return steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+
+
+def _fit_narrow(
+    risk: RowRisk, narrow: NarrowRisk, start: Array, *, tol: float, max_iter: int, report: Report
+) -> SmoothFit:
+    """The fit on the span of the rows, measured on the columns themselves."""
+
+    def told(point: Array) -> bool:
+        return report(narrow.widen(point))
+
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    limits["solver"] = "quasi_newton" if narrow.risk.alpha.size * risk.shape[1] > FEW_PARAMETERS else "auto"
+    limits["report"] = silent if report is silent else told
+    fit = fit_smooth(narrow.risk, narrow.narrow(start), **limits)
+    point = narrow.widen(fit.point)
+    measured = risk.measure(point, split=True)
+    return fit._replace(point=point, measured=measured, split=measured.split, rank=point.size)
 
 
 def calm_blas(risk: RowRisk) -> AbstractContextManager[None]:

@@ -103,6 +103,7 @@ class RowRisk:
             self.data, self.inner = MappedRows(data, shifted, center), np.zeros(d)
         self.shape = d + fit_intercept, loss.n_scores
         self.rounding = float(np.finfo(data.dtype).eps)
+        self.span: tuple[Array, Array] | None = None  # of the rows, where there are fewer than columns
         self._set_penalty(alpha)
 
     def with_alpha(self, alpha: Array) -> RowRisk:

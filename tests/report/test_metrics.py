@@ -1,0 +1,177 @@
+"""What decides a comparison: each metric by hand, its direction, and that it moves the recommendation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_pinball_loss
+
+from assay.report import Data, ReportError, compare
+from assay.report.results import to_json
+from assay.report.trials.metrics import KNOWN, Judged, metric_of, pinball
+
+LABELS = np.array([0, 1])
+SOME = Judged(
+    np.array([0, 0, 1, 1, 1]),
+    np.array([0, 1, 1, 1, 0]),
+    np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]]),
+    LABELS,
+)
+BY_HAND = {
+    "accuracy": 3 / 5,
+    "balanced-accuracy": (1 / 2 + 2 / 3) / 2,
+    "f1": (1 / 2 + 2 / 3) / 2,
+    "auc": 5 / 6,  # of six pairs of a one and a zero, one stands the wrong way round
+    "log-loss": -np.log([0.9, 0.4, 0.8, 0.7, 0.4]).mean(),
+    "brier": 2 * np.mean(np.array([0.1, 0.6, 0.2, 0.3, 0.6]) ** 2),
+}
+
+
+@pytest.mark.parametrize("metric", KNOWN["classification"], ids=lambda metric: metric.key)
+def test_metrics_of_classes_are_those_computed_by_hand(metric):
+    assert metric.measure(SOME) == pytest.approx(BY_HAND[metric.key])
+    assert metric.score(SOME) == pytest.approx(metric.sign * BY_HAND[metric.key])
+
+
+def test_metrics_of_numbers_are_those_computed_by_hand(rng):
+    y, said = rng.normal(size=(2, 50))
+    rows = Judged(y, said)
+    own = {metric.key: metric.measure(rows) for metric in KNOWN["regression"]}
+    assert own["r2"] == pytest.approx(1 - np.sum((y - said) ** 2) / np.sum((y - y.mean()) ** 2))
+    assert own["rmse"] == pytest.approx(np.sqrt(np.mean((y - said) ** 2)))
+    assert own["mae"] == pytest.approx(np.mean(np.abs(y - said)))
+    assert pinball(0.9).measure(rows) == pytest.approx(mean_pinball_loss(y, said, alpha=0.9))
+
+
+def test_an_area_is_not_measured_where_a_class_is_missing():
+    metric = metric_of("auc", "classification", None)
+    assert np.isnan(metric.measure(Judged(SOME.y[2:], SOME.predictions[2:], SOME.probabilities[2:], LABELS)))
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["size"] = rng.uniform(1, 5, 90)
+    return Data.from_frame(frame, X[:, 0] + 0.5 * rng.standard_t(2, size=90), name="made")
+
+
+@pytest.fixture(scope="module")
+def classes():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(120, 3))
+    y = np.where(X[:, 0] + rng.normal(size=120) > 1.2, "rare", "usual")
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["loss"] = rng.uniform(0, 9, 120)
+    return Data.from_frame(frame, y, name="made")
+
+
+def by_name(comparison):
+    return {item.name: item for item in comparison.candidates}
+
+
+@pytest.mark.parametrize("wish", ["rmse", "MAE", "pinball:0.8", "cost:size"])
+def test_errors_decide_and_are_told_as_errors(numbers, wish):
+    methods = ("LinearRegression", "HuberRegressor")
+    found = compare(numbers, "regression", repeats=1, methods=methods, metric=wish)
+    metric = metric_of(wish, "regression", numbers)
+    assert found.score_name == metric.name
+    means = [item.score for item in found.candidates if not item.is_ensemble]
+    assert means == sorted(means, reverse=True)
+    assert all(item.score < 0 for item in found.candidates)
+    best = found.best
+    assert not best.shown_score.startswith("−")
+    assert f"{metric.name} {found.recommended.shown_score}" in found.headline
+    told = json.loads(to_json(found))
+    assert told["greater_is_better"] is False
+    assert told["candidates"][0]["score"] == pytest.approx(-best.score)
+    if wish.lower() in ("rmse", "mae"):
+        assert best.measures[metric.name] == pytest.approx(-best.score)
+
+
+def test_costs_are_those_of_the_rows_in_error(classes):
+    found = compare(classes, "classification", repeats=1, methods=("LogisticRegression",), metric="cost:loss")
+    own = by_name(found)["LogisticRegression"]
+    costs = classes.X["loss"].to_numpy()
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    parts = RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=0).split(classes.X, classes.y)
+    wrong = own.predictions != classes.y
+    shares = [costs[test] @ wrong[test] / costs[test].sum() for _, test in parts]
+    np.testing.assert_allclose(-own.scores, shares)
+
+
+@pytest.mark.parametrize("wish", ["auc", "log-loss", "brier"])
+def test_metrics_of_probabilities_leave_out_methods_without_any(classes, wish):
+    methods = ("LogisticRegression", "LinearSVC")
+    found = compare(classes, "classification", repeats=2, methods=methods, metric=wish)
+    assert "LinearSVC" not in by_name(found)
+    name = metric_of(wish, "classification", classes).name
+    assert any(
+        f"LinearSVC was left out: it has no probabilities for {name}" in item for item in found.skipped
+    )
+    if wish == "auc":
+        assert by_name(found)["Baseline"].score == 0.5
+
+
+def test_the_measures_are_means_over_all_splits_of_all_repeats(classes):
+    """Figures beside the score come from the same rows and repeats as the score itself."""
+    found = compare(classes, "classification", repeats=3, methods=("LogisticRegression",))
+    again = {
+        wish: compare(classes, "classification", repeats=3, methods=("LogisticRegression",), metric=wish)
+        for wish in ("balanced-accuracy", "auc", "log-loss", "brier")
+    }
+    own = by_name(found)["LogisticRegression"]
+    assert len(own.scores) == 15
+    for wish, other in again.items():
+        metric = metric_of(wish, "classification", classes)
+        score = by_name(other)["LogisticRegression"].score
+        assert own.measures[metric.name] == pytest.approx(metric.sign * score)
+        assert by_name(other)["LogisticRegression"].measures["accuracy"] == pytest.approx(own.score)
+    assert f"wrong class in {1 - found.recommended.score:.1%} of cases" in " ".join(found.remarks)
+    assert by_name(found)["Baseline"].measures["ROC AUC"] == 0.5
+
+
+def test_the_metric_moves_the_recommendation():
+    """Where errors are skewed, a robust line is nearer to the median and least squares to the mean."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = X[:, 0] + rng.gamma(0.4, 4.0, size=400)
+    data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), y)
+    options = {"repeats": 1, "methods": ("LinearRegression", "HuberRegressor")}
+    assert compare(data, "regression", metric="mae", **options).recommended.name == "HuberRegressor"
+    assert compare(data, "regression", metric="rmse", **options).best.name == "LinearRegression"
+
+
+@pytest.mark.parametrize(
+    ("task", "wish", "sentence"),
+    [
+        (
+            "regression",
+            "auc",
+            "The metric of a regression must be one of r2, rmse, mae, pinball:0.9, cost:COLUMN",
+        ),
+        (
+            "classification",
+            "rmse",
+            "The metric of a classification must be one of accuracy, balanced-accuracy",
+        ),
+        ("regression", "pinball:2", "The quantile of --metric pinball:Q must be between 0 and 1. Got '2'"),
+        ("regression", "cost:nothing", "There is no column 'nothing' of costs"),
+        ("regression", "cost:a", "The costs 'a' must be numbers from zero up"),
+    ],
+)
+def test_bad_metrics_get_one_sentence(numbers, classes, task, wish, sentence):
+    data = numbers if task == "regression" else classes
+    with pytest.raises(ReportError) as caught:
+        compare(data, task, metric=wish)
+    assert sentence in str(caught.value)
+
+
+def test_clusterings_have_no_other_metric(numbers):
+    with pytest.raises(ReportError, match="judged by their silhouette"):
+        compare(Data.from_frame(numbers.X), "clustering", metric="r2")

@@ -1,0 +1,361 @@
+"""Values are read as a person means them; what was decided is told, with the option for otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.report import RawTable, Reading, ReportError, choose_data, predict_table, read_table
+from assay.report.fitting import fit_table
+from assay.report.prediction import certify_table
+from assay.report.tables.doubts import doubts, mistyped, sentinel
+from assay.report.tables.leakage import alarms
+from assay.report.tables.schema import describe_columns
+from assay.report.tables.totals import without_totals
+from assay.report.tables.values import amount, numbers_from_texts
+
+
+def written(path, text: str):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def chosen(table, **options):
+    return choose_data(table, **options)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("$7,440", 7440),
+        ("$ 7,440.50", 7440.5),
+        ("-$12", -12),
+        ("$-12", -12),
+        ("($1,200)", -1200),
+        ("(12)", -12),
+        ("−3.5", -3.5),
+        ("60%", 60),
+        ("60 %", 60),
+        ("1 234", 1234),
+        ("1\u202f234\u00a0€", 1234),
+        ("EUR 12", 12),
+        ("12 USD", 12),
+        ("US$5", 5),
+        ("1e3", 1000),
+        ("1'234'567", 1234567),
+        ("+7", 7),
+    ],
+)
+def test_numbers_as_people_write_them(text, value):
+    assert amount(text).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(12", "12)", "--5", "$5$", "-(5)", "12 apples", "1,23,4", "2021-04-03", "1.2.3", "A5", "5%%"],
+)
+def test_what_only_resembles_a_number_is_none(text):
+    assert amount(text) is None
+
+
+def test_decimal_commas_and_marks_of_missing_numbers():
+    assert amount("1.234,5 €", ",").value == 1234.5
+    assert amount("12,5%", ",").value == 12.5
+    assert all(np.isnan(amount(text).value) for text in ("", "?", "n/a", "None", "-", "unknown"))
+
+
+def prices(n=40, **more):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(50, 9, n).round(2), **more})
+    frame["price"] = [f"${value:,.0f}" for value in 3000 * frame["size"] + rng.normal(size=n)]
+    frame["discount"] = [f"{value:.0f}%" for value in rng.uniform(0, 30, n)]
+    frame["balance"] = [f"({-v:.0f})" if v < 0 else f"{v:.0f}" for v in rng.normal(0, 50, n).round()]
+    return frame
+
+
+def test_money_per_cents_and_brackets_are_numbers_and_said(tmp_path):
+    prices().to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    task, data = choose_data(table, target="price")
+    assert task == "regression"
+    assert {column.name: column.kind for column in data.columns} == dict.fromkeys(
+        ("size", "discount", "balance"), "numeric"
+    )
+    assert [column.unit for column in data.columns] == ["", "%", ""]
+    assert data.X["balance"].min() < 0
+    assert data.y.min() > 50_000
+    notes = " ".join(data.notes)
+    assert "Column 'price' holds amounts of money ($): they were read as numbers." in notes
+    assert "Column 'discount' is in per cent: 60% was read as 60." in notes
+    assert "Column 'balance' has numbers in brackets: they were read as negative." in notes
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx", "jsonl", "feather"])
+def test_every_format_reads_money_as_csv_does(tmp_path, kind):
+    frame = prices()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    save(frame, tmp_path / f"t.{kind}")
+    pd.testing.assert_frame_equal(
+        read_table(tmp_path / f"t.{kind}").frame, read_table(tmp_path / "t.csv").frame, check_dtype=False
+    )
+
+
+def save(frame, path):
+    writers = {
+        ".parquet": lambda: frame.to_parquet(path),
+        ".xlsx": lambda: frame.to_excel(path, index=False),
+        ".jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        ".feather": lambda: frame.to_feather(path),
+        ".csv": lambda: frame.to_csv(path, index=False),
+    }
+    writers[path.suffix]()
+
+
+def test_digits_in_a_typed_file_stay_the_words_they_are(tmp_path):
+    frame = pd.DataFrame({"code": [f"0{number % 4}1" for number in range(40)], "x": np.arange(40.0) ** 2})
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").frame["code"].iloc[0] == "001"
+
+
+def test_plain_numbers_among_per_cents_are_not_guessed_at():
+    mixed = pd.Series([f"{value}%" for value in range(10, 30)] + ["0.6", "0.7"] * 5)
+    assert numbers_from_texts(mixed) is None
+    few = numbers_from_texts(pd.Series([f"{value}%" for value in range(10, 60)] + ["0.6"]))
+    assert few.strays == ("0.6",)
+    assert np.isnan(few.values.iloc[-1])
+
+
+def test_a_total_below_numbers_leaves_them_numbers_and_is_no_leak(tmp_path, rng):
+    n = 30
+    frame = pd.DataFrame({"year": [str(year) for year in range(1990, 1990 + n)], "rain": rng.gamma(3, 20, n)})
+    frame["yield"] = rng.normal(50, 5, n)
+    stray = pd.DataFrame({"year": ["Total"], "rain": [rng.gamma(3, 20)], "yield": [50.0]})
+    pd.concat([frame, stray]).to_csv(tmp_path / "t.csv", index=False)
+    data = chosen(read_table(tmp_path / "t.csv"), target="yield")
+    year = data.columns[0]
+    assert year.kind == "numeric"
+    assert year.n_missing == 1
+    assert (
+        "Column 'year' holds numbers but for 1 cell ('Total'), taken for missing; --categorical year takes "
+        "all of them for words." in data.notes
+    )
+    assert alarms(data, "regression") == ()
+    words = read_table(tmp_path / "t.csv", reading=Reading(categorical=("year",)))
+    assert words.frame["year"].iloc[-1] == "Total"
+
+
+def test_a_row_that_is_the_sum_of_those_above_is_left_out_and_said(tmp_path):
+    text = "town,units,price\nLyon,3,$1.5\nNice,4,$2.5\nBrest,5,$3.5\nMetz,6,$1.0\nTotal,18,\nSource: us,,\n"
+    table = read_table(written(tmp_path / "t.csv", text))
+    assert table.frame["town"].tolist() == ["Lyon", "Nice", "Brest", "Metz"]
+    assert table.frame["units"].tolist() == [3, 4, 5, 6]
+    assert table.frame["price"].tolist() == [1.5, 2.5, 3.5, 1.0]
+    assert "The last row ('Total') is the sum of those above: left out." in table.notes
+    assert "The last row holds a note and no values: left out." in table.notes
+    named = written(
+        tmp_path / "n.csv", text.replace("Source: us", "Brest")
+    )  # a row of which nothing is known
+    assert read_table(named).frame["town"].iloc[-1] == "Brest"
+    odd = pd.DataFrame({"town": ["Lyon", "Nice", "Brest", "Total"], "units": [3.0, 4.0, 5.0, 11.0]})
+    assert without_totals(odd, None)[2] == ()  # the word alone proves nothing
+    sums = pd.DataFrame({"town": ["Lyon", "Nice", "Brest", "Metz"], "units": [3.0, 4.0, 5.0, 12.0]})
+    assert without_totals(sums, None)[2] == ()  # nor does the sum
+
+
+def test_few_numbers_or_many_words_make_no_column_of_numbers():
+    codes = pd.Series(["1", "2", "3", "3+"] * 20)
+    assert numbers_from_texts(codes) is None
+    tickets = pd.Series([str(number) for number in range(70)] + [f"A/{number}" for number in range(30)])
+    assert numbers_from_texts(tickets) is None
+    assert numbers_from_texts(tickets, forced=True).n_strays == 30
+
+
+def test_none_is_a_level_among_words_and_missing_among_numbers_and_truths(tmp_path):
+    rows = "".join(
+        f"{'None' if row % 3 else 'Gravel'},{'None' if row % 5 == 0 else row * 1.5},"
+        f"{'None' if row % 7 == 0 else row % 2 == 0},{row}\n"
+        for row in range(1, 41)
+    )
+    path = written(tmp_path / "t.csv", "alley,width,paved,y\n" + rows)
+    data = chosen(read_table(path), target="y")
+    kinds = {column.name: (column.kind, column.n_missing) for column in data.columns}
+    assert kinds == {"alley": ("categorical", 0), "width": ("numeric", 8), "paved": ("boolean", 5)}
+    assert set(data.columns[0].levels) == {"None", "Gravel"}
+    assert "'None' is a level of 'alley' (27 rows); --na alley=None takes it for missing." in data.notes
+    asked = chosen(read_table(path, reading=Reading(na=("alley=None",))), target="y")
+    assert asked.columns[0].n_missing == 27
+
+
+def test_sentinels_are_told_with_the_option_that_acts_and_it_does(tmp_path, rng):
+    frame = pd.DataFrame({"degrees": rng.normal(12, 6, 60).round(1), "age": rng.integers(18, 80, 60)})
+    frame.loc[::15, "degrees"] = -999
+    frame.loc[::20, "age"] = 999
+    frame["y"] = rng.normal(size=60)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    notes = chosen(read_table(tmp_path / "t.csv"), target="y").notes
+    told = [note for note in notes if "if that means missing" in note]
+    assert len(told) == 2
+    assert told[0].startswith("'degrees' is −999 in 4 rows and ")
+    assert told[0].endswith("use --na degrees=-999.")
+    reading = Reading(na=("degrees=-999", "age=999"))
+    data = chosen(read_table(tmp_path / "t.csv", reading=reading), target="y")
+    assert data.X["degrees"].min() > -40
+    assert [column.n_missing for column in data.columns] == [4, 3]
+    assert "7 cells were taken for missing by request (degrees=-999, age=999)." in data.notes
+    assert not any("if that means missing" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.r_[np.linspace(0, 1200, 200), 999, 999],  # inside the range
+        np.r_[np.arange(1.0, 100.0), 99, 99],  # ages
+        np.r_[np.linspace(20, 80, 60), 99],  # one row
+        np.repeat([-1.0, 0.0, 1.0], 20),  # votes
+        np.r_[np.linspace(-30, 30, 60), -1, -1],
+    ],
+)
+def test_numbers_that_only_look_like_sentinels_are_not_told(values):
+    assert sentinel(values) is None
+
+
+def test_a_mistyped_digit_is_told_in_a_column_and_in_the_target(rng):
+    price = rng.lognormal(5, 0.4, 150).round(2)
+    price[17] = 150_000.0
+    frame = pd.DataFrame({"size": rng.normal(100, 10, 150), "price": price})
+    _, data = choose_data(RawTable("t", frame), target="price")
+    (told,) = [note for note in data.notes if "mistyped" in note]
+    assert told.startswith("'price' is ")
+    assert "use --na price=150000." in told
+    frame.loc[3, "size"] = 1000.0
+    notes = doubts(frame[["size"]], describe_columns(frame[["size"]]))
+    assert len(notes) == 1
+    assert "'size' is 1000 in one row" in notes[0]
+
+
+@pytest.mark.parametrize("law", ["normal", "lognormal", "pareto", "exponential", "poisson", "student"])
+def test_heavy_tails_are_rarely_called_mistyped(law):
+    rng = np.random.default_rng(1)
+    draws = {
+        "normal": lambda: rng.normal(size=300),
+        "lognormal": lambda: rng.lognormal(0, 1.5, 300),
+        "pareto": lambda: rng.pareto(1.0, 300),
+        "exponential": lambda: rng.exponential(size=300),
+        "poisson": lambda: rng.poisson(2.0, 300).astype(float),
+        "student": lambda: rng.standard_t(2, 300),
+    }
+    told = sum(mistyped(draws[law]()) is not None for _ in range(2000))
+    assert told <= 8  # a thousandth of 2000 is 2, and four standard errors
+
+
+def test_columns_that_others_give_are_told_and_independent_ones_are_not(rng):
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    assert doubts(frame, describe_columns(frame)) == ()
+    frame["sum"], frame["double"] = frame["a"] + frame["b"], 2 * frame["c"] + 1
+    assert doubts(frame, describe_columns(frame)) == (
+        "'sum' is a + b: it adds nothing to them; --drop sum leaves it out.",
+        "'double' is linear in 'c': it adds nothing to them; --drop double leaves it out.",
+    )
+
+
+def test_categorical_and_numeric_decide_against_the_looks(tmp_path):
+    rows = "".join(f"0{row % 3}1,{row},{'abc'[row % 3] if row % 2 else row},{row % 4}\n" for row in range(40))
+    path = written(tmp_path / "t.csv", "zip,row,mixed,y\n" + rows)
+    plain = chosen(read_table(path), target="y")
+    assert {column.name: column.kind for column in plain.columns} == {
+        "zip": "numeric",
+        "row": "identifier",
+        "mixed": "categorical",
+    }
+    reading = Reading(categorical=("zip", "y"), numeric=("row", "mixed"))
+    task, data = choose_data(read_table(path, reading=reading), target="y")
+    assert task == "classification"
+    assert {column.name: column.kind for column in data.columns} == {
+        "zip": "categorical",
+        "row": "numeric",
+        "mixed": "numeric",
+    }
+    assert set(data.columns[0].levels) == {"001", "011", "021"}
+    assert data.columns[2].n_missing == 20
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentence"),
+    [
+        (Reading(categorical=("zpi",)), r"has no column 'zpi'\. Did you mean 'zip'\?"),
+        (Reading(na=("zpi=3",)), r"has no column 'zpi'\. Did you mean 'zip'\?"),
+        (Reading(numeric=("town",)), r"Column 'town' holds no numbers but 'Lyon'; leave out --numeric town"),
+        (Reading(numeric=("zip",), categorical=("zip",)), r"'zip' is both categorical and numeric"),
+        (Reading(skip=99), r"has no line below the 99 that --skip leaves out"),
+        (Reading(separator="||"), r"The separator must be one character, or tab\. Got '\|\|' instead"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_one_sentence(tmp_path, reading, sentence):
+    path = written(tmp_path / "t.csv", "zip,town\n" + "1,Lyon\n2,Nice\n" * 5)
+    with pytest.raises(ReportError, match=sentence):
+        read_table(path, reading=reading)
+
+
+TITLES = "Sales of 2024,,,\nFrom: the office,,,\n\n"
+PAIRS = [f"Lyon,{row},{row * 2.5},a\nNice,{row + 1},{row},b\n" for row in range(9)]
+LINES = "town,units,price,kind\n" + "".join(PAIRS)
+
+
+def test_titles_above_the_header_are_found_and_said(tmp_path):
+    expected = read_table(written(tmp_path / "plain.csv", LINES))
+    table = read_table(written(tmp_path / "t.csv", TITLES + LINES))
+    pd.testing.assert_frame_equal(table.frame, expected.frame)
+    assert "The first 3 lines were taken for titles above the header; --skip tells otherwise." in table.notes
+    assert not any("title" in note for note in expected.notes)
+    semicolons = "Ventes, hors taxes\n" + LINES.replace(",", ";").replace(".", ",")
+    table = read_table(written(tmp_path / "s.csv", semicolons))
+    pd.testing.assert_frame_equal(table.frame, expected.frame)
+    years = "Rain by year\ntown,2019,2020\n" + "".join(f"Lyon,{row},{row + 2.5}\n" for row in range(9))
+    assert list(read_table(written(tmp_path / "y.csv", years)).frame.columns) == ["town", "2019", "2020"]
+
+
+def test_skip_and_separator_decide_themselves(tmp_path):
+    table = read_table(written(tmp_path / "t.csv", TITLES + LINES), reading=Reading(skip=4))
+    assert table.frame.columns[0] == "Lyon"
+    odd = "a:b\n" + "".join(f"{row}:{row / 2}\n" for row in range(5))
+    table = read_table(written(tmp_path / "o.csv", odd), reading=Reading(separator=":"))
+    assert table.frame.shape == (5, 2)
+    spaced = odd.replace(":", "\t")
+    assert read_table(written(tmp_path / "t.txt", spaced), reading=Reading(separator="tab")).frame.shape == (
+        5,
+        2,
+    )
+
+
+def test_the_model_reads_new_values_as_its_fit_did(tmp_path, rng):
+    frame = prices(80, town=["None", "Lyon", "Nice", "unknown"] * 20)
+    frame["degrees"] = np.where(np.arange(80) % 9 == 0, -999.0, rng.normal(size=80).round(2))
+    frame["y"] = rng.normal(size=80)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    reading = Reading(na=("degrees=-999", "town=unknown"))
+    fitted = fit_table("Ridge", tmp_path / "t.csv", target="y", output=tmp_path / "m.skops", reading=reading)
+    meant = read_table(tmp_path / "t.csv", reading=reading).frame
+    expected = fitted.model.predict(meant)
+    for ending in ("csv", "xlsx", "jsonl", "parquet"):
+        save(frame, tmp_path / f"new.{ending}")
+        predicted = predict_table(tmp_path / "m.skops", tmp_path / f"new.{ending}", tmp_path / "out.csv")
+        assert predicted.unseen == {}
+        np.testing.assert_allclose(pd.read_csv(tmp_path / "out.csv")["prediction"], expected)
+    # A frame given in Python is read so too: the sign of the money, the code of the missing number.
+    np.testing.assert_allclose(fitted.model.predict(frame), expected)
+    moved = fitted.model.predict(meant.assign(degrees=meant["degrees"].fillna(5.0)))
+    assert np.abs(moved - expected).max() > 1e-3
+    assert certify_table(tmp_path / "m.skops", tmp_path / "t.csv").holds
+    with pytest.raises(ReportError, match=r"Column 'price' must hold numbers\. Got 'much' instead"):
+        fitted.model.predict(frame.assign(price="much"))
+
+
+def test_rows_that_differ_in_a_column_that_is_left_out_do_not_repeat_each_other(tmp_path):
+    rows = "".join(f"id{row},{row % 2},{row % 3}\n" for row in range(60))
+    data = chosen(read_table(written(tmp_path / "t.csv", "id,a,y\n" + rows)), target="y")
+    assert data.feature_names == ["a"]
+    assert data.n_repeating == 0
+    rows = "".join(f"{row % 2},{row % 3}\n" for row in range(60))
+    data = chosen(read_table(written(tmp_path / "u.csv", "a,y\n" + rows)), target="y")
+    assert data.n_repeating == 54

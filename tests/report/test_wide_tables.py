@@ -1,0 +1,92 @@
+"""Tables of more columns than rows, and classes of few rows: they end, and say what was set aside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.report import Data, ReportError, choose_data, compare
+from assay.report.tables.cells import cells
+from assay.report.tables.encoder import NumericCode, TableEncoder
+from assay.report.tables.plain_numbers import read_once
+from assay.report.tables.reading import RawTable
+from assay.report.tables.schema import describe_columns
+from assay.report.trials.resampling import default_repeats
+from assay.report.trials.trial import TUNING_FOLDS, ClassFolds
+
+
+def raw(frame: pd.DataFrame) -> RawTable:
+    return RawTable("made", frame)
+
+
+def test_more_columns_than_rows_and_classes_of_two_rows_are_compared(rng):
+    """As in tables of genes: 14 classes, some of two rows, a hundred times as many columns as such rows."""
+    y = np.repeat(np.arange(9), [9, 8, 7, 6, 4, 3, 2, 2, 2])
+    X = rng.normal(size=(len(y), 300))
+    X[:, :40] += 3 * rng.normal(size=(9, 40))[y]
+    frame = pd.DataFrame(X, columns=[f"g{index}" for index in range(300)])
+    data = Data.from_frame(frame, np.array([f"c{label}" for label in y]))
+    found = compare(data, "classification", repeats=1, methods=("LogisticRegression", "LinearSVC"))
+    assert not found.skipped
+    assert found.folds == 2
+    assert found.recommended.score > 0.5
+
+
+def test_every_class_is_learnt_in_each_fold_of_a_choice():
+    y = np.repeat(["a", "b", "c", "d"], [1, 2, 3, 30])
+    parts = list(ClassFolds(seed=3).split(None, y))
+    assert len(parts) == TUNING_FOLDS
+    for train, test in parts:
+        assert set(y[train]) == {"a", "b", "c", "d"}
+        assert sorted([*train, *test]) == list(range(len(y)))
+    tested = np.concatenate([test for _, test in parts])
+    assert sorted(tested) == list(range(1, len(y)))  # the one row of a is never predicted
+    sizes = [len(test) for _, test in parts]
+    assert max(sizes) - min(sizes) <= 1
+    assert len(list(ClassFolds(seed=3, n_used=1).split(None, y))) == 1
+
+
+def test_classes_of_one_row_are_set_aside_and_said():
+    frame = pd.DataFrame({"x": np.arange(9.0) ** 2, "y": list("aabbbbcad")})
+    task, data = choose_data(raw(frame), target="y")
+    assert task == "classification"
+    assert data.classes == ("a", "b")
+    assert data.y.tolist() == list("aabbbba")
+    assert data.X["x"].tolist() == [0.0, 1, 4, 9, 16, 25, 49]
+    assert any("The classes 'c', 'd' of 'y' with one row only: set aside" in note for note in data.notes)
+    with pytest.raises(ReportError, match=r"'c', 'd' of 'y' has one row only.*leave out --keep-rare"):
+        choose_data(raw(frame), target="y", keep_rare=True)
+
+
+def test_numbers_are_encoded_as_one_column_at_a_time_would_be(rng):
+    frame = pd.DataFrame(
+        {
+            "whole": rng.normal(size=30),
+            "gaps": np.where(rng.random(30) < 0.3, np.nan, rng.normal(size=30)),
+            "town": rng.choice(["Lyon", "Nice"], 30),
+            "huge": np.where(rng.random(30) < 0.2, np.inf, 1.0) * rng.normal(size=30),
+            "count": rng.integers(0, 30, 30),
+            "member": rng.choice([True, False], 30),
+            "words": [f"{value:.2f}" for value in rng.normal(size=30)],
+        }
+    )
+    columns = describe_columns(frame)
+    encoder = TableEncoder(columns)
+    features = encoder.fit_transform(frame)
+    again = TableEncoder(columns).fit(read_once(frame, columns))
+    np.testing.assert_allclose(again.transform(read_once(frame, columns)), features)
+    np.testing.assert_allclose(again.transform(frame), features)
+    pieces = [
+        code.encode(cells(frame, column), column)
+        for column, code in zip([item for item in columns if item.learnable], encoder.codes_, strict=True)
+    ]
+    plain = np.column_stack(pieces)
+    np.testing.assert_allclose(features, (plain - encoder.mean_) / encoder.scale_, atol=1e-12)
+    alone = {column.name: NumericCode.learn(frame[column.name], column) for column in columns[:2]}
+    assert [alone["whole"], alone["gaps"]] == encoder.codes_[:2]
+
+
+def test_few_rows_are_folded_three_times_unless_there_are_very_many_numbers():
+    assert default_repeats(64, 6830) == default_repeats(2000, 50) == 3
+    assert default_repeats(2001, 2) == default_repeats(1500, 4000) == 1
