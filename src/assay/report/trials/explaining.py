@@ -20,6 +20,7 @@ from assay.report.trials.importance import (
     PREDICTIONS_OF_THE_CHOSEN,
     Examination,
     Importances,
+    answers_of,
     column_groups,
     screened,
     summarise,
@@ -218,18 +219,26 @@ class Afterwards:
 
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
         encodings, settings, rows = self.settings.encodings, self.settings, []
-        metric = settings.question.metric
-        if metric.of_probabilities or metric.costs is not None or not metric.greater_is_better:
-            return None  # the curve is drawn for scores of predictions, such as R² and accuracy
+        metric, labels = settings.question.metric, settings.labels
         for number in range(self._n_splits):
-            encoded, part = encodings[number], encodings.parts[number]
-            rows.append((encoded.train, encoded.target, encoded.test, encodings.target[part.test]))
+            encoded = encodings[number]
+            rows.append((encoded.train, encoded.target, encoded.test))
+
+        def judge(model: Any, number: int) -> float:
+            features, shown = rows[number][-1], encodings.parts[number].test
+            certain = labels is None or not hasattr(model, "predict_proba")
+            chances = None if certain else answers_of(model, labels)(features)
+            costs = None if metric.costs is None else metric.costs[shown]
+            said = np.asarray(model.predict(features))
+            return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
+
         return learning_curve(
             lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
             rows,
             chosen.scores[: len(rows)],
-            score=lambda y, said: metric.score(Judged(y, said, labels=settings.labels)),
+            judge=judge,
             score_name=settings.question.score_name,
+            sign=metric.sign,
             seed=settings.seed,
             classes=settings.labels,
             share=settings.share,
