@@ -16,7 +16,9 @@ TableArgument = typer.Argument(
 )
 ModelArgument = typer.Argument(metavar="MODEL", help="A model file, saved by compare, fit or assay.save.")
 MethodArgument = typer.Argument(
-    metavar="METHOD", help="Name of a method, such as Ridge; see assay methods.", autocompletion=completion.methods
+    metavar="METHOD",
+    help="Name of a method, such as Ridge; see assay methods.",
+    autocompletion=completion.methods,
 )
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -29,7 +31,9 @@ Target = Annotated[
 Task = Annotated[
     str,
     typer.Option(
-        metavar="TASK", help="auto, regression, classification or clustering.", autocompletion=completion.tasks
+        metavar="TASK",
+        help="auto, regression, classification or clustering.",
+        autocompletion=completion.tasks,
     ),
 ]
 Drop = Annotated[

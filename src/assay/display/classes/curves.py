@@ -131,7 +131,7 @@ def draw_panels(
     n_rows = -(-len(names) // n_columns)
     for index, ((x, y), name, number) in enumerate(zip(curves, names, numbers, strict=True)):
         left, below = (index % n_columns) * (1 + GAP), -(index // n_columns) * (1 + HEAD)
-        frame = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + (left, below)
+        frame = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + np.array([left, below])
         ax.plot(*frame.T, color=GRID, linewidth=0.8, zorder=1)
         if meaning != "average precision":
             ax.plot(*frame[[0, 2]].T, color=FAINT_INK, linewidth=0.8, linestyle=DASHES, zorder=1)
@@ -140,7 +140,9 @@ def draw_panels(
         above = {"by": (0, 2), "va": "bottom", "fontsize": 8.5}
         write_beside(shortened(name, 9), (left, below + 1), ax, ha="left", **above)
         ax.annotate(f"{number:.2f}", (left + 0.97, below + 0.04), ha="right", va="bottom", fontsize=8.5)
-    ax.set(xlim=(-0.03, n_columns * (1 + GAP) - GAP + 0.03), ylim=(-(n_rows - 1) * (1 + HEAD) - 0.04, 1 + HEAD))
+    ax.set(
+        xlim=(-0.03, n_columns * (1 + GAP) - GAP + 0.03), ylim=(-(n_rows - 1) * (1 + HEAD) - 0.04, 1 + HEAD)
+    )
     ax.set(xticks=[], yticks=[], aspect="equal")
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)

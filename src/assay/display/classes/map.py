@@ -181,7 +181,9 @@ class ClassMapDisplay(Display, needs=("X",)):
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self.title)
         if self.sliced:  # the rows are projected on the plane; what is shaded are the scores in it
             corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "zorder": 6}
-            ax.text(0.993, 0.01, "shaded: the plane through the mean", fontsize=8.5, color=FAINT_INK, **corner)
+            ax.text(
+                0.993, 0.01, "shaded: the plane through the mean", fontsize=8.5, color=FAINT_INK, **corner
+            )
 
 
 def _level_lines(slope: NDArray, height: float, limits: tuple[NDArray, NDArray]) -> dict[float, NDArray]:

@@ -101,9 +101,7 @@ def summarise_levels(names: Sequence[str], counts: NDArray, *, ordered: bool = F
     """
     if not len(names):
         return Summary("", "none known")
-    told = [
-        f"{short(name, 32)} ({count:,})" for name, count in zip(names, counts, strict=True)
-    ]
+    told = [f"{short(name, 32)} ({count:,})" for name, count in zip(names, counts, strict=True)]
     named = len(told) if ordered and len(told) <= MOST_BARS else MOST_NAMED
     more = f" and {len(told) - named} more" if len(told) > named else ""
     words = "Rows of each level: " + ", ".join(told[:MOST_BARS]) + ("…" if len(told) > MOST_BARS else "")
@@ -176,7 +174,14 @@ def association_with_target(data: Data, associations: Sequence[Association]) -> 
         Heading("From 0 to 1", great_first=True),
     ]
     rows = [
-        Row([named(item.name), item.measure, Cell(signed(item.strength), abs(item.strength)), strength_cell(item)])
+        Row(
+            [
+                named(item.name),
+                item.measure,
+                Cell(signed(item.strength), abs(item.strength)),
+                strength_cell(item),
+            ]
+        )
         for item in associations[:MAX_BARS]
     ]
     target = short(str(data.target))
@@ -198,7 +203,9 @@ def strength_cell(item: Association) -> Cell:
     """How much a column tells about the target: a bar and the number, sorted by size."""
     size, sign = abs(item.strength), " down" if item.strength < 0 else ""
     bar = f'<span class="strength{sign}" aria-hidden="true"><i style="width:{100 * size:.3g}%"></i></span>'
-    return Cell(f'<span class="told" title="{escape(item.measure)}">{bar}{signed(item.strength)}</span>', size)
+    return Cell(
+        f'<span class="told" title="{escape(item.measure)}">{bar}{signed(item.strength)}</span>', size
+    )
 
 
 def correlations_of_columns(data: Data, associations: Sequence[Association]) -> str:

@@ -212,9 +212,7 @@ def _is_short(data: Data) -> bool:
     return sum(column.learnable for column in data.columns) <= MAX_SUMMARY_COLUMNS
 
 
-def _columns(
-    data: Data, frame: pd.DataFrame, y: NDArray | None, associations: Sequence[Association]
-) -> str:
+def _columns(data: Data, frame: pd.DataFrame, y: NDArray | None, associations: Sequence[Association]) -> str:
     rows: list[Row] = []
     strength = {item.name: item for item in associations} if _is_short(data) else {}
     if y is not None:
@@ -227,7 +225,9 @@ def _columns(
             order = np.argsort(-counts, kind="stable")
             summary = summarise_levels([data.classes[place] for place in order], counts[order])
         alone: list[str | Cell] = [Cell("", 2.0)] if strength else []
-        rows.append(Row([*_cells(name, kind, 0, len(data.labels), len(data.X), summary), *alone], marked=True))
+        rows.append(
+            Row([*_cells(name, kind, 0, len(data.labels), len(data.X), summary), *alone], marked=True)
+        )
     used = [column for column in data.columns if column.learnable]
     for column in used[:MAX_SUMMARY_COLUMNS]:
         summary, missing = summarise(frame[column.name], column), column.n_missing

@@ -17,8 +17,8 @@ WIDTH, HEIGHT, MARGIN = 190, 24, 11
 SEVERAL = {
     "regression": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, out of "
     "fold. 1 is perfect, 0 no better than the mean.",
-    "classification": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, out "
-    "of fold. 1 is perfect; the baseline always names the commonest class.",
+    "classification": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, "
+    "out of fold. 1 is perfect; the baseline always names the commonest class.",
     "clustering": "Dots: mean silhouette of the rows, with two standard errors to each side. 1 means groups "
     "far apart, 0 groups that touch; one group has 0 by convention.",
 }
@@ -58,7 +58,9 @@ def scale_of(candidates: Sequence[Candidate]) -> Scale:
     ground = float(np.median([item.score for item in finite])) if floor is None else floor
     reach = max(best.score - ground, 2 * _error(best), 0.02)
     useful = [item for item in finite if item.score >= ground - reach]
-    ends = [ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))]
+    ends = [
+        ends for item in useful for ends in (item.score - 2 * _error(item), item.score + 2 * _error(item))
+    ]
     low = max(min(*ends, ground), ground - 1.5 * reach)
     high = min(max(ends), best.score + 1.5 * reach)
     room = 0.04 * (high - low) or 0.01
@@ -90,8 +92,8 @@ def strip(scale: Scale, candidate: Candidate, *, chosen: bool, words: str, split
         told += ", beyond the scale"
     mark = " chosen" if chosen else ""
     return (
-        f'<svg class="strip{mark}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(told)}">{"".join(parts)}</svg>'
+        f'<svg class="strip{mark}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'role="img" aria-label="{escape(told)}">{"".join(parts)}</svg>'
     )
 
 
@@ -99,13 +101,19 @@ def ruler(scale: Scale) -> str:
     """The head of the column: numbers along the scale, as SVG."""
     from matplotlib.ticker import MaxNLocator
 
-    ticks = [tick for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*scale[:2]) if scale.holds(tick)]
+    ticks = [
+        tick for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*scale[:2]) if scale.holds(tick)
+    ]
     step = np.min(np.diff(ticks)) if len(ticks) > 1 else 1.0
-    places = ((scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else float(tick), 3)) for tick in ticks)
-    marks = "".join(
-        f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>' for place, number in places
+    places = (
+        (scale.place(tick), shown(0.0 if abs(tick) < 0.01 * step else float(tick), 3)) for tick in ticks
     )
-    return f'<svg class="ruler" width="{WIDTH}" height="19" viewBox="0 0 {WIDTH} 19" aria-hidden="true">{marks}</svg>'
+    marks = "".join(
+        f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>'
+        for place, number in places
+    )
+    size = f'width="{WIDTH}" height="19" viewBox="0 0 {WIDTH} 19"'
+    return f'<svg class="ruler" {size} aria-hidden="true">{marks}</svg>'
 
 
 def scale_notes(comparison: Comparison, scale: Scale) -> str:
