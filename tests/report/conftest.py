@@ -7,6 +7,18 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, choose_data, compare, read_table, render
+from browsers import CHROMIUM, PATIENCE, playwright
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, for all tests of the page in a process."""
+    with playwright().sync_playwright() as driver:
+        # No sandbox: tests often run in a container as root, and the pages are our own.
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=PATIENCE)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 import unicodedata
 from pathlib import Path
 
@@ -11,23 +10,13 @@ import numpy as np
 import pytest
 
 from assay.report import render
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-if CHROMIUM is None:
-    pytest.skip("There is no Chromium here: apt-get install chromium.", allow_module_level=True)
-playwright_api = pytest.importorskip("playwright.sync_api", reason="The browser is driven by playwright.")
+from browsers import OPEN_ALL, PATIENCE, PHONE, WIDE, open_tab, playwright
 
 TASKS = ("regression", "classification", "clustering")
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 PAPER = {"width": 680, "height": 1000}
 """Pixels between the margins of a sheet of A4."""
 
-PATIENCE = 240_000
-"""Milliseconds after which a browser that does nothing is given up."""
-
 THEMES = ("light", "dark")
-OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open = true"
-
 # Text in pictures that follows the colours of the page, with its contrast to the ground of the cards.
 PICTURE_CONTRASTS = """() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
@@ -73,23 +62,6 @@ def addresses(small_pages, tmp_path_factory):
     for task, text in small_pages.items():
         (folder / f"{task}.html").write_text(text, encoding="utf-8")
     return {task: (folder / f"{task}.html").as_uri() for task in small_pages}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright_api.sync_playwright() as driver:
-        # No sandbox: tests often run in a container as root, and the pages are our own.
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=PATIENCE)
-        yield chromium
-        chromium.close()
-
-
-def open_tab(browser, **options):
-    """A tab of its own, with patience."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(PATIENCE)
-    return context.new_page()
 
 
 @pytest.fixture(scope="module")
@@ -287,7 +259,7 @@ def test_a_link_opens_the_model_that_it_leads_to(browser, addresses, small_compa
     part = tab.locator(f"#model-{closed + 1} > details")
     assert part.get_attribute("open") is None
     tab.locator(f'.contents a[href="#model-{closed + 1}"]').click()
-    playwright_api.expect(part).to_have_attribute("open", "", timeout=PATIENCE)
+    playwright().expect(part).to_have_attribute("open", "", timeout=PATIENCE)
     tab.locator("button.unfold").click()
     assert tab.locator(".model > details:not([open])").count() == 0
     assert tab.locator("button.unfold").text_content() == "Close all"

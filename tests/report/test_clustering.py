@@ -14,8 +14,8 @@ import assay
 from assay.certificates import Certificate, Certificates
 from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.report import Data, ReportError, compare, describe_columns, render
+from assay.report.page.groups import groups_of
 from assay.report.page.model_pictures import of_clusters
-from assay.report.page.models import groups_of
 from assay.report.tables.encoder import ClusterEncoder
 from assay.report.trials import clustering as clusterings
 from assay.report.trials import engine
@@ -180,7 +180,7 @@ def test_rows_in_no_group_count_zero_and_are_said(rng):
     assert found.measures["explained"] == pytest.approx(1 - unexplained)
     share = f"HDBSCAN leaves {found.n_noise} rows ({left_out.mean():.0%}) in no group"
     assert share in words(comparison)
-    captions = [caption for _, caption, _ in of_clusters(comparison, found)]
+    captions = [part.caption for part in of_clusters(comparison, found)]
     assert any("Grey marks are in no group" in caption for caption in captions)
     assert '<th scope="row">none</th>' in groups_of(comparison, found)
 

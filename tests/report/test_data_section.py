@@ -11,6 +11,7 @@ import pytest
 from assay.report import Comparison, Data, choose_data
 from assay.report.page.columns import histogram, summarise_levels, summarise_numbers
 from assay.report.page.data import count_doubles, data_section, double_remarks, target_remarks
+from assay.report.tables.associations import signed, with_target
 from assay.report.tables.reading import RawTable
 
 
@@ -234,7 +235,7 @@ def test_strange_names_and_values_are_safe(rng):
 def test_a_large_table_is_sampled_and_says_so(rng):
     frame = pd.DataFrame({"x": rng.normal(size=100_001), "y": rng.normal(size=100_001)})
     text = words(section(Data.from_frame(frame), "clustering"))
-    assert "Distributions and associations are those of 100 000 rows drawn at random." in text
+    assert "Distributions and associations are those of 100,000 rows drawn at random." in text
 
 
 @pytest.mark.parametrize(

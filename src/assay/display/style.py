@@ -56,7 +56,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-_others: ContextVar[Mapping[str, Any]] = ContextVar("settings beside the house style", default={})
+_others: ContextVar[Mapping[str, Any] | None] = ContextVar("settings beside the house style", default=None)
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def house_style(others: Mapping[str, Any] | None = None) -> Iterator[None]:
     kept = _others.get() if others is None else others
     token = _others.set(kept)
     try:
-        with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE), **kept}):
+        with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE), **(kept or {})}):
             yield
     finally:
         _others.reset(token)
@@ -123,6 +123,20 @@ def write_beside(text: str, place: Any, ax: Any, *, by: tuple[float, float] = (9
     """A few words beside a point, moved from it `by` points of the page."""
     style = {"va": "center", "fontsize": 9, **style}
     ax.annotate(text, place, xytext=by, textcoords="offset points", **style)
+
+
+def written(value: float, digits: int = 3) -> str:
+    """A number to some digits as one writes it: thousands parted by commas, no power of ten where it fits.
+
+    Examples
+    --------
+    >>> written(1502.3), written(0.00123), written(-2.5)
+    ('1,500', '0.00123', '−2.5')
+    """
+    text = f"{value:.{digits}g}"
+    if 1e3 <= abs(float(text)) < 1e9:
+        text = f"{float(text):,.0f}"
+    return text.replace("-", "−")
 
 
 def whole_numbers(ax: Any) -> None:

@@ -18,7 +18,17 @@ from assay.cluster import (
 from assay.display.base import Display
 from assay.display.cluster.map import MapGround, borders_of, draw_cells, draw_rows, ground_of
 from assay.display.plane import Plane, cut, dense, limits_around, principal_plane, regions, rgb, shown_rows
-from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, colors, whole_numbers, write_beside
+from assay.display.style import (
+    ACCENT,
+    DASHES,
+    FAINT_INK,
+    INK,
+    PALETTE,
+    colors,
+    whole_numbers,
+    write_beside,
+    written,
+)
 
 MAX_PANELS = 6
 
@@ -369,7 +379,7 @@ class RestartsDisplay(Display):
         ax.set_xlim(0.5, values.size + 0.5)
         if values.size <= MAX_NUMBERED:
             ax.set_xticks(numbers)
-        title = f"{reached} of {values.size} restarts reach the least inertia, {least:.4g}"
+        title = f"{reached} of {values.size} restarts reach the least inertia, {written(least, 4)}"
         if values.size == 1:
             title = f"the only start reaches inertia {least:.4g}"
         ax.set(xlabel="restart", ylabel="inertia", title=title)

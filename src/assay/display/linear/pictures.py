@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.linear.coefficients import CoefficientsDisplay, PredictionsDisplay, ResidualsDisplay
+from assay.display.linear.coefficients import CoefficientsDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, shortened
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside, written
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
 from assay.linear.sparse.base import SparseModel
@@ -121,7 +122,7 @@ def draw_errors(alphas: NDArray, errors: NDArray, name: str, mark: str, ax: Any)
     ax.plot(alphas, errors, color=PALETTE[0])
     ax.plot(alphas[best], errors[best], "o", color=mark, markersize=7)
     ax.set_xscale("log")
-    title = f"least error {errors[best]:.4g} at alpha = {alphas[best]:.3g}"
+    title = f"least error {written(errors[best], 4)} at alpha = {written(alphas[best])}"
     ax.set(xlabel="alpha (penalty)", ylabel=name, title=title)
 
 
@@ -146,7 +147,7 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
     look |= {"by": (-4, -2), "ha": "right"} if at_right else {"by": (4, -2), "ha": "left"}
-    write_beside(f"alpha = {alpha:.3g}", (alpha, 1.0), ax, **look)
+    write_beside(f"alpha = {written(alpha)}", (alpha, 1.0), ax, **look)
 
 
 LINEAR: dict[str, type[Display]] = {
@@ -269,7 +270,7 @@ class SelectionDisplay(OfSelection, needs=("X", "y")):
             ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
         mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
-        title = f"rule {self.rule!r} chooses alpha = {self.alpha:.3g}"
+        title = f"rule {self.rule!r} chooses alpha = {written(self.alpha)}"
         caption(ax, "alpha (penalty)", self.criterion_name, title)
 
 

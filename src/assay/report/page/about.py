@@ -29,7 +29,7 @@ SUPERSCRIPT = re.compile(
 
 
 def about(candidate: Candidate, *, whole: bool) -> str:
-    """What a model computes and takes for granted, as HTML; the `whole` of it also how, and what it proves.
+    """What a model computes and takes for granted, as HTML; the `whole` of it also how, proofs and sources.
 
     Empty where there is nothing to tell, as of a baseline.
     """
@@ -41,7 +41,7 @@ def about(candidate: Candidate, *, whole: bool) -> str:
         ("Assumes", _marked(capital(method.assumptions))),
         *([("Certifies", _marked(capital(method.certificates)))] if whole else []),
         *([("Size", escape(_limits(getattr(method.kind, "_suits", None))))] if whole else []),
-        ("Read more", escape(method.references)),
+        *([("Read more", escape(method.references))] if whole else []),
     ]
     listed = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in facts if words)
     return f'<div class="about">{_objective(method, whole=whole)}<dl class="facts">{listed}</dl></div>'

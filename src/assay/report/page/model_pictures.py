@@ -265,7 +265,7 @@ def of_clusters(comparison: Comparison, candidate: Candidate) -> Drawn:
         )
     if candidate is comparison.recommended and len(candidate.scan.values) > 1:
         caption = CHOICE_CAPTIONS[candidate.scan.parameter]
-        yield Drawing("choice", caption, partial(draw_choice, comparison, candidate), ALL_ROWS)
+        yield Drawing("choice", caption, partial(draw_choice, comparison, candidate), ALL_ROWS, True)
     inside = final_step(model)
     there = set(kinds(inside))
     # Restarts that all end alike are told in the certificates; their picture is a level line.

@@ -135,6 +135,7 @@ def models(comparison: Comparison) -> str:
     parts = "".join(_model(comparison, item, rank) for rank, item in enumerate(comparison.candidates))
     return (
         '<div class="models" id="models"><div class="above"><h2>The models, one by one</h2>'
+        '<p class="note">All about a method, with its sources: <code>assay explain NAME</code></p>'
         f'<button type="button" class="unfold" hidden>Open all</button></div>{parts}</div>'
     )
 
@@ -168,12 +169,14 @@ def _words(comparison: Comparison, candidate: Candidate) -> str:
     if candidate is not comparison.recommended:  # of which it is told on top
         words += relies_on(candidate)
     columns, intervals = measures_shown(comparison), candidate.intervals
-    if intervals is not None and (candidate is comparison.recommended or "coverage" not in columns):
-        share = f"{intervals.coverage:.0%}".replace("%", " %")
+    if intervals is not None:
+        share, held = f"{intervals.coverage:.0%}".replace("%", " %"), f"{100 * intervals.held:.1f} %"
+        width = shown(intervals.width, 3)
         words += (
-            f"<p>Its {share} prediction intervals ({escape(intervals.source)}) held "
-            f"{100 * intervals.held:.1f} % of the rows that the models had not seen; they are "
-            f"{shown(intervals.width, 3)} wide on average.</p>"
+            f"<p>Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
+            f"that the models had not seen; they are {width} wide on average.</p>"
+            if candidate is comparison.recommended
+            else f"<p>{share} intervals held {held} of unseen rows, {width} wide.</p>"
         )
     told = [
         f"{name} {shown_measure(name, value)}"

@@ -125,9 +125,9 @@ def breakable(name: str) -> str:
     Examples
     --------
     >>> breakable("distance_to_<centre>")
-    'distance_<wbr>to_&lt;centre&gt;'
+    'distance_<wbr/>to_&lt;centre&gt;'
     """
-    return "<wbr>".join(escape(part) for part in BETWEEN_WORDS.split(name))
+    return "<wbr/>".join(escape(part) for part in BETWEEN_WORDS.split(name))
 
 
 def badge(candidate: Candidate) -> str:

@@ -1,0 +1,341 @@
+"""How the page looks, measured in a real browser: nothing flat, cut, broken or white in the dark."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from assay.report import Comparison, Data, compare, render
+from browsers import OPEN_ALL, PHONE, WIDE, open_tab
+
+N_CLASSES = 9
+NAMES = (
+    "income_per_head", "unemployment_rate_of_men_25_to_54", "share born abroad", "crime", "nitrogen oxides",
+    "rooms_per_dwelling", "age", "distance", "radial_highways", "tax", "pupil_teacher_ratio", "lower_status",
+    "population_density", "median_age", "temperature_in_january", "rainfall", "education", "divorced",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Twenty columns and ten methods, one of which explodes on one row."""
+    rng = np.random.default_rng(4)
+    factors = rng.normal(size=(150, 5))
+    numbers = factors @ rng.normal(size=(5, 18)) + rng.normal(size=(150, 18))
+    frame = pd.DataFrame(numbers, columns=list(NAMES))
+    frame["region"] = rng.choice(["North", "South", "East", "West"], 150)
+    frame["coastal"] = rng.random(150) < 0.3
+    target = 400_000 + 20_000 * (numbers[:, 0] - numbers[:, 3] + rng.normal(size=150))
+    data = Data.from_frame(frame, target, name="communities.csv", target="house_price_in_euros")
+    found = compare(data, "regression", folds=3, repeats=1)
+    assert sum(not item.is_baseline for item in found.candidates) == 10
+    *others, worst = sorted(
+        found.candidates, key=lambda item: item.name != "PolynomialRegression", reverse=True
+    )
+    predictions = worst.predictions.copy()
+    predictions[7] = 3e13
+    exploded = dataclasses.replace(
+        worst, score=-2e8, standard_error=3e8, scores=np.array([0.4, 0.5, -6e8]), predictions=predictions
+    )
+    ordered = sorted([*others, exploded], key=lambda item: -item.score)
+    return dataclasses.replace(found, candidates=tuple(ordered))
+
+
+@pytest.fixture(scope="module")
+def classes():
+    """More classes than colours."""
+    rng = np.random.default_rng(5)
+    labels = np.repeat(np.arange(N_CLASSES), 20)
+    middles = rng.normal(size=(N_CLASSES, 6))
+    frame = pd.DataFrame(middles[labels] + 0.5 * rng.normal(size=(labels.size, 6)), columns=list("abcdef"))
+    data = Data.from_frame(
+        frame, np.array([f"kind {label}" for label in labels]), name="kinds", target="kind"
+    )
+    return compare(data, "classification", folds=2, repeats=1, methods=["LogisticRegression", "LinearSVC"])
+
+
+@pytest.fixture(scope="module")
+def tabs(browser, large, classes, small_pages, tmp_path_factory):
+    """The pages, all parts unfolded."""
+    folder, opened = tmp_path_factory.mktemp("layout"), {}
+    pages = {"large": render(large), "classes": render(classes), "clusters": small_pages["clustering"]}
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+        opened[name] = open_tab(browser, viewport=WIDE)
+        opened[name].goto((folder / f"{name}.html").as_uri())
+        opened[name].evaluate(OPEN_ALL)
+    return opened
+
+
+@pytest.fixture(params=["large", "classes", "clusters"])
+def tab(request, tabs):
+    return seen(tabs[request.param], WIDE)
+
+
+def seen(tab, viewport, theme="light"):
+    tab.set_viewport_size(viewport)
+    tab.emulate_media(media="screen", color_scheme=theme)
+    return tab
+
+
+def test_a_model_that_explodes_leaves_the_others_apart(tabs, large):
+    strips = seen(tabs["large"], WIDE).evaluate(
+        """() => [...document.querySelectorAll('#leaderboard tbody tr')].map((row) => {
+          const box = row.querySelector('.strip').getBoundingClientRect();
+          const dot = row.querySelector('circle.mean')?.getBoundingClientRect();
+          const edge = row.querySelector('path.mean')?.getBoundingClientRect();
+          const place = dot && dot.x + dot.width / 2 - box.x;
+          return [row.querySelector('a').textContent, place, edge && edge.x - box.x];
+        })"""
+    )
+    places = {name: place for name, place, _ in strips if place is not None}
+    assert {name for name, _, edge in strips if edge is not None} == {"PolynomialRegression"}
+    assert max(edge for *_, edge in strips if edge is not None) < 5
+    scores = {item.name: item.score for item in large.candidates if item.name in places}
+    # One scale for all, on which the best and the baseline are most of a strip apart.
+    slope, start = np.polyfit(list(scores.values()), [places[name] for name in scores], 1)
+    assert slope * (max(scores.values()) - min(scores.values())) > 80
+    for name, score in scores.items():
+        assert abs(places[name] - start - slope * score) < 1.5
+
+
+def test_predictions_fill_their_frame_and_a_far_one_is_marked_at_its_edge(tabs, large):
+    tab = seen(tabs["large"], WIDE)
+    rank = next(place for place, item in enumerate(large.candidates, 1) if item.score < -1e8)
+    figure = tab.locator(f"#model-{rank} figure").first
+    assert "1 row beyond the frame" in figure.locator("svg").text_content()
+    box = figure.locator("svg").bounding_box()
+    points = figure.evaluate(
+        """figure => [...figure.querySelectorAll('g[style*="#0072b2"] use')].map((dot) => {
+          const box = dot.getBoundingClientRect(); return [box.x, box.y];
+        })"""
+    )
+    assert len(points) == len(large.data.X) - 1
+    across, up = np.ptp(np.array(points), axis=0)
+    assert across > 0.5 * box["width"]
+    assert up > 0.35 * box["height"]
+
+
+def test_on_a_wide_screen_no_table_is_cut(tab):
+    cut = tab.evaluate(
+        """() => [...document.querySelectorAll('.scroll:has(table)')]
+          .filter((place) => place.scrollWidth > place.clientWidth + 1)
+          .map((place) => place.getAttribute('aria-label'))"""
+    )
+    assert cut == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= WIDE["width"]
+
+
+def test_what_scrolls_on_a_phone_says_so_until_its_end(tab):
+    seen(tab, PHONE)
+    frames = tab.evaluate(
+        """() => [...document.querySelectorAll('.frame:has(table)')].map((frame) => {
+          const place = frame.querySelector('.scroll');
+          return [place.scrollWidth > place.clientWidth + 1, frame.classList.contains('more'),
+            frame.querySelector('.hint').getBoundingClientRect().height > 8];
+        })"""
+    )
+    assert any(wider for wider, *_ in frames)
+    for wider, fades, hinted in frames:
+        assert fades == hinted == wider
+    board = tab.locator("#leaderboard .scroll").first
+    board.evaluate("place => { place.scrollLeft = place.scrollWidth; }")
+    tab.wait_for_function("!document.querySelector('#leaderboard .frame').classList.contains('more')")
+    board.evaluate("place => { place.scrollLeft = 0; }")
+
+
+# Words of the page that stand on two lines.
+BROKEN = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange(), broken = [];
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    if (text.parentElement.closest('pre, svg, script, style, .hash, .aloud, .skip')) continue;
+    for (const word of text.data.matchAll(/[\\p{L}\\p{N}]{2,}/gu)) {
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const tops = [...range.getClientRects()].map((box) => box.top);
+      if (Math.max(...tops) - Math.min(...tops) > 4) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_word_is_broken(tab, viewport):
+    assert seen(tab, viewport).evaluate(BROKEN) == []
+
+
+LETTERS = """() => [...document.querySelectorAll('figure svg text')]
+  .filter((text) => !text.querySelector('tspan')).map((text) => {
+    const svg = text.ownerSVGElement;
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    return [parseFloat(getComputedStyle(text).fontSize) * scale, text.textContent];
+  })"""
+
+
+@pytest.mark.parametrize(("viewport", "least"), [(WIDE, 9.0), (PHONE, 10.5)], ids=["wide", "phone"])
+def test_letters_of_pictures_can_be_read(tab, viewport, least):
+    letters = seen(tab, viewport).evaluate(LETTERS)
+    assert len(letters) > 20
+    assert [pair for pair in letters if pair[0] < least] == []
+
+
+# Pairs of words of one picture that cover each other, and words beyond its edge.
+COVERED = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll('figure svg')) {
+    const frame = svg.getBoundingClientRect();
+    const words = [...svg.querySelectorAll('text')].filter((text) => text.textContent.trim())
+      .map((text) => [text.textContent, text.getBoundingClientRect()]);
+    for (const [index, [word, box]] of words.entries()) {
+      if (box.left < frame.left - 6 || box.right > frame.right + 6) found.push([word, 'beyond the edge']);
+      for (const [other, space] of words.slice(index + 1)) {
+        const across = Math.min(box.right, space.right) - Math.max(box.left, space.left);
+        const down = Math.min(box.bottom, space.bottom) - Math.max(box.top, space.top);
+        const least = Math.min(box.width * box.height, space.width * space.height);
+        if (across > 0 && down > 0 && across * down > 0.3 * least) found.push([word, other]);
+      }
+    }
+  }
+  return found;
+}"""
+
+
+def test_no_words_of_a_picture_cover_each_other(tab):
+    assert tab.evaluate(COVERED) == []
+
+
+def test_models_of_which_all_is_well_share_one_sentence(tabs, large):
+    tab = seen(tabs["large"], WIDE)
+    sentence = tab.locator("#certificates .alike").text_content()
+    rows = tab.locator("#certificates tbody th a").all_text_contents()
+    proven = [item for item in large.candidates if item.certificates]
+    plain = [item.name for item in proven if not any(claim.assumptions for claim in item.certificates)]
+    assert len(plain) > 5
+    assert all(name in sentence for name in plain)
+    assert set(rows) == {item.name for item in proven} - set(plain)
+
+
+def test_calibration_of_many_classes_has_a_small_frame_for_each(tabs, classes):
+    tab = seen(tabs["classes"], WIDE)
+    rank = classes.candidates.index(classes.recommended) + 1
+    figure = tab.locator(f"#model-{rank} figure").filter(has_text="turn out that often")
+    if classes.recommended.probabilities is None:
+        pytest.skip("the recommended model has no probabilities")
+    heads = figure.evaluate(
+        """figure => [...figure.querySelectorAll('svg text')]
+          .filter((text) => text.textContent.startsWith('kind')).map((text) => {
+            const box = text.getBoundingClientRect();
+            return [text.textContent, box.x, box.y];
+          })"""
+    )
+    assert {name for name, *_ in heads} == set(classes.data.classes)
+    assert len({(round(x), round(y)) for _, x, y in heads}) == N_CLASSES
+    assert len({round(y) for *_, y in heads}) >= 2
+
+
+def test_coefficients_of_many_classes_are_no_rainbow(tabs):
+    tab = seen(tabs["classes"], WIDE)
+    figures = tab.locator("figure").filter(has_text="one standard deviation more")
+    assert figures.count() == 2
+    for figure in figures.all():
+        assert figure.locator("svg image").count() == 1
+        colors = set(re.findall(r"fill: (#[0-9a-f]{6})", figure.inner_html()))
+        assert len(colors) <= 2
+
+
+def test_every_picture_says_whether_the_rows_were_seen(tab):
+    told = tab.locator("figcaption").evaluate_all(
+        "all => all.map((one) => one.querySelector('.basis')?.textContent ?? one.textContent)"
+    )
+    assert told
+    known = re.compile(
+        r"(Out of fold(, the first of \d+ repetitions)?|Rows left out in turn|Fitted on all rows|All rows)\."
+    )
+    assert [words for words in told if not known.fullmatch(words)] == []
+
+
+def pixels(place) -> np.ndarray:
+    """Red, green and blue of a part of the page."""
+    return np.asarray(Image.open(io.BytesIO(place.screenshot())).convert("RGB"), dtype=float)
+
+
+def test_in_the_dark_no_picture_is_white(tab):
+    seen(tab, WIDE, "dark")
+    pictures = tab.locator("figure svg").all()
+    assert len(pictures) > 3
+    for picture in pictures:
+        light = pixels(picture).mean(axis=2) > 200
+        assert light.mean() < 0.12
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_dots_of_the_splits_are_seen(tabs, theme):
+    tab = seen(tabs["large"], WIDE, theme)
+    strip = tab.locator("#leaderboard tr:has(circle.split) .strip").first
+    picture, box = pixels(strip), strip.bounding_box()
+    dots = strip.locator("circle.split").all()
+    assert dots
+    for dot in dots:
+        place = dot.bounding_box()
+        column, row = place["x"] + place["width"] / 2 - box["x"], place["y"] + 1.2 - box["y"]
+        ground = picture[1, -2]
+        assert np.abs(picture[round(row), round(column)] - ground).max() > 35
+
+
+def test_the_matrix_of_correlations_has_names_and_equal_cells(tabs):
+    tab = seen(tabs["large"], WIDE)
+    sizes = tab.locator(".heat tbody td").evaluate_all(
+        "all => all.map((cell) => [cell.getBoundingClientRect().width, cell.getBoundingClientRect().height])"
+    )
+    widths, heights = np.array(sizes).T
+    assert np.ptp(widths) < 0.6
+    assert np.ptp(heights) < 0.6
+    heads = tab.locator(".heat thead th span").evaluate_all(
+        "all => all.map((one) => [one.title, one.textContent, one.getBoundingClientRect().height])"
+    )
+    assert [title for title, *_ in heads] == list(NAMES)
+    for title, text, height in heads:
+        assert text.split("…")[0] == title[: len(text.split("…")[0])]
+        assert height > 15
+
+
+def test_a_page_of_twenty_columns_and_ten_methods_is_not_too_long(tabs):
+    assert seen(tabs["large"], WIDE).evaluate("document.documentElement.scrollHeight") < 8000
+
+
+def test_an_alarm_stands_above_everything(browser, large, tmp_path):
+    class Alarmed(Comparison):
+        alarms = ("casual and registered together give count away.", "The rows are <dated>.")
+
+    parts = {part.name: getattr(large, part.name) for part in dataclasses.fields(Comparison) if part.init}
+    parts.pop("alarms", None)
+    kept = [item for item in large.candidates if item.name in ("Ridge", "Baseline")]
+    (tmp_path / "page.html").write_text(
+        render(Alarmed(**parts | {"candidates": tuple(kept)})), encoding="utf-8"
+    )
+    tab = open_tab(browser, viewport=WIDE)
+    tab.goto((tmp_path / "page.html").as_uri())
+    banner, title = tab.locator(".alarm"), tab.locator("h1")
+    assert banner.locator("p").all_text_contents() == list(Alarmed.alarms)
+    above, below = banner.bounding_box(), title.bounding_box()
+    assert above["y"] + above["height"] <= below["y"]
+    assert above["y"] < 60
+    red, green, blue = pixels(banner)[3, -12]
+    assert red > blue + 15
+    assert green > blue
+    tab.close()
+
+
+def test_numbers_are_written_in_one_way(tab):
+    text = tab.locator("main").inner_text()
+    assert re.findall(r"\d\.?\d*e\+\d+", text) == []
+    assert re.findall(r"\d[\u202f\u2009\u00a0]\d{3}\b", text) == []
