@@ -1,7 +1,7 @@
 """Tables that `assay compare` and other tools are asked about: those that installed packages bring along.
 
-scikit-learn and statsmodels bundle some, R's packages others (`apt-get install r-cran-mlbench r-cran-kernlab`);
-nothing is downloaded.
+scikit-learn and statsmodels bundle some, R's packages others (`apt-get install r-cran-mlbench
+r-cran-kernlab`); nothing is downloaded.
 """
 
 from __future__ import annotations

@@ -21,18 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compare_page import Measured, page
+from benchmarks.compare_page import PATIENCE, SECONDS, Measured, page
 from benchmarks.compare_tables import ORIGINS, Table, halves
 from benchmarks.results import this_run
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = (ROOT / "docs" / f"compare.{ending}" for ending in ("json", "md"))
-SECONDS = 20
-"""What the tools that search until they are stopped are given, for each fit."""
-
-PATIENCE = 300
-"""Seconds after which a tool is stopped and said to have had no answer."""
-
 TOOLS = {"assay": "assay", "FLAML": "flaml", "mljar": "mljar-supervised", "LightGBM": "lightgbm"}
 """Tools, and the distributions they come in."""
 

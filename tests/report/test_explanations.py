@@ -122,6 +122,15 @@ def test_at_most_eight_columns_those_that_matter(rng):
     assert "x0" not in names
 
 
+def test_a_wide_table_is_examined_on_the_columns_that_move_its_predictions(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 300)), columns=[f"x{index}" for index in range(300)])
+    y = 5 * X["x250"] - 4 * X["x290"] + 0.5 * rng.normal(size=80)
+    found = compare(Data.from_frame(X, y.to_numpy()), "regression", repeats=1, methods=["Lasso"])
+    assert found.recommended.importances.columns[:2] == ("x250", "x290")
+    assert len(found.recommended.importances.columns) == 200
+    assert {"x250", "x290"} <= {effect.column for effect in found.explanation.effects}
+
+
 def test_classes_have_effects_on_their_probabilities(rng):
     x = rng.normal(size=300)
     y = np.where(x + 0.5 * rng.normal(size=300) > 0, "yes", "no")
@@ -202,24 +211,39 @@ def test_the_learning_curve_learns_from_a_quarter_and_a_half_inside_each_other(r
         seen.append(Counting(features, target))
         return seen[-1]
 
-    rows = (rng.normal(size=(400, 2)), rng.normal(size=400), np.zeros((3, 2)), np.zeros(3))
-    curve = learning_curve(
-        fit,
-        [rows, rows],
-        np.array([400.0, 400.0]),
-        score=lambda y, said: said[0],
-        score_name="R²",
-        seed=0,
-        share=0.5,
-    )
+    def judge(model, number):
+        return float(model.n_rows)
+
+    rows = (rng.normal(size=(400, 2)), rng.normal(size=400), np.zeros((3, 2)))
+    options = {"judge": judge, "score_name": "R²", "seed": 0, "share": 0.5}
+    curve = learning_curve(fit, [rows, rows], np.array([400.0, 400.0]), **options)
     assert curve.sizes.tolist() == [100, 200, 400]
     assert curve.scores.tolist() == [100, 200, 400]
     assert seen[0].rows < seen[2].rows
     few = tuple(part[:30] for part in rows)
-    nothing = learning_curve(
-        fit, [few], np.array([0.0]), score=lambda y, s: 0.0, score_name="R²", seed=0, share=0.5
+    assert learning_curve(fit, [few], np.array([0.0]), **options) is None
+
+
+@pytest.mark.parametrize("metric", ["log-loss", "auc", "f1"])
+def test_the_learning_curve_is_of_the_metric(rng, metric):
+    x = rng.normal(size=240)
+    y = np.where(x + rng.normal(size=240) > 0, "yes", "no")
+    data = Data.from_frame(pd.DataFrame({"x": x}), y)
+    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"], metric=metric)
+    curve = found.explanation.learning
+    assert curve.score_name == found.score_name
+    assert curve.scores[-1] == pytest.approx(curve.sign * found.recommended.score)
+    assert (curve.scores > 0).all()
+
+
+def test_the_sentence_of_an_error_tells_that_it_falls():
+    gain = Difference(2.0, 0.5, 0.01)
+    curve = LearningCurve(np.array([50, 100]), np.array([9.0, 7.0]), np.array([1.0, 1.0]), gain, "RMSE", -1)
+    assert curve.sentence == "More rows would help: from 50 to 100 rows its RMSE fell by 2.00 ± 0.50."
+    worse = curve._replace(gain=Difference(-0.2, 0.05, 0.1))
+    assert worse.sentence == (
+        "More rows would hardly help: from 50 to 100 rows its RMSE rose by 0.20 ± 0.05."
     )
-    assert nothing is None
 
 
 def test_more_rows_help_a_law_that_is_barely_learnt(rng):

@@ -15,6 +15,7 @@ from assay.models.stacking import convex_weights
 from assay.report import Data, SmearedTarget, WeightedEnsemble, certificates_of, compare
 from assay.report.trials.resampling import FoldSplit
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
+from assay.report.trials.target_transform import TransformedRecipe
 from assay.report.trials.trial import Answers
 
 
@@ -213,3 +214,24 @@ def test_a_target_that_is_not_skewed_stays_as_it_is(mixed):
 def test_a_positive_target_predicted_below_zero_is_told(prices):
     found = compare(prices, "regression", repeats=1, methods=["LinearRegression"])
     assert any("below zero, where price never is" in remark for remark in found.remarks)
+
+
+def test_an_interruption_among_the_variants_keeps_the_methods(prices, monkeypatch):
+    def interrupted(self, features, target, seed):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TransformedRecipe, "fit", interrupted)
+    methods = ["LinearRegression", "Ridge", "Ridge (log target)", "Ensemble"]
+    found = compare(prices, "regression", repeats=1, methods=methods)
+    assert {item.name for item in found.candidates} == {"LinearRegression", "Ridge", "Ensemble", "Baseline"}
+    assert found.explanation is None
+
+
+def test_an_interruption_of_the_explanation_keeps_the_comparison(prices, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("assay.report.trials.explaining.learning_curve", interrupted)
+    found = compare(prices, "regression", repeats=1, methods=["Ridge"])
+    assert found.explanation is None
+    assert found.recommended.name == "Ridge"

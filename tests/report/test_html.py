@@ -297,7 +297,9 @@ def test_the_intervals_of_a_regression_are_told_with_what_they_held(regression, 
     sections = {section["id"]: section["text"] for section in Page(regression_page).sections}
     for rank, candidate in enumerate(regression.candidates):
         told = f"held {100 * candidate.intervals.held:.1f} % of "
-        whose = "the rows that the models had not seen" if candidate is regression.recommended else "unseen rows"
+        whose = (
+            "the rows that the models had not seen" if candidate is regression.recommended else "unseen rows"
+        )
         assert told + whose in sections[f"model-{rank + 1}"]
 
 

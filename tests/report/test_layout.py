@@ -1,4 +1,4 @@
-"""How the page looks, measured in a real browser: nothing flat, cut, broken, unreadable, white in the dark."""
+"""How the page looks, measured in a real browser: nothing flat, cut, broken or white in the dark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def large():
     data = Data.from_frame(frame, target, name="communities.csv", target="house_price_in_euros")
     found = compare(data, "regression", folds=3, repeats=1)
     assert sum(not item.is_baseline for item in found.candidates) == 10
-    *others, worst = sorted(found.candidates, key=lambda item: item.name != "PolynomialRegression", reverse=True)
+    *others, worst = sorted(
+        found.candidates, key=lambda item: item.name != "PolynomialRegression", reverse=True
+    )
     predictions = worst.predictions.copy()
     predictions[7] = 3e13
     exploded = dataclasses.replace(
@@ -52,7 +54,9 @@ def classes():
     labels = np.repeat(np.arange(N_CLASSES), 20)
     middles = rng.normal(size=(N_CLASSES, 6))
     frame = pd.DataFrame(middles[labels] + 0.5 * rng.normal(size=(labels.size, 6)), columns=list("abcdef"))
-    data = Data.from_frame(frame, np.array([f"kind {label}" for label in labels]), name="kinds", target="kind")
+    data = Data.from_frame(
+        frame, np.array([f"kind {label}" for label in labels]), name="kinds", target="kind"
+    )
     return compare(data, "classification", folds=2, repeats=1, methods=["LogisticRegression", "LinearSVC"])
 
 
@@ -86,7 +90,8 @@ def test_a_model_that_explodes_leaves_the_others_apart(tabs, large):
           const box = row.querySelector('.strip').getBoundingClientRect();
           const dot = row.querySelector('circle.mean')?.getBoundingClientRect();
           const edge = row.querySelector('path.mean')?.getBoundingClientRect();
-          return [row.querySelector('a').textContent, dot && dot.x + dot.width / 2 - box.x, edge && edge.x - box.x];
+          const place = dot && dot.x + dot.width / 2 - box.x;
+          return [row.querySelector('a').textContent, place, edge && edge.x - box.x];
         })"""
     )
     places = {name: place for name, place, _ in strips if place is not None}
@@ -168,8 +173,8 @@ def test_no_word_is_broken(tab, viewport):
     assert seen(tab, viewport).evaluate(BROKEN) == []
 
 
-LETTERS = """() => [...document.querySelectorAll('figure svg text')].filter((text) => !text.querySelector('tspan'))
-  .map((text) => {
+LETTERS = """() => [...document.querySelectorAll('figure svg text')]
+  .filter((text) => !text.querySelector('tspan')).map((text) => {
     const svg = text.ownerSVGElement;
     const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
     return [parseFloat(getComputedStyle(text).fontSize) * scale, text.textContent];
@@ -226,8 +231,11 @@ def test_calibration_of_many_classes_has_a_small_frame_for_each(tabs, classes):
     if classes.recommended.probabilities is None:
         pytest.skip("the recommended model has no probabilities")
     heads = figure.evaluate(
-        """figure => [...figure.querySelectorAll('svg text')].filter((text) => text.textContent.startsWith('kind'))
-          .map((text) => { const box = text.getBoundingClientRect(); return [text.textContent, box.x, box.y]; })"""
+        """figure => [...figure.querySelectorAll('svg text')]
+          .filter((text) => text.textContent.startsWith('kind')).map((text) => {
+            const box = text.getBoundingClientRect();
+            return [text.textContent, box.x, box.y];
+          })"""
     )
     assert {name for name, *_ in heads} == set(classes.data.classes)
     assert len({(round(x), round(y)) for _, x, y in heads}) == N_CLASSES
@@ -249,7 +257,9 @@ def test_every_picture_says_whether_the_rows_were_seen(tab):
         "all => all.map((one) => one.querySelector('.basis')?.textContent ?? one.textContent)"
     )
     assert told
-    known = re.compile(r"(Out of fold(, the first of \d+ repetitions)?|Rows left out in turn|Fitted on all rows|All rows)\.")
+    known = re.compile(
+        r"(Out of fold(, the first of \d+ repetitions)?|Rows left out in turn|Fitted on all rows|All rows)\."
+    )
     assert [words for words in told if not known.fullmatch(words)] == []
 
 
@@ -284,7 +294,7 @@ def test_the_dots_of_the_splits_are_seen(tabs, theme):
 def test_the_matrix_of_correlations_has_names_and_equal_cells(tabs):
     tab = seen(tabs["large"], WIDE)
     sizes = tab.locator(".heat tbody td").evaluate_all(
-        "all => all.map((cell) => { const box = cell.getBoundingClientRect(); return [box.width, box.height]; })"
+        "all => all.map((cell) => [cell.getBoundingClientRect().width, cell.getBoundingClientRect().height])"
     )
     widths, heights = np.array(sizes).T
     assert np.ptp(widths) < 0.6
@@ -309,7 +319,9 @@ def test_an_alarm_stands_above_everything(browser, large, tmp_path):
     parts = {part.name: getattr(large, part.name) for part in dataclasses.fields(Comparison) if part.init}
     parts.pop("alarms", None)
     kept = [item for item in large.candidates if item.name in ("Ridge", "Baseline")]
-    (tmp_path / "page.html").write_text(render(Alarmed(**parts | {"candidates": tuple(kept)})), encoding="utf-8")
+    (tmp_path / "page.html").write_text(
+        render(Alarmed(**parts | {"candidates": tuple(kept)})), encoding="utf-8"
+    )
     tab = open_tab(browser, viewport=WIDE)
     tab.goto((tmp_path / "page.html").as_uri())
     banner, title = tab.locator(".alarm"), tab.locator("h1")

@@ -1,4 +1,4 @@
-"""Remarks on a cloud of predictions: a curve and a fan are seen, and nothing is seen where there is nothing."""
+"""Remarks on a cloud of predictions: a curve and a fan are seen, and nothing where there is nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def test_a_curve_is_seen_and_which_way_it_goes(rng):
 
 def test_a_fan_is_seen_with_its_size(rng):
     x = rng.uniform(1, 2, size=2000)
-    for observed, large in ((x + (x - 0.9) * rng.normal(size=2000), "great"), (x + (2.1 - x) * rng.normal(size=2000), "small")):
+    for observed, large in (
+        (x + (x - 0.9) * rng.normal(size=2000), "great"),
+        (x + (2.1 - x) * rng.normal(size=2000), "small"),
+    ):
         (told,) = patterns(observed, x)
         assert told.startswith(f"It fans out: {large} predictions miss by ")
         # Mean error in the outer thirds: 0.1 to 0.43 against 0.77 to 1.1, a ratio of 3.5.

@@ -77,8 +77,6 @@ from assay.display.linear.coefficients import (
     ClassCoefficientsDisplay,
     CoefficientsDisplay,
     ImagesDisplay,
-    PredictionsDisplay,
-    ResidualsDisplay,
     plot_images,
 )
 from assay.display.linear.features import (
@@ -90,6 +88,7 @@ from assay.display.linear.features import (
     SingularValuesDisplay,
 )
 from assay.display.linear.pictures import LeaveOneOutDisplay, PathDisplay, SelectionDisplay, SparsePathDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.optimize.problems import DescentDisplay, ProgramDisplay, plot_descent, plot_program
 from assay.display.optimize.sets import (
     ChordDisplay,

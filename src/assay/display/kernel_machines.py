@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.linear.coefficients import PredictionsDisplay, ResidualsDisplay
 from assay.display.linear.pictures import LeaveOneOutDisplay, chosen_alpha
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, dense, sampled
 from assay.display.registry import declare
 from assay.display.style import FAINT_INK, PALETTE, caption

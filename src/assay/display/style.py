@@ -56,7 +56,7 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-_others: ContextVar[Mapping[str, Any]] = ContextVar("settings beside the house style", default={})
+_others: ContextVar[Mapping[str, Any] | None] = ContextVar("settings beside the house style", default=None)
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def house_style(others: Mapping[str, Any] | None = None) -> Iterator[None]:
     kept = _others.get() if others is None else others
     token = _others.set(kept)
     try:
-        with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE), **kept}):
+        with matplotlib.rc_context({**SETTINGS, "axes.prop_cycle": cycler(color=PALETTE), **(kept or {})}):
             yield
     finally:
         _others.reset(token)

@@ -131,7 +131,7 @@ def draw_panels(
     n_rows = -(-len(names) // n_columns)
     for index, ((x, y), name, number) in enumerate(zip(curves, names, numbers, strict=True)):
         left, below = (index % n_columns) * (1 + GAP), -(index // n_columns) * (1 + HEAD)
-        frame = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + (left, below)
+        frame = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) + np.array([left, below])
         ax.plot(*frame.T, color=GRID, linewidth=0.8, zorder=1)
         if meaning != "average precision":
             ax.plot(*frame[[0, 2]].T, color=FAINT_INK, linewidth=0.8, linestyle=DASHES, zorder=1)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.linear.coefficients import CoefficientsDisplay, as_columns
+from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.pictures import LINEAR
+from assay.display.linear.predictions import as_columns
 from assay.display.plane import column_names, dense, sampled, shortened
 from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, colors

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.linear.coefficients import CoefficientsDisplay, PredictionsDisplay, ResidualsDisplay
+from assay.display.linear.coefficients import CoefficientsDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, shortened
 from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside, written

@@ -29,7 +29,7 @@ SUPERSCRIPT = re.compile(
 
 
 def about(candidate: Candidate, *, whole: bool) -> str:
-    """What a model computes and takes for granted, as HTML; the `whole` of it also how, what it proves, sources.
+    """What a model computes and takes for granted, as HTML; the `whole` of it also how, proofs and sources.
 
     Empty where there is nothing to tell, as of a baseline.
     """

@@ -113,7 +113,7 @@ def _verdict(comparison: Comparison) -> str:
 
 
 def alarms(comparison: Comparison) -> str:
-    """What puts the whole comparison in doubt, such as a column that gives the target away: above all else."""
+    """What puts the whole comparison in doubt, such as a column that gives the target away."""
     sentences = getattr(comparison, "alarms", ())
     if not sentences:
         return ""

@@ -173,8 +173,8 @@ def _words(comparison: Comparison, candidate: Candidate) -> str:
         share, held = f"{intervals.coverage:.0%}".replace("%", " %"), f"{100 * intervals.held:.1f} %"
         width = shown(intervals.width, 3)
         words += (
-            f"<p>Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows that the "
-            f"models had not seen; they are {width} wide on average.</p>"
+            f"<p>Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
+            f"that the models had not seen; they are {width} wide on average.</p>"
             if candidate is comparison.recommended
             else f"<p>{share} intervals held {held} of unseen rows, {width} wide.</p>"
         )

@@ -106,7 +106,7 @@ def draw(
 
 
 def write_plainly(axis: Any) -> None:
-    """Let the numbers along an axis be few, and written as everywhere on the page: "200,000", not 2 and 1e5."""
+    """Let the numbers along an axis be few, and written as everywhere on the page: "200,000", not 2."""
     from matplotlib.ticker import AutoLocator, FuncFormatter, ScalarFormatter
 
     numbers, locator = axis.get_major_formatter(), axis.get_major_locator()

@@ -1,4 +1,4 @@
-"""The certificates of all models: how many hold, what they claim, and those of each model with its numbers."""
+"""The certificates of all models: how many hold, what they claim, and the numbers of each model."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def _alike(comparison: Comparison, plain: list[tuple[int, Candidate]]) -> str:
     subject = f"All {len(plain)} models" if every else joined(names)
     listed = f": {joined(names)}" if every else ""
     return (
-        f'<p class="alike"><span class="holds">{subject} hold what they claim</span>, {number} {noun} each, and '
-        f"assume nothing: every claim is measured on the fit itself{listed}.</p>"
+        f'<p class="alike"><span class="holds">{subject} hold what they claim</span>, {number} {noun} each, '
+        f"and assume nothing: every claim is measured on the fit itself{listed}.</p>"
     )
 
 
@@ -140,7 +140,8 @@ def certificates_of_model(candidate: Candidate) -> str:
         return '<p class="note">There is nothing to certify in a baseline.</p>'
     items = "".join(
         f'<li><span class="{item.verdict}">{item.verdict}</span> {escape(item.quantity)} '
-        f'<span class="measured">{_number(item.value)} {SYMBOLS[item.relation]} {_number(item.bound)}</span></li>'
+        f'<span class="measured">{_number(item.value)} {SYMBOLS[item.relation]} '
+        f"{_number(item.bound)}</span></li>"
         for item in candidate.certificates
     )
     return f'<ul class="proofs" aria-label="Certificates">{items}</ul>'

@@ -17,8 +17,8 @@ WIDTH, HEIGHT, MARGIN = 190, 24, 11
 SEVERAL = {
     "regression": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, out of "
     "fold. 1 is perfect, 0 no better than the mean.",
-    "classification": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, out "
-    "of fold. 1 is perfect; the baseline always names the commonest class.",
+    "classification": "Dots: mean {score}, with two standard errors to each side; faint dots: the splits, "
+    "out of fold. 1 is perfect; the baseline always names the commonest class.",
     "clustering": "Dots: mean silhouette of the rows, with two standard errors to each side. 1 means groups "
     "far apart, 0 groups that touch; one group has 0 by convention.",
 }
@@ -93,8 +93,8 @@ def strip(scale: Scale, candidate: Candidate, *, chosen: bool, words: str, split
         told += ", beyond the scale"
     mark = " chosen" if chosen else ""
     return (
-        f'<svg class="strip{mark}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(told)}">{"".join(parts)}</svg>'
+        f'<svg class="strip{mark}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'role="img" aria-label="{escape(told)}">{"".join(parts)}</svg>'
     )
 
 
@@ -114,7 +114,8 @@ def ruler(scale: Scale) -> str:
         f'<text x="{place:.1f}" y="11">{number}</text><path d="M{place:.1f} 15V19"/>'
         for place, number in places
     )
-    return f'<svg class="ruler" width="{WIDTH}" height="19" viewBox="0 0 {WIDTH} 19" aria-hidden="true">{marks}</svg>'
+    size = f'width="{WIDTH}" height="19" viewBox="0 0 {WIDTH} 19"'
+    return f'<svg class="ruler" {size} aria-hidden="true">{marks}</svg>'
 
 
 def scale_notes(comparison: Comparison, scale: Scale) -> str:

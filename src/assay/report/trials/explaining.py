@@ -22,6 +22,8 @@ from assay.report.trials.importance import (
     PREDICTIONS_OF_THE_CHOSEN,
     Examination,
     Importances,
+    answers_of,
+    screened,
     summarise,
 )
 from assay.report.trials.learning_curve import learning_curve
@@ -87,7 +89,11 @@ class Afterwards:
         recipes = transformed_recipes(candidates, entries, y, named)
         added = [self.make(recipe) for recipe in recipes]
         self.contenders += added
-        return self.engine.run(added, jobs=jobs) if added else []
+        try:
+            return self.engine.run(added, jobs=jobs) if added else []
+        except KeyboardInterrupt:  # the methods themselves are finished
+            self.engine.interrupted = True
+            return []
 
     def ensemble(self, candidates: Sequence[Candidate]) -> Candidate | None:
         """The stacked ensemble of the candidates; None where fewer than two can join."""
@@ -163,11 +169,10 @@ class Afterwards:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
         with suppress(*FAILURES):
-            splits = self._splits(chosen, contender.encodings)
-            importances = self._importances(splits, chosen) or importances
-            names = importances.columns[:MAX_COLUMNS] if importances is not None else data.feature_names
+            splits, whole = self._splits(chosen, contender.encodings), self._whole(chosen)
+            importances = self._importances(splits, whole, chosen) or importances
+            names = () if importances is None else importances.columns[:MAX_COLUMNS]
             followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
-            whole = self._whole(chosen)
             options: dict[str, Any] = {"labels": self.settings.labels, "followed": followed}
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
@@ -199,34 +204,44 @@ class Afterwards:
         some = frame.iloc[:: max(1, len(frame) // 2000)]
         return Split(chosen.model[-1], encoder, some, encoder.transform(some))
 
-    def _importances(self, splits: Sequence[Split], chosen: Candidate) -> Importances | None:
+    def _importances(self, splits: Sequence[Split], whole: Split, chosen: Candidate) -> Importances | None:
         encodings, labels = self.settings.encodings, self.settings.labels
+        kept = screened(whole.model, whole.encoder, whole.features, labels)
         n_asked = PREDICTIONS_OF_THE_CHOSEN // len(splits)
         examined = []
         for number, split in enumerate(splits):
             truth = encodings.target[encodings.parts[number].test]
-            groups = split.encoder.groups()
+            groups = [split.encoder.groups()[place] for place in kept]
             ask = Examination(truth, groups, labels, self.settings.seed, n_asked)
             examined.append(ask(split.model, split.features))
-        names = [column.name for column in encodings.columns if column.learnable]
+        used = [column.name for column in encodings.columns if column.learnable]
+        names = [used[place] for place in kept]
         certain = chosen.probabilities is None
         share = self.settings.share
         return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
 
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
         encodings, settings, rows = contender.encodings, self.settings, []
-        metric = settings.question.metric
-        if metric.of_probabilities or metric.costs is not None or not metric.greater_is_better:
-            return None  # the curve is drawn for scores of predictions, such as R² and accuracy
+        metric, labels = settings.question.metric, settings.labels
         for number in range(self._n_splits):
-            encoded, part = encodings[number], encodings.parts[number]
-            rows.append((encoded.train, encoded.target, encoded.test, encodings.target[part.test]))
+            encoded = encodings[number]
+            rows.append((encoded.train, encoded.target, encoded.test))
+
+        def judge(model: Any, number: int) -> float:
+            features, shown = rows[number][-1], encodings.parts[number].test
+            certain = labels is None or not hasattr(model, "predict_proba")
+            chances = None if certain else answers_of(model, labels)(features)
+            costs = None if metric.costs is None else metric.costs[shown]
+            said = np.asarray(model.predict(features))
+            return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
+
         return learning_curve(
             lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
             rows,
             chosen.scores[: len(rows)],
-            score=lambda y, said: metric.score(Judged(y, said, labels=settings.labels)),
+            judge=judge,
             score_name=settings.question.score_name,
+            sign=metric.sign,
             seed=settings.seed,
             classes=settings.labels,
             share=settings.share,

@@ -72,8 +72,10 @@ class LearningCurve(NamedTuple):
     scores, errors : arrays of shape (n_sizes,)
         Mean score over the splits and its standard error.
     gain : Difference
-        What the last step gained, split by split.
+        What the last step gained, split by split; positive for the better.
     score_name : str
+    sign : int
+        −1 where the score is an error, which better models have less of.
     """
 
     sizes: NDArray
@@ -81,18 +83,27 @@ class LearningCurve(NamedTuple):
     errors: NDArray
     gain: Difference
     score_name: str
+    sign: int = 1
 
     @property
     def sentence(self) -> str:
         """Whether more rows would help."""
         before, after = (f"{size:,}" for size in self.sizes[-2:])
-        size = plus_minus(self.gain.mean, self.gain.standard_error)
-        last = f"from {before} to {after} rows it gained {size} in {self.score_name}"
+        last = f"from {before} to {after} rows {self._change}"
+        # An error has a unit: what is small is small beside the error itself.
+        small = SMALL_GAIN if self.sign > 0 else SMALL_GAIN * abs(float(self.scores[-1]))
         if self.gain.mean > 0 and self.gain.p_value < CLEAR:
             return f"More rows would help: {last}."
-        if self.gain.mean + 2 * self.gain.standard_error < SMALL_GAIN:
+        if self.gain.mean + 2 * self.gain.standard_error < small:
             return f"More rows would hardly help: {last}."
         return f"Whether more rows would help is not clear: {last}."
+
+    @property
+    def _change(self) -> str:
+        if self.sign > 0:
+            return f"it gained {plus_minus(self.gain.mean, self.gain.standard_error)} in {self.score_name}"
+        verb = "fell" if self.gain.mean >= 0 else "rose"
+        return f"its {self.score_name} {verb} by {plus_minus(abs(self.gain.mean), self.gain.standard_error)}"
 
 
 class Threshold(NamedTuple):

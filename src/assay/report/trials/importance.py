@@ -21,6 +21,9 @@ PREDICTIONS_OF_THE_CHOSEN = 100_000
 ROWS, REPEATS = 400, 5
 """Rows of a split and shuffles of each column, at most."""
 
+MAX_COLUMNS, SCREENED_ROWS = 200, 8
+"""In a wider table the recommended model is examined on the columns that move the most, for so many rows."""
+
 TRIFLE = 0.01
 """Importances below this share of the greatest are not spoken of."""
 
@@ -109,6 +112,23 @@ class Examination:
         options["n_repeats"] = int(np.clip(n_asked // n_rows, 1, REPEATS))
         predict = answers_of(model, self.labels)
         return permutation_importance(predict, features[rows], truth, loss, **options).mean
+
+
+def screened(
+    model: Any, encoder: TableEncoder, features: NDArray, labels: NDArray | None
+) -> NDArray[np.intp]:
+    """Places of the columns that move the predictions of a few rows most; all of them where they are few."""
+    groups = column_groups(encoder)
+    if len(groups) <= MAX_COLUMNS:
+        return np.arange(len(groups))
+    rows, predict = features[:SCREENED_ROWS], answers_of(model, labels)
+
+    def moved(before: NDArray, after: NDArray) -> NDArray:
+        return np.square(after - before).reshape(len(before), -1).sum(axis=1)
+
+    options: dict[str, Any] = {"groups": groups, "n_repeats": 1, "random_state": 0}
+    moves = permutation_importance(predict, rows, np.asarray(predict(rows)), moved, **options).mean
+    return np.sort(np.argsort(-moves, kind="stable")[:MAX_COLUMNS])
 
 
 def summarise(

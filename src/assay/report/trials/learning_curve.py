@@ -14,9 +14,8 @@ from assay.report.trials.resampling import compare_scores, corrected_error
 SHARES = (0.25, 0.5)
 FEWEST_ROWS = 20
 
-Score = Callable[[NDArray, NDArray], float]
-Rows = tuple[NDArray, NDArray, NDArray, NDArray]
-"""Features and target to learn from, features and target to predict."""
+Rows = tuple[NDArray, NDArray, NDArray]
+"""Features and target to learn from, features to predict."""
 
 
 def learning_curve(
@@ -24,8 +23,9 @@ def learning_curve(
     splits: Sequence[Rows],
     full: NDArray,
     *,
-    score: Score,
+    judge: Callable[[Any, int], float],
     score_name: str,
+    sign: int = 1,
     seed: int,
     share: float,
     classes: NDArray | None = None,
@@ -38,11 +38,14 @@ def learning_curve(
     ----------
     fit : callable
         Gives a fitted model for features and a target.
-    splits : sequence of (train, target, test, truth)
+    splits : sequence of (train, target, test)
     full : array of shape (n_splits,)
         Scores after learning from all rows, which are known.
-    score : callable
+    judge : callable
+        Score of a model on the rows that the split of a number predicts; the greater the better.
     score_name : str
+    sign : int, default=1
+        −1 where the score is an error turned around.
     seed : int
     share : float
         Share of the rows that a split predicts.
@@ -56,13 +59,13 @@ def learning_curve(
         if size < FEWEST_ROWS:
             continue
         line = []
-        for number, (train, target, test, truth) in enumerate(splits):
+        for number, (train, target, _) in enumerate(splits):
             rows = np.random.default_rng([seed, number]).permutation(len(train))[:size]
             if classes is not None and np.unique(target[rows]).size < classes.size:
                 break
             if np.unique(target[rows]).size < 2:
                 break
-            line.append(score(truth, np.asarray(fit(train[rows], target[rows]).predict(test))))
+            line.append(judge(fit(train[rows], target[rows]), number))
         if len(line) == len(splits):
             sizes.append(size)
             scores.append(line)
@@ -72,4 +75,4 @@ def learning_curve(
     errors = np.array([corrected_error(line, share) for line in table])
     gain = compare_scores(table[-1], table[-2], share)
     counts = np.array([*sizes, n_rows])
-    return LearningCurve(counts, table.mean(axis=1), errors, gain, score_name)
+    return LearningCurve(counts, sign * table.mean(axis=1), errors, gain, score_name, sign)
