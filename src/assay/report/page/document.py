@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.report.page.appendix import appendix
 from assay.report.page.data import data_section
+from assay.report.page.how import options_of, own_words
 from assay.report.page.models import HOW_CLUSTERING, certificates_overview, leaderboard, models
 from assay.report.page.pieces import anchor, section
 from assay.report.results import fingerprint, versions
@@ -153,7 +154,8 @@ def method(comparison: Comparison) -> str:
     repeats = comparison.repeats or 1
     times = "once" if repeats == 1 else f"{repeats} times over"
     facts = {"seed": comparison.seed, "folds": comparison.folds, "times": times}
-    items = _items(sentence.format(**facts) for sentence in HOW[comparison.task])
+    told = own_words(comparison, HOW[comparison.task])
+    items = _items(sentence.format(**facts) for sentence in told)
     return section("method", "How it was measured", f"<ul>{items}</ul>")
 
 
@@ -181,7 +183,7 @@ def usage(comparison: Comparison, model_path: str) -> str:
 
 def reproduction(comparison: Comparison) -> str:
     """The command, the seed, the table and the versions behind the numbers."""
-    data = comparison.data
+    data = comparison.data.whole or comparison.data
     facts = {
         "Seed": str(comparison.seed),
         "Table": f"{data.name}, {data.X.shape[0]} rows, {data.X.shape[1]} columns learnt from",
@@ -209,6 +211,7 @@ def command(comparison: Comparison) -> str:
         words += ["--target", data.target]
     for name in data.dropped:
         words += ["--drop", name]
+    words += options_of(data)
     if comparison.folds is not None:
         words += ["--folds", str(comparison.folds), "--repeats", str(comparison.repeats or 1)]
     names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})
