@@ -10,9 +10,9 @@ from assay.report.trials.clustering import ClusteringComparison
 from assay.report.trials.comparison import Comparison
 
 IN_ORDER = (
-    "Cross-validation: the rows are put in the order of {by} and cut into stretches of time; each of {folds}, "
-    "the same for every method, is predicted by a model fitted on the rows before it, without the last ones "
-    "(a hundredth of the rows, at least one time). The first stretch is learnt from alone."
+    "Cross-validation: the rows are put in the order of {by} and cut into stretches of time; each of "
+    "{folds}, the same for every method, is predicted by a model fitted on the rows before it, without the "
+    "last ones (a hundredth of the rows, at least one time). The first stretch is learnt from alone."
 )
 BY_GROUPS = (
     "Cross-validation: the groups that {by} names are shuffled (seed {seed}) and cut into {folds} folds, "
@@ -30,8 +30,8 @@ STANDARDISED = (
 )
 SHUFFLED = (
     "The eigengap looks at the graph of 10 neighbours of each row, of up to 1000 rows. Where the silhouette "
-    "is no better than the best of 19 tables whose columns were shuffled, so that none goes with another, the "
-    "page says that there are no clear groups."
+    "is no better than the best of 19 tables whose columns were shuffled, so that none goes with another, "
+    "the page says that there are no clear groups."
 )
 
 
