@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -152,4 +153,69 @@ def test_a_table_from_standard_input(run):
     options = ("--target", "y", "--methods", "LinearRegression", "--repeats", 1, "--folds", 2)
     result = run("compare", "-", *options, input="a,b,y\n" + rows)
     assert result.exit_code == 0, result.output
-    assert "LinearRegression predicts y best" in result.stdout
+    assert "LinearRegression has R² 0.9" in result.stdout
+    assert "'a' alone gives y away (correlation 1.00): unless it is known" in " ".join(result.stdout.split())
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_options_for_reading_and_folds_reach_the_table(run, tmp_path, rng):
+    days = pd.date_range("2023-01-01", periods=80).strftime("%d.%m.%Y")
+    price = [f"€{value:,.0f}" for value in 5000 + np.cumsum(rng.normal(0, 300, 80))]
+    lines = [
+        f"{day}:{row % 3}:{-999 if row % 20 == 0 else row % 7 + 0.5}:{cost}"
+        for row, (day, cost) in enumerate(zip(days, price, strict=True))
+    ]
+    (tmp_path / "odd.csv").write_text(
+        "Our prices\nday:kind:degrees:price\n" + "\n".join(lines), encoding="utf-8"
+    )
+    reading = (
+        "--separator",
+        ":",
+        "--skip",
+        1,
+        "--categorical",
+        "kind",
+        "--na",
+        "degrees=-999",
+        "--time",
+        "day",
+    )
+    result = run("compare", "odd.csv", "--target", "price", "--methods", "Ridge", "--folds", 3, *reading)
+    assert result.exit_code == 0, result.output
+    told = json.loads(Path("assay-report/results.json").read_text())
+    kinds = {column["name"]: (column["kind"], column["missing"]) for column in told["table"]["columns"]}
+    assert kinds == {"day": ("date", 0), "kind": ("categorical", 0), "degrees": ("numeric", 4)}
+    assert (told["folds"], told["repeats"], told["alarms"]) == (3, 1, [])
+    assert told["table"]["n_rows"] == 80
+    new = run("predict", f"assay-report/{MODEL}", "odd.csv", "--separator", ":", "--skip", 1)
+    assert new.exit_code == 0, new.output
+    assert len(new.stdout.splitlines()) == 81
+    again = run("certify", f"assay-report/{MODEL}", "odd.csv")
+    assert again.exit_code == 0, again.output
+
+
+@pytest.mark.usefixtures("_short_page")
+def test_groups_of_rows_are_kept_together(run, tmp_path, rng):
+    people = np.repeat(np.arange(20), 4)
+    frame = pd.DataFrame({"person": people, "x": rng.normal(size=80), "y": rng.normal(size=20)[people]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    alarmed = run("compare", "t.csv", "--target", "y", "--methods", "Ridge", "--output", "a")
+    assert "use --group person" in " ".join(alarmed.stdout.split())
+    kept = run(
+        "compare", "t.csv", "--target", "y", "--methods", "Ridge", "--output", "b", "--group", "person"
+    )
+    assert kept.exit_code == 0, kept.output
+    assert "--group" not in kept.stdout
+
+
+def test_a_sheet_is_read_and_fitted(run, tmp_path, table):
+    frame = pd.read_csv(table)
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        frame.head(3).to_excel(book, sheet_name="Cover", index=False)
+        frame.to_excel(book, sheet_name="Sales", index=False)
+    result = run("fit", "Ridge", "book.xlsx", "--target", "price", "--sheet", "Sales", "--numeric", "class")
+    assert result.exit_code == 0, result.output
+    predicted = run("predict", "model.skops", "book.xlsx", "--sheet", "2", "--keep", "town")
+    assert len(predicted.stdout.splitlines()) == 61
+    few = run("predict", "model.skops", "book.xlsx")
+    assert len(few.stdout.splitlines()) == 4

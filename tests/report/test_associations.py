@@ -117,6 +117,15 @@ def test_a_column_that_gives_the_target_away_is_told_and_no_other(rng):
     assert leaks(Data.from_frame(frame), "clustering") == ()
 
 
+def test_a_column_that_the_class_decides_but_that_does_not_decide_the_class_is_no_leak(rng):
+    kind = rng.choice(["bird", "fish", "insect", "mammal"], 120)
+    frame = pd.DataFrame({"milk": kind == "mammal", "feathers": np.where(kind == "bird", "yes", "some")})
+    frame["legs"] = pd.Series(kind).map({"bird": 2.0, "fish": 0.0, "insect": 6.0, "mammal": 4.0})
+    frame["weight"] = frame["legs"] * 10 + rng.uniform(size=120)
+    told = leaks(Data.from_frame(frame, kind, target="kind"), "classification")
+    assert [sentence.split()[0] for sentence in told] == ["'legs'", "'weight'"]
+
+
 def test_a_number_that_is_the_code_of_the_class_is_told(rng):
     labels = rng.choice(["a", "b", "c"], 90)
     frame = pd.DataFrame({"code": np.searchsorted(["a", "b", "c"], labels) + 1.0, "x": rng.normal(size=90)})

@@ -444,6 +444,16 @@ def test_words_do_not_make_the_groups_of_penguins(penguins):
     assert f"of {strength_of(comparison.recommended.score)} structure" in words(comparison)
 
 
+def test_the_page_tells_how_rows_are_compared(penguins, clustering):
+    mixed, plain = render(penguins[2]), render(clustering)
+    assert "Rows are compared by Gower&#x27;s distance" in mixed
+    assert "The gap statistic compares" not in mixed
+    assert "best of 19 tables whose columns were shuffled" in mixed
+    assert "centred and scaled to standard deviation 1" in plain
+    assert "Gower" not in plain
+    assert "2 apart" not in plain + mixed
+
+
 def test_scores_of_mixed_tables_are_silhouettes_of_gowers_distances(penguins):
     _, _, comparison = penguins
     for candidate in comparison.clusterings:

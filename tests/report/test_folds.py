@@ -149,3 +149,24 @@ def test_too_few_times_groups_or_classes_are_one_sentence(rng):
         compare(data, "classification", folds=3)
     with pytest.raises(ReportError, match="leave out --repeats"):
         compare(chosen(frame.assign(price=frame["x"]), time="t")[1], "regression", repeats=2)
+
+
+def test_the_page_says_how_the_folds_were_cut_and_the_command_asks_for_them_again(dated):
+    task, data = chosen(dated, time="day")
+    page = render(compare(data, task, folds=4, methods=["LinearRegression"]))
+    assert "put in the order of &#x27;day&#x27; and cut into stretches of time; each of 4" in page
+    assert "the rows are shuffled" not in page
+    assert "--time day" in page
+    frame = dated.assign(team=np.arange(len(dated)) % 30, price=dated["x"] + np.arange(len(dated)) % 5)
+    task, data = chosen(frame, group="team")
+    page = render(compare(data, task, methods=["LinearRegression"], repeats=1))
+    assert "the groups that &#x27;team&#x27; names are shuffled (seed 0) and cut into 5 folds, once" in page
+    assert "--group team" in page
+
+
+def test_classes_in_the_order_of_time_are_not_said_to_have_equal_shares(dated):
+    frame = dated.assign(price=np.where(np.arange(len(dated)) % 3 == 0, "high", "low"))
+    task, data = chosen(frame, time="day")
+    page = render(compare(data, task, folds=3, methods=["LogisticRegression"]))
+    assert "Every fold has its share of each class" not in page
+    assert "Accuracy is the share of rows" in page

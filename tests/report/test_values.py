@@ -169,6 +169,10 @@ def test_few_numbers_or_many_words_make_no_column_of_numbers():
     tickets = pd.Series([str(number) for number in range(70)] + [f"A/{number}" for number in range(30)])
     assert numbers_from_texts(tickets) is None
     assert numbers_from_texts(tickets, forced=True).n_strays == 30
+    stations = pd.Series([str(number) for number in range(1000, 1100)] + ["c168"])
+    assert numbers_from_texts(stations) is None
+    censored = pd.Series([str(number) for number in range(1000, 1100)] + ["<5", "1200*"])
+    assert numbers_from_texts(censored).n_strays == 2
 
 
 def test_none_is_a_level_among_words_and_missing_among_numbers_and_truths(tmp_path):

@@ -133,6 +133,8 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     """Print the leaderboard, the verdict and what one must know beside it."""
     star = RECOMMENDED_IN_ASCII if console.options.ascii_only else RECOMMENDED
     console.print(leaderboard(console, comparison, star))
+    for sentence in comparison.alarms:
+        say(console, sentence, style="yellow")
     say(console, f"{star} {comparison.headline}.", style="bold")
     for sentence in (*comparison.remarks, *comparison.skipped):
         say(console, sentence)

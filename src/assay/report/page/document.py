@@ -10,6 +10,7 @@ from importlib.resources import files
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.page.groups import HOW_CLUSTERING
+from assay.report.page.how import own_words
 from assay.report.page.models import leaderboard, models
 from assay.report.page.pieces import anchor, section
 from assay.report.page.proofs import certificates_overview
@@ -166,7 +167,8 @@ def method(comparison: Comparison) -> str:
     repeats = comparison.repeats or 1
     times = "once" if repeats == 1 else f"{repeats} times over"
     facts = {"seed": comparison.seed, "folds": comparison.folds, "times": times}
-    items = _items(sentence.format(**facts) for sentence in HOW[comparison.task])
+    told = own_words(comparison, HOW[comparison.task])
+    items = _items(sentence.format(**facts) for sentence in told)
     return section("method", "How it was measured", f'<ul class="how">{items}</ul>')
 
 
@@ -194,7 +196,7 @@ def usage(comparison: Comparison, model_path: str) -> str:
 
 def reproduction(comparison: Comparison) -> str:
     """The command, the seed, the table and the versions behind the numbers."""
-    data = comparison.data
+    data = comparison.data.whole or comparison.data
     facts = {
         "Seed": str(comparison.seed),
         "Table": f"{data.name}, {data.X.shape[0]:,} rows, {data.X.shape[1]:,} columns learnt from",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from assay.report.tables.data import SAMPLE_ROWS, Data, Task, sampled
+from assay.report.tables.deciding import share_by_levels, share_in_ranges
 from assay.report.tables.doubles import as_codes
 from assay.report.tables.encoder import days_of, finite, read_words
 from assay.report.tables.schema import Column, truth
@@ -252,7 +253,7 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
     """
     told = []
     for item in with_target(data, task) if associations is None else associations:
-        if abs(item.strength) > LEAK:
+        if abs(item.strength) > LEAK and (task == "regression" or _decides(data, item.name)):
             told.append((item.name, item.strength, item.measure))
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
             frame, y = sample(data)
@@ -269,6 +270,18 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
         "it is known beforehand, --drop it."
         for name, strength, measure in told
     )
+
+
+def _decides(data: Data, name: str) -> bool:
+    """Whether a column decides the class: that the class decides the column makes them go together too."""
+    frame, y = sample(data)
+    assert y is not None
+    column = next(column for column in data.columns if column.name == name)
+    classes = np.unique(y, return_inverse=True)[1]
+    numbers = as_numbers(frame[name], column)
+    if numbers is not None and share_in_ranges(numbers, classes) > LEAK:
+        return True
+    return share_by_levels(as_codes(frame[name]), classes) > LEAK
 
 
 def _associate(values: pd.Series[Any], column: Column, y: NDArray, classes: NDArray | None) -> Association:

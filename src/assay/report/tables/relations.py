@@ -98,19 +98,16 @@ def linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
 
 def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
     unit, scale = _standardised(table)
-    basis: list[int] = []
-    frame = np.empty((len(unit), 0))  # an orthonormal frame of the columns in the basis
-    relations = []
+    gram = unit.T @ unit
+    left = gram.copy()  # what the columns in the basis leave of each other: a Cholesky factorisation by steps
+    basis, relations = list[int](), list[Relation]()
     for place in map(int, np.flatnonzero(scale > 0)):
-        column = unit[:, place]
-        rest = column - frame @ (frame.T @ column)
-        rest -= frame @ (frame.T @ rest)
-        left = float(rest @ rest)
-        if left > EXACT:
+        if left[place, place] > EXACT:
             basis.append(place)
-            frame = np.column_stack([frame, rest / np.sqrt(left)])
+            step = left[:, place] / np.sqrt(left[place, place])
+            left -= np.outer(step, step)
             continue
-        weights = np.linalg.lstsq(unit[:, basis], column, rcond=None)[0]
+        weights = np.linalg.lstsq(gram[np.ix_(basis, basis)], gram[basis, place], rcond=None)[0]
         used = np.flatnonzero(np.abs(weights) > 1e-3)
         multiples = weights * scale[place] / scale[basis]
         terms = tuple((names[basis[index]], float(multiples[index])) for index in used)

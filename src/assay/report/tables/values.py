@@ -41,6 +41,9 @@ WRITTEN = {
 }
 SPECIAL = re.compile(r"[-+]?inf(inity)?|nan", re.IGNORECASE)
 
+CODE = re.compile(r"(?=.*[^\W\d_])(?=.*\d)[\w./-]+")
+"""Letters and digits together: where numbers stand beside such, they are codes too."""
+
 GLANCE = 50
 """So many different texts tell whether a column may be numbers at all."""
 
@@ -145,8 +148,10 @@ def numbers_from_texts(
     known = [item for item in numbers.values() if not np.isnan(item.value)]
     if not known:
         return None
-    if strays and not forced and (strict or not _are_few(n_strays, len(strays), n_cells, len(known))):
-        return None
+    if strays and not forced:
+        codes = any(CODE.fullmatch(text) for text in strays)
+        if strict or codes or not _are_few(n_strays, len(strays), n_cells, len(known)):
+            return None
     values = texts.map({text: _value(numbers.get(str(text).strip())) for text in raw}).astype(np.float64)
     marks = [
         text for text, item in numbers.items() if np.isnan(item.value) and text and text.lower() != "nan"

@@ -148,12 +148,17 @@ class ClusteringComparison(Comparison):
 
     def _distance_remarks(self) -> tuple[str, ...]:
         """How rows are compared where words are among the columns."""
-        if getattr(self.chosen.model[0], "metric_", "euclidean") == "euclidean":
+        if not self.is_mixed:
             return ()
         return (
             "Distances are Gower's, over columns of numbers and words: numbers count alike, words half as "
             "much, so that their levels alone do not make the groups.",
         )
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether words are among the columns, so that distances are Gower's."""
+        return getattr(self.chosen.model[0], "metric_", "euclidean") != "euclidean"
 
     @property
     def _is_chance(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.models.importance import permutation_importance, squared_error
+from assay.report.tables.encoder import TableEncoder
 from assay.report.trials.resampling import corrected_error
 
 PREDICTIONS_OF_A_SPLIT = 5_000
@@ -118,7 +119,7 @@ def screened(
     model: Any, encoder: TableEncoder, features: NDArray, labels: NDArray | None
 ) -> NDArray[np.intp]:
     """Places of the columns that move the predictions of a few rows most; all of them where they are few."""
-    groups = column_groups(encoder)
+    groups = encoder.groups()
     if len(groups) <= MAX_COLUMNS:
         return np.arange(len(groups))
     rows, predict = features[:SCREENED_ROWS], answers_of(model, labels)

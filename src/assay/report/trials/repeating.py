@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 from assay.report.tables.associations import as_codes, as_numbers, short
 from assay.report.tables.data import Data
+from assay.report.tables.deciding import share_in_ranges
 
 SAME = 0.9
 """Groups whose adjusted Rand index with a column is greater repeat it."""
@@ -73,36 +74,6 @@ def told_by_columns(data: Data, labels: NDArray) -> tuple[str, ...]:
         f"The groups are ranges of {short(best)!r}: that column alone tells the group of {share:.0%} of the "
         "rows.",
     )
-
-
-def share_in_ranges(values: NDArray, labels: NDArray) -> float:
-    """Share of the rows that lie in the range of their group, cut half-way between neighbouring groups.
-
-    Examples
-    --------
-    >>> share_in_ranges(np.arange(10.0), np.repeat([1, 0], 5))
-    1.0
-    """
-    kept = (labels >= 0) & ~np.isnan(values)
-    if not kept.any():
-        return 0.0
-    values, labels = values[kept], labels[kept]
-    groups = np.unique(labels)
-    order = sorted(groups, key=lambda group: float(np.median(values[labels == group])))
-    cuts = []
-    for low, high in pairwise(order):
-        below, above = np.sort(values[labels == low]), np.sort(values[labels == high])
-        cuts.append(_cut(below, above))
-    named = np.array(order)[np.searchsorted(np.array(cuts), values, side="left")]
-    return float(np.mean(named == labels))
-
-
-def _cut(below: NDArray, above: NDArray) -> float:
-    """The value that parts two groups with the fewest rows on the wrong side."""
-    ends = np.unique(np.concatenate([below, above]))
-    between = (ends[:-1] + ends[1:]) / 2 if len(ends) > 1 else ends
-    wrong = len(below) - np.searchsorted(below, between) + np.searchsorted(above, between)
-    return float(between[int(np.argmin(wrong))])
 
 
 def _codes_of_words(data: Data) -> Iterator[tuple[str, NDArray]]:
