@@ -115,6 +115,7 @@ from assay.display.theory import (
     plot_overfitting,
     plot_penalty_error,
 )
+from assay.display.trees.forest import ImportanceDisplay, OutOfBagDisplay, SingleMembersDisplay
 from assay.homes import publish
 
 __all__ = [
@@ -162,6 +163,7 @@ __all__ = [
     "HeightsDisplay",
     "HistoryDisplay",
     "ImagesDisplay",
+    "ImportanceDisplay",
     "InertiaDisplay",
     "InitsDisplay",
     "IterationsDisplay",
@@ -171,6 +173,7 @@ __all__ = [
     "LeaveOneOutDisplay",
     "LossCurvesDisplay",
     "MembershipsDisplay",
+    "OutOfBagDisplay",
     "OverfittingDisplay",
     "OverlapErrorsDisplay",
     "OverlapLoadingsDisplay",
@@ -193,6 +196,7 @@ __all__ = [
     "SelectionOfKDisplay",
     "SeparabilityDisplay",
     "SilhouetteDisplay",
+    "SingleMembersDisplay",
     "SingularValuesDisplay",
     "SparsePathDisplay",
     "SpectrumDisplay",
