@@ -62,6 +62,7 @@ def test_impurity_favours_columns_of_many_values_and_the_others_do_not():
     for kind in ("unbiased", "permutation"):
         result = model.importance(kind, X, y, random_state=0)
         assert result.importances[0] > 5 * np.abs(result.importances[1:]).max()
+        assert biased[1] / biased[0] > 3 * abs(result.importances[1] / result.importances[0])
         assert result.conf_int().shape == (3, 2)
     # One sample of rows: trees agree on its chances, so the noise is judged against the signal.
     assert "x0" in str(result)
