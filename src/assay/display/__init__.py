@@ -116,6 +116,13 @@ from assay.display.theory import (
     plot_penalty_error,
 )
 from assay.display.trees.forest import ImportanceDisplay, OutOfBagDisplay, SingleMembersDisplay
+from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
+from assay.display.trees.single import (
+    PruningDisplay,
+    PruningSelectionDisplay,
+    TreeDisplay,
+    TreePartitionDisplay,
+)
 from assay.homes import publish
 
 __all__ = [
@@ -164,6 +171,7 @@ __all__ = [
     "HistoryDisplay",
     "ImagesDisplay",
     "ImportanceDisplay",
+    "ImpurityCurvesDisplay",
     "InertiaDisplay",
     "InitsDisplay",
     "IterationsDisplay",
@@ -187,6 +195,8 @@ __all__ = [
     "PredictionsDisplay",
     "PrincipalPlaneDisplay",
     "ProgramDisplay",
+    "PruningDisplay",
+    "PruningSelectionDisplay",
     "ReachabilityDisplay",
     "ReferenceInertiasDisplay",
     "ResidualsDisplay",
@@ -202,6 +212,8 @@ __all__ = [
     "SpectrumDisplay",
     "SplitTreeDisplay",
     "TracesDisplay",
+    "TreeDisplay",
+    "TreePartitionDisplay",
     "house_style",
     "kinds",
     "pictures",
@@ -214,6 +226,7 @@ __all__ = [
     "plot_dimension_free",
     "plot_elbow",
     "plot_images",
+    "plot_impurity_curves",
     "plot_inits",
     "plot_loss_curves",
     "plot_overfitting",

@@ -82,6 +82,7 @@ from assay.theory.smoothing import (
     kernel_ridge_risk,
     linear_smoother_risk,
 )
+from assay.theory.trees import DepthTwo, ImpurityCurves, best_tree_of_depth_two, impurity_curves
 
 __all__ = ["BiasVariance", "ClassificationLossCheck", "CoefficientMoments", "Coverage", "Crossover"]
 __all__ += ["DimensionFree", "ExpectedCriterion", "GaussMarkov", "KernelRidgeRisk", "LeastSquaresRisk"]
@@ -104,5 +105,6 @@ __all__ += ["ridge_oracle_lambda", "ridge_risk", "separation_curve", "simulated_
 __all__ += ["squaring_experiment", "stuck_rectangle", "surrogate_bound", "tie_trap", "unlucky_rows"]
 __all__ += ["Disagreement", "VarianceDecomposition", "ensemble_variance_decomposition", "vote_accuracy"]
 __all__ += ["vote_disagreement"]
+__all__ += ["DepthTwo", "ImpurityCurves", "best_tree_of_depth_two", "impurity_curves"]
 
 publish(globals())

@@ -13,6 +13,7 @@ from assay.display.base import axes_of, drawn_by
 from assay.display.linear.pictures import OfSelection, SelectionDisplay
 from assay.display.registry import choose
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, write_beside
+from assay.display.trees.single import PruningSelectionDisplay
 from assay.models import Selection
 
 WORDS = {
@@ -342,6 +343,8 @@ def plot_selection(selection: Selection, *, kind: str | None = None, ax: Any = N
     """
     criterion = selection.criterion
     curve: Any = SelectionOfKDisplay if criterion in WORDS else SelectionDisplay
+    if selection.parameter == "ccp_alpha":
+        curve = PruningSelectionDisplay
     displays = {"curve": ElbowDisplay if criterion == "elbow" else curve} | SPECIAL.get(criterion, {})
     kind = kind or ("breakpoints" if criterion == "penalised" else "curve")
     return choose(selection, kind, displays).from_selection(selection, ax=ax).ax_

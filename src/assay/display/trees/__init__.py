@@ -1,1 +1,1 @@
-"""Pictures of trees and their ensembles."""
+"""Pictures of trees and of their ensembles."""
