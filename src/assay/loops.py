@@ -69,24 +69,26 @@ def _stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
-        parts = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
+    if isinstance(kind, (types.BaseNamedTuple, types.BaseAnonymousTuple)):
+        parts = zip(list(kind.types), cgutils.unpack_tuple(builder, value), strict=True)
         return context.make_tuple(builder, kind, [_stripped(context, builder, *part) for part in parts])
     return value
 
 
 @intrinsic
-def uncounted(typing: Any, value: Any) -> Any:
-    """The same array, or tuple of arrays, without a count of references; for compiled loops only.
-
-    Every function that an array is handed to counts it up and down, which takes longer than a small node of a
-    tree. Valid for as long as the caller holds the arrays.
-    """
-
+def _uncounted(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _stripped(context, builder, signature.args[0], arguments[0])
 
     return value(value), generate
+
+
+uncounted: Any = _uncounted
+"""The same array, or tuple of arrays, without a count of references; for compiled loops only.
+
+Every function that an array is handed to counts it up and down, which takes longer than a small node of a
+tree. Valid for as long as the caller holds the arrays.
+"""
 
 
 class LoopCache(FunctionCache):

@@ -114,6 +114,7 @@ from assay.display.theory import (
     plot_overfitting,
     plot_penalty_error,
 )
+from assay.display.trees.forest import ImportanceDisplay, OutOfBagDisplay, SingleMembersDisplay
 from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
 from assay.display.trees.single import (
     PruningDisplay,
@@ -168,6 +169,7 @@ __all__ = [
     "HeightsDisplay",
     "HistoryDisplay",
     "ImagesDisplay",
+    "ImportanceDisplay",
     "ImpurityCurvesDisplay",
     "InertiaDisplay",
     "InitsDisplay",
@@ -178,6 +180,7 @@ __all__ = [
     "LeaveOneOutDisplay",
     "LossCurvesDisplay",
     "MembershipsDisplay",
+    "OutOfBagDisplay",
     "OverfittingDisplay",
     "OverlapErrorsDisplay",
     "OverlapLoadingsDisplay",
@@ -202,6 +205,7 @@ __all__ = [
     "SelectionOfKDisplay",
     "SeparabilityDisplay",
     "SilhouetteDisplay",
+    "SingleMembersDisplay",
     "SingularValuesDisplay",
     "SparsePathDisplay",
     "SpectrumDisplay",

@@ -14,6 +14,13 @@ from assay.theory.calibration import (
     population_minimisers,
     surrogate_bound,
 )
+from assay.theory.ensembles import (
+    Disagreement,
+    VarianceDecomposition,
+    ensemble_variance_decomposition,
+    vote_accuracy,
+    vote_disagreement,
+)
 from assay.theory.experiments import (
     Crossover,
     DimensionFree,
@@ -96,6 +103,8 @@ __all__ += ["pairwise_criterion", "plus_plus_factor", "plus_plus_ratio", "polyno
 __all__ += ["population_minimisers", "primal_dual_crossover", "ridge_error", "ridge_moments", "ridge_oracle"]
 __all__ += ["ridge_oracle_lambda", "ridge_risk", "separation_curve", "simulated_bias_variance"]
 __all__ += ["squaring_experiment", "stuck_rectangle", "surrogate_bound", "tie_trap", "unlucky_rows"]
+__all__ += ["Disagreement", "VarianceDecomposition", "ensemble_variance_decomposition", "vote_accuracy"]
+__all__ += ["vote_disagreement"]
 __all__ += ["DepthTwo", "ImpurityCurves", "best_tree_of_depth_two", "impurity_curves"]
 
 publish(globals())

@@ -58,7 +58,7 @@ class Bag(NamedTuple):
         """Weight of each row in the tree."""
         if self.n_draws == 0:
             return self.weight
-        return self.worth * counts if self.worth else self.weight * counts
+        return np.asarray(counts * (self.worth or self.weight), dtype=np.float64)
 
 
 def make_bag(

@@ -214,7 +214,7 @@ class BaggingModel(Model):
             return outside, said
 
         for outside, said in rows.ordered_map(heard, range(len(self.estimators_))):
-            votes.add(said, outside, np.arange(len(outside)))
+            votes.add(said, outside, np.arange(len(outside), dtype=np.int32))
         return votes.result()
 
     def _distinct(self) -> Any:

@@ -108,7 +108,7 @@ class ForestModel(TreeModel):
     def _growth(self, form: Any, total: float) -> Growth:
         """The rules that the parameters set, for rows of a total weight."""
         signs = signs_of(self, self.is_categorical_)
-        if signs is not None and form.classes and len(self.classes_) > 2:  # type: ignore[attr-defined]
+        if signs is not None and form.classes and len(self.classes_) > 2:
             raise self._refuse("monotonic_cst", "None where there are more than two classes")
         self.max_features_ = n_features_tried(self.max_features, self.n_features_in_)
         return Growth(
@@ -134,7 +134,8 @@ class ForestModel(TreeModel):
         total = bag.n_draws * bag.worth if bag.n_draws else float(table.weight.sum())
         with_outside = bool(self.oob_score) or self.oob_tol is not None
         balances = isinstance(self._class_weight, str) and self._class_weight == "balanced_subsample"
-        return Forest(table, bag, self._growth(form, total), n_classes, factors, balances, with_outside)
+        growth = self._growth(form, total)
+        return Forest(table, bag, growth, n_classes, factors, balances, with_outside, self.ccp_alpha)
 
     @property
     def _class_weight(self) -> Any:
@@ -237,8 +238,8 @@ class ForestModel(TreeModel):
         ----------
         kind : {"impurity", "unbiased", "permutation"}, default="impurity"
             "impurity": share in what the splits gain on the rows of the bags, which favours columns of many
-            values. "unbiased": the same gain on the rows outside the bags, per row, which is 0 on average for
-            a column that says nothing. "permutation": how much the error on rows outside the bags rises when
+            values. "unbiased": the gain per row with rows outside the bags in the place of half of each
+            square, which is 0 on average for a column that says nothing. "permutation": how much the error on rows outside the bags rises when
             the column is shuffled among them.
         X, y, sample_weight
             The data of the fit; "impurity" needs none.

@@ -64,13 +64,13 @@ def recount(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: Forest, sc
     """Weights and values of the nodes of a tree from the rows of its bag, drawn again."""
     counts, weight = forest.weights(seed)
     target = forest.table.target
-    weights = tree.add_up(np.bincount(leaves, weight, minlength=tree.node_count))
+    weights = tree.add_up(sums_of(leaves, weight, tree))
     size = np.where(weights > 0, weights, 1.0)
     if forest.n_classes:
         of = [weight * (target == k) for k in range(forest.n_classes)]
     else:
         of = [weight * target]
-    sums = [tree.add_up(np.bincount(leaves, part, minlength=tree.node_count)) for part in of]
+    sums = [tree.add_up(sums_of(leaves, part, tree)) for part in of]
     off_value = 0.0
     if forest.growth.signs is None:  # constraints move the values of leaves
         off_value = max(
@@ -79,6 +79,11 @@ def recount(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: Forest, sc
     outside = np.flatnonzero((counts == 0) & (forest.table.weight > 0))
     off_weight = float(np.abs(weights - tree.weighted_n_node_samples).max() / weights[0])
     return Recount(off_weight, off_value, outside, leaves[outside])
+
+
+def sums_of(leaves: NDArray[np.int32], numbers: NDArray, tree: Tree) -> NDArray[np.float64]:
+    """Sums of numbers of rows over the leaves of a tree."""
+    return np.bincount(leaves, numbers, minlength=tree.node_count).astype(np.float64)
 
 
 def recounted(trees: Trees, data: Rows, model: Any, forest: Forest) -> tuple[Certificates, Outside]:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import rows
-from assay.loops import compiled
 from assay.rows import MemoryRows
 from assay.trees.forest.outside import row_losses
 from assay.trees.forest.solver import Forest
@@ -89,7 +88,8 @@ def measured_importance(
             return np.zeros(X.shape[1])
         there = (X[outside], forest.table.target[outside], weight[outside])
         if kind == "unbiased":
-            return decrease_of_rows(tree, *there, forest.n_classes) / weight[outside].sum()
+            total = tree.weighted_n_node_samples[0]
+            return decrease_of_rows(tree, *there, forest.n_classes) / total
         return permuted(tree, *there, forest.n_classes, np.random.default_rng(seeds[place]))
 
     return np.array(list(rows.ordered_map(measure, range(len(model.trees_)))))
@@ -98,45 +98,27 @@ def measured_importance(
 def decrease_of_rows(
     tree: Tree, X: NDArray, target: NDArray, weight: NDArray, n_classes: int
 ) -> NDArray[np.float64]:
-    """How much the splits of each column bring rows nearer to their targets: Σ_i w_i y_i·(child − node).
+    """What the splits of each column gain when other rows are put in the place of half of each square.
 
-    On the rows that a tree was grown on this is what the splits gain in Gini index or squared error. On other
-    rows its mean is 0 for a column that says nothing, however many values it has (Li et al. 2019).
+    A node of weight W, shares p and Gini cost W(1 − p·p) is counted as W(1 − p·q), q the shares of the other
+    rows in it; means take the place of shares for numbers. On the rows that the tree was grown on that is what
+    the splits gain. For a column that says nothing q is the same on both sides, and the mean is 0 however many
+    values the column has (Zhou & Hooker 2021). Splits with no other rows on one side are left out.
     """
-    out = np.zeros(X.shape[1])
-    if n_classes:
-        add_paths(tree._splits(), tree.value, X, target.astype(np.int64), weight, out)
-    else:
-        # About the mean of the root, which changes nothing on the rows of the tree and less on others.
-        values = tree.value - tree.value[0]
-        add_paths(tree._splits(), values, X, np.zeros(len(X), dtype=np.int64),
-                  weight * (target - tree.value[0, 0]), out)  # fmt: skip
-    return out
-
-
-@compiled
-def add_paths(splits, value, X, place, weight, out):  # type: ignore[no-untyped-def]
-    """Add weight × (value of the child − value of the node) to the column of every split on a row's path."""
-    feature, threshold, left, right, missing_left, levels, bits = splits
-    for i in range(X.shape[0]):
-        node = 0
-        while feature[node] >= 0:
-            j = feature[node]
-            x = X[i, j]
-            if levels[node] >= 0:
-                code = np.int64(x) if x >= 0.0 and x < 256.0 else -1
-                if code < 0:
-                    goes_left = missing_left[node]
-                else:
-                    word = bits[levels[node], code >> 5]
-                    goes_left = (word >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
-            elif x != x:
-                goes_left = missing_left[node]
-            else:
-                goes_left = x <= threshold[node]
-            child = left[node] if goes_left else right[node]
-            out[j] += weight[i] * (value[child, place[i]] - value[node, place[i]])
-            node = child
+    leaves = tree.apply(X)
+    weights = tree.add_up(np.bincount(leaves, weight, minlength=tree.node_count).astype(np.float64))
+    values = tree.value if n_classes else tree.value - tree.value[0]
+    product = np.zeros(tree.node_count)
+    for k in range(values.shape[1]):
+        part = weight * (target == k) if n_classes else weight * (target - tree.value[0, 0])
+        sums = tree.add_up(np.bincount(leaves, part, minlength=tree.node_count).astype(np.float64))
+        product += values[:, k] * np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0)
+    cost = -tree.weighted_n_node_samples * product
+    left, right = tree.children_left, tree.children_right
+    inner = np.flatnonzero(~tree.is_leaf)
+    inner = inner[(weights[left[inner]] > 0) & (weights[right[inner]] > 0)]
+    gains = cost[inner] - cost[left[inner]] - cost[right[inner]]
+    return np.bincount(tree.feature[inner], gains, minlength=X.shape[1]).astype(np.float64)
 
 
 def permuted(

@@ -55,7 +55,7 @@ class KeptRows:
         return out
 
     def held_out(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """For each tree and row 1 / (trees that have not seen it) or 0, and the rows that there are such for."""
+        """For each tree and row 1 / (trees that have not seen it) or 0; the rows that have such trees."""
         outside = self.weights == 0
         counts = outside.sum(axis=0)
         return outside / np.maximum(counts, 1), (counts > 0) & (self.weight > 0)

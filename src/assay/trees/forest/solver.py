@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay import rows
 from assay.rows import Block, Rows
+from assay.trees.decision.pruning import pruned
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import Bag
 from assay.trees.forest.trees import leaves_of_codes, snap_thresholds
@@ -96,6 +97,7 @@ class Forest(NamedTuple):
     factors: NDArray[np.float64] | None
     balances: bool
     with_outside: bool
+    ccp_alpha: float
 
     def weights(self, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """How often the tree of a seed draws each row, and the weight that each has in it."""
@@ -112,6 +114,7 @@ class Forest(NamedTuple):
         table, growth = self.table, self.growth
         inside = np.flatnonzero(weight > 0).astype(np.int32)
         center = 0.0
+        statistics: Any
         if self.n_classes:
             statistics, unit = class_rows(table.target, weight)
             units = np.full(self.n_classes + 1, unit)
@@ -134,6 +137,8 @@ class Forest(NamedTuple):
         if not self.n_classes:
             tree = tree.with_values(tree.value + center)
             tree = measured_impurity(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
+        if self.ccp_alpha > 0:
+            tree = pruned(tree, self.ccp_alpha)
         return Grown(tree, *self._outside(tree, counts))
 
     def _outside(self, tree: Tree, counts: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

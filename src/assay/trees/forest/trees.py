@@ -175,7 +175,10 @@ def snap_thresholds(feature, levels, cuts, offsets, threshold, cut):  # type: ig
     """
     for node in range(feature.shape[0]):
         j = feature[node]
-        if j < 0 or levels[node] >= 0 or threshold[node] == np.inf:
+        if j < 0 or levels[node] >= 0:
+            continue
+        if threshold[node] == np.inf:  # all values go left, also those of rows that are not in the bag
+            cut[node] = offsets[j + 1] - offsets[j] - 1
             continue
         first, last = cut[node], offsets[j + 1] - offsets[j] - 2
         value = threshold[node]

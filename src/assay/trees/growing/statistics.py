@@ -146,7 +146,10 @@ def _refine_moments(rows, places, unit, center):  # type: ignore[no-untyped-def]
         smallest, largest = min(smallest, rows.values[i, 1]), max(largest, rows.values[i, 1])
         total += np.int64(rows.values[i, 1]) * rows.values[i, 3]
         weight += rows.values[i, 0]
-    if max(-np.int64(smallest), np.int64(largest)) >= SMALL or weight <= 0 or low == high:
+    reach = max(-np.int64(smallest), np.int64(largest))
+    if rows.centered:  # about the centre of the node, which an outlier further up may have left far away
+        reach = min(reach, np.int64(largest) - np.int64(smallest))
+    if reach >= SMALL or weight <= 0 or low == high:
         return center, low == high
     if rows.centered:  # from sums of integers, so that the order of the rows does not matter
         mean = center + total * unit[1] / (weight * unit[0])

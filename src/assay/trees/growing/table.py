@@ -107,7 +107,7 @@ def bring_back(table, start, end, near):  # type: ignore[no-untyped-def]
 def tally_sorted(keys, start, end, absent, rows, tally, codes, missing):  # type: ignore[no-untyped-def]
     """Sums of each code along sorted keys; gives the number of codes, `absent` is the missing one."""
     n_sums = missing.shape[0]
-    count, last = 0, -1
+    count, last = 0, np.int64(-1)
     for k in range(n_sums):
         missing[k] = 0
     for p in range(start, end):
@@ -158,11 +158,11 @@ def tally_present(column, places, absent, rows, tally, codes, missing, histogram
         i = np.uint64(places[p])
         code = np.int64(column[i])
         bit = np.uint64(1) << np.uint64(code & 63)
-        word = code >> 6
-        first |= bit if word == 0 else np.uint64(0)
-        second |= bit if word == 1 else np.uint64(0)
-        third |= bit if word == 2 else np.uint64(0)
-        fourth |= bit if word == 3 else np.uint64(0)
+        quarter = code >> 6
+        first |= bit if quarter == 0 else np.uint64(0)
+        second |= bit if quarter == 1 else np.uint64(0)
+        third |= bit if quarter == 2 else np.uint64(0)
+        fourth |= bit if quarter == 3 else np.uint64(0)
         add_row(rows, i, histogram[np.uint64(code)])
     count = 0
     for word in range(words):
@@ -233,7 +233,7 @@ def divide(table, start, end, goes_left, buffer):  # type: ignore[no-untyped-def
 @compiled
 def divide_rows(rows, start, end, goes_left, buffer):  # type: ignore[no-untyped-def]
     """Stable division of a list of rows."""
-    front, back = start, 0
+    front, back = start, np.int64(0)
     for p in range(start, end):
         i = rows[p]
         left = np.int64(goes_left[i])
@@ -249,7 +249,7 @@ def divide_rows(rows, start, end, goes_left, buffer):  # type: ignore[no-untyped
 @compiled
 def divide_pairs(pairs, start, end, goes_left, buffer):  # type: ignore[no-untyped-def]
     """Stable division of the sorted rows of one column."""
-    front, back = start, 0
+    front, back = start, np.int64(0)
     for p in range(start, end):
         key = pairs[p]
         left = np.int64(goes_left[np.int64(key & np.uint64(LOW_BITS))])

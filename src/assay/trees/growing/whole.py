@@ -270,9 +270,7 @@ def find_split(node, table, rows, form, limits, columns, tree, space, path):  # 
             other = place + np.int64(uniform(state) * (n_columns - place))
             space.columns[place], space.columns[other] = space.columns[other], space.columns[place]
         j = space.columns[place]
-        n_codes = tally_column(
-            table, j, start, end, rows, space.tally, space.codes, missing, space.histogram
-        )
+        n_codes = tally_column(table, j, start, end, rows, space.tally, space.codes, missing, space.histogram)
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue  # constant here: not counted among those tried
         n_tried += 1
