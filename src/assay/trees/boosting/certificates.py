@@ -17,7 +17,7 @@ from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.columns import Columns
 
 WEI = "Wei §8.4; Friedman (2001)"
-ROUNDING = 1e-9
+ROUNDING = 1e-12
 FIXED_POINT = 2.0**-24
 """Room for the rounding of statistics to units: the largest of them has at least 2²⁴."""
 
@@ -134,7 +134,7 @@ def certify_boosting(model: Any, coded: CodedRows, fresh: Columns, losses: list[
                 "n_codes": (trees.n_codes, fresh.n_codes),
             },
             WEI,
-            rtol=ROUNDING,
+            rtol=1e-9,
         ),
         *constraint_claims(model),
     ]
@@ -258,12 +258,11 @@ def _gain_gap(trees: BoostedTrees, nodes: slice, sums: NDArray, l2: float) -> fl
     inner = trees.feature[nodes] != LEAF
     left, right = trees.children_left[nodes][inner], trees.children_right[nodes][inner]
     expected = cost[left] + cost[right] - cost[inner]
-    # Relative to what the root could gain at all, were every row fitted by itself.
-    scale = np.divide(sums[inner, 3] ** 2, size[inner], out=np.ones(inner.sum()), where=size[inner] > 0)
     step = np.divide(np.abs(sums[:, 1]), size, out=np.zeros(len(size)), where=size > 0)
-    room = 2 * sums[:, 4] * (step + step**2)  # what the rounding of the statistics may change
-    gap = np.maximum(np.abs(trees.gain[nodes][inner] - expected) - room[left] - room[right] - room[inner], 0.0)
-    gap /= np.maximum(np.maximum(expected, 1e-4 * scale), 1e-300)
+    # What the rounding of statistics to units, and of these sums, may change.
+    room = 2 * sums[:, 4] * (step + step**2) + ROUNDING * cost
+    room = room[left] + room[right] + room[inner]
+    gap = np.maximum(np.abs(trees.gain[nodes][inner] - expected) - room, 0.0) / np.maximum(expected, 1e-300)
     return float(gap.max(initial=0.0))
 
 

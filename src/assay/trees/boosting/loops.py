@@ -66,12 +66,19 @@ def move_scores(rows, bounds, leaves, values, scores):  # type: ignore[no-untype
 
 
 @compiled
-def sum_leaves(statistics, bounds, leaves, out):  # type: ignore[no-untyped-def]
-    """Sums of the statistics of the rows of each leaf; rows are in the order of the tree."""
+def sum_leaves(slope, curvature, weight, scales, bounds, leaves, out):  # type: ignore[no-untyped-def]
+    """Sums of negative slopes and curvatures of the rows of each leaf, in units.
+
+    Rows are in the order of the tree. Away from the scores of the round a row may have more than 32 bits.
+    """
+    most = 4e18 / max(slope.shape[0], 1)
     for leaf in range(leaves.shape[0]):
         for p in range(bounds[leaves[leaf], 0], bounds[leaves[leaf], 1]):
-            out[leaf, 0] += statistics[p, 0]
-            out[leaf, 1] += statistics[p, 1]
+            share = weight[p] if weight.shape[0] > 0 else 1.0
+            first = np.rint(-slope[p] * share * scales[1])
+            second = np.rint(max(curvature[p] * share, 0.0) * scales[2])
+            out[leaf, 0] += np.int64(min(max(first, -most), most))
+            out[leaf, 1] += np.int64(min(second, most))
 
 
 @compiled

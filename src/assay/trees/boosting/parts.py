@@ -137,11 +137,8 @@ class Part:
         scores = self.scores[output][rows] + np.repeat(values[order], lengths[order])
         terms = loss.terms(self.target[rows], scores)
         weight = NO_WEIGHT if self.weight is None else self.weight[rows]
-        out = np.empty((len(rows), self.statistics.shape[2]), dtype=np.int32)
-        value = np.ascontiguousarray(terms.value, dtype=np.float64)
-        round_terms(value, terms.slope, terms.curvature, weight, scales, constant_curvature(loss), out)
         sums = np.zeros((len(leaves), 2), dtype=np.int64)
-        sum_leaves(out, bounds, leaves, sums)
+        sum_leaves(terms.slope, terms.curvature, weight, scales, bounds, leaves, sums)
         return sums
 
     def leaf_residuals(self, output: int, leaf: int) -> tuple[NDArray, NDArray | None]:

@@ -61,6 +61,9 @@ POOL_BYTES = 2**28
 ALONE = 2**17
 """Work of a division, in updates of sums, below which threads cost more than they save."""
 
+LEAST_CURVATURE = 1e-3
+"""Curvature of each side of a split: with less, a Newton step has nothing to go by."""
+
 SPARE = 3
 """Histograms that are always free: those of two children, and one."""
 
@@ -222,6 +225,7 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
     for k in range(3):
         space.sums[0, k] = whole[k]
     best, n_tried, state = limits.min_gain, 0, growth.paths[node]
+    least = (np.int64(limits.min_leaf), np.int64(np.ceil(LEAST_CURVATURE / space.unit[2])))
     n_columns = list_columns(node, columns, tree, space.columns)
     for place in range(n_columns):
         if limits.n_tried < n_columns:
@@ -244,7 +248,7 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
         tally = sums[first : first + n_codes]
         if rule.sign == 0:
             cut = best_newton_cut(
-                plan.form, tally, n_codes, whole, missing, space.unit, limits.min_leaf, plan.lines, space.order
+                plan.form, tally, n_codes, whole, missing, space.unit, least, plan.lines, space.order
             )
         else:
             cut = best_cut(plan.form, tally, n_codes, whole, missing, space.unit, rule, space.work)

@@ -16,11 +16,13 @@ LINES = 3
 
 
 @compiled
-def best_newton_cut(form, tally, n_codes, node, missing, unit, min_leaf, work, places):  # type: ignore[no-untyped-def]
+def best_newton_cut(form, tally, n_codes, node, missing, unit, least, work, places):  # type: ignore[no-untyped-def]
     """See `cuts.best_cut`, for the form `Newton` and a column without constraint.
 
     Parameters
     ----------
+    least : tuple of two ints
+        Weight and curvature, in units, that each side has at least.
     work : float64 array of shape (3, at least n_codes + 1)
     places : int64 array of shape (at least n_codes + 1,)
         Both overwritten.
@@ -28,7 +30,7 @@ def best_newton_cut(form, tally, n_codes, node, missing, unit, min_leaf, work, p
     best, place, best_left = -np.inf, NO_CUT, False
     for missing_left in range(2 if missing[0] > 0 else 1):
         end = n_codes if (missing_left == 0 and missing[0] > 0) else n_codes - 1
-        count = list_cuts(tally, end, node, missing, missing_left == 1, unit, min_leaf, work, places)
+        count = list_cuts(tally, end, node, missing, missing_left == 1, unit, least, work, places)
         top = newton_gains(form.l2, node[1] * unit[1], node[2] * unit[2], count, work)
         if top > best:
             best, best_left = top, missing_left == 1
@@ -41,13 +43,14 @@ def best_newton_cut(form, tally, n_codes, node, missing, unit, min_leaf, work, p
 
 
 @compiled
-def list_cuts(tally, end, node, missing, missing_left, unit, min_leaf, work, places):  # type: ignore[no-untyped-def]
+def list_cuts(tally, end, node, missing, missing_left, unit, least, work, places):  # type: ignore[no-untyped-def]
     """Sums of the left side of every cut that leaves enough on both sides; gives their number."""
     weight, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
     if missing_left:
         weight, slope, curvature = missing[0], missing[1], missing[2]
     count = 0
-    most = node[0] - min_leaf
+    lightest, flattest = least
+    heaviest, steepest = node[0] - lightest, node[2] - flattest
     for p in range(end):
         inside = tally[p, 0]
         weight += inside
@@ -57,7 +60,8 @@ def list_cuts(tally, end, node, missing, missing_left, unit, min_leaf, work, pla
         work[1, count] = curvature * unit[2]
         places[count] = p
         # A code that does not occur cuts where the one before it does.
-        count += np.int64((inside > 0) & (weight >= min_leaf) & (weight <= most))
+        enough = (weight >= lightest) & (weight <= heaviest) & (curvature >= flattest) & (curvature <= steepest)
+        count += np.int64((inside > 0) & enough)
     return count
 
 

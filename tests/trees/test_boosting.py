@@ -1,0 +1,403 @@
+"""Boosted trees: the engine against brute force, the rounds against the formulas, the proofs against damage."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import HistGradientBoostingClassifier as TheirClassifier
+from sklearn.ensemble import HistGradientBoostingRegressor as TheirRegressor
+
+from assay.losses import Absolute, CrossEntropy, Exponential, Huber, Quantile, Savage, Squared
+from assay.rows import threads
+from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from assay.trees.boosting import table as tables
+from assay.trees.boosting.table import best_constant
+from assay.trees.growing.columns import bin_columns
+from assay.trees.growing.criteria import Newton
+from assay.trees.growing.cuts import Rule, best_cut
+from assay.trees.growing.histograms import divide_shard, fill_histogram, make_shard
+from assay.trees.growing.scan import best_newton_cut
+from assay.trees.growing.whole import Split
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    X, y = make_friedman1(600, 6, noise=0.5, random_state=0)
+    return np.round(X, 2), y
+
+
+@pytest.fixture(scope="module")
+def two_classes(numbers):
+    X, y = numbers
+    return X, (y > np.median(y)).astype(int)
+
+
+# The engine.
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_histograms_are_the_sums_of_the_rows(width):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 11, (500, 70)).astype(np.uint8)
+    statistics = rng.integers(1, 2**30, (500, width)).astype(np.int32)
+    statistics[:, 0] -= 2**29
+    shard = make_shard(codes, statistics, 11, 3)
+    shard.rows[:] = rng.permutation(500)
+    sums = np.zeros((70 * 11, 3), dtype=np.int64)
+    fill_histogram(shard, 100, 400, 11, sums)
+    rows = shard.rows[100:400]
+    weight = np.ones(300) if width == 2 else statistics[rows, 2]
+    for j in (0, 33, 69):
+        for k, values in enumerate((weight, statistics[rows, 0], statistics[rows, 1])):
+            expected = np.zeros(11, dtype=np.int64)
+            np.add.at(expected, codes[rows, j], values.astype(np.int64))
+            assert np.array_equal(sums[j * 11 : (j + 1) * 11, k], expected)
+
+
+def test_rows_are_divided_stably_and_missing_ones_follow_their_side():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 6, (200, 3)).astype(np.uint8)
+    shard = make_shard(codes, np.ones((200, 2), dtype=np.int32), 6, 3)
+    shard.bounds[0] = (0, 200)
+    split = Split(1, 2, True, False, np.zeros(8, dtype=np.uint32))
+    divide_shard(shard, 0, 1, split, 5)
+    left = (codes[:, 1] <= 2) | (codes[:, 1] == 5)
+    assert np.array_equal(shard.rows, np.concatenate([np.flatnonzero(left), np.flatnonzero(~left)]))
+    assert shard.bounds[1].tolist() == [0, left.sum()]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_vector_scan_finds_the_cut_of_the_general_search(seed):
+    rng = np.random.default_rng(seed)
+    n_codes = int(rng.integers(2, 40))
+    tally = rng.integers(0, 50, (n_codes + 1, 3))
+    tally[:, 1] -= 25
+    tally[rng.random(n_codes + 1) < 0.4] = 0
+    missing = tally[-1] if seed % 2 else np.zeros(3, dtype=np.int64)
+    node = tally[:-1].sum(axis=0) + missing
+    form, unit = Newton(0.5), np.array([1.0, 0.25, 0.5])
+    scanned = best_newton_cut(
+        form, tally[:-1], n_codes, node, missing, unit, (3, 0), np.empty((3, 257)), np.empty(257, dtype=np.int64)
+    )
+    rule = Rule(3, 0, -np.inf, np.inf)
+    general = best_cut(form, tally[:-1], n_codes, node, missing, unit, rule, np.empty((4, 3)))
+    assert scanned.place == general.place
+    if general.place >= 0:
+        assert scanned.gain == pytest.approx(general.gain, rel=1e-12)
+        assert scanned.missing_left == general.missing_left
+
+
+def test_codes_are_places_among_the_cuts():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((3000, 3))
+    X[:, 1], X[::9, 2], X[4, 0], X[5, 0] = rng.integers(0, 7, 3000), np.nan, np.inf, -np.inf
+    columns = bin_columns(X, None, np.array([False, True, False]))
+    codes = columns.encode(X, by_column=False)
+    assert np.array_equal(columns.encode(X, by_column=True), codes.T)
+    for j in (0, 2):
+        cuts = columns.cuts[columns.offsets[j] : columns.offsets[j + 1] - 1]
+        expected = np.where(np.isnan(X[:, j]), columns.n_codes[j], np.searchsorted(cuts, X[:, j]))
+        assert np.array_equal(codes[:, j], expected)
+    assert np.array_equal(codes[:, 1], X[:, 1])
+    assert columns.encode(np.array([[0.0, 99.0, 0.0]]), by_column=False)[0, 1] == 7
+
+
+# The rounds.
+
+
+@pytest.mark.spec("wei/M8.8")
+@pytest.mark.parametrize(
+    "loss", [Squared(), Absolute(), Huber(2.0), Quantile(0.7)], ids=lambda loss: type(loss).__name__
+)
+def test_each_round_adds_the_best_constant_of_each_leaf_of_a_tree_on_the_slopes(numbers, loss):
+    """G_0 minimises Σ L(y, γ), and each leaf adds ν argmin_b Σ L(y, G + b) over its rows: no code is shared."""
+    X, y = numbers
+    model = HistGradientBoostingRegressor(loss, max_iter=6, max_leaf_nodes=7, min_samples_leaf=5).fit(X, y)
+    score = np.full(len(y), float(loss.constant_minimiser(y)))
+    leaves = model.trees_.leaves(X, model.columns_)
+    for number, predicted in enumerate(model.staged_predict(X)):
+        for leaf in np.unique(leaves[:, number]):
+            rows = leaves[:, number] == leaf
+            score[rows] += 0.1 * best_by_search(loss, y[rows] - score[rows])
+        assert predicted == pytest.approx(score, abs=1e-5 * np.ptp(y))
+    assert len(np.unique(leaves[:, 0])) == 7
+
+
+def best_by_search(loss, residuals):
+    """argmin of a convex sum: ternary search, then the middle of its flat part."""
+    grid = np.sort(residuals)
+    if loss == Squared():
+        return residuals.mean()
+    if isinstance(loss, Huber):
+        low, high = grid[0], grid[-1]
+        for _ in range(200):
+            a, b = low + (high - low) / 3, high - (high - low) / 3
+            if loss.value(residuals, np.full(len(grid), a)).sum() < loss.value(residuals, np.full(len(grid), b)).sum():
+                high = b
+            else:
+                low = a
+        return (low + high) / 2
+    risks = np.array([loss.value(residuals, np.full(len(grid), c)).sum() for c in grid])
+    flat = grid[risks <= risks.min() + 1e-9 * abs(risks.min())]
+    return (flat[0] + flat[-1]) / 2
+
+
+@pytest.mark.spec("wei/M8.8")
+@pytest.mark.parametrize(("loss", "label"), [("log_loss", (0, 1)), (Exponential(), (-1, 1))])
+def test_a_line_search_in_each_leaf_leaves_no_slope(two_classes, loss, label):
+    X, y = two_classes
+    model = HistGradientBoostingClassifier(loss, max_iter=5, line_search="leaf", l2_regularization=1.0).fit(X, y)
+    target = np.where(y == 1, label[1], label[0]).astype(float)
+    formula = CrossEntropy() if loss == "log_loss" else loss
+    leaves, score = model.trees_.leaves(X, model.columns_), np.full(len(y), model.trees_.baseline[0])
+    for number in range(5):
+        values = model.trees_.value[model.trees_.tree(number)][leaves[:, number]] / 0.1
+        slope = formula.gradient(target, score + values)
+        for leaf in np.unique(leaves[:, number]):
+            rows = leaves[:, number] == leaf
+            assert abs(slope[rows].sum() + values[rows][0]) < 1e-5 * rows.sum()
+        score += 0.1 * values
+
+
+def test_trees_are_those_of_scikit_learn_where_bins_are_the_same(numbers, two_classes):
+    """Whole-number columns of few values have the same bins in both: predictions agree to rounding."""
+    X, y = numbers
+    shape = {"max_iter": 20, "max_leaf_nodes": 8, "early_stopping": False}
+    ours, theirs = HistGradientBoostingRegressor(**shape).fit(X, y), TheirRegressor(**shape).fit(X, y)
+    assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=1e-4 * np.ptp(y))
+    X, y = two_classes
+    mine, other = HistGradientBoostingClassifier(**shape).fit(X, y), TheirClassifier(**shape).fit(X, y)
+    assert mine.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.6}, {"max_features": 0.5}, {"early_stopping": True}])
+def test_the_number_of_threads_changes_no_bit(numbers, monkeypatch, options):
+    X, y = numbers
+    monkeypatch.setattr(tables, "SMALL", 100)
+    fitted = []
+    for count in (1, 2, 3):
+        with threads(count):
+            model = HistGradientBoostingRegressor(max_iter=8, random_state=3, **options).fit(X, y)
+        fitted.append(model)
+    assert fitted[0].trees_ == fitted[1].trees_ == fitted[2].trees_
+    assert np.array_equal(fitted[0].train_score_, fitted[2].train_score_)
+
+
+def test_many_nodes_without_room_for_their_histograms_give_the_same_tree(numbers, monkeypatch):
+    X, y = numbers
+    fit = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=None, min_samples_leaf=2).fit
+    whole = fit(X, y).trees_
+    monkeypatch.setattr("assay.trees.growing.leafwise.POOL_BYTES", 1)
+    assert fit(X, y).trees_ == whole
+
+
+def test_weights_are_repetitions(two_classes):
+    X, y = two_classes
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    weighted = HistGradientBoostingClassifier(max_iter=10).fit(X, y, sample_weight=weight)
+    repeated = HistGradientBoostingClassifier(max_iter=10).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-6)
+
+
+# Prediction.
+
+
+def test_look_ups_lead_to_the_leaf_that_thresholds_lead_to(numbers):
+    X, y = numbers
+    X = X.copy()
+    X[::5, 0], X[:, 1] = np.nan, np.round(9 * X[:, 1])
+    model = HistGradientBoostingRegressor(max_iter=5, categorical_features=[1], max_leaf_nodes=40, min_samples_leaf=3)
+    model.fit(X, y)
+    trees, new = model.trees_, np.vstack([X, X + 0.003])
+    new[:, 1] = np.random.default_rng(0).integers(0, 12, len(new))
+    for row, score in zip(new[::7], model.predict(new[::7]), strict=True):
+        total = trees.baseline[0]
+        for place in range(trees.n_trees):
+            total += walked(trees, place, row, model.columns_)
+        assert score == pytest.approx(total, rel=1e-12)
+
+
+def walked(trees, place, row, columns):
+    node = start = int(trees.starts[place])
+    while trees.feature[node] >= 0:
+        j = trees.feature[node]
+        levels = columns.low[columns.offsets[j] : columns.offsets[j + 1]]
+        if np.isnan(row[j]) or (trees.levels[node] >= 0 and row[j] not in levels):
+            left = trees.missing_go_to_left[node]
+        elif trees.levels[node] >= 0:
+            code = int(np.flatnonzero(levels == row[j])[0])
+            left = bool(trees.bits[trees.levels[node], code // 32] >> (code % 32) & 1)
+        else:
+            left = row[j] <= trees.threshold[node]
+        node = start + (trees.children_left[node] if left else trees.children_right[node])
+    return trees.value[node]
+
+
+def test_trees_of_many_leaves_predict_too(numbers):
+    X, y = numbers
+    model = HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=200, min_samples_leaf=1, learning_rate=1.0)
+    model.fit(X, y)
+    assert np.diff(model.trees_.starts).max() > 2 * 64
+    assert float(np.mean((y - model.predict(X)) ** 2)) == pytest.approx(-2 * model.train_score_[-1], rel=1e-9)
+
+
+def test_several_quantiles_never_cross_and_cover(numbers):
+    X, y = numbers
+    model = HistGradientBoostingRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9], max_iter=30).fit(X, y)
+    predicted = model.predict(X)
+    assert predicted.shape == (len(y), 3)
+    assert np.all(np.diff(predicted, axis=1) >= 0)
+    assert np.all(np.diff(model.predict(np.random.default_rng(0).random((200, 6))), axis=1) >= 0)
+    shares = np.mean(y[:, np.newaxis] <= predicted, axis=0)
+    assert shares == pytest.approx([0.1, 0.5, 0.9], abs=3 * np.sqrt(0.25 / len(y)))
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 1 / 3])
+def test_the_quick_quantile_is_the_minimiser_of_the_loss(level):
+    rng = np.random.default_rng(0)
+    for n in (64, 65, 90, 100, 101):
+        values = rng.integers(0, 40, n).astype(float)
+        loss = Quantile(level)
+        assert best_constant(loss, values, None) == loss.constant_minimiser(values)
+
+
+# Options.
+
+
+def test_early_stopping_ends_when_held_out_rows_no_longer_gain(two_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((400, 3)), rng.integers(0, 2, 400)
+    model = HistGradientBoostingClassifier(early_stopping=True, n_iter_no_change=3, random_state=0).fit(X, y)
+    assert model.n_iter_ < 100
+    assert model.converged_
+    assert len(model.validation_score_) == model.n_iter_
+    X, y = two_classes
+    model = HistGradientBoostingClassifier(early_stopping=True, max_iter=7).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    staged = [-np.mean(np.log(p[np.arange(200), y[400:]])) for p in model.staged_predict_proba(X[400:])]
+    assert -model.validation_score_ == pytest.approx(staged, rel=1e-9)
+
+
+def test_constraints_hold_everywhere(numbers):
+    X, y = numbers
+    signs = [1, 0, -1, 0, 0, 0]
+    model = HistGradientBoostingRegressor(monotonic_cst=signs, interaction_cst=[[0, 1], [2, 3, 4, 5]], max_iter=20)
+    model.fit(X, y)
+    assert model.certificates_.holds
+    grid = np.tile(np.random.default_rng(0).random((50, 1, 6)), (1, 40, 1))
+    for j, sign in enumerate(signs):
+        if sign:
+            moved = grid.copy()
+            moved[:, :, j] = np.linspace(0, 1, 40)
+            steps = np.diff(model.predict(moved.reshape(-1, 6)).reshape(50, 40), axis=1)
+            assert np.all(sign * steps >= -1e-12)
+    # Columns of two groups add up: a mixed difference is 0.
+    a, b = np.random.default_rng(1).random((2, 6))
+    both, first, second = b.copy(), a.copy(), a.copy()
+    first[:2], second[2:] = b[:2], b[2:]
+    f = model.predict(np.vstack([a, both, first, second]))
+    assert f[0] + f[1] == pytest.approx(f[2] + f[3], abs=1e-9)
+    value = model.trees_.value.copy()
+    value[np.flatnonzero(value)[3]] += 10.0
+    model.trees_ = dataclasses.replace(model.trees_, value=value)
+    assert not model.certify(X, y).holds
+
+
+def test_missing_values_and_categories_carry_information():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2))
+    X[:, 1] = rng.integers(0, 20, 500)
+    effects = rng.standard_normal(20)
+    missing = rng.random(500) < 0.3
+    y = effects[X[:, 1].astype(int)] + 3.0 * missing
+    X[missing, 0] = np.nan
+    model = HistGradientBoostingRegressor(categorical_features=[1], max_iter=60, min_samples_leaf=5).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.certify(X, y).holds
+    unseen = model.predict(np.array([[0.0, 77.0], [0.0, np.nan]]))
+    assert unseen[0] == unseen[1]
+
+
+# Sources.
+
+
+def test_memory_parquet_and_dask_give_the_same_arrays(two_classes, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    da = pytest.importorskip("dask.array")
+    X, y = two_classes
+    X = X.copy()
+    X[::11, 2] = np.nan
+    names = [f"x{j}" for j in range(6)]
+    frame = pa.table({**dict(zip(names, X.T, strict=True)), "y": y.astype(float)})
+    pq.write_table(frame, tmp_path / "rows.parquet", row_group_size=70)
+    options = {"max_iter": 6, "subsample": 0.7, "random_state": 0}
+    memory = HistGradientBoostingClassifier(**options).fit(X, y)
+    disk = HistGradientBoostingClassifier(**options).fit(tmp_path / "rows.parquet", "y")
+    cluster = HistGradientBoostingClassifier(**options).fit(da.from_array(X, chunks=(130, 6)), da.from_array(y, chunks=130))
+    assert memory.trees_ == disk.trees_ == cluster.trees_
+    assert memory.columns_ == disk.columns_ == cluster.columns_
+    lazy = cluster.predict_proba(da.from_array(X, chunks=(130, 6)))
+    assert np.array_equal(lazy.compute(), memory.predict_proba(X))
+
+
+# Proofs.
+
+
+@pytest.mark.parametrize("name", ["value", "threshold", "gain", "weight", "baseline"])
+def test_damage_to_the_trees_is_seen(two_classes, name):
+    X, y = two_classes[0][:-9], two_classes[1][:-9]
+    model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
+    assert model.certify(X, y).holds
+    values = getattr(model.trees_, name).copy()
+    place = np.flatnonzero(np.nan_to_num(values))[-1]
+    values[place] *= 1.01
+    model.trees_ = dataclasses.replace(model.trees_, **{name: values})
+    assert not model.certify(X, y).holds
+
+
+def test_a_round_that_would_raise_the_risk_is_halved():
+    """Newton steps of a loss that is not convex overshoot at a learning rate of 1."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = np.where(rng.random(300) < 0.3, X[:, 0] > 0, X[:, 0] <= 0).astype(int)
+    model = HistGradientBoostingClassifier(Savage(), learning_rate=1.0, max_iter=30, min_samples_leaf=2).fit(X, y)
+    assert np.all(np.diff(-model.train_score_) <= 1e-9)
+    assert model.certificates_.holds
+
+
+# Bad input.
+
+
+def test_bad_input_is_told_in_one_sentence(numbers):
+    X, y = numbers
+    with pytest.raises(ValueError, match="takes as target"):
+        HistGradientBoostingRegressor("poisson").fit(X, y - 100)
+    with pytest.raises(ValueError, match="'quantile' parameter"):
+        HistGradientBoostingRegressor("quantile").fit(X, y)
+    with pytest.raises(ValueError, match="monotonic_cst"):
+        HistGradientBoostingRegressor(monotonic_cst=[1]).fit(X, y)
+    with pytest.raises(ValueError, match="more than two classes"):
+        HistGradientBoostingClassifier("exponential").fit(X, np.arange(len(y)) % 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X, y: (np.full_like(X, np.nan), y),
+        lambda X, y: (np.ones_like(X), y),
+        lambda X, y: (X, np.full_like(y, 3.0)),
+        lambda X, y: (X[:3], y[:3]),
+        lambda X, y: (1e8 * X, 1e8 * y),
+        lambda X, y: (X, np.where(np.arange(len(y)) == 5, 1e12, y)),
+    ],
+    ids=["all missing", "constant columns", "constant target", "few rows", "large", "outlier"],
+)
+def test_odd_tables_give_finite_predictions(numbers, make):
+    X, y = make(*numbers)
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.certificates_.holds
