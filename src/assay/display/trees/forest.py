@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
-from assay.display.linear.coefficients import PredictionsDisplay, ResidualsDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, dense, sampled
 from assay.display.registry import Default, declare
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, whole_numbers

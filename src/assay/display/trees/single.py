@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
-from assay.display.linear.coefficients import PredictionsDisplay, ResidualsDisplay
 from assay.display.linear.pictures import OfSelection
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, rows_at, sampled, shortened
 from assay.display.registry import declare
 from assay.display.style import (
     ACCENT,
     DASHES,
     FAINT_INK,
-    FAINT_PAPER_INK,
     GRID,
+    INK,
     PALETTE,
-    PAPER_INK,
     caption,
     colors,
     require_matplotlib,
@@ -104,7 +103,7 @@ class TreeDisplay(Display):
         size = float(np.clip(58.0 / crowd, 4.0, 9.0))
         for place, word, shade in zip(self.places, self.words, self.shades, strict=True):
             frame = {"boxstyle": "round,pad=0.35", "facecolor": shade, "edgecolor": GRID, "linewidth": 0.8}
-            style: Any = {"ha": "center", "va": "center", "fontsize": size, "color": PAPER_INK}
+            style: Any = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
             ax.text(*place, word, bbox=frame, zorder=2, **style)
         depth = self.places[:, 1].max()
         ax.set_xlim(self.places[:, 0].min() - 0.7, self.places[:, 0].max() + 0.7)
@@ -356,7 +355,7 @@ class PruningSelectionDisplay(OfSelection, needs=("X", "y")):
         bar = self.loss[best] + self.standard_error[best]
         ax.axhline(bar, color=FAINT_INK, linewidth=1.1, linestyle=DASHES)
         right = self.n_leaves.max()
-        note: Any = {"ha": "right", "va": "bottom", "fontsize": 8.5, "color": FAINT_PAPER_INK}
+        note: Any = {"ha": "right", "va": "bottom", "fontsize": 8.5, "color": FAINT_INK}
         ax.text(right, bar, "least loss + one standard error", **note)
         ax.plot(self.n_leaves[best], self.loss[best], "o", color=PALETTE[0], markersize=8, label="least loss")
         place = self.one_se_index

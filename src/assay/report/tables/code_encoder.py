@@ -176,6 +176,8 @@ class OnColumns(BaseEstimator):
     ----------
     estimator_ : estimator
         Fitted.
+    n_features_in_ : int
+        Features up to the last that it takes.
     """
 
     def __init__(self, estimator: Any = None, first: int = 0, end: int | None = None) -> None:
@@ -190,6 +192,7 @@ class OnColumns(BaseEstimator):
 
     def _take(self, fitted: Any) -> OnColumns:
         self.estimator_ = fitted
+        self.n_features_in_ = self.first + fitted.n_features_in_  # it looks no further
         self.certificates_ = getattr(getattr(fitted, "regressor_", fitted), "certificates_", ())
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_

@@ -75,7 +75,7 @@ class WeightedEnsemble(BaseEstimator):
 
     def _take(self, fitted: list[Any]) -> WeightedEnsemble:
         self.estimators_ = fitted
-        self.n_features_in_ = fitted[0].n_features_in_
+        self.n_features_in_ = max(model.n_features_in_ for model in fitted)
         self.certificates_ = Certificates([item for model in fitted for item in _certificates(model)])
         if is_classifier(fitted[0]):
             self.classes_ = fitted[0].classes_

@@ -29,7 +29,7 @@ from assay.trees.boosting.boost import (
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns, target_of
+from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns
 from assay.trees.boosting.table import Grown, LocalTable
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.build import column_rules

@@ -17,6 +17,7 @@ from assay.losses.margin import MarginLoss
 from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
 from assay.parameters import Domain
 from assay.rows import Block, Rows
+from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import target_of
@@ -128,6 +129,13 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
     Wei §8.4; Friedman (2001), Greedy function approximation; Ke et al. (2017), LightGBM.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=6,
+        encoding="codes",
+        settings={"early_stopping": True, "max_iter": 500},
+        summary="Small trees added one after the other, each to what the sum still gets wrong; rows set aside "
+        "say when to stop.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "loss": LOSS,
         "class_weight": CLASS_WEIGHT,

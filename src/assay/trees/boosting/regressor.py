@@ -18,6 +18,7 @@ from assay.losses.residual import LEVEL
 from assay.models.capabilities import Regressor
 from assay.parameters import Domain, nothing
 from assay.rows import Block
+from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import target_of
@@ -153,6 +154,13 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     Wei §8.4; Friedman (2001), Greedy function approximation; Ke et al. (2017), LightGBM.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=6,
+        encoding="codes",
+        settings={"early_stopping": True, "max_iter": 500},
+        summary="Small trees added one after the other, each to what the sum still gets wrong; rows set aside "
+        "say when to stop.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {"loss": LOSS, "quantile": LEVELS, **BOOSTING_DOMAINS}
 
     def __init__(

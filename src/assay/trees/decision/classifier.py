@@ -14,6 +14,7 @@ from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.rows import Block, MemoryRows
+from assay.suitability import Suitability
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, value_of_rows
 from assay.trees.decision.solver import CLASS_CRITERIA
 from assay.trees.growing.columns import Columns
@@ -104,6 +105,13 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
     Wei §8.1; Sangnier §1.6.2; Breiman, Friedman, Olshen & Stone (1984).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=2,
+        max_rows=200_000,
+        select={"rule": "min"},
+        encoding="codes",
+        summary="One tree of yes-or-no questions, pruned to the size that predicts best.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "criterion": parameters.one_of(*CLASS_CRITERIA),
         "class_weight": CLASS_WEIGHT,

@@ -13,6 +13,7 @@ from assay.certificates import Certificates
 from assay.models.capabilities import Regressor
 from assay.parameters import LARGEST, SMALLEST, Domain
 from assay.rows import MemoryRows
+from assay.suitability import Suitability
 from assay.trees.decision.base import GROWTH_DOMAINS, DecisionTree, number_of_rows
 from assay.trees.decision.solver import NUMBER_CRITERIA
 
@@ -98,6 +99,13 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
     Sangnier §1.6.2; Wei §8.1; Breiman, Friedman, Olshen & Stone (1984).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=2,
+        max_rows=200_000,
+        select={"rule": "min"},
+        encoding="codes",
+        summary="One tree of yes-or-no questions, pruned to the size that predicts best.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "criterion": parameters.one_of(*NUMBER_CRITERIA),
         **GROWTH_DOMAINS,

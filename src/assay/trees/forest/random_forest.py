@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from assay import parameters
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
+from assay.suitability import Suitability
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import FOREST_DOMAINS
 from assay.trees.forest.kinds import ForestClassifier, ForestRegressor
@@ -119,6 +120,12 @@ class RandomForestClassifier(ForestClassifier):
     Wei §§8.2–8.4; Sangnier §§1.6.3–1.6.4; Breiman (2001), Random forests.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=6,
+        max_rows=200_000,
+        encoding="codes",
+        summary="The votes of a hundred trees, each grown on rows and columns drawn at random.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FOREST_DOMAINS,
         "criterion": parameters.one_of(*CLASS_CRITERIA),
@@ -279,6 +286,12 @@ class RandomForestRegressor(ForestRegressor):
     Wei §§8.2–8.4; Sangnier §§1.6.3–1.6.4; Breiman (2001), Random forests.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=6,
+        max_rows=200_000,
+        encoding="codes",
+        summary="The mean of a hundred trees, each grown on rows and columns drawn at random.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FOREST_DOMAINS,
         "criterion": parameters.one_of(*NUMBER_CRITERIA),

@@ -27,7 +27,6 @@ from assay.trees.growing.nodes import (
     LEAF,
     LEFT,
     LOW,
-    NEXT,
     PARENT,
     PLACE_OF_BITS,
     RIGHT,
