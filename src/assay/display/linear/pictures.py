@@ -142,7 +142,8 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
     """A dashed line at the penalty of the model, named on the side where there is more room."""
     if alpha <= 0:
         return
-    low, high = np.log(alphas.min()), np.log(alphas.max())
+    drawn = alphas[alphas > 0]  # no penalty at all has no place on a logarithmic axis
+    low, high = np.log(drawn.min()), np.log(drawn.max())
     at_right = high > low and np.log(alpha) > low + 0.7 * (high - low)
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
