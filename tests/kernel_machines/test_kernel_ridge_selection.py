@@ -68,3 +68,19 @@ def test_a_kernel_without_a_width_chooses_the_penalty_alone(wave):
 def test_grids_that_are_none_are_refused(wave, bad):
     with pytest.raises(ValueError, match=r"The 'gammas' parameter of KernelRidge\.select must be"):
         KernelRidge(kernel="rbf").select(*wave, gammas=bad)
+
+
+def test_many_rows_search_the_two_widths_that_win_on_a_part(rng):
+    X = rng.normal(size=(600, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=600)
+    machine, widths = KernelRidge(kernel="rbf", fit_intercept=True), np.array([0.001, 0.5, 1.0, 50.0])
+    strengths = np.array([0.001, 0.01, 0.1])
+    chosen = machine.select(X, y, gammas=widths, penalty_strengths=strengths)
+    curve = chosen.curve.reshape(4, 3)
+    searched = np.flatnonzero(np.isfinite(curve).all(axis=1))
+    np.testing.assert_array_equal(searched, [1, 2])
+    for place in searched:
+        path = KernelRidge(kernel="rbf", fit_intercept=True, gamma=widths[place]).path(X, y, strengths * 600)
+        np.testing.assert_allclose(curve[place], path.leave_one_out_error)
+    assert chosen.best["gamma"] in (0.5, 1.0)
+    assert chosen.curve[chosen.index] == np.nanmin(chosen.curve)

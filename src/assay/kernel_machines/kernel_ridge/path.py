@@ -29,6 +29,9 @@ STRENGTHS = np.logspace(-6.0, 0.5, 27)
 WIDTHS = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
 """Scales of a kernel times the number of features: rows of unit variance are about √(2d) apart."""
 
+FIRST_ROWS, KEPT_WIDTHS = 500, 2
+"""Rows that tell which widths are worth an eigendecomposition of all, and how many are kept."""
+
 PENALTIES = parameters.array(
     "a list of finite numbers at least 0",
     lambda values: values.ndim == 1 and values.size > 0 and bool((values >= 0).all()),
@@ -294,7 +297,8 @@ class HasKernelPath(PairwiseModel):
     ) -> Selection:
         """Choose the penalty and the width of least leave-one-out error, and fit at the choice.
 
-        Every width costs one eigendecomposition of its Gram matrix; all penalties come with it.
+        Every width costs one eigendecomposition of its Gram matrix; all penalties come with it. Of many rows,
+        500 first say which two widths are worth it; the curve is NaN at the others.
 
         Parameters
         ----------
@@ -338,9 +342,9 @@ class HasKernelPath(PairwiseModel):
         if shown.size > max_rows and not self._is_precomputed:
             shown = generator(random_state).choice(shown.size, max_rows, replace=False)
         # Many small eigenproblems: a second BLAS thread costs more than it brings.
-        errors = alone(leave_one_out_table, machines, opened[shown], target[shown], strengths)
+        errors = alone(_search_widths, machines, opened[shown], target[shown], strengths)
         curve = errors.reshape(-1)
-        index = int(np.argmin(curve))
+        index = int(np.nanargmin(curve))
         pairs = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
         machine = machines[index // strengths.size]
         model = machine._with(penalty_strength=pairs[index]["penalty_strength"]).fit(X, y)
@@ -351,6 +355,17 @@ class HasKernelPath(PairwiseModel):
 
     def _with(self, **changed: Any) -> Any:
         return type(self)(**{**self.get_params(deep=False), **changed})
+
+
+def _search_widths(machines: list[Any], X: Any, y: NDArray, strengths: NDArray) -> NDArray:
+    """Leave-one-out errors of the machines, NaN for those whose width loses on a part of many rows."""
+    if len(y) <= FIRST_ROWS or len(machines) <= KEPT_WIDTHS or any(item._is_precomputed for item in machines):
+        return leave_one_out_table(machines, X, y, strengths)
+    first = leave_one_out_table(machines, X[:FIRST_ROWS], y[:FIRST_ROWS], strengths)
+    kept = np.sort(np.argsort(first.min(axis=1), kind="stable")[:KEPT_WIDTHS])
+    errors = np.full(first.shape, np.nan)
+    errors[kept] = leave_one_out_table([machines[place] for place in kept], X, y, strengths)
+    return errors
 
 
 def leave_one_out_table(machines: list[Any], X: Any, y: NDArray, strengths: NDArray) -> NDArray:
