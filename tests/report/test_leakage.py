@@ -126,7 +126,9 @@ def test_many_columns_that_give_the_target_away_are_told_in_few_sentences(rng):
 
 def test_a_time_that_the_target_follows_is_not_told_to_be_dropped(rng):
     frame = pd.DataFrame({"year": np.repeat(np.arange(1980, 2020), 3), "x": rng.normal(size=120)})
-    (told,) = alarms(Data.from_frame(frame, frame["year"] / 7 + 0.1 * rng.normal(size=120)), "regression")
+    (told,) = alarms(
+        Data.from_frame(frame, frame["year"].to_numpy() / 7 + 0.1 * rng.normal(size=120)), "regression"
+    )
     assert "use --time year" in told
     assert "--drop" not in told
 

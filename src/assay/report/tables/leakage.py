@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.report.tables.associations import as_codes, correlation_ratio, leaking, of_leaks, sample
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, finite
-from assay.report.tables.relations import numbers_of, together
+from assay.report.tables.relations import Relation, numbers_of, together
 from assay.report.tables.schema import Column
 from assay.report.tables.words import quoted, short, signed
 
