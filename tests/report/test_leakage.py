@@ -116,6 +116,23 @@ def test_a_target_that_follows_the_time_is_told_and_one_that_does_not_is_not(dat
     assert alarms(Data.from_frame(births, drift), "regression") == ()
 
 
+def test_many_columns_that_give_the_target_away_are_told_in_few_sentences(rng):
+    y = rng.normal(size=100)
+    frame = pd.DataFrame({f"copy {number}": y * (number + 1) for number in range(7)})
+    told = alarms(Data.from_frame(frame, y, target="price"), "regression")
+    assert len(told) == 4
+    assert told[3] == "4 more columns do so alone: 'copy 3', 'copy 4', 'copy 5', 'copy 6'."
+
+
+def test_a_time_that_the_target_follows_is_not_told_to_be_dropped(rng):
+    frame = pd.DataFrame({"year": np.repeat(np.arange(1980, 2020), 3), "x": rng.normal(size=120)})
+    (told,) = alarms(
+        Data.from_frame(frame, frame["year"].to_numpy() / 7 + 0.1 * rng.normal(size=120)), "regression"
+    )
+    assert "use --time year" in told
+    assert "--drop" not in told
+
+
 def test_years_are_times(rng):
     frame = pd.DataFrame({"year": np.repeat(np.arange(1980, 2020), 3), "x": rng.normal(size=120)})
     y = np.repeat(np.cumsum(rng.normal(size=40)), 3) + 0.1 * rng.normal(size=120)

@@ -15,7 +15,7 @@ from assay.report.tables.deciding import share_by_levels, share_in_ranges
 from assay.report.tables.doubles import as_codes
 from assay.report.tables.encoder import days_of, finite, read_words
 from assay.report.tables.schema import Column, truth
-from assay.report.tables.words import short, signed
+from assay.report.tables.words import listed, short, signed
 from assay.rows import alone
 
 __all__ = [
@@ -29,7 +29,9 @@ __all__ = [
     "correlation_ratio",
     "correlations",
     "cramers_v",
+    "leaking",
     "leaks",
+    "of_leaks",
     "repeats",
     "sample",
     "short",
@@ -167,6 +169,9 @@ MAX_COLUMNS = 500
 LEAK = 0.99
 """A column that is associated with the target more than this gives it away."""
 
+MOST_LEAKS = 3
+"""So many columns that give the target away have a sentence of their own."""
+
 REPEATED = 0.95
 """Two columns with a greater correlation nearly repeat each other."""
 
@@ -238,23 +243,16 @@ def repeats(names: list[str], matrix: NDArray, least: float = REPEATED) -> list[
     return [Pair(names[i], names[j], float(matrix[i, j])) for i, j in places]
 
 
-def leaks(data: Data, task: Task, associations: Sequence[Association] | None = None) -> tuple[str, ...]:
-    """A sentence for each column that nearly gives the target away by itself.
+def leaking(data: Data, task: Task, associations: Sequence[Association] | None = None) -> list[Association]:
+    """The columns that nearly give the target away by themselves, with what tells so.
 
     Such a column is often a copy of the target, or only known after it. The order of the values counts too:
     the logarithm of a target gives it away as much as the target itself.
-
-    Examples
-    --------
-    >>> y = np.random.default_rng(0).normal(size=50)
-    >>> frame = pd.DataFrame({"copy": np.exp(y), "other": y[::-1]})
-    >>> leaks(Data.from_frame(frame, y, target="price"), "regression")[0]
-    "'copy' alone gives price away (rank correlation 1.00): unless it is known beforehand, --drop it."
     """
     told = []
     for item in with_target(data, task) if associations is None else associations:
         if abs(item.strength) > LEAK and (task == "regression" or _decides(data, item.name)):
-            told.append((item.name, item.strength, item.measure))
+            told.append(item)
         elif task == "regression" and item.measure == "correlation" and abs(item.strength) > 0.3:
             frame, y = sample(data)
             column = next(column for column in data.columns if column.name == item.name)
@@ -264,12 +262,36 @@ def leaks(data: Data, task: Task, associations: Sequence[Association] | None = N
             known = ~np.isnan(numbers)
             strength = correlation(rankdata(numbers[known]), rankdata(y[known]))
             if abs(strength) > LEAK:
-                told.append((item.name, strength, "rank correlation"))
-    return tuple(
-        f"{short(name)!r} alone gives {short(str(data.target))} away ({measure} {signed(strength)}): unless "
-        "it is known beforehand, --drop it."
-        for name, strength, measure in told
-    )
+                told.append(Association(item.name, strength, "rank correlation"))
+    return told
+
+
+def leaks(data: Data, task: Task, associations: Sequence[Association] | None = None) -> tuple[str, ...]:
+    """Sentences on the columns that nearly give the target away by themselves.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).normal(size=50)
+    >>> frame = pd.DataFrame({"copy": np.exp(y), "other": y[::-1]})
+    >>> leaks(Data.from_frame(frame, y, target="price"), "regression")[0]
+    "'copy' alone gives price away (rank correlation 1.00): unless it is known beforehand, --drop it."
+    """
+    return of_leaks(data, leaking(data, task, associations))
+
+
+def of_leaks(data: Data, told: Sequence[Association]) -> tuple[str, ...]:
+    """A sentence for each of the first few columns, and one for the rest."""
+    target = short(str(data.target))
+    sentences = [
+        f"{short(name)!r} alone gives {target} away ({measure} {signed(strength)}): unless it is known "
+        "beforehand, --drop it."
+        for name, strength, measure in told[:MOST_LEAKS]
+    ]
+    rest = [short(item.name) for item in told[MOST_LEAKS:]]
+    if rest:
+        what = "column does" if len(rest) == 1 else "columns do"
+        sentences.append(f"{len(rest)} more {what} so alone: {listed(rest, 6)}.")
+    return tuple(sentences)
 
 
 def _decides(data: Data, name: str) -> bool:

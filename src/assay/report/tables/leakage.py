@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.report.tables.associations import as_codes, correlation_ratio, leaks, sample
+from assay.report.tables.associations import as_codes, correlation_ratio, leaking, of_leaks, sample
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoder import days_of, finite
 from assay.report.tables.relations import Relation, numbers_of, together
@@ -46,12 +46,17 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
     """
     if data.y is None:
         return ()
-    alone = leaks(data, task)
+    followed = followed_time(data)
+    # The time that the target follows is told as such: to drop it would not help.
+    alone = [item for item in leaking(data, task) if followed is None or item.name != followed.name]
     relation = None
     if task == "regression":
         relation = together(numbers_of(data.X, data.columns, data.y), str(data.target))
+    if relation is not None and alone and not relation.formula:
+        relation = None  # a single one is enough
     several = () if relation is None else (_told(relation, data),)
-    return (*alone, *several, *_of_time(data), *_of_groups(data))
+    in_time = () if followed is None else (_of_time(data, followed),)
+    return (*of_leaks(data, alone), *several, *in_time, *_of_groups(data))
 
 
 def _told(relation: Relation, data: Data) -> str:
@@ -62,29 +67,37 @@ def _told(relation: Relation, data: Data) -> str:
         more = len(names) - MOST_NAMED
         listed = ", ".join(map(repr, names[: MOST_NAMED if more > 0 else -1]))
         last = f"{more} more" if more > 0 else repr(names[-1])
-        them = f"{listed} and {last} together give {target} away: it is nearly a sum of multiples of them"
+        law = "a product of powers" if relation.product else "a sum of multiples"
+        them = f"{listed} and {last} together give {target} away: it is nearly {law} of them"
     return f"{them}; unless they are known beforehand, --drop them."
 
 
-def _of_time(data: Data) -> tuple[str, ...]:
-    """Whether the target follows the time while the folds are drawn from all times alike."""
+class Followed(NamedTuple):
+    """A time that the target follows, and how alike its neighbours are."""
+
+    name: str
+    likeness: float
+
+
+def followed_time(data: Data) -> Followed | None:
+    """The first column of times that the target follows while the folds are drawn from all times alike."""
     if data.time is not None:
-        return ()
+        return None
     frame, y = sample(data)
     assert y is not None
     for column in data.columns:
         moments = moments_of(frame[column.name], column) if column.name in frame else None
-        if moments is None:
-            continue
-        strength = likeness_in_time(moments, y)
-        if strength > ALIKE:
-            return (
-                f"Rows that are near in {short(column.name)!r} have similar {short(str(data.target))} "
-                f"(correlation of neighbours {signed(strength)}), and shuffled folds let a model learn from "
-                f"the future of the rows it predicts: if it will predict later rows, use --time "
-                f"{quoted(column.name)}.",
-            )
-    return ()
+        if moments is not None and (likeness := likeness_in_time(moments, y)) > ALIKE:
+            return Followed(column.name, likeness)
+    return None
+
+
+def _of_time(data: Data, followed: Followed) -> str:
+    return (
+        f"Rows that are near in {short(followed.name)!r} have similar {short(str(data.target))} (correlation "
+        f"of neighbours {signed(followed.likeness)}), and shuffled folds let a model learn from the future "
+        f"of the rows it predicts: if it will predict later rows, use --time {quoted(followed.name)}."
+    )
 
 
 def moments_of(values: pd.Series[Any], column: Column) -> NDArray | None:
