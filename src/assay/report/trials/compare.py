@@ -49,7 +49,8 @@ def compare(
     exclude : sequence of str
         Names of methods not to try.
     budget : float, optional
-        Seconds after which no fit is begun; methods that were not finished are left out, and said.
+        Seconds after which no fit is begun, the simple and quick methods first; those that were not finished
+        are left out, and said.
     jobs : int, optional
         Number of fits at the same time, with the same results; one, or one per core on a large table, by
         default.

@@ -107,6 +107,8 @@ def compare_predictions(
     chosen, skipped = roster(
         task, y.size, n_features, target=target, methods=plain, exclude=exclude, metric=question.metric
     )
+    if budget is not None:  # what is simple is quick: a short time then holds as many methods as it can
+        chosen.sort(key=lambda entry: entry.suits.complexity)
     jobs = _check_jobs(jobs, y.size * n_features)
     engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
