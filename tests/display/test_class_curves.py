@@ -125,9 +125,12 @@ def test_a_class_without_rows_has_no_curve_and_one_class_alone_is_refused():
 
 
 def test_of_many_classes_the_most_frequent_have_curves():
-    y = np.repeat(np.arange(12), np.arange(3, 15))
-    scores = np.random.default_rng(0).dirichlet(np.ones(12), size=y.size)
-    assert RocCurveDisplay.from_predictions(y, scores).names == [str(k) for k in range(4, 12)]
+    y = np.repeat(np.arange(16), np.arange(3, 19))
+    scores = np.random.default_rng(0).dirichlet(np.ones(16), size=y.size)
+    shown = RocCurveDisplay.from_predictions(y, scores)
+    assert shown.names == [str(k) for k in range(4, 16)]
+    assert shown.ax_.get_legend() is None
+    assert {text.get_text() for text in shown.ax_.texts} >= set(shown.names)
 
 
 def test_a_legend_leaves_the_curves_alone():

@@ -63,7 +63,8 @@ def shade_at(ax, point) -> np.ndarray:
     picture = np.asarray(image.get_array())
     column = int((point[0] - left) / (right - left) * picture.shape[1])
     row = int((point[1] - bottom) / (top - bottom) * picture.shape[0])
-    return picture[row, column]
+    *color, strength = picture[row, column]
+    return 1 - strength * (1 - np.array(color))  # on white
 
 
 def test_the_map_of_two_features_has_their_names_and_the_exact_regions(logistic, two):

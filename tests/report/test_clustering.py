@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -516,7 +517,6 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
         "How the rows were split",  # BisectingKMeans
         "Groups of rows as the density that is asked for grows",  # HDBSCAN
         "Least eigenvalues of the Laplacian",  # SpectralClustering
-        "Each restart of the algorithm",  # KMeans
         "Whether there is more than one group",  # Baseline
         "How many groups? What each criterion chooses",
         "Do the methods agree? Adjusted Rand index of their groups",
@@ -525,6 +525,15 @@ def test_the_page_shows_how_the_groups_were_chosen_and_what_they_are(clustering)
     ):
         assert caption in page, caption
     assert len(page) < 1_500_000
+
+
+def test_restarts_are_shown_where_they_differ_and_not_where_they_agree(clustering):
+    k_means = next(item for item in clustering.clusterings if item.name == "KMeans")
+    assert "restarts" not in {part.name for part in of_clusters(clustering, k_means)}
+    model = copy.deepcopy(k_means.model)
+    model[-1].restart_inertias_ = np.array([105.0, 120.0, 105.0])
+    found = dataclasses.replace(k_means, model=model)
+    assert "restarts" in {part.name for part in of_clusters(clustering, found)}
 
 
 def test_the_model_says_where_it_would_place_rows_elsewhere(clustering):

@@ -146,7 +146,7 @@ MAX_COEFFICIENTS = 20
 MAX_GROUPS = 3
 """Targets or classes with bars of their own; the coefficients of more are a matrix of colours."""
 
-ROWS_PER_INCH = 5.5
+ROWS_PER_INCH = 5.8
 """Names beside a picture that stay readable."""
 
 

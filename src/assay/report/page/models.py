@@ -53,7 +53,10 @@ def leaderboard(comparison: Comparison) -> str:
     headings = [
         Heading("Method"),
         Heading(capital(score), numeric=True, great_first=True, sorted="descending"),
-        Heading(f"{capital(score)}, drawn", html=ruler(scale)),
+        Heading(
+            f"{capital(score)}, drawn",
+            html=f'<span class="aloud">{escape(score)}, drawn</span>{ruler(scale)}',
+        ),
         *([Heading("Against the best", numeric=True, great_first=True)] if paired else []),
         Heading("Certificates"),
         *(Heading(capital(name), numeric=True, great_first=name in GREAT_IS_GOOD) for name in measures),
