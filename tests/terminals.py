@@ -57,6 +57,8 @@ class Screen:
     def _type(self, mark: str) -> None:
         if mark == "\r":
             self.column = 0
+        elif mark == "\x03":  # a control sign that is echoed as it is takes no room
+            return
         elif mark == "\n":
             self.row += 1
             while self.row >= len(self.lines):
@@ -131,6 +133,11 @@ class Terminal:
     def interrupt(self) -> None:
         """What the terminal does when Ctrl-C is pressed: every process in it gets the signal."""
         os.killpg(self._process.pid, signal.SIGINT)
+
+    def press_ctrl_c(self) -> None:
+        """What a person does: the terminal writes what it echoes, and every process gets the signal."""
+        os.write(self._master, b"\x03")
+        self.interrupt()
 
     def finish(self) -> int:
         """Read to the end; the exit code."""

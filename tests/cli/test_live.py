@@ -92,6 +92,17 @@ def test_ctrl_c_ends_with_the_methods_that_are_finished(table, tmp_path, files):
     assert sorted(os.listdir(tmp_path / "assay-report")) == files
 
 
+def test_after_ctrl_c_the_title_is_there_once_and_nothing_is_echoed(table, tmp_path):
+    before = SHORT_PAGE + WAITS_AT_RIDGE.format(signal=NEVER)
+    with Terminal("compare", "sales.csv", *OPTIONS, folder=tmp_path, width=60, before=before) as terminal:
+        terminal.read_until("▸ Ridge")
+        terminal.press_ctrl_c()
+        assert terminal.finish() == 130
+    # Two letters more on a full line would push the live table down by a line that is then not erased.
+    assert "^C" not in terminal.output
+    assert terminal.screen.text.count(TITLE) == 1
+
+
 def test_in_a_dumb_terminal_lines_are_plain_and_a_second_ctrl_c_stops_at_once(table, tmp_path):
     before = SHORT_PAGE + WAITS_AT_RIDGE.format(signal=NEVER) + WRITES_FOR_EVER
     arguments = ("compare", "sales.csv", *OPTIONS)

@@ -122,6 +122,7 @@ for (const place of scrollers) {
 }
 markScrollers();
 addEventListener("resize", markScrollers);
+matchMedia("print").addEventListener("change", markScrollers);
 for (const part of folded) part.addEventListener("toggle", markScrollers);
 
 // The contents show where the reader is.
