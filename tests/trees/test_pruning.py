@@ -46,7 +46,7 @@ def test_each_subtree_of_the_path_is_the_smallest_that_costs_least_of_all_prunin
         small = with_leaves(tree, cut)
         every.append((node_costs(small)[small.is_leaf].sum(), small.n_leaves))
     every = np.array(every)
-    assert len(every) > 50
+    assert len(every) > 20
     for alpha in [0.0, *np.geomspace(1e-3, 2.0, 25) * costs[0]]:
         best = pruned(tree, alpha)
         total = every[:, 0] + alpha * every[:, 1]
@@ -187,8 +187,8 @@ def test_certificates_see_damage_to_any_array_of_a_tree(settings):
         inner, leaf = np.flatnonzero(~tree.is_leaf), int(np.flatnonzero(tree.is_leaf)[1])
         ordered = int(inner[np.isfinite(tree.threshold[inner])][-1])
         for name, place in (
-            ("threshold", ordered), ("value", leaf), ("value", 0), ("impurity", leaf), ("gain", int(inner[-1])),
-            ("weighted_n_node_samples", leaf),
+            ("threshold", ordered), ("value", leaf), ("value", 0), ("impurity", leaf),
+            ("gain", int(inner[-1])), ("weighted_n_node_samples", leaf),
         ):  # fmt: skip
             broken = damaged(model, **{name: moved(getattr(tree, name), place)})
             assert not broken.certify(*data).holds, (model, name)
