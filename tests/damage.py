@@ -53,6 +53,12 @@ UNSEEN: dict[str, dict[str, str]] = {
     "ElasticNet": {
         NOT_READ: "optimality_",
     },
+    "ExtraTreesClassifier": {
+        NOT_READ: "seeds_",  # every tree sees every row: no bag is drawn again
+    },
+    "ExtraTreesRegressor": {
+        NOT_READ: "seeds_",
+    },
     "FuzzyCMeans": {
         NOT_READ: "optimality_",
     },
