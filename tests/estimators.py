@@ -31,6 +31,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "AgglomerativeClustering": {
         "linkage": ("single", "complete", "average", "weighted", "centroid", "median")
     },
+    "BaggingClassifier": {"voting": ("hard",)},
     "BisectingKMeans": {"init": ("random",), "bisecting_strategy": ("largest_cluster",)},
     "ColumnDroppingRegression": {"keep": ("first",)},
     "ConvexClustering": {"norm": ("l1", "linf")},
@@ -45,6 +46,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "solver": DIRECT_SOLVERS,
         "dictionary": ("histogram", "spline", "wavelet", "polynomial"),
     },
+    "ExtraTreesClassifier": {"class_weight": ("balanced", "balanced_subsample")},
     "FuzzyCMeans": {"init": ("random",)},
     "GeneralizedLinear": {
         "family": ("quasi_poisson", "gamma", "inverse_gaussian", "tweedie"),
@@ -79,6 +81,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "OverlappingClustering": {"loadings": ("soft", "hard")},
     "PolynomialMap": {"basis": ("legendre", "chebyshev")},
     "PolynomialRegression": {"solver": DIRECT_SOLVERS, "basis": ("legendre", "chebyshev")},
+    "RandomForestClassifier": {"class_weight": ("balanced", "balanced_subsample")},
     "ReducedRankRegression": {
         "method": ("nuclear", "row_sparse"),
         "axis": ("responses",),
@@ -118,8 +121,16 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "WaveletMap": {"wavelet": ("daubechies",)},
 }
 
+# Trees of a forest are grown by the loops of single ones, whose options are tried there.
+SAME_GROWER = "grown as single trees are: the variants of DecisionTreeClassifier and DecisionTreeRegressor"
+GROWN = dict.fromkeys(("criterion", "max_features", "interaction_cst"), SAME_GROWER)
+
 # Estimator → parameter → named values that are no variant, with the reason.
 NOT_TRIED: dict[str, dict[str, str]] = {
+    **dict.fromkeys(
+        ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
+        GROWN,
+    ),
     "DBSCAN": {"eps": "'auto' is a choice of eps", "min_samples": "'auto' is a choice of min_samples"},
     "GeneralizedLinear": {
         "family": "the others take counts or proportions: tests/linear/test_generalized.py",

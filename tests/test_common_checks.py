@@ -21,7 +21,7 @@ from estimators import estimator_classes
 from samples import ON_ROWS, agree, assert_same_bits, fitted, outputs, prepared, sample
 
 CLASSES = estimator_classes()
-REFUSES = r"pairs"  # the word of a method that needs the whole table, and says so
+REFUSES = r"pairs|in memory"  # the words of a method that needs the whole table, and says so
 
 # What an estimator cannot choose by itself where the rows live outside memory.
 OUTSIDE = {"OverlappingClustering": {"delta": 0.5}}

@@ -23,13 +23,10 @@ def patients():
     return table[:, :-1], table[:, -1]
 
 
-def gap_in_errors(values, names):
-    """How far our mean is from R's, in standard errors of the difference of the means."""
-    ours, spread = np.mean(values), np.std(values, ddof=1)
-    for name in names:
-        theirs = R[name]
-        error = np.sqrt(spread**2 / len(values) + theirs["sd"] ** 2 / R["n_seeds"])
-        yield name, (ours - theirs["mean"]) / error
+def distance(values, name):
+    """How far our mean is from R's, and the standard error of the difference."""
+    error = np.sqrt(np.var(values, ddof=1) / len(values) + R[name]["sd"] ** 2 / R["n_seeds"])
+    return abs(np.mean(values) - R[name]["mean"]), error
 
 
 @pytest.mark.parametrize(
@@ -44,8 +41,11 @@ def test_out_of_bag_error_of_classes(max_features, names):
         model = RandomForestClassifier(R["n_trees"], **settings).fit(X, y)
         errors.append(1 - model.oob_score_)
         importances.append(model.feature_importances_)
-    for name, gap in gap_in_errors(errors, names):
-        assert abs(gap) < 4, name
+    for name in names:
+        gap, error = distance(errors, name)
+        # Where all columns are tried, cuts of equal gain go to the first column here and are drawn in R: on
+        # iris, with its many ties, that moves the error by up to one row.
+        assert gap < 4 * error + (1 / len(X) if max_features == 4 else 0), name
     if max_features == 2:  # R divides the mean over trees by its sum, we average the shares of the trees
         assert np.abs(np.mean(importances, axis=0) - R["iris_mean_decrease_gini"]).max() < 0.02
 
@@ -57,9 +57,8 @@ def test_out_of_bag_error_of_numbers():
         # R's node size of 5 is the least of a node that is divided, less one in ranger.
         settings = {"max_features": 2, "min_samples_split": 6, "oob_score": True, "random_state": seed}
         errors.append(RandomForestRegressor(R["n_trees"], **settings).fit(X, y).oob_errors_[-1])
-    gaps = dict(gap_in_errors(errors, ("patients_randomForest", "patients_ranger")))
     # The two packages differ from one another by more than their standard errors: be as near as they are.
-    theirs = abs(R["patients_randomForest"]["mean"] - R["patients_ranger"]["mean"])
-    middle = (R["patients_randomForest"]["mean"] + R["patients_ranger"]["mean"]) / 2
-    room = theirs + 4 * np.std(errors, ddof=1) / np.sqrt(len(errors))
-    assert abs(np.mean(errors) - middle) < room, gaps
+    apart = abs(R["patients_randomForest"]["mean"] - R["patients_ranger"]["mean"])
+    for name in ("patients_randomForest", "patients_ranger"):
+        gap, error = distance(errors, name)
+        assert gap < 4 * error + apart, name

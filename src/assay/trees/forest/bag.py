@@ -82,7 +82,7 @@ def make_bag(
     weight, nothing = weight.astype(np.float64), np.empty(0, dtype=np.int64)
     if not bootstrap and share is None:
         return Bag(weight, nothing, nothing, 0, 1.0)
-    marks = (target.astype(np.float64) + 0.0).view(np.uint64)
+    marks = single_bits(target).astype(np.uint64)
     mix_rows(codes, marks)
     order = np.argsort(marks, kind="stable")
     total = float(weight.sum())
@@ -97,6 +97,12 @@ def make_bag(
     upto = np.cumsum(ordered.astype(np.int64)) if whole else np.cumsum(ordered)
     # A draw of real weights is worth their mean, so that the tree weighs what its rows do.
     return Bag(weight, order, upto, n_draws, 1.0 if whole else total / n_rows)
+
+
+def single_bits(values: NDArray) -> NDArray[np.uint32]:
+    """The bits of values in single precision, so that a table of either precision has the same bags."""
+    with np.errstate(over="ignore"):
+        return (values.astype(np.float32) + np.float32(0.0)).view(np.uint32)  # −0 and 0 are one value
 
 
 @compiled

@@ -22,7 +22,7 @@ from assay.randomness import generator
 from assay.rows import Block, MemoryRows
 from assay.trees.decision.base import SHARE
 from assay.trees.decision.classifier import DecisionTreeClassifier
-from assay.trees.forest.bag import Bag, make_bag
+from assay.trees.forest.bag import Bag, make_bag, single_bits
 from assay.trees.forest.outside import Outside, OutsideVotes, outside_score
 
 SOURCE = "Sangnier §1.6.3; Wei §8.2"
@@ -126,8 +126,7 @@ class BaggingModel(Model):
         weight = np.ones(len(target)) if data.weight is None else data.weight.astype(np.float64)
         share = None if isinstance(self.max_samples, float) and self.max_samples == 1.0 else self.max_samples
         dense = data.X.toarray() if data.is_sparse else data.X
-        values = np.ascontiguousarray(dense.T, dtype=np.float64) + 0.0  # −0 and 0 are one value
-        parts = values.view(np.uint8).reshape(dense.shape[1], -1, 8)
+        parts = single_bits(np.ascontiguousarray(dense.T)).view(np.uint8).reshape(dense.shape[1], -1, 4)
         codes = np.concatenate(list(np.moveaxis(parts, 2, 0)))
         return make_bag(codes, target, weight, self.bootstrap, share)
 

@@ -239,8 +239,8 @@ class ForestModel(TreeModel):
         kind : {"impurity", "unbiased", "permutation"}, default="impurity"
             "impurity": share in what the splits gain on the rows of the bags, which favours columns of many
             values. "unbiased": the gain per row with rows outside the bags in the place of half of each
-            square, which is 0 on average for a column that says nothing. "permutation": how much the error on rows outside the bags rises when
-            the column is shuffled among them.
+            square, which is 0 on average for a column that says nothing. "permutation": how much the error
+            on rows outside the bags rises when the column is shuffled among them.
         X, y, sample_weight
             The data of the fit; "impurity" needs none.
         random_state : int, Generator, SeedSequence, RandomState or None

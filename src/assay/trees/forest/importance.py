@@ -101,9 +101,10 @@ def decrease_of_rows(
     """What the splits of each column gain when other rows are put in the place of half of each square.
 
     A node of weight W, shares p and Gini cost W(1 − p·p) is counted as W(1 − p·q), q the shares of the other
-    rows in it; means take the place of shares for numbers. On the rows that the tree was grown on that is what
-    the splits gain. For a column that says nothing q is the same on both sides, and the mean is 0 however many
-    values the column has (Zhou & Hooker 2021). Splits with no other rows on one side are left out.
+    rows in it; means take the place of shares for numbers. On the rows that the tree was grown on that is
+    what the splits gain. For a column that says nothing q is the same on both sides, and the mean is 0
+    however many values the column has (Zhou & Hooker 2021). Splits with no other rows on one side are left
+    out.
     """
     leaves = tree.apply(X)
     weights = tree.add_up(np.bincount(leaves, weight, minlength=tree.node_count).astype(np.float64))
