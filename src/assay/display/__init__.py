@@ -115,6 +115,7 @@ from assay.display.theory import (
     plot_overfitting,
     plot_penalty_error,
 )
+from assay.display.trees.boosting import StagedRiskDisplay
 from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
 from assay.display.trees.single import (
     PruningDisplay,
@@ -207,6 +208,7 @@ __all__ = [
     "SparsePathDisplay",
     "SpectrumDisplay",
     "SplitTreeDisplay",
+    "StagedRiskDisplay",
     "TracesDisplay",
     "TreeDisplay",
     "TreePartitionDisplay",
