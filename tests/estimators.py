@@ -19,6 +19,11 @@ def estimator_classes() -> list[type[BaseEstimator]]:
 
 SOLVERS = ("cholesky", "qr", "dual", "gradient_descent", "conjugate_gradient")
 DIRECT_SOLVERS = ("cholesky", "qr", "dual", "conjugate_gradient")
+GROWTH: dict[str, tuple[Any, ...]] = {
+    "splitter": ("random",),
+    "max_features": ("sqrt", "log2"),
+    "interaction_cst": ("pairwise", "no_interactions"),
+}
 STEPS = ("invscaling", "optimal", "adagrad", "adadelta", "adam")
 
 # Estimator → parameter → values besides the default that the numeric checks try, one at a time.
@@ -29,6 +34,13 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "BisectingKMeans": {"init": ("random",), "bisecting_strategy": ("largest_cluster",)},
     "ColumnDroppingRegression": {"keep": ("first",)},
     "ConvexClustering": {"norm": ("l1", "linf")},
+    "DecisionStump": {"class_weight": ("balanced",)},
+    "DecisionTreeClassifier": {
+        "criterion": ("entropy", "log_loss", "misclassification"),
+        "class_weight": ("balanced",),
+        **GROWTH,
+    },
+    "DecisionTreeRegressor": {"criterion": ("friedman_mse", "poisson"), **GROWTH},
     "DictionaryRegression": {
         "solver": DIRECT_SOLVERS,
         "dictionary": ("histogram", "spline", "wavelet", "polynomial"),

@@ -69,7 +69,8 @@ def test_a_class_of_weight_zero_is_never_said_and_leaves_the_others_their_bounda
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = prepared(kind()).fit(X, y, sample_weight=weight)
     assert model.classes_.tolist() == [0, 1, 2]
-    assert model.coef_.shape == (3, 3)
+    if hasattr(model, "coef_"):
+        assert model.coef_.shape == (3, 3)
     assert np.mean(model.predict(X[weight > 0]) == y[weight > 0]) > 0.9
     assert np.isin(model.predict(X[weight > 0]), [0, 1]).all()
 
@@ -128,19 +129,26 @@ TIED = [
 ]
 
 
+def without_intercept(model):
+    model = prepared(model)
+    return model.set_params(fit_intercept=False) if "fit_intercept" in model.get_params() else model
+
+
 @pytest.mark.parametrize("model", TIED, ids=repr)
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_tie_goes_to_the_first_class(model, k):
     """Classes in equal numbers on rows that tell them apart by nothing: every score is exactly the same."""
     X, y = np.zeros((24, 2)), np.repeat(["a", "b", "c"][:k], 24 // k)
-    model = prepared(model).set_params(fit_intercept=False)
+    model = without_intercept(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
-    assert np.all(model.decision_function(X) == 0)
     assert np.all(model.predict(X) == "a")
     if hasattr(model, "predict_proba"):
         assert_allclose(model.predict_proba(X), 1 / k)
+    if not hasattr(model, "coef_"):
+        return
+    assert np.all(model.decision_function(X) == 0)
     moved = X[:1] + 1
     model.coef_ = np.zeros_like(model.coef_)
     model.coef_[-1] = 1e-9  # the least that is above a tie decides
@@ -153,7 +161,7 @@ def test_the_errors_that_a_classifier_reports_are_those_of_its_predictions_even_
     random = np.random.default_rng(4)
     X = np.vstack([np.zeros((40, 2)), random.normal(size=(40, 2))])
     y = np.where(np.arange(80) < 40, np.arange(80) % 4 == 0, X[:, 0] + random.normal(size=80) > 0)
-    model = prepared(model).set_params(fit_intercept=False)
+    model = without_intercept(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)

@@ -94,7 +94,8 @@ class Classifier(ClassifierMixin, Model):
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
         try:
-            check_classification_targets(labels)
+            if not _are_whole(labels):
+                check_classification_targets(labels)
             present, places = np.unique(labels, return_inverse=True)
         except TypeError:  # text and numbers have no order
             raise ValueError("y must hold labels of one kind: all text or all numbers.") from None
@@ -115,6 +116,15 @@ class Classifier(ClassifierMixin, Model):
                 f"Got one class only: {classes.tolist()[0]!r}."
             )
         self.classes_ = classes
+
+
+def _are_whole(labels: NDArray) -> bool:
+    """Whether labels are whole numbers, one per row: such are labels without a further look."""
+    if labels.ndim != 1:
+        return False
+    return labels.dtype.kind in "biu" or (
+        labels.dtype.kind == "f" and bool((labels == np.rint(labels)).all())
+    )
 
 
 def class_of(scores: NDArray, classes: NDArray) -> NDArray:

@@ -136,6 +136,11 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
         self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.criterion == "poisson"
+        return tags
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow and prune the tree.
 
