@@ -62,6 +62,12 @@ UNSEEN: dict[str, dict[str, str]] = {
     "GroupLasso": {
         NOT_READ: "optimality_",
     },
+    "HistGradientBoostingClassifier": {
+        NOT_READ: "optimality_",
+    },
+    "HistGradientBoostingRegressor": {
+        NOT_READ: "optimality_",
+    },
     "HuberRegressor": {
         NOT_READ: "dual_gap_ optimality_",
     },

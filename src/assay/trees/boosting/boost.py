@@ -159,7 +159,9 @@ def boost(
         if watch(number + 1) or stopped:
             break
     table.finish()
-    return done._replace(risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings)
+    return done._replace(
+        risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings
+    )
 
 
 def settled(losses: list[float], stopping: Stopping) -> bool:
@@ -180,7 +182,9 @@ def node_capacity(plan: Plan, n_rows: int, *, weighted: bool) -> int:
     return 2 * max(leaves, 1) + 1
 
 
-def leaf_values(table: Any, tree: Grown, settings: Settings, output: int, units: Units) -> NDArray[np.float64]:
+def leaf_values(
+    table: Any, tree: Grown, settings: Settings, output: int, units: Units
+) -> NDArray[np.float64]:
     """The value of each leaf before shrinkage, within the bounds that constraints leave."""
     leaves, loss = tree.leaves, settings.loss
     if searches_residuals(loss):
@@ -233,7 +237,10 @@ def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedT
         name: np.concatenate([getattr(tree, name) for tree in trees])
         for name in ("feature", "cut", "children_left", "children_right", "missing_go_to_left", "gain")
     }
-    levels = [np.where(tree.levels >= 0, tree.levels + first, -1) for tree, first in zip(trees, n_bits, strict=False)]
+    levels = [
+        np.where(tree.levels >= 0, tree.levels + first, -1)
+        for tree, first in zip(trees, n_bits, strict=False)
+    ]
     value = np.zeros(sum(sizes))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     for place, tree in enumerate(trees):

@@ -149,9 +149,7 @@ class LocalTable:
     def walk(self, output: int, tree: Grown, values: NDArray) -> None:
         """The same for any tree, by walking it."""
         self._each(
-            lambda part: self._walk(
-                part, output, tree, values, np.arange(len(part.codes), dtype=np.int32)
-            )
+            lambda part: self._walk(part, output, tree, values, np.arange(len(part.codes), dtype=np.int32))
         )
 
     def _walk(self, part: Part, output: int, tree: Grown, values: NDArray, rows: NDArray) -> None:
@@ -212,5 +210,3 @@ def best_constant(loss: Loss, residuals: NDArray, weight: NDArray | None) -> flo
     second = min(int(near[0] + np.searchsorted(share, rounding)), n - 1)
     ordered = np.partition(residuals, [first, second])
     return float(ordered[first] + ordered[second]) / 2
-
-

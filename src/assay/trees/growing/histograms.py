@@ -70,7 +70,12 @@ class Shard(NamedTuple):
 
 
 def make_shard(
-    codes: NDArray[np.uint8], statistics: NDArray[np.int32], stride: int, capacity: int, *, whole: bool = False
+    codes: NDArray[np.uint8],
+    statistics: NDArray[np.int32],
+    stride: int,
+    capacity: int,
+    *,
+    whole: bool = False,
 ) -> Shard:
     """A shard of all rows, in order, with room for so many nodes."""
     n_rows, n_columns = codes.shape
