@@ -49,6 +49,12 @@ UNSEEN: dict[str, dict[str, str]] = {
     "ExtraTreesRegressor": {
         NOT_READ: "seeds_",
     },
+    "HistGradientBoostingClassifier": {
+        NOT_READ: "optimality_",
+    },
+    "HistGradientBoostingRegressor": {
+        NOT_READ: "optimality_",
+    },
     "LinearRegression": {
         NOT_READ: "condition_number_",
     },

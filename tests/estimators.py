@@ -53,6 +53,16 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "solver": ("newton", "quasi_newton"),
     },
     "HDBSCAN": {"cluster_selection_method": ("leaf",)},
+    "HistGradientBoostingClassifier": {
+        "loss": ("exponential",),
+        "line_search": ("leaf",),
+        "class_weight": ("balanced",),
+        "interaction_cst": ("pairwise", "no_interactions"),
+    },
+    "HistGradientBoostingRegressor": {
+        "loss": ("absolute_error", "huber"),
+        "interaction_cst": ("pairwise", "no_interactions"),
+    },
     "HistogramMap": {"edges": ("quantile",)},
     "KCoordinateMedian": {"init": ("random",)},
     "KGeometricMedian": {"init": ("random",)},
@@ -131,6 +141,9 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
         GROWN,
     ),
+    "HistGradientBoostingRegressor": {
+        "line_search": "'leaf' is 'newton' for these losses: tests/trees/test_boosting.py"
+    },
     "DBSCAN": {"eps": "'auto' is a choice of eps", "min_samples": "'auto' is a choice of min_samples"},
     "GeneralizedLinear": {
         "family": "the others take counts or proportions: tests/linear/test_generalized.py",

@@ -80,7 +80,15 @@ def test_the_vector_scan_finds_the_cut_of_the_general_search(seed):
     node = tally[:-1].sum(axis=0) + missing
     form, unit = Newton(0.5), np.array([1.0, 0.25, 0.5])
     scanned = best_newton_cut(
-        form, tally[:-1], n_codes, node, missing, unit, (3, 0), np.empty((3, 257)), np.empty(257, dtype=np.int64)
+        form,
+        tally[:-1],
+        n_codes,
+        node,
+        missing,
+        unit,
+        (3, 0),
+        np.empty((3, 257)),
+        np.empty(257, dtype=np.int64),
     )
     rule = Rule(3, 0, -np.inf, np.inf)
     general = best_cut(form, tally[:-1], n_codes, node, missing, unit, rule, np.empty((4, 3)))
@@ -135,7 +143,10 @@ def best_by_search(loss, residuals):
         low, high = grid[0], grid[-1]
         for _ in range(200):
             a, b = low + (high - low) / 3, high - (high - low) / 3
-            if loss.value(residuals, np.full(len(grid), a)).sum() < loss.value(residuals, np.full(len(grid), b)).sum():
+            if (
+                loss.value(residuals, np.full(len(grid), a)).sum()
+                < loss.value(residuals, np.full(len(grid), b)).sum()
+            ):
                 high = b
             else:
                 low = a
@@ -149,7 +160,9 @@ def best_by_search(loss, residuals):
 @pytest.mark.parametrize(("loss", "label"), [("log_loss", (0, 1)), (Exponential(), (-1, 1))])
 def test_a_line_search_in_each_leaf_leaves_no_slope(two_classes, loss, label):
     X, y = two_classes
-    model = HistGradientBoostingClassifier(loss, max_iter=5, line_search="leaf", l2_regularization=1.0).fit(X, y)
+    model = HistGradientBoostingClassifier(loss, max_iter=5, line_search="leaf", l2_regularization=1.0).fit(
+        X, y
+    )
     target = np.where(y == 1, label[1], label[0]).astype(float)
     formula = CrossEntropy() if loss == "log_loss" else loss
     leaves, score = model.trees_.leaves(X, model.columns_), np.full(len(y), model.trees_.baseline[0])
@@ -166,10 +179,16 @@ def test_trees_are_those_of_scikit_learn_where_bins_are_the_same(numbers, two_cl
     """Whole-number columns of few values have the same bins in both: predictions agree to rounding."""
     X, y = numbers
     shape = {"max_iter": 20, "max_leaf_nodes": 8, "early_stopping": False}
-    ours, theirs = HistGradientBoostingRegressor(**shape).fit(X, y), TheirRegressor(**shape).fit(X, y)
+    ours, theirs = (
+        HistGradientBoostingRegressor(**shape).fit(X, y),
+        TheirRegressor(**shape, random_state=0).fit(X, y),
+    )
     assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=1e-4 * np.ptp(y))
     X, y = two_classes
-    mine, other = HistGradientBoostingClassifier(**shape).fit(X, y), TheirClassifier(**shape).fit(X, y)
+    mine, other = (
+        HistGradientBoostingClassifier(**shape).fit(X, y),
+        TheirClassifier(**shape, random_state=0).fit(X, y),
+    )
     assert mine.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=1e-3)
 
 
@@ -198,8 +217,10 @@ def test_weights_are_repetitions(two_classes):
     X, y = two_classes
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     weighted = HistGradientBoostingClassifier(max_iter=10).fit(X, y, sample_weight=weight)
-    repeated = HistGradientBoostingClassifier(max_iter=10).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-6)
+    repeated = HistGradientBoostingClassifier(max_iter=10).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    assert weighted.trees_ == repeated.trees_
 
 
 # Prediction.
@@ -209,7 +230,9 @@ def test_look_ups_lead_to_the_leaf_that_thresholds_lead_to(numbers):
     X, y = numbers
     X = X.copy()
     X[::5, 0], X[:, 1] = np.nan, np.round(9 * X[:, 1])
-    model = HistGradientBoostingRegressor(max_iter=5, categorical_features=[1], max_leaf_nodes=40, min_samples_leaf=3)
+    model = HistGradientBoostingRegressor(
+        max_iter=5, categorical_features=[1], max_leaf_nodes=40, min_samples_leaf=3
+    )
     model.fit(X, y)
     trees, new = model.trees_, np.vstack([X, X + 0.003])
     new[:, 1] = np.random.default_rng(0).integers(0, 12, len(new))
@@ -238,7 +261,9 @@ def walked(trees, place, row, columns):
 
 def test_trees_of_many_leaves_predict_too(numbers):
     X, y = numbers
-    model = HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=200, min_samples_leaf=1, learning_rate=1.0)
+    model = HistGradientBoostingRegressor(
+        max_iter=2, max_leaf_nodes=200, min_samples_leaf=1, learning_rate=1.0
+    )
     model.fit(X, y)
     assert np.diff(model.trees_.starts).max() > 2 * 64
     assert float(np.mean((y - model.predict(X)) ** 2)) == pytest.approx(-2 * model.train_score_[-1], rel=1e-9)
@@ -275,7 +300,9 @@ def test_early_stopping_ends_when_held_out_rows_no_longer_gain(two_classes):
     assert model.converged_
     assert len(model.validation_score_) == model.n_iter_
     X, y = two_classes
-    model = HistGradientBoostingClassifier(early_stopping=True, max_iter=7).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
+    model = HistGradientBoostingClassifier(early_stopping=True, max_iter=7).fit(
+        X[:400], y[:400], X_val=X[400:], y_val=y[400:]
+    )
     staged = [-np.mean(np.log(p[np.arange(200), y[400:]])) for p in model.staged_predict_proba(X[400:])]
     assert -model.validation_score_ == pytest.approx(staged, rel=1e-9)
 
@@ -283,7 +310,9 @@ def test_early_stopping_ends_when_held_out_rows_no_longer_gain(two_classes):
 def test_constraints_hold_everywhere(numbers):
     X, y = numbers
     signs = [1, 0, -1, 0, 0, 0]
-    model = HistGradientBoostingRegressor(monotonic_cst=signs, interaction_cst=[[0, 1], [2, 3, 4, 5]], max_iter=20)
+    model = HistGradientBoostingRegressor(
+        monotonic_cst=signs, interaction_cst=[[0, 1], [2, 3, 4, 5]], max_iter=20
+    )
     model.fit(X, y)
     assert model.certificates_.holds
     grid = np.tile(np.random.default_rng(0).random((50, 1, 6)), (1, 40, 1))
@@ -337,7 +366,9 @@ def test_memory_parquet_and_dask_give_the_same_arrays(two_classes, tmp_path):
     options = {"max_iter": 6, "subsample": 0.7, "random_state": 0}
     memory = HistGradientBoostingClassifier(**options).fit(X, y)
     disk = HistGradientBoostingClassifier(**options).fit(tmp_path / "rows.parquet", "y")
-    cluster = HistGradientBoostingClassifier(**options).fit(da.from_array(X, chunks=(130, 6)), da.from_array(y, chunks=130))
+    cluster = HistGradientBoostingClassifier(**options).fit(
+        da.from_array(X, chunks=(130, 6)), da.from_array(y, chunks=130)
+    )
     assert memory.trees_ == disk.trees_ == cluster.trees_
     assert memory.columns_ == disk.columns_ == cluster.columns_
     lazy = cluster.predict_proba(da.from_array(X, chunks=(130, 6)))
@@ -353,8 +384,7 @@ def test_damage_to_the_trees_is_seen(two_classes, name):
     model = HistGradientBoostingClassifier(max_iter=5).fit(X, y)
     assert model.certify(X, y).holds
     values = getattr(model.trees_, name).copy()
-    place = np.flatnonzero(np.nan_to_num(values))[-1]
-    values[place] *= 1.01
+    values[np.nanargmax(np.abs(values))] *= 1.01
     model.trees_ = dataclasses.replace(model.trees_, **{name: values})
     assert not model.certify(X, y).holds
 
@@ -364,7 +394,9 @@ def test_a_round_that_would_raise_the_risk_is_halved():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 2))
     y = np.where(rng.random(300) < 0.3, X[:, 0] > 0, X[:, 0] <= 0).astype(int)
-    model = HistGradientBoostingClassifier(Savage(), learning_rate=1.0, max_iter=30, min_samples_leaf=2).fit(X, y)
+    model = HistGradientBoostingClassifier(Savage(), learning_rate=1.0, max_iter=30, min_samples_leaf=2).fit(
+        X, y
+    )
     assert np.all(np.diff(-model.train_score_) <= 1e-9)
     assert model.certificates_.holds
 

@@ -114,6 +114,7 @@ from assay.display.theory import (
     plot_overfitting,
     plot_penalty_error,
 )
+from assay.display.trees.boosting import StagedRiskDisplay
 from assay.display.trees.forest import ImportanceDisplay, OutOfBagDisplay, SingleMembersDisplay
 from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
 from assay.display.trees.single import (
@@ -210,6 +211,7 @@ __all__ = [
     "SparsePathDisplay",
     "SpectrumDisplay",
     "SplitTreeDisplay",
+    "StagedRiskDisplay",
     "TracesDisplay",
     "TreeDisplay",
     "TreePartitionDisplay",

@@ -87,6 +87,10 @@ class DaskRows(Rows):
         self._parts, self._layout = parts, layout
         self._checked = False
 
+    def trust_values(self) -> None:
+        """See `Rows.trust_values`."""
+        self._checked = not self.has_weight
+
     def _task(self, function: Any, walk: Delayed, part: Part, *arguments: Any) -> Delayed:
         return delayed(alone)(function, walk, part.X, part.y, part.weight, part.start, *arguments)
 

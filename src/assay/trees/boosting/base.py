@@ -132,9 +132,7 @@ class Boosting(TreeModel, IterativeModel):
         self._keep_runs(runs)
         self.certificates_ = fit_certificates(self)
 
-    def _divide_rows(
-        self, coded: CodedRows, held: Any, random: np.random.Generator
-    ) -> tuple[CodedRows, Any]:
+    def _divide_rows(self, coded: CodedRows, held: Any, random: np.random.Generator) -> tuple[CodedRows, Any]:
         """Training rows, and rows held out for early stopping where it is on."""
         if not self.do_early_stopping_:
             return coded, None

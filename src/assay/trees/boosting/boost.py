@@ -86,7 +86,7 @@ class Units:
         self._table, self._loss, self._constant = table, loss, constant_curvature(loss)
         self.units = np.tile([weight_unit, 1.0, 1.0], (n_outputs, 1))
         if self._constant >= 0:
-            self.units[:, 2] = self._constant * weight_unit
+            self.units[:, 2] = self._constant * (1.0 if table.whole else weight_unit)
         self.loss_scale = loss_scale
 
     @property
@@ -123,7 +123,7 @@ def boost(
     watch: Callable[[int], bool] = lambda n_rounds: False,
 ) -> Boosted:
     """Add rounds of trees until their number, the held-out loss or a callback ends it."""
-    growth = make_growth(plan, node_capacity(plan, table.n_rows))
+    growth = make_growth(plan, node_capacity(plan, table.n_rows, weighted=table.weighted))
     table.prepare(plan, growth)
     n_outputs = len(units.units)
     done = Boosted([], [], [], [], [], stopped=False, halvings=0)
@@ -140,11 +140,7 @@ def boost(
             trees.append(tree)
             values.append(value)
             done.units.append(float(units.units[k, 1]))
-            if n_outputs == 1:
-                table.move(k, tree, value, settings.share)
-        if n_outputs > 1:  # all trees of a round are grown at the same scores
-            for k in range(n_outputs):
-                table.walk(k, trees[k], values[k])
+            table.move(k, tree, value, settings.share)  # the statistics of the other outputs are kept
         totals = units.begin_round()
         while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and halvings < HALVINGS:
             # A Newton step went too far: half of it, in all leaves.
@@ -163,7 +159,9 @@ def boost(
         if watch(number + 1) or stopped:
             break
     table.finish()
-    return done._replace(risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings)
+    return done._replace(
+        risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings
+    )
 
 
 def settled(losses: list[float], stopping: Stopping) -> bool:
@@ -174,9 +172,9 @@ def settled(losses: list[float], stopping: Stopping) -> bool:
     return all(loss >= reference for loss in losses[-stopping.patience :])
 
 
-def node_capacity(plan: Plan, n_rows: int) -> int:
+def node_capacity(plan: Plan, n_rows: int, *, weighted: bool) -> int:
     """Most nodes that a tree can have."""
-    leaves = n_rows // max(1, min(plan.limits.min_leaf, n_rows)) + 1
+    leaves = n_rows if weighted else n_rows // max(1, min(plan.limits.min_leaf, n_rows)) + 1
     if plan.limits.max_leaves > 0:
         leaves = min(leaves, plan.limits.max_leaves)
     if plan.limits.max_depth < 30:
@@ -184,7 +182,9 @@ def node_capacity(plan: Plan, n_rows: int) -> int:
     return 2 * max(leaves, 1) + 1
 
 
-def leaf_values(table: Any, tree: Grown, settings: Settings, output: int, units: Units) -> NDArray[np.float64]:
+def leaf_values(
+    table: Any, tree: Grown, settings: Settings, output: int, units: Units
+) -> NDArray[np.float64]:
     """The value of each leaf before shrinkage, within the bounds that constraints leave."""
     leaves, loss = tree.leaves, settings.loss
     if searches_residuals(loss):
@@ -237,7 +237,10 @@ def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedT
         name: np.concatenate([getattr(tree, name) for tree in trees])
         for name in ("feature", "cut", "children_left", "children_right", "missing_go_to_left", "gain")
     }
-    levels = [np.where(tree.levels >= 0, tree.levels + first, -1) for tree, first in zip(trees, n_bits, strict=False)]
+    levels = [
+        np.where(tree.levels >= 0, tree.levels + first, -1)
+        for tree, first in zip(trees, n_bits, strict=False)
+    ]
     value = np.zeros(sum(sizes))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     for place, tree in enumerate(trees):

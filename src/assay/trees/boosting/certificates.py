@@ -280,10 +280,7 @@ def _imbalance(
     l2 = float(model.l2_regularization)
     if searches_residuals(loss):
         wanted = np.array(
-            [
-                loss.constant_minimiser((y - score)[leaf == node], weight[leaf == node])
-                for node in ends
-            ]
+            [loss.constant_minimiser((y - score)[leaf == node], weight[leaf == node]) for node in ends]
         )
     else:
         size = sums[ends, 2] + l2

@@ -225,12 +225,18 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         held = None
         if X_val is not None:
             places = rows.code(np.asarray(y_val), self.classes_, None).astype(np.float64)
-            held = (X_val, self._coded(places), rows.check_weights(sample_weight_val, len(places), np.float64))
+            held = (
+                X_val,
+                self._coded(places),
+                rows.check_weights(sample_weight_val, len(places), np.float64),
+            )
         self._boost(X, data, target, weight, held)
         return self
 
     def _named(self) -> Any:
-        return losses.Exponential() if isinstance(self.loss, str) and self.loss == "exponential" else self.loss
+        return (
+            losses.Exponential() if isinstance(self.loss, str) and self.loss == "exponential" else self.loss
+        )
 
     def _losses(self, target: NDArray) -> list[Loss]:
         named = self._named()

@@ -10,7 +10,7 @@ LARGEST = 2147483647.0
 
 
 @compiled
-def round_terms(value, slope, curvature, weight, scales, constant, out):  # type: ignore[no-untyped-def]
+def round_terms(value, slope, curvature, weight, scales, constant, whole, out):  # type: ignore[no-untyped-def]
     """Write negative slope, curvature and weight of each row in units; give the largest of both and the loss.
 
     Parameters
@@ -22,6 +22,8 @@ def round_terms(value, slope, curvature, weight, scales, constant, out):  # type
         One over the units of weight, slope, curvature and loss.
     constant : float
         Curvature of all rows, or a negative number where it differs.
+    whole : bool
+        Whether slope and curvature are those of a row of weight 1; see `Shard.whole`.
     out : int32 array of shape (n_rows, 2) or (n_rows, 3)
 
     Returns
@@ -34,8 +36,9 @@ def round_terms(value, slope, curvature, weight, scales, constant, out):  # type
     weighted = out.shape[1] == 3
     for i in range(slope.shape[0]):
         share = weight[i] if weighted else 1.0
-        first = -slope[i] * share
-        second = max((constant if constant >= 0.0 else curvature[i]) * share, 0.0)
+        factor = 1.0 if whole else share
+        first = -slope[i] * factor
+        second = max((constant if constant >= 0.0 else curvature[i]) * factor, 0.0)
         top = max(top, abs(first))
         bend = max(bend, second)
         out[i, 0] = np.int32(min(max(np.rint(first * scales[1]), -LARGEST), LARGEST))

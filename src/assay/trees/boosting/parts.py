@@ -60,13 +60,22 @@ class Part:
         Number of the first row in the table.
     scores : float64 array of shape (n_outputs, n_rows)
         Moved by the trees as they come.
+    whole : bool
+        Whether the weights are whole numbers of which a unit is 1.
     """
 
     def __init__(
-        self, codes: NDArray, target: NDArray, weight: NDArray | None, start: int, scores: NDArray
+        self,
+        codes: NDArray,
+        target: NDArray,
+        weight: NDArray | None,
+        start: int,
+        scores: NDArray,
+        *,
+        whole: bool = False,
     ) -> None:
         self.codes, self.target, self.weight, self.start = codes, target, weight, start
-        self.scores = scores
+        self.scores, self.whole = scores, whole
         width = 2 if weight is None else 3
         self.statistics = np.empty((len(scores), len(codes), width), dtype=np.int32)
         self.shard: Shard | None = None
@@ -74,7 +83,7 @@ class Part:
 
     def prepare(self, stride: int, capacity: int) -> None:
         """Make room for trees of so many nodes."""
-        self.shard = make_shard(self.codes, self.statistics[0], stride, capacity)
+        self.shard = make_shard(self.codes, self.statistics[0], stride, capacity, whole=self.whole)
 
     def _terms(self, loss: Loss, rows: slice) -> Any:
         scores = self.scores[:, rows]
@@ -99,7 +108,7 @@ class Part:
                     slope, chance = slope[:, k].copy(), curvature[:, k]
                     curvature = chance * (1 - chance)
                 top, bend, lost = round_terms(
-                    value, slope, curvature, share, scales[k], constant, self.statistics[k, rows]
+                    value, slope, curvature, share, scales[k], constant, self.whole, self.statistics[k, rows]
                 )
                 tops[k], bends[k] = max(tops[k], top), max(bends[k], bend)
                 total += lost if k == 0 else 0

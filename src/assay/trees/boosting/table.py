@@ -15,8 +15,11 @@ from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
 from assay.trees.growing.nodes import COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS, RIGHT
 
-SMALL = 2**17
+SMALL = 2**20
 """Values up to which one part, and with it a whole tree in one compiled call, is fastest."""
+
+MANY = 10**5
+"""Rows from which on the best constants of leaves are worth threads."""
 
 
 class Grown(NamedTuple):
@@ -89,15 +92,16 @@ class LocalTable:
         baseline: NDArray[np.float64],
         n_codes: NDArray[np.int32],
     ) -> None:
-        self.n_rows, self.n_codes = len(codes), n_codes
+        self.n_rows, self.n_codes, self.weighted = len(codes), n_codes, weight is not None
         self.scores = np.repeat(baseline[:, np.newaxis], len(codes), axis=1)
         n_parts = 1 if codes.size <= SMALL else n_threads()
         bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
+        self.whole = whole = weight is not None and is_whole(weight)
         self.parts = []
         for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
             rows = slice(start, stop)
             own = None if weight is None else weight[rows]
-            self.parts.append(Part(codes[rows], target[rows], own, start, self.scores[:, rows]))
+            self.parts.append(Part(codes[rows], target[rows], own, start, self.scores[:, rows], whole=whole))
 
     def prepare(self, plan: Plan, growth: Growth) -> None:
         """Make room for the trees of a plan."""
@@ -145,9 +149,7 @@ class LocalTable:
     def walk(self, output: int, tree: Grown, values: NDArray) -> None:
         """The same for any tree, by walking it."""
         self._each(
-            lambda part: self._walk(
-                part, output, tree, values, np.arange(len(part.codes), dtype=np.int32)
-            )
+            lambda part: self._walk(part, output, tree, values, np.arange(len(part.codes), dtype=np.int32))
         )
 
     def _walk(self, part: Part, output: int, tree: Grown, values: NDArray, rows: NDArray) -> None:
@@ -171,7 +173,7 @@ class LocalTable:
             return float(best_constant(loss, residuals, np.concatenate(weights) if weights else None))
 
         leaves = tree.leaves
-        if len(self.parts) == 1:
+        if self.n_rows < MANY:
             return np.array([best(leaf) for leaf in leaves])
         return np.array(list(ordered_map(best, leaves)))
 
@@ -181,6 +183,11 @@ class LocalTable:
 
     def finish(self) -> None:
         """Nothing is kept elsewhere."""
+
+
+def is_whole(weight: NDArray) -> bool:
+    """Whether weights are whole numbers whose products with statistics can be summed in 64 bits."""
+    return bool(weight.sum() < 2**31 and np.all(weight == np.rint(weight)))
 
 
 def nodes_of(tree: Grown, value: NDArray, n_codes: NDArray) -> tuple[NDArray, ...]:
@@ -203,5 +210,3 @@ def best_constant(loss: Loss, residuals: NDArray, weight: NDArray | None) -> flo
     second = min(int(near[0] + np.searchsorted(share, rounding)), n - 1)
     ordered = np.partition(residuals, [first, second])
     return float(ordered[first] + ordered[second]) / 2
-
-

@@ -26,6 +26,9 @@ PACKED_ROWS = 65536
 TILE_BYTES = 2**18
 """Size of the part of a histogram that is filled at once, so that it stays in the second cache."""
 
+COPIED = 2**26
+"""Codes of a shard up to which a second copy, by column, is kept: dividing rows then reads far less memory."""
+
 SHIFT = np.int64(47)
 ONE = np.int64(1) << SHIFT
 LOW_PART = ONE - np.int64(1)
@@ -47,6 +50,12 @@ class Shard(NamedTuple):
         Where the rows of each node begin and end.
     packed : int64 array of shape (n_tile_bins, 2)
         Overwritten.
+    flat : uint8 array of shape (n_rows * n_columns,)
+        The codes again, column after column if `by_column`, else row after row: what rows are divided by.
+    by_column : bool
+    whole : bool
+        Whether weights are whole numbers, and slope and curvature those of a row of weight 1: a row of weight
+        k then counts as k rows to the last bit.
     """
 
     codes: NDArray[np.uint8]
@@ -55,14 +64,24 @@ class Shard(NamedTuple):
     buffer: NDArray[np.int32]
     bounds: NDArray[np.int64]
     packed: NDArray[np.int64]
+    flat: NDArray[np.uint8]
+    by_column: bool
+    whole: bool
 
 
 def make_shard(
-    codes: NDArray[np.uint8], statistics: NDArray[np.int32], stride: int, capacity: int
+    codes: NDArray[np.uint8],
+    statistics: NDArray[np.int32],
+    stride: int,
+    capacity: int,
+    *,
+    whole: bool = False,
 ) -> Shard:
     """A shard of all rows, in order, with room for so many nodes."""
     n_rows, n_columns = codes.shape
     tile = min(n_columns, tile_columns(stride))
+    by_column = codes.size <= COPIED
+    flat = np.ascontiguousarray(codes.T).ravel() if by_column else codes.ravel()
     return Shard(
         codes,
         statistics,
@@ -70,6 +89,9 @@ def make_shard(
         np.empty(n_rows, dtype=np.int32),
         np.zeros((capacity, 2), dtype=np.int64),
         np.empty((tile * stride, 2), dtype=np.int64),
+        flat,
+        by_column,
+        whole,
     )
 
 
@@ -92,6 +114,24 @@ def prefetch(context: Any, array: Any, place: Any) -> Any:
         return target.get_dummy_value()
 
     return types.void(array, types.int64), generate
+
+
+@intrinsic
+def add_pair(context: Any, array: Any, place: Any, first: Any, second: Any) -> Any:
+    """Add two numbers to a row of a contiguous array of pairs in one instruction."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = target.make_array(signature.args[0])(target, builder, arguments[0])
+        word, pair = ir.IntType(64), ir.VectorType(ir.IntType(64), 2)
+        begin = builder.gep(values.data, [builder.shl(arguments[1], word(1))])
+        pointer = builder.bitcast(begin, pair.as_pointer())
+        both = ir.Constant(pair, ir.Undefined)
+        for lane in range(2):
+            both = builder.insert_element(both, arguments[2 + lane], ir.IntType(32)(lane))
+        builder.store(builder.add(builder.load(pointer, align=8), both), pointer, align=8)
+        return target.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64, types.int64), generate
 
 
 @compiled
@@ -118,7 +158,6 @@ def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyp
     for b in range((last - first) * stride):
         packed[b, 0] = 0
         packed[b, 1] = 0
-    step = np.uint64(stride)
     for p in range(start, end):
         later = np.int64(rows[min(p + AHEAD, end - 1)])
         prefetch(codes, later * d + first)
@@ -127,12 +166,10 @@ def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyp
         i = np.int64(rows[p])
         slope = np.int64(statistics[i, 0])
         curvature = np.int64(statistics[i, 1]) + ONE
-        base = np.uint64(0)
+        base = np.int64(0)
         for j in range(first, last):
-            b = base + np.uint64(codes[i, j])
-            packed[b, 0] += slope
-            packed[b, 1] += curvature
-            base += step
+            add_pair(packed, base + np.int64(codes[i, j]), slope, curvature)
+            base += stride
 
 
 @compiled
@@ -156,8 +193,9 @@ def add_weighted(shard, start, end, first, last, stride, sums):  # type: ignore[
         prefetch(codes, later * d + last - 1)
         prefetch(statistics, later * 3)
         i = np.int64(rows[p])
-        slope, curvature = np.int64(statistics[i, 0]), np.int64(statistics[i, 1])
         weight = np.int64(statistics[i, 2])
+        times = weight if shard.whole else np.int64(1)
+        slope, curvature = times * np.int64(statistics[i, 0]), times * np.int64(statistics[i, 1])
         base = np.uint64(first * stride)
         for j in range(first, last):
             b = base + np.uint64(codes[i, j])
@@ -180,17 +218,19 @@ def goes_left(code, absent, split):  # type: ignore[no-untyped-def]
 @compiled
 def divide_shard(shard, node, first, split, absent):  # type: ignore[no-untyped-def]
     """Divide the rows of a node stably; its children are the nodes `first` and `first + 1`."""
-    codes, rows, buffer, bounds = shard.codes, shard.rows, shard.buffer, shard.bounds
-    d, j = codes.shape[1], split.column
+    flat, rows, buffer, bounds = shard.flat, shard.rows, shard.buffer, shard.bounds
+    n_rows, d = shard.codes.shape
+    step = np.int64(1) if shard.by_column else np.int64(d)
+    begin = split.column * n_rows if shard.by_column else split.column
     start, end = bounds[node, 0], bounds[node, 1]
     table = np.empty(256, dtype=np.uint8)  # the side of every code, in place of branches
     for code in range(256):
         table[code] = goes_left(code, absent, split)
     front, back = start, np.int64(0)
     for p in range(start, end):
-        prefetch(codes, np.int64(rows[min(p + AHEAD, end - 1)]) * d + j)
+        prefetch(flat, begin + np.int64(rows[min(p + AHEAD, end - 1)]) * step)
         i = rows[p]
-        left = np.int64(table[codes[i, j]])
+        left = np.int64(table[flat[begin + np.int64(i) * step]])
         rows[front] = i
         buffer[back] = i
         front += left

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.rows import ordered_map
+from assay.trees.growing.criteria import cost
 from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, node_value, real_sums
 from assay.trees.growing.histograms import Shard, divide_shard, fill_histogram, goes_left
 from assay.trees.growing.nodes import (
@@ -62,6 +63,9 @@ ALONE = 2**17
 
 LEAST_CURVATURE = 1e-3
 """Curvature of each side of a split: with less, a Newton step has nothing to go by."""
+
+NOISE = 1e-12
+"""Gains below this share of what the node has gained already are rounding."""
 
 SPARE = 3
 """Histograms that are always free: those of two children, and one."""
@@ -223,7 +227,9 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
     sums, whole, missing = growth.pool[growth.slots[node]], growth.sums[node], space.sums[1]
     for k in range(3):
         space.sums[0, k] = whole[k]
-    best, n_tried, state = limits.min_gain, 0, growth.paths[node]
+    real_sums(whole, space.unit, space.work[3])
+    rounding = NOISE * abs(cost(plan.form, space.work[3]))
+    best, n_tried, state = max(limits.min_gain, rounding), 0, growth.paths[node]
     least = (np.int64(limits.min_leaf), np.int64(np.ceil(LEAST_CURVATURE / space.unit[2])))
     n_columns = list_columns(node, columns, tree, space.columns)
     for place in range(n_columns):

@@ -60,7 +60,9 @@ def list_cuts(tally, end, node, missing, missing_left, unit, least, work, places
         work[1, count] = curvature * unit[2]
         places[count] = p
         # A code that does not occur cuts where the one before it does.
-        enough = (weight >= lightest) & (weight <= heaviest) & (curvature >= flattest) & (curvature <= steepest)
+        enough = (
+            (weight >= lightest) & (weight <= heaviest) & (curvature >= flattest) & (curvature <= steepest)
+        )
         count += np.int64((inside > 0) & enough)
     return count
 
