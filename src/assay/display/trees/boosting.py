@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
-from assay.display.linear.coefficients import PredictionsDisplay, ResidualsDisplay
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.registry import Default, declare
 from assay.display.style import DASHES, FAINT_INK, PALETTE, caption, whole_numbers
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
