@@ -21,7 +21,7 @@ from assay.report.trials.explanation import Explanation
 from assay.report.trials.importance import Importances
 from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
 from assay.report.trials.verdict import LEVEL, Verdict, decide
-from assay.report.trials.wording import joined, plus_minus, shown, shown_score
+from assay.report.trials.wording import joined, plus_minus, shown, shown_measure, shown_score
 
 FEW_ROWS = 100
 """Below so many rows the ranking is said to be uncertain."""
@@ -401,7 +401,8 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
         loss = ""
         if shares and shares[0] is not None:
             own = chosen.measures["log-loss"]
-            loss = f"; their log-loss is {own:.2f}, {shares[0]:.2f} for the shares of the classes"
+            said = [shown_measure("log-loss", value) for value in (own, shares[0])]
+            loss = f"; their log-loss is {said[0]}, {said[1]} for the shares of the classes"
         yield (
             f"Its probabilities miss how often it is right by {100 * error:.1f} percentage points on "
             f"average, out of fold{loss}."

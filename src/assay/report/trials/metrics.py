@@ -1,4 +1,4 @@
-"""What predictions are judged by: each measure once, on the rows of a split, for tables and verdicts alike."""
+"""What predictions are judged by: each measure once, on the rows of a split, for tables and verdicts."""
 
 from __future__ import annotations
 

@@ -25,8 +25,11 @@ LARGEST_HESSIAN = 1024
 LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
-MANY_ROWS, MANY_COMPILED = 100_000, 8192
-"""Rows in memory from which "auto" walks with the gradient only; compiled losses fuse those walks."""
+MANY_ROWS = 8192
+"""Rows in memory from which "auto" walks with the gradient only."""
+
+PATIENCE = 25
+"""Newton steps after which "auto" goes on by quasi-Newton steps: a row far out makes each step short."""
 
 SAMPLE_SHARE, ROWS_PER_COLUMN = 0.06, 20
 
@@ -110,13 +113,26 @@ def fit_smooth(
     if solver == "auto" and (narrow := narrowed(risk)) is not None:
         return _fit_narrow(risk, narrow, start, tol=tol, max_iter=max_iter, report=report)
     if solver == "auto":
-        many = MANY_ROWS if risk.loss.row_form is None else MANY_COMPILED
-        long = k == 1 and risk.data.shape[0] >= max(many, 4 * ROWS_PER_COLUMN * p)
-        guided = p * k > LARGEST_HESSIAN or (long and isinstance(risk.data, MemoryRows))
+        in_memory = isinstance(risk.data, MemoryRows)
+        long = k == 1 and risk.data.shape[0] >= max(MANY_ROWS, 4 * ROWS_PER_COLUMN * p)
+        guided = p * k > LARGEST_HESSIAN or (long and in_memory)
+        if not guided and in_memory and max_iter > PATIENCE:
+            return _with_patience(risk, start, tol=tol, max_iter=max_iter, report=report)
         solver = "quasi_newton" if guided else "newton"
     steps = {"gradient_descent": descent_steps, "newton": newton_steps, "quasi_newton": guided_steps}[solver]
     with calm_blas(risk):
         return steps(risk, start, tol=tol, max_iter=max_iter, report=report)
+
+
+def _with_patience(risk: RowRisk, start: Array, *, tol: float, max_iter: int, report: Report) -> SmoothFit:
+    """Newton steps, and quasi-Newton steps from where they are if they are too many."""
+    with calm_blas(risk):
+        first = newton_steps(risk, start, tol=tol, max_iter=PATIENCE, report=report)
+        if first.converged or first.n_iter < PATIENCE:
+            return first
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter - PATIENCE, "report": report}
+        rest = guided_steps(risk, first.point, **limits)
+    return rest._replace(n_iter=first.n_iter + rest.n_iter, values=[*first.values, *rest.values])
 
 
 def _fit_narrow(
