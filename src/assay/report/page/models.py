@@ -82,7 +82,8 @@ def measures_shown(comparison: Comparison) -> list[str]:
     own = [name for name in MEASURES[comparison.task] if name in there]
     names = max(len(item.name) for item in comparison.candidates)
     scores = max(len(score_in_words(item)) for item in comparison.candidates)
-    room, kept = ROOM - FIXED - names - scores, []
+    room: float = ROOM - FIXED - names - scores
+    kept: list[str] = []
     for name in (*own, *(name for name in there if name not in own)):
         said = [item.measures[name] for item in comparison.candidates if name in item.measures]
         letters = max(len(shown_measure(name, value)) for value in said)
