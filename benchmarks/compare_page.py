@@ -23,8 +23,9 @@ included.
 *Assay* is the command with its defaults: every method that suits the table, five folds up to three times
 over, the report with its pictures, then `assay predict` with the model that it recommends, which is the
 simplest one within the noise and not always the best. *FLAML* and *mljar* are told to search for {seconds}
-seconds of the clock (mljar in its default mode, without explanations), whatever else the machine does.
-*LightGBM* is one fit with its defaults, no choice of anything. A tool is stopped after {patience} minutes.
+seconds of the clock (mljar in its default mode, without explanations), whatever else the machine does: on
+a busy one they search for less, as their seconds show. *LightGBM* is one fit with its defaults, no choice of
+anything. A tool is stopped after {patience} minutes.
 
 Few rows are judged on many of these tables: a score in bold is the greatest of its line, but one that is
 lower by less than {margin} counts as equal below, and a difference of a few hundredths may be chance.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
 
 import pytest
+from benchmarks import compare_page
 from benchmarks.against import Pair
+from benchmarks.compare_page import Measured
 from benchmarks.contest import Contest, Measurement, Turns
 from benchmarks.page import page, where_slower, with_sentence
 from benchmarks.picture import picture
@@ -32,6 +35,31 @@ def test_the_page_the_picture_and_the_readme_say_what_the_results_say():
     assert (ROOT / "docs" / "benchmarks.svg").read_text(encoding="utf-8") == picture(results.cases)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme == with_sentence(readme, where_slower(results.cases))
+
+
+def test_the_page_of_tools_says_what_was_measured():
+    stored = json.loads((ROOT / "docs" / "compare.json").read_text(encoding="utf-8"))
+    measured = [Measured(**item) for item in stored["measured"]]
+    written = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+    assert written == compare_page.page(measured, stored["run"])
+    assert {item.tool for item in measured} == {"assay", "FLAML", "mljar", "LightGBM"}
+
+
+def test_the_standing_among_tools_counts_what_is_worse_too():
+    def one(table, tool, score):
+        return Measured(table, "R", "regression", (100, 5), tool, [score], [10.0 if tool == "assay" else 2.0])
+
+    scores = {"a": (0.5, 0.6), "b": (0.70, 0.705), "c": (0.9, 0.4)}
+    measured = [
+        one(name, tool, score)
+        for name, pair in scores.items()
+        for tool, score in zip(("assay", "LightGBM"), pair, strict=True)
+    ]
+    (line,) = compare_page.standing(measured, ["assay", "LightGBM"]).strip().splitlines()
+    assert "better on 1: c (+0.50)" in line
+    assert "as good on 1" in line
+    assert "**worse on 1**: a (−0.10)" in line
+    assert "5 times the processor time" in line
 
 
 def test_a_partial_run_replaces_its_cases_alone(stored):

@@ -203,7 +203,7 @@ def shortened(name: str, length: int = 24) -> str:
     Examples
     --------
     >>> shortened("distance_to_the_centre_in_kilometres"), shortened("Wohnfläche in Quadratmetern")
-    ('distance_to…_kilometres', 'Wohnfläche…Quadratmetern')
+    ('distance_to_…_kilometres', 'Wohnfläche…Quadratmetern')
     """
     if len(name) <= length:
         return name

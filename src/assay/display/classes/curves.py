@@ -137,7 +137,7 @@ def draw_panels(
             ax.plot(*frame[[0, 2]].T, color=FAINT_INK, linewidth=0.8, linestyle=DASHES, zorder=1)
         across, up = np.asarray(x, dtype=float) + left, np.asarray(y, dtype=float) + below
         ax.plot(across, up, color=PALETTE[0], linewidth=1.4, marker=marker, markersize=2, zorder=2)
-        above = {"by": (0, 2), "va": "bottom", "fontsize": 8.5}
+        above: dict[str, Any] = {"by": (0, 2), "va": "bottom", "fontsize": 8.5}
         write_beside(shortened(name, 9), (left, below + 1), ax, ha="left", **above)
         ax.annotate(f"{number:.2f}", (left + 0.97, below + 0.04), ha="right", va="bottom", fontsize=8.5)
     ax.set(

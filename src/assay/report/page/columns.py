@@ -278,7 +278,7 @@ def named(name: str) -> str:
     --------
     >>> named("a < b")
     'a &lt; b'
-    >>> named("much " * 20).endswith("much…much </span>")
+    >>> "…" in named("much " * 20)
     True
     """
     fitting = shortened(name, LONGEST_NAME)
