@@ -167,7 +167,8 @@ def test_rows_without_a_value_go_where_they_cost_less(patients):
     high = y > np.quantile(y, 0.7)
     X[high] = np.nan
     model = DecisionTreeRegressor(max_depth=1).fit(X, y)
-    assert np.isposinf(model.tree_.threshold[0])
+    assert model.tree_.threshold[0] == np.finfo(float).max
+    assert model.rules()[1].startswith("x0 is missing")
     assert model.predict([[np.nan]]) == pytest.approx(y[high].mean())
     X[high, 0] = X[~high].max() + 1 + np.arange(high.sum())
     seen = DecisionTreeRegressor(max_depth=1).fit(X, y)

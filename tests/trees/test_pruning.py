@@ -190,7 +190,7 @@ def test_certificates_see_damage_to_any_array_of_a_tree(settings):
         tree = model.tree_
         inner = np.flatnonzero(~tree.is_leaf)
         leaf = int(np.argmax(np.where(tree.is_leaf, tree.weighted_n_node_samples * tree.impurity, -1.0)))
-        ordered = int(inner[np.isfinite(tree.threshold[inner])][-1])
+        ordered = int(inner[(tree.levels[inner] < 0) & np.isfinite(tree.threshold[inner])][-1])
         for name, place in (
             ("threshold", ordered), ("value", leaf), ("value", 0), ("impurity", leaf),
             ("gain", int(inner[-1])), ("weighted_n_node_samples", leaf),
