@@ -89,7 +89,7 @@ def best_tree_of_depth_two(X: Any, y: Any) -> DepthTwo:
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 2.0]])
     >>> result = best_tree_of_depth_two(X, [0, 1, 1, 0, 1])
     >>> round(result.best, 12), round(result.greedy, 12)
-    (0.0, 0.0)
+    (0.0, 1.0)
 
     References
     ----------

@@ -23,7 +23,7 @@ def signs_of(model: Any, categorical: NDArray[np.bool_]) -> NDArray[np.int8] | N
         given = [given.get(name, 0) for name in names]
     try:
         signs = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise model._refuse("monotonic_cst", must_be) from None
     if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
         raise model._refuse("monotonic_cst", must_be)

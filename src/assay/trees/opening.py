@@ -12,6 +12,7 @@ from assay.base import Model
 from assay.models import convergence
 from assay.parameters import Domain, nothing, one_of
 from assay.rows import is_name, split_columns
+from assay.rows._columns import require_distinct
 
 CATEGORICAL_FEATURES = (
     nothing
@@ -21,6 +22,7 @@ CATEGORICAL_FEATURES = (
         lambda value: (
             not isinstance(value, str)
             and isinstance(value, (Sequence, np.ndarray))
+            and getattr(value, "ndim", 1) == 1
             and all(isinstance(item, (str, int, np.integer, np.bool_)) for item in value)
         ),
     )
@@ -42,6 +44,7 @@ class TreeModel(Model):
 
     def _split_table(self, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
         if hasattr(X, "columns"):
+            require_distinct(list(X.columns), "the table")
             apart = [item for item in (y, sample_weight) if is_name(item)]
             others = {name for item in apart for name in ([item] if isinstance(item, str) else item)}
             names = [name for name in X.columns if name not in others]

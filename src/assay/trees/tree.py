@@ -12,6 +12,12 @@ from assay.loops import compiled
 
 LEAF = -1
 
+EVERY_VALUE = float(np.finfo(np.float64).max)
+"""A threshold that divides rows with a value from those without."""
+
+NO_THRESHOLD = -2.0
+"""What stands for the threshold of a node that has none, as in scikit-learn."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -24,7 +30,7 @@ class Tree:
     feature : int32 array of shape (node_count,)
         The column of the split, −1 in leaves.
     threshold : float64 array of shape (node_count,)
-        Values up to it go left; NaN in leaves and in splits of categories.
+        Values up to it go left; −2 in leaves and in splits of categories.
     missing_go_to_left : bool array of shape (node_count,)
         Where rows without a value go.
     levels : int32 array of shape (node_count,)

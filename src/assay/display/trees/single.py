@@ -27,6 +27,7 @@ from assay.display.style import (
 )
 from assay.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from assay.trees.decision.reading import levels_of
+from assay.trees.tree import EVERY_VALUE
 
 MOST_NODES = 24
 """Nodes that a drawing shows; deeper ones are counted in their last ancestor that is."""
@@ -134,7 +135,7 @@ def _question(model: Any, node: int) -> str:
         goes_left = tree.left_codes(node, int(model.columns_.n_codes[j]))
         levels = [str(level) for level in levels_of(model.columns_, model.levels_, j, goes_left)]
         return shortened("in {" + ", ".join(levels) + "}", 24)
-    return "has a value" if np.isposinf(tree.threshold[node]) else f"≤ {tree.threshold[node]:.4g}"
+    return "has a value" if tree.threshold[node] >= EVERY_VALUE else f"≤ {tree.threshold[node]:.4g}"
 
 
 def _shades(model: Any) -> NDArray:

@@ -57,7 +57,9 @@ GROWTH_DOMAINS: Mapping[str, Domain] = {
 
 
 def _is_listed(value: Any) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset, dict, np.ndarray))
+    return isinstance(value, (list, tuple, set, frozenset, dict)) or (
+        isinstance(value, np.ndarray) and value.ndim > 0
+    )
 
 
 class DecisionTree(HasPruning, TreeModel):

@@ -13,7 +13,7 @@ from assay.trees.decision.search import Admissible, best_gain
 from assay.trees.decision.solver import Growth
 from assay.trees.growing.columns import Columns, midpoints
 from assay.trees.growing.criteria import PoissonDeviance, impurity
-from assay.trees.tree import Tree
+from assay.trees.tree import EVERY_VALUE, Tree
 
 Array = NDArray[np.float64]
 
@@ -171,8 +171,8 @@ def _crossed(tree: Tree, lower: Array) -> int:
             lower[child], upper[child] = lower[node], upper[node]
         if tree.levels[node] >= 0:
             continue
-        # An infinite threshold divides rows with a value from those without.
-        inside = lower[node, j] < threshold <= upper[node, j] or np.isposinf(threshold)
+        # The largest threshold of all divides rows with a value from those without.
+        inside = lower[node, j] < threshold <= upper[node, j] or threshold >= EVERY_VALUE
         wrong += int(not inside)
         upper[left, j] = min(upper[left, j], threshold)
         lower[right, j] = threshold
@@ -309,7 +309,7 @@ def division(
     if not len(left):
         return np.inf, wrong
     if not len(right):
-        return (0.0 if np.isposinf(tree.threshold[node]) else np.inf), wrong
+        return (0.0 if tree.threshold[node] >= EVERY_VALUE else np.inf), wrong
     middle = float(midpoints(left.max(), right.min()))
     scale = max(abs(left.max()), abs(right.min()), np.finfo(float).tiny)
     return abs(tree.threshold[node] / scale - middle / scale), wrong

@@ -180,7 +180,8 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
         """
         self._require_memory(X)
         data: Any = self._open_new_classes(X, y, sample_weight)
-        weights = np.bincount(data.y.astype(np.int64), data.weight, minlength=len(self.classes_))
+        places = data.y.reshape(len(data.y), -1)[:, 0].astype(np.int64)
+        weights = np.bincount(places, data.weight, minlength=len(self.classes_))
         labels, weight = self._weighted(data, weights)
         form = CLASS_CRITERIA[self.criterion]
         return self._certify(self._dense(data), labels, weight, len(self.classes_), form)
@@ -200,7 +201,7 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
     def _weighted(self, data: MemoryRows, weights: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Places of the labels, and the weight of each row times the factor of its class."""
         assert data.y is not None
-        labels = data.y.astype(np.int64)
+        labels = data.y.reshape(len(data.y), -1)[:, 0].astype(np.int64)
         weight = np.ones(len(labels)) if data.weight is None else data.weight.astype(np.float64)
         if self.class_weight is None:
             return labels, weight

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
-from assay.trees.tree import LEAF, Tree
+from assay.trees.tree import LEAF, NO_THRESHOLD, Tree
 
 Array = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def with_leaves(tree: Tree, cut: NDArray[np.bool_]) -> Tree:
         children_left=np.where(inner, place[tree.children_left[nodes]], -1).astype(np.int32),
         children_right=np.where(inner, place[tree.children_right[nodes]], -1).astype(np.int32),
         feature=np.where(inner, tree.feature[nodes], LEAF).astype(np.int32),
-        threshold=np.where(inner, tree.threshold[nodes], np.nan),
+        threshold=np.where(inner, tree.threshold[nodes], NO_THRESHOLD),
         missing_go_to_left=tree.missing_go_to_left[nodes] & inner,
         levels=np.where(used, np.cumsum(used) - 1, -1).astype(np.int32),
         bits=tree.bits[levels[used]],

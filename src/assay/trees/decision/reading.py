@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.trees.growing.columns import Columns
-from assay.trees.tree import Tree
+from assay.trees.tree import EVERY_VALUE, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,7 @@ def boxes_of(tree: Tree, n_columns: int, n_codes: NDArray) -> list[Box]:
             boxes.append(Box(node, lower, upper, missing, codes, tree.value[node], weight, impurity))
             continue
         j, threshold = int(tree.feature[node]), tree.threshold[node]
+        threshold = np.inf if threshold >= EVERY_VALUE else threshold
         for child, is_left in ((tree.children_left[node], True), (tree.children_right[node], False)):
             low, high, absent, sets = lower.copy(), upper.copy(), missing.copy(), dict(codes)
             absent[j] &= tree.missing_go_to_left[node] == is_left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from assay.trees.growing.criteria import (
 from assay.trees.growing.statistics import center_of, class_rows, moment_rows
 from assay.trees.growing.table import sorted_table
 from assay.trees.growing.whole import Limits
-from assay.trees.tree import Tree
+from assay.trees.tree import EVERY_VALUE, Tree
 
 CLASS_CRITERIA: dict[str, Any] = {
     "gini": Gini(),
@@ -35,6 +36,9 @@ NUMBER_CRITERIA: dict[str, Any] = {
 
 DEEP = 2**31 - 1
 """A depth that no tree has."""
+
+HEAVY = 2**61
+"""Units of weight that no node has; twice as many are still a number."""
 
 
 class Growth(NamedTuple):
@@ -60,8 +64,8 @@ class Growth(NamedTuple):
         """The stopping rules in units of the weights."""
         return Limits(
             DEEP if self.max_depth is None else min(self.max_depth, DEEP),
-            int(np.ceil(self.min_split / unit)),
-            max(int(np.ceil(self.min_leaf / unit)), 1),
+            min(int(np.ceil(self.min_split / unit)), HEAVY),
+            min(max(int(np.ceil(self.min_leaf / unit)), 1), HEAVY),
             self.min_gain,
             0 if self.max_leaves is None else self.max_leaves,
             self.n_tried,
@@ -105,6 +109,7 @@ def grow_exact(X: NDArray, target: NDArray, weight: NDArray, n_classes: int, gro
         center = center_of(target, weight) if is_centered else 0.0
         rows, units = moment_rows(weight, target - center, weight, centered=is_centered)
     tree, leaves = grow_tree(table, rows, units, growth.form, growth.limits(units[0]), columns, rules)
+    tree = replace(tree, threshold=np.minimum(tree.threshold, EVERY_VALUE))
     if not n_classes:
         if center != 0.0:
             tree = tree.with_values(tree.value + center)

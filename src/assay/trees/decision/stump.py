@@ -112,8 +112,8 @@ class DecisionStump(DecisionTreeClassifier):
     def threshold_(self) -> float:
         """Values up to it go left; infinite for a split of categories or none."""
         self._open_fitted()
-        threshold = float(self.tree_.threshold[0])
-        return np.inf if np.isnan(threshold) else threshold
+        is_ordered = self.feature_ >= 0 and self.tree_.levels[0] < 0
+        return float(self.tree_.threshold[0]) if is_ordered else np.inf
 
     @property
     def polarity_(self) -> int:

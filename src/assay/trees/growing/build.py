@@ -30,7 +30,7 @@ from assay.trees.growing.nodes import (
 )
 from assay.trees.growing.table import CodeTable, room_near
 from assay.trees.growing.whole import ColumnRules, Limits, grow, make_space
-from assay.trees.tree import Tree
+from assay.trees.tree import NO_THRESHOLD, Tree
 
 
 def column_rules(
@@ -86,7 +86,7 @@ def finished(
     whole, real, sums = growing.whole[order], growing.real[order], growing.sums[order]
     feature = whole[:, COLUMN]
     inner = feature != LEAF
-    threshold = np.full(n_nodes, np.nan)
+    threshold = np.full(n_nodes, NO_THRESHOLD)
     ordered = inner & ~columns.categorical[feature]
     threshold[ordered] = columns.thresholds(feature[ordered], whole[ordered, CUT], whole[ordered, NEXT])
     grouped = inner & ~ordered
