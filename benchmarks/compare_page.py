@@ -25,7 +25,7 @@ over, the report with its pictures, then `assay predict` with the model that it 
 simplest one within the noise and not always the best. *FLAML* and *mljar* are told to search for {seconds}
 seconds of the clock (mljar in its default mode, without explanations), whatever else the machine does: on
 a busy one they search for less, as their seconds show. *LightGBM* is one fit with its defaults, no choice of
-anything. A tool is stopped after {patience} minutes.
+anything. A tool is stopped after {patience} minutes unless a shorter time is told; a dash is not measured.
 
 Few rows are judged on many of these tables: a score in bold is the greatest of its line, but one that is
 lower by less than {margin} counts as equal below, and a difference of a few hundredths may be chance.
@@ -95,7 +95,7 @@ def _cells(item: Measured | None, best: float) -> tuple[str, str]:
     text = f"{score:.3f}" if score > -10 else f"{score:.2g}"
     text = f"**{text}**" if score == best else text
     spread = f" ({min(item.scores):.2f} to {max(item.scores):.2f})" if len(item.scores) > 1 else ""
-    stopped = " (another cut: no answer in time)" if item.failure else ""
+    stopped = f" (another cut: {item.failure})" if item.failure else ""
     return f"{text}{spread}{stopped}".replace("-", "−"), f"{mean(item.seconds):.0f}"
 
 
