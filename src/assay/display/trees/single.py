@@ -25,7 +25,7 @@ from assay.display.style import (
     colors,
     require_matplotlib,
 )
-from assay.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from assay.trees import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
 from assay.trees.decision.reading import levels_of
 from assay.trees.tree import EVERY_VALUE
 
@@ -381,6 +381,13 @@ SINGLE: dict[str, type[Display]] = {
 }
 
 declare(DecisionTreeClassifier, default=_default, **SINGLE, confusion=ConfusionDisplay)
+declare(
+    DecisionStump,
+    default=_default,
+    tree=TreeDisplay,
+    partition=TreePartitionDisplay,
+    confusion=ConfusionDisplay,
+)
 declare(
     DecisionTreeRegressor,
     default=_default,
