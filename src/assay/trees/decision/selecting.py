@@ -85,6 +85,9 @@ class HasPruning:
         table, target, weight, n_classes, form = whole._opened(X, y, sample_weight)
         path = whole.fit(X, y, sample_weight).pruning_path()
         alphas = path.middles[::-1].copy()
+        tried = np.append(
+            np.inf, alphas[1:]
+        )  # the first is the root alone, also in a fold that would keep more
         pairs = folds("select", cv, FoldTable(table, target, weight), random_state)
 
         def one(pair: tuple[NDArray, NDArray]) -> HeldOut:
@@ -93,7 +96,7 @@ class HasPruning:
             grown = grow_exact(table[train], target[train], weight[train], n_classes, growth)
             held_out = grown.columns.levels_as_codes(table[test])
             kind = {"is_class": n_classes > 0}
-            return held_out_losses(grown.tree, held_out, target[test], weight[test], alphas, **kind)
+            return held_out_losses(grown.tree, held_out, target[test], weight[test], tried, **kind)
 
         parts = list(ordered_map(one, pairs))
         mean, error = standard_errors(parts)

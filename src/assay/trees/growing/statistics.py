@@ -139,17 +139,22 @@ def _keep_classes(rows, places, unit, center):  # type: ignore[no-untyped-def]
 
 
 def _refine_moments(rows, places, unit, center):  # type: ignore[no-untyped-def]
-    low, high, smallest, largest = np.inf, -np.inf, np.int32(2147483647), np.int32(-2147483648)
+    low, high, heaviest, largest = np.inf, -np.inf, 0.0, np.int64(0)
     total, weight = np.int64(0), np.int64(0)
     for i in places:
         low, high = min(low, rows.raw[i, 1]), max(high, rows.raw[i, 1])
-        smallest, largest = min(smallest, rows.values[i, 1]), max(largest, rows.values[i, 1])
+        largest = max(largest, abs(np.int64(rows.values[i, 1])))
+        if rows.values[i, 3] == 1:
+            heaviest = max(heaviest, rows.raw[i, 0])
         total += np.int64(rows.values[i, 1]) * rows.values[i, 3]
         weight += rows.values[i, 0]
-    reach = max(-np.int64(smallest), np.int64(largest))
-    if rows.centered:  # about the centre of the node, which an outlier further up may have left far away
-        reach = min(reach, np.int64(largest) - np.int64(smallest))
-    if reach >= SMALL or weight <= 0 or low == high:
+    # About a centre of its own a node may be counted as finely as its values lie close together.
+    width = max(heaviest, 1.0) * (high - low) / unit[1] if rows.centered else np.float64(largest)
+    if rows.centered and low == high:  # its own centre, which leaves nothing to round
+        for i in places:
+            rows.values[i, 1] = 0
+        return low, True
+    if width >= SMALL or weight <= 0 or low == high:
         return center, low == high
     if rows.centered:  # from sums of integers, so that the order of the rows does not matter
         mean = center + total * unit[1] / (weight * unit[0])
