@@ -37,7 +37,7 @@ INFINITE = {
 """Fitted numbers that may be infinite, and why."""
 
 TREES = ("tree_", "trees_", "unpruned_tree_")
-"""Fitted trees: leaves and splits of categories have no threshold (NaN), and one that parts the missing values
+"""Fitted trees: leaves and splits of categories have no threshold (NaN), and one that parts missing values
 from all others is infinite."""
 
 OURS, THEIRS = Path(assay.__file__).parent, Path(sklearn.__file__).parent
