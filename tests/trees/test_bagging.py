@@ -55,16 +55,17 @@ def test_numbers_are_averaged_and_bagging_lowers_the_variance_not_the_bias():
     model = BaggingRegressor(Ridge(), 12, random_state=0).fit(X, y)
     assert_allclose(model.predict(X), np.mean([m.predict(X) for m in model.estimators_], axis=0))
     random = np.random.default_rng(0)
-    point, single, bagged = np.array([[1.0]]), [], []
+    points, single, bagged = np.linspace(-1.8, 1.8, 19).reshape(-1, 1), [], []
     for _ in range(30):
         x = random.uniform(-2, 2, (60, 1))
         t = np.sin(2 * x[:, 0]) + 0.5 * random.normal(size=60)
         model = BaggingRegressor(n_estimators=15, random_state=1).fit(x, t)
-        single.append(model.estimators_[0].predict(point)[0])
-        bagged.append(model.predict(point)[0])
-    assert np.var(bagged) < 0.75 * np.var(single)
-    spread = np.sqrt((np.var(single) + np.var(bagged)) / 30)
-    assert abs(np.mean(bagged) - np.mean(single)) < 3 * spread
+        single.append(model.estimators_[0].predict(points))
+        bagged.append(model.predict(points))
+    assert np.var(bagged, axis=0).mean() < 0.8 * np.var(single, axis=0).mean()
+    gap = np.subtract(bagged, single)  # of the same training sets
+    score = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / np.sqrt(30))
+    assert np.mean(score**2) < 2.5  # 1 on average where both have the same mean
 
 
 def test_columns_and_rows_are_drawn_as_asked(iris):

@@ -48,6 +48,8 @@ class TreeModel(Model):
             apart = [item for item in (y, sample_weight) if is_name(item)]
             others = {name for item in apart for name in ([item] if isinstance(item, str) else item)}
             names = [name for name in X.columns if name not in others]
+            if len(set(names)) < len(names):
+                raise ValueError("X has several columns of one name; give each a name of its own.")
             if fitting:
                 self._learn_levels(X, names)
             X = self._numbered(X, names)

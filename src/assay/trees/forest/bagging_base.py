@@ -61,7 +61,7 @@ class Members(NamedTuple):
         estimator, features = self.estimators[place], self.features[place]
         seen = X if len(features) == X.shape[1] and _is_range(features) else X[:, features]
         if not self.n_classes:
-            return np.asarray(estimator.predict(seen), dtype=np.float64).reshape(len(seen), -1)[:, :1]
+            return np.asarray(estimator.predict(seen), dtype=np.float64).reshape(seen.shape[0], -1)[:, :1]
         said = np.zeros((seen.shape[0], self.n_classes))
         if self.votes or not hasattr(estimator, "predict_proba"):
             said[np.arange(len(said)), np.asarray(estimator.predict(seen)).astype(np.int64)] = 1.0
