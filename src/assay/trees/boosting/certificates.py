@@ -240,9 +240,9 @@ def _node_sums(
 ) -> NDArray[np.float64]:
     """Weight, negative slope, curvature, size of slopes and their rounding, of each node."""
     count = nodes.stop - nodes.start
-    kinds = (weight, weight * slope, weight * bend, weight * np.abs(slope))
+    kinds = [weight, weight * slope, weight * bend, weight * np.abs(slope)]
     unit = FIXED_POINT * max(float(kinds[3].max()), float(kinds[2].max()))
-    kinds = (*kinds, np.full(len(weight), unit))
+    kinds.append(np.full(len(weight), unit))
     sums = np.column_stack([np.bincount(leaf, kind, minlength=count) for kind in kinds]).astype(float)
     for node in range(count - 1, -1, -1):
         if trees.feature[nodes.start + node] != LEAF:

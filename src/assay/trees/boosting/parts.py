@@ -29,7 +29,7 @@ class Totals(NamedTuple):
     curvature: NDArray[np.float64]
     loss: int
 
-    def __add__(self, other: Any) -> Totals:  # type: ignore[override]
+    def __add__(self, other: Any) -> Totals:
         return Totals(
             np.maximum(self.slope, other.slope),
             np.maximum(self.curvature, other.curvature),

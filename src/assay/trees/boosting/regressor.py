@@ -66,8 +66,8 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
 
     Assumes: rows drawn independently from one law; nothing about its form.
 
-    Certificates: the training risk never rises (without sampling), constraints hold everywhere; `certify` adds
-    bins, thresholds and weights recomputed from the rows, stationary values of all leaves, gains of all splits.
+    Certificates: the training risk never rises (without sampling), constraints hold everywhere; `certify`
+    adds bins, thresholds and weights recomputed from the rows, stationary leaves and the gains of all splits.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         For rows held out, drawn rows and drawn columns.
     line_search : {"newton", "leaf"}, default="newton"
         Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows. Losses in
-        pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile in the case of corners.
+        pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
 
