@@ -245,11 +245,11 @@ class Boosting(TreeModel, IterativeModel):
         self.halvings_ = boosted.halvings
         self.optimality_ = float(max(boosted.units, default=0.0))
 
-    def _scores(self, X: Any, n_rounds: int | None = None) -> Any:
-        """Scores of rows: shape (n_rows, n_outputs), lazy for Dask."""
+    def _scores(self, X: Any) -> Any:
+        """Scores of rows in their precision: shape (n_rows, n_outputs), lazy for Dask."""
         data = self._open_new_rows(X)
-        how: Any = {"dtype": np.float64, "width": self.trees_.n_outputs}
-        return data.map(scores_of_rows, self.trees_, self.columns_, n_rounds, **how)
+        how: Any = {"dtype": data.dtype, "width": self.trees_.n_outputs}
+        return data.map(scores_of_rows, self.trees_, self.columns_, None, **how)
 
     def _staged(self, X: Any) -> Iterator[NDArray]:
         check_is_fitted(self, "trees_")

@@ -31,7 +31,7 @@ LOSS = Domain(
 class HistGradientBoostingClassifier(Classifier, Boosting):
     """Boosted trees of classes, grown best-first on histograms of at most 255 bins.
 
-    Adds trees to scores so as to minimise
+    Minimises, by a tree per round,
 
         Σ_i w_i ℓ(y_i, G(x_i)),        G_m = G_{m−1} + ν Σ_j b_jm 1{x ∈ R_jm},
 

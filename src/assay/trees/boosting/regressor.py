@@ -54,7 +54,7 @@ LEVELS = (
 class HistGradientBoostingRegressor(Regressor, Boosting):
     """Boosted trees of numbers, grown best-first on histograms of at most 255 bins.
 
-    Adds trees to scores so as to minimise
+    Minimises, by a tree per round,
 
         Σ_i w_i ℓ(y_i, G(x_i)),        G_m = G_{m−1} + ν Σ_j b_jm 1{x ∈ R_jm},
 
