@@ -12,7 +12,7 @@ from assay.losses import Loss
 from assay.trees.boosting.boost import FARTHEST, searches_residuals
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees, find_leaves
 from assay.trees.boosting.gathering import CodedRows
-from assay.trees.boosting.parts import constant_curvature
+from assay.trees.boosting.parts import class_curvature, constant_curvature
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.columns import Columns
 
@@ -228,7 +228,7 @@ def _slopes(losses: list[Loss], y: NDArray, scores: NDArray, k: int) -> tuple[ND
     loss = losses[k if len(losses) > 1 else 0]
     if loss.n_scores > 1:
         terms = loss.terms(y, scores.copy())
-        return -terms.slope[:, k], terms.curvature[:, k] * (1 - terms.curvature[:, k])
+        return -terms.slope[:, k], class_curvature(terms.curvature, k)
     terms = loss.terms(y, scores[:, k].copy())
     constant = constant_curvature(loss)
     bend = np.full(len(y), constant) if constant >= 0 else np.maximum(terms.curvature, 0.0)
