@@ -433,3 +433,23 @@ def test_odd_tables_give_finite_predictions(numbers, make):
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.certificates_.holds
+
+
+@pytest.mark.spec("wei/M8.8")
+def test_several_classes_take_friedmans_newton_step_in_each_leaf(numbers):
+    """b = (K − 1)/K Σ (y − p) / Σ p (1 − p) over the rows of a leaf, at the scores of the round."""
+    X, y = numbers[0], np.digitize(numbers[1], [11.0, 16.0])
+    model = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=5).fit(X, y)
+    assert model.certify(X, y).holds
+    leaves, scores = (
+        model.trees_.leaves(X, model.columns_),
+        np.tile(np.log(np.bincount(y) / len(y)), (len(y), 1)),
+    )
+    for number, staged in enumerate(model.staged_decision_function(X)):
+        chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        for k in range(3):
+            for leaf in np.unique(leaves[:, 3 * number + k]):
+                rows = leaves[:, 3 * number + k] == leaf
+                p = chances[rows, k]
+                scores[rows, k] += 0.1 * 2 / 3 * np.sum((y[rows] == k) - p) / np.sum(p * (1 - p))
+        assert staged == pytest.approx(scores, abs=1e-6)
