@@ -1,4 +1,4 @@
-"""Histogram boosting beside LightGBM, XGBoost and scikit-learn: matched settings, held-out loss as quality."""
+"""Histogram boosting beside LightGBM, XGBoost and scikit-learn at matched settings, by held-out loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boosted trees: the engine against brute force, the rounds against the formulas, the proofs against damage."""
+"""Boosted trees: engine against brute force, rounds against formulas, proofs against damage."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_codes_are_places_among_the_cuts():
     "loss", [Squared(), Absolute(), Huber(2.0), Quantile(0.7)], ids=lambda loss: type(loss).__name__
 )
 def test_each_round_adds_the_best_constant_of_each_leaf_of_a_tree_on_the_slopes(numbers, loss):
-    """G_0 minimises Σ L(y, γ), and each leaf adds ν argmin_b Σ L(y, G + b) over its rows: no code is shared."""
+    """G_0 minimises Σ L(y, γ), and each leaf adds ν argmin_b Σ L(y, G + b) over its rows."""
     X, y = numbers
     model = HistGradientBoostingRegressor(loss, max_iter=6, max_leaf_nodes=7, min_samples_leaf=5).fit(X, y)
     score = np.full(len(y), float(loss.constant_minimiser(y)))
@@ -209,7 +209,7 @@ def test_many_nodes_without_room_for_their_histograms_give_the_same_tree(numbers
     X, y = numbers
     fit = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=None, min_samples_leaf=2).fit
     whole = fit(X, y).trees_
-    monkeypatch.setattr("assay.trees.growing.leafwise.POOL_BYTES", 1)
+    monkeypatch.setattr("assay.trees.growing.searching.POOL_BYTES", 1)
     assert fit(X, y).trees_ == whole
 
 
@@ -433,3 +433,23 @@ def test_odd_tables_give_finite_predictions(numbers, make):
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.certificates_.holds
+
+
+@pytest.mark.spec("wei/M8.8")
+def test_several_classes_take_friedmans_newton_step_in_each_leaf(numbers):
+    """b = (K − 1)/K Σ (y − p) / Σ p (1 − p) over the rows of a leaf, at the scores of the round."""
+    X, y = numbers[0], np.digitize(numbers[1], [11.0, 16.0])
+    model = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=5).fit(X, y)
+    assert model.certify(X, y).holds
+    leaves, scores = (
+        model.trees_.leaves(X, model.columns_),
+        np.tile(np.log(np.bincount(y) / len(y)), (len(y), 1)),
+    )
+    for number, staged in enumerate(model.staged_decision_function(X)):
+        chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        for k in range(3):
+            for leaf in np.unique(leaves[:, 3 * number + k]):
+                rows = leaves[:, 3 * number + k] == leaf
+                p = chances[rows, k]
+                scores[rows, k] += 0.1 * 2 / 3 * np.sum((y[rows] == k) - p) / np.sum(p * (1 - p))
+        assert staged == pytest.approx(scores, abs=1e-6)

@@ -126,8 +126,7 @@ class Boosting(TreeModel, IterativeModel):
         watch = self._watch_fit(X, None, n_runs=1, max_iter=int(self.max_iter))
         runs: list[tuple[Boosted, NDArray]] = []
         with one_blas_thread(), watch.run("boosting"):
-            for loss in self._losses(train.target):
-                runs.append(self._run(loss, train, outside, seed, watch))
+            runs.extend(self._run(loss, train, outside, seed, watch) for loss in self._losses(train.target))
         watch.finish()
         self._keep_runs(runs)
         self.certificates_ = fit_certificates(self)
@@ -246,11 +245,11 @@ class Boosting(TreeModel, IterativeModel):
         self.halvings_ = boosted.halvings
         self.optimality_ = float(max(boosted.units, default=0.0))
 
-    def _scores(self, X: Any, n_rounds: int | None = None) -> Any:
-        """Scores of rows: shape (n_rows, n_outputs), lazy for Dask."""
+    def _scores(self, X: Any) -> Any:
+        """Scores of rows in their precision: shape (n_rows, n_outputs), lazy for Dask."""
         data = self._open_new_rows(X)
-        how: Any = {"dtype": np.float64, "width": self.trees_.n_outputs}
-        return data.map(scores_of_rows, self.trees_, self.columns_, n_rounds, **how)
+        how: Any = {"dtype": data.dtype, "width": self.trees_.n_outputs}
+        return data.map(scores_of_rows, self.trees_, self.columns_, None, **how)
 
     def _staged(self, X: Any) -> Iterator[NDArray]:
         check_is_fitted(self, "trees_")
@@ -277,7 +276,7 @@ class Boosting(TreeModel, IterativeModel):
 
 
 def side_by_side(runs: list[tuple[Boosted, NDArray]]) -> tuple[Boosted, NDArray]:
-    """Runs of one output each as outputs of one ensemble; the shorter ones end with trees of one leaf of 0."""
+    """Runs of one output each as outputs of one ensemble; shorter ones end with trees of one leaf of 0."""
     most = max(len(run.trees) for run, _ in runs)
     trees, values = [], []
     for number in range(most):
@@ -304,7 +303,8 @@ def side_by_side(runs: list[tuple[Boosted, NDArray]]) -> tuple[Boosted, NDArray]
 
 def _stub(tree: Grown) -> Grown:
     """A tree of one leaf."""
-    one = Grown(*(values[:1].copy() for values in tree))
+    parts: Any = (values[:1].copy() for values in tree)
+    one = Grown(*parts)
     one.feature[0] = one.children_left[0] = one.children_right[0] = one.cut[0] = one.levels[0] = -1
     one.gain[0] = 0.0
     one.missing_go_to_left[0] = False

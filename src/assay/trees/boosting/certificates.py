@@ -12,7 +12,7 @@ from assay.losses import Loss
 from assay.trees.boosting.boost import FARTHEST, searches_residuals
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees, find_leaves
 from assay.trees.boosting.gathering import CodedRows
-from assay.trees.boosting.parts import constant_curvature
+from assay.trees.boosting.parts import class_curvature, constant_curvature
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.columns import Columns
 
@@ -228,7 +228,7 @@ def _slopes(losses: list[Loss], y: NDArray, scores: NDArray, k: int) -> tuple[ND
     loss = losses[k if len(losses) > 1 else 0]
     if loss.n_scores > 1:
         terms = loss.terms(y, scores.copy())
-        return -terms.slope[:, k], terms.curvature[:, k] * (1 - terms.curvature[:, k])
+        return -terms.slope[:, k], class_curvature(terms.curvature, k)
     terms = loss.terms(y, scores[:, k].copy())
     constant = constant_curvature(loss)
     bend = np.full(len(y), constant) if constant >= 0 else np.maximum(terms.curvature, 0.0)
@@ -240,9 +240,9 @@ def _node_sums(
 ) -> NDArray[np.float64]:
     """Weight, negative slope, curvature, size of slopes and their rounding, of each node."""
     count = nodes.stop - nodes.start
-    kinds = (weight, weight * slope, weight * bend, weight * np.abs(slope))
+    kinds = [weight, weight * slope, weight * bend, weight * np.abs(slope)]
     unit = FIXED_POINT * max(float(kinds[3].max()), float(kinds[2].max()))
-    kinds = (*kinds, np.full(len(weight), unit))
+    kinds.append(np.full(len(weight), unit))
     sums = np.column_stack([np.bincount(leaf, kind, minlength=count) for kind in kinds]).astype(float)
     for node in range(count - 1, -1, -1):
         if trees.feature[nodes.start + node] != LEAF:

@@ -32,7 +32,7 @@ LOSS = Domain(
 class HistGradientBoostingClassifier(Classifier, Boosting):
     """Boosted trees of classes, grown best-first on histograms of at most 255 bins.
 
-    Adds trees to scores so as to minimise
+    Minimises, by a tree per round,
 
         Σ_i w_i ℓ(y_i, G(x_i)),        G_m = G_{m−1} + ν Σ_j b_jm 1{x ∈ R_jm},
 
@@ -43,8 +43,8 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
 
     Assumes: rows drawn independently from one law; nothing about its form.
 
-    Certificates: the training risk never rises (without sampling), constraints hold everywhere; `certify` adds
-    bins, thresholds and weights recomputed from the rows, stationary values of all leaves, gains of all splits.
+    Certificates: the training risk never rises (without sampling), constraints hold everywhere; `certify`
+    adds bins, thresholds and weights recomputed from the rows, stationary leaves and the gains of all splits.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         Factors of the weights of classes.
     line_search : {"newton", "leaf"}, default="newton"
         Whether the value of a leaf is one Newton step or the minimiser of the loss over its rows. Losses in
-        pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile in the case of corners.
+        pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
 

@@ -1,7 +1,7 @@
 """Fitted boosted trees: flat arrays, one row per node, and how they predict.
 
-Rows are predicted on their codes. In a tree of at most 64 leaves, numbered from left to right, a node that sends
-a row to the right rules out the leaves on its left; the leaf of the row is the first one that is not ruled out.
+Rows are predicted on their codes. In a tree of at most 64 leaves, numbered from left to right, a node that
+sends a row to the right rules out the leaves on its left; the row belongs to the first leaf not ruled out.
 What the nodes of one column rule out depends on one code: a table of 256 words per tree and column gives the
 leaf of a row by a few look-ups joined by AND, without a branch (Lucchese et al. 2015, on codes).
 """
@@ -125,7 +125,7 @@ class BoostedTrees:
         """Share of each column in what the splits gain, per tree averaged."""
         inner = self.feature != LEAF
         total = np.bincount(self.feature[inner], self.gain[inner], minlength=n_columns)
-        return total / total.sum() if total.sum() > 0 else total
+        return np.asarray(total / (total.sum() if total.sum() > 0 else 1.0))
 
     @cached_property
     def _look_ups(self) -> LookUps:
@@ -143,7 +143,7 @@ class BoostedTrees:
         return (starts[place : place + 2] - starts[place], *own, bits, value[nodes], n_codes)
 
     def add_scores(self, codes: NDArray[np.uint8], scores: NDArray, trees: range) -> None:
-        """Add the values of some trees to scores of shape (n_rows, n_outputs); codes have a row per column."""
+        """Add the values of some trees to scores, (n_rows, n_outputs); codes have a row per column."""
         add_values(codes, self._nodes(), self._look_ups, trees.start, trees.stop, scores)
 
     def scores(self, X: NDArray, columns: Columns, n_rounds: int | None = None) -> NDArray[np.float64]:

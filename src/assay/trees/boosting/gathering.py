@@ -1,4 +1,4 @@
-"""From rows, wherever they live, to codes in memory: one byte per value, one pass for bins and one for codes."""
+"""From rows, wherever they live, to codes in memory: a byte per value, a pass for bins, one for codes."""
 
 from __future__ import annotations
 

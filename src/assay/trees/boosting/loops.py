@@ -90,7 +90,7 @@ def draw_rows(rows, first, share, state):  # type: ignore[no-untyped-def]
 
     What is drawn depends on the number of the row in the table, not on the shard that it is in.
     """
-    count = 0
+    count = np.int64(0)
     for i in range(rows.shape[0]):
         z = state + np.uint64(first + i) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

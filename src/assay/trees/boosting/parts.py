@@ -29,7 +29,7 @@ class Totals(NamedTuple):
     curvature: NDArray[np.float64]
     loss: int
 
-    def __add__(self, other: Any) -> Totals:  # type: ignore[override]
+    def __add__(self, other: Any) -> Totals:
         return Totals(
             np.maximum(self.slope, other.slope),
             np.maximum(self.curvature, other.curvature),
@@ -46,6 +46,12 @@ def constant_curvature(loss: Loss) -> float:
     if not isinstance(loss, SidedLoss):
         return 1.0 if loss.cornered else -1.0
     return 1.0 if loss.cornered else float(loss.smoothness)
+
+
+def class_curvature(chances: NDArray, k: int) -> NDArray:
+    """Curvature in one of K scores, K/(K − 1) p(1 − p): the others fall as it rises (Friedman 2001, §4.6)."""
+    n_classes, chance = chances.shape[1], chances[:, k]
+    return n_classes / (n_classes - 1) * chance * (1 - chance)
 
 
 class Part:
@@ -105,8 +111,7 @@ class Part:
             for k in range(n_outputs):
                 slope, curvature = terms.slope, terms.curvature
                 if n_outputs > 1:
-                    slope, chance = slope[:, k].copy(), curvature[:, k]
-                    curvature = chance * (1 - chance)
+                    slope, curvature = slope[:, k].copy(), class_curvature(curvature, k)
                 top, bend, lost = round_terms(
                     value, slope, curvature, share, scales[k], constant, self.whole, self.statistics[k, rows]
                 )

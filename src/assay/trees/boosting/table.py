@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ class LocalTable:
         bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
         self.whole = whole = weight is not None and is_whole(weight)
         self.parts = []
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in pairwise(bounds):
             rows = slice(start, stop)
             own = None if weight is None else weight[rows]
             self.parts.append(Part(codes[rows], target[rows], own, start, self.scores[:, rows], whole=whole))
@@ -161,7 +162,7 @@ class LocalTable:
         self, loss: Loss, output: int, tree: Grown, values: NDArray, scales: NDArray
     ) -> NDArray[np.int64]:
         """Slopes and curvatures of each leaf at moved scores; see `Part.leaf_sums`."""
-        return sum(self._each(lambda part: part.leaf_sums(loss, output, tree.leaves, values, scales)))  # type: ignore[no-any-return]
+        return sum(self._each(lambda part: part.leaf_sums(loss, output, tree.leaves, values, scales)))
 
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
         """For a loss of the residual, the constant that fits the residuals of each leaf best."""

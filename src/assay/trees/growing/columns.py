@@ -263,8 +263,7 @@ def distinct_values(column: NDArray, weight: NDArray | None) -> tuple[NDArray, N
         values.sort()
     n_known = int(np.searchsorted(values, np.nan))  # NaN come last
     values = values[:n_known]
-    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if n_known else []
-    starts = np.asarray(starts, dtype=np.intp)
+    starts = np.flatnonzero(np.concatenate([[n_known > 0], values[1:] != values[:-1]])[:n_known])
     if weight is None:
         return values[starts], np.diff(np.append(starts, n_known)).astype(np.float64)
     sums = np.add.reduceat(weight[:n_known], starts) if n_known else np.empty(0)
@@ -339,7 +338,7 @@ def encode_block(X, columns, table, n_codes, codes):  # type: ignore[no-untyped-
 
 @compiled
 def encode_levels(values, levels, shared, absent, codes):  # type: ignore[no-untyped-def]
-    """Codes of a column of categories: those of their levels, or the missing one where a level is not known."""
+    """Codes of a column of categories, the missing one where a level is not known."""
     for i in range(values.shape[0]):
         value = np.float64(values[i])
         base, size = 0, levels.shape[0]

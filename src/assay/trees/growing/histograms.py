@@ -1,8 +1,8 @@
 """Histograms of a node on row-major codes, and the division of its rows: what one shard of a table does.
 
-A *shard* is a range of rows with their codes, their statistics and a list of its rows in which those of a node
-are consecutive. Sums are integers, so that the histograms of shards add up to that of the table in any order
-and whatever the shards are: ranges for threads, partitions of a cluster.
+A *shard* is a range of rows with their codes, their statistics and a list of its rows in which those of a
+node are consecutive. Sums are integers, so that the histograms of shards add up to that of the table in any
+order and whatever the shards are: ranges for threads, partitions of a cluster.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -21,13 +21,13 @@ AHEAD = 24
 """Rows of a node that are fetched ahead: they are far apart in memory."""
 
 PACKED_ROWS = 65536
-"""Rows whose curvatures, below 2³¹ each, and whose number fit into 64 bits together: 47 and 17 of them."""
+"""Rows whose curvatures, below 2³¹ each, and whose number fit into 64 bits together, 47 and 17."""
 
 TILE_BYTES = 2**18
 """Size of the part of a histogram that is filled at once, so that it stays in the second cache."""
 
 COPIED = 2**26
-"""Codes of a shard up to which a second copy, by column, is kept: dividing rows then reads far less memory."""
+"""Codes of a shard up to which a second copy, by column, is kept: dividing rows then reads less memory."""
 
 SHIFT = np.int64(47)
 ONE = np.int64(1) << SHIFT
@@ -100,11 +100,10 @@ def tile_columns(stride: int) -> int:
     return max(1, TILE_BYTES // (16 * stride))
 
 
-@intrinsic
-def prefetch(context: Any, array: Any, place: Any) -> Any:
+def _prefetch(context, array, place):  # type: ignore[no-untyped-def]
     """Ask the processor for the cache line of a place of a contiguous array; changes nothing."""
 
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
         values = target.make_array(signature.args[0])(target, builder, arguments[0])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         pointer = builder.bitcast(builder.gep(values.data, [arguments[1]]), byte)
@@ -116,11 +115,13 @@ def prefetch(context: Any, array: Any, place: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
-@intrinsic
-def add_pair(context: Any, array: Any, place: Any, first: Any, second: Any) -> Any:
+prefetch: Any = intrinsic(_prefetch)
+
+
+def _add_pair(context, array, place, first, second):  # type: ignore[no-untyped-def]
     """Add two numbers to a row of a contiguous array of pairs in one instruction."""
 
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(target, builder, signature, arguments):  # type: ignore[no-untyped-def]
         values = target.make_array(signature.args[0])(target, builder, arguments[0])
         word, pair = ir.IntType(64), ir.VectorType(ir.IntType(64), 2)
         begin = builder.gep(values.data, [builder.shl(arguments[1], word(1))])
@@ -134,9 +135,12 @@ def add_pair(context: Any, array: Any, place: Any, first: Any, second: Any) -> A
     return types.void(array, types.int64, types.int64, types.int64), generate
 
 
+add_pair: Any = intrinsic(_add_pair)
+
+
 @compiled
 def fill_histogram(shard, start, end, stride, sums):  # type: ignore[no-untyped-def]
-    """Add the rows from `start` to `end` of the list to a histogram: weight, slope, curvature of each code."""
+    """Add the rows from `start` to `end` of the list to a histogram of weight, slope and curvature."""
     d = shard.codes.shape[1]
     width = shard.packed.shape[0] // stride
     weighted = shard.statistics.shape[1] == 3

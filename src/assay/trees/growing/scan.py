@@ -48,7 +48,7 @@ def list_cuts(tally, end, node, missing, missing_left, unit, least, work, places
     weight, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
     if missing_left:
         weight, slope, curvature = missing[0], missing[1], missing[2]
-    count = 0
+    count = np.int64(0)
     lightest, flattest = least
     heaviest, steepest = node[0] - lightest, node[2] - flattest
     for p in range(end):
