@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -70,7 +70,7 @@ def _stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
     if isinstance(kind, (types.BaseNamedTuple, types.BaseAnonymousTuple)):
-        parts = zip(list(kind.types), cgutils.unpack_tuple(builder, value), strict=True)
+        parts = zip(list(cast(Any, kind).types), cgutils.unpack_tuple(builder, value), strict=True)
         return context.make_tuple(builder, kind, [_stripped(context, builder, *part) for part in parts])
     return value
 

@@ -150,7 +150,7 @@ def test_the_sentences_are_computed_from_the_same_splits(case):
 
 def test_nothing_is_called_as_good_that_is_clearly_worse(case):
     """As well as any: no other method is better by its own paired test."""
-    comparison, page, told = case
+    comparison, page, _ = case
     if "as well as any" in page.headline:
         loss = comparison.against_best(comparison.recommended)
         assert loss.mean <= loss.standard_error or loss.mean <= 0

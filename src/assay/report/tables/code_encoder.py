@@ -137,7 +137,8 @@ class BothEncoder(TableEncoder):
         self.plain_, self.numbers_ = CodeEncoder(self.columns), TableEncoder(self.columns)
         features = np.column_stack([self.plain_._learn(X), self.numbers_._learn(X)])
         pairs = zip(self.plain_.codes_, self.numbers_.codes_, strict=True)
-        self.codes_ = [BothCodes(*pair) for pair in pairs]
+        codes: Any = [BothCodes(*pair) for pair in pairs]
+        self.codes_ = codes
         self.feature_names_out_ = self.plain_.feature_names_out_ + self.numbers_.feature_names_out_
         self.mean_ = np.concatenate([self.plain_.mean_, self.numbers_.mean_])
         self.scale_ = np.concatenate([self.plain_.scale_, self.numbers_.scale_])

@@ -158,8 +158,8 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         complexity=6,
         encoding="codes",
         settings={"early_stopping": True, "max_iter": 500},
-        summary="Small trees added one after the other, each to what the sum still gets wrong; rows set aside "
-        "say when to stop.",
+        summary="Small trees added one after the other, each to what the sum still gets wrong; rows set "
+        "aside say when to stop.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {"loss": LOSS, "quantile": LEVELS, **BOOSTING_DOMAINS}
 
