@@ -49,12 +49,6 @@ UNSEEN: dict[str, dict[str, str]] = {
     "ExtraTreesRegressor": {
         NOT_READ: "seeds_",
     },
-    "HistGradientBoostingClassifier": {
-        NOT_READ: "optimality_",
-    },
-    "HistGradientBoostingRegressor": {
-        NOT_READ: "optimality_",
-    },
     "LinearRegression": {
         NOT_READ: "condition_number_",
     },

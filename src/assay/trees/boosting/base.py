@@ -130,6 +130,8 @@ class Boosting(TreeModel, IterativeModel):
         watch.finish()
         self._keep_runs(runs)
         self.certificates_ = fit_certificates(self)
+        # The largest rise of the risk in a round, 0 where none raised it; sampled rounds prove nothing of it.
+        self.optimality_ = max(self.certificates_[0].value, 0.0) if self.subsample >= 1.0 else 0.0
 
     def _divide_rows(self, coded: CodedRows, held: Any, random: np.random.Generator) -> tuple[CodedRows, Any]:
         """Training rows, and rows held out for early stopping where it is on."""
@@ -243,7 +245,6 @@ class Boosting(TreeModel, IterativeModel):
         self.train_score_ = -np.array(boosted.risk)
         self.validation_score_ = -np.array(boosted.held_out)
         self.halvings_ = boosted.halvings
-        self.optimality_ = float(max(boosted.units, default=0.0))
 
     def _scores(self, X: Any) -> Any:
         """Scores of rows in their precision: shape (n_rows, n_outputs), lazy for Dask."""
