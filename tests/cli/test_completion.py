@@ -33,7 +33,7 @@ def offered(line: str) -> list[str]:
         ("assay com", ["compare"]),
         ("assay explain Hub", ["HuberRegressor"]),
         ("assay compare --demo cl", ["classification", "clustering"]),
-        ("assay compare --met", ["--methods"]),
+        ("assay compare --met", ["--methods", "--metric"]),
         ("assay compare --task reg", ["regression"]),
     ],
 )

@@ -58,7 +58,8 @@ def test_a_live_table_on_the_way_and_a_clean_screen_at_the_end(table, tmp_path, 
     assert_the_screen_is_clean(end)
     assert end.text.startswith(f"{TITLE}\n")
     assert re.search(r"^ *★ \w+ +\d\.\d+ ± \d\.\d+", end.text, re.M)
-    assert [line.split()[0] for line in end.text.splitlines()[-3:]] == ["report", "model", "results"]
+    named = ["report", "model", "results", "script", "notebook"]
+    assert [line.split()[0] for line in end.text.splitlines()[-5:]] == named
     assert terminal.widest <= 120
     assert COLOR.search(terminal.output)
     assert sorted(os.listdir(tmp_path / "assay-report")) == files

@@ -21,7 +21,7 @@ from assay import display
 from assay.base import Model
 from estimators import estimator_classes
 
-ONE_COLUMN = {"curve"}
+ONE_COLUMN = {"curve", "members"}
 """Pictures of models of one column."""
 
 NO_PROBABILITIES = {
@@ -45,6 +45,8 @@ def fitted(kind: type[Model], n_features: int) -> tuple[Model, np.ndarray, np.nd
     model = kind()
     if "history" in model.get_params():
         model.set_params(history=True)
+    if "oob_score" in model.get_params():
+        model.set_params(oob_score=True, bootstrap=True, n_estimators=60)  # every row is out of some bag
     return model.fit(X, y), X, y
 
 

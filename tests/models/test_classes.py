@@ -140,6 +140,10 @@ def test_a_tie_goes_to_the_first_class(model, k):
     """Classes in equal numbers on rows that tell them apart by nothing: every score is exactly the same."""
     X, y = np.zeros((24, 2)), np.repeat(["a", "b", "c"][:k], 24 // k)
     model = without_intercept(model)
+    if model.get_params().get("bootstrap"):
+        pytest.skip("bags are drawn at random and hold the classes in unequal numbers")
+    if k > 2 and model.get_params().get("loss") == "exponential":
+        pytest.skip("a loss of two classes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)

@@ -80,6 +80,7 @@ class Classifier(ClassifierMixin, Model):
             data = self._open_new_rows(X, rows.beside(y, offset), sample_weight, with_target=True)
             return coded_rows(data, self.classes_)
         labels = np.asarray(y)
+        labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
         weight = None if sample_weight is None else np.asarray(sample_weight)
         target = rows.beside(rows.code(labels, self.classes_, weight).astype(np.float64), offset)
         return self._open_new_rows(X, target, sample_weight, with_target=True)

@@ -173,8 +173,9 @@ class ValidatedMethod(Contender):
         examined = fit < settings.folds and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)
-            examine = settings.examination(fit, self.encodings.encoder(fit))
-            return partial(_from_files, partial(ask, examine=examine) if examined else ask, stored)
+            if examined:
+                ask = partial(ask, examine=settings.examination(fit, self.encodings.encoder(fit)))
+            return partial(_from_files, ask, stored)
         encoded = self.encodings[fit]
         ask = partial(ask, examine=settings.examination(fit, encoded.encoder)) if examined else ask
         return partial(ask, encoded.train, encoded.target, encoded.test)

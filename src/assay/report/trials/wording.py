@@ -34,11 +34,11 @@ def shown(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5), shown(1130.4, 3)
-    ('0.04757', '201,000', '−2.5', '1,130')
+    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5), shown(1130.4, 3), shown(300.0, 2)
+    ('0.04757', '201,000', '−2.5', '1,130', '300')
     """
     text = f"{value:.{digits}g}"
-    if 1e3 <= abs(float(text)) < 1e12:
+    if 1e3 <= abs(float(text)) < 1e12 or text.endswith(("e+02", "e+01")):
         text = f"{float(text):,.0f}"
     return text.replace("-", "−")
 

@@ -34,12 +34,13 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
 
     Minimises, by a tree per round,
 
-        Σ_i w_i ℓ(y_i, G(x_i)),        G_m = G_{m−1} + ν Σ_j b_jm 1{x ∈ R_jm},
+        Σ_i w_i ℓ(y_i, G(x_i)),        G(x) = c + ν Σ_m b_m(x),
 
-    ℓ the logistic or multinomial loss, or any loss of the margin. The leaves R_jm maximise the gain
-    S²/(H + λ) of sums of slopes S and curvatures H, and b_jm is a Newton step S/(H + λ) or the minimiser of
-    the loss of the leaf. Slopes and curvatures are summed as integers: the trees are the same bit for bit on
-    any number of threads and from memory, disk or Dask. A round that would raise the training risk is halved.
+    ℓ the logistic or multinomial loss, or any loss of the margin; b_m(x) is b_jm in the leaf R_jm. The leaves
+    maximise the gain S²/(H + λ) of sums of slopes S and curvatures H, and b_jm is a Newton step S/(H + λ) or
+    the minimiser of the loss of the leaf. Slopes and curvatures are summed as integers: the trees are the
+    same bit for bit on any number of threads and from memory, disk or Dask. A round that would raise the
+    training risk is halved.
 
     Assumes: rows drawn independently from one law; nothing about its form.
 

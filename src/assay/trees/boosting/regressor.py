@@ -57,13 +57,14 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
 
     Minimises, by a tree per round,
 
-        Σ_i w_i ℓ(y_i, G(x_i)),        G_m = G_{m−1} + ν Σ_j b_jm 1{x ∈ R_jm},
+        Σ_i w_i ℓ(y_i, G(x_i)),        G(x) = c + ν Σ_m b_m(x),
 
-    for any loss ℓ of `assay.losses`. The leaves R_jm maximise the gain S²/(H + λ) of sums of slopes S and
-    curvatures H; b_jm minimises the loss of the leaf, or is a Newton step S/(H + λ) towards it. Slopes and
-    curvatures are summed as integers: the trees are the same bit for bit on any number of threads and from
-    memory, disk or Dask. A round that would raise the training risk is halved. Several quantiles are fitted
-    side by side and sorted, so that they never cross (Chernozhukov, Fernández-Val & Galichon 2010).
+    for any loss ℓ of `assay.losses`; b_m(x) is b_jm in the leaf R_jm. Leaves maximise the gain S²/(H + λ) of
+    sums of slopes S and curvatures H; b_jm minimises the loss of the leaf, or is a Newton step S/(H + λ)
+    towards it. Slopes and curvatures are summed as integers: the trees are the same bit for bit on any number
+    of threads and from memory, disk or Dask. A round that would raise the training risk is halved. Several
+    quantiles are fitted side by side and sorted, so that they never cross (Chernozhukov, Fernández-Val &
+    Galichon 2010).
 
     Assumes: rows drawn independently from one law; nothing about its form.
 

@@ -26,7 +26,7 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
 
     Finds at each node the column j and the threshold s that minimise
 
-        W_L Q(L) + W_R Q(R),        L = {x_j ≤ s}, R = {x_j > s},
+        W_L Q(L) + W_R Q(R),        x_j ≤ s in L, x_j > s in R,
 
     over all distinct values of all columns, W the weight of a side and Q its impurity: Gini Σ p_k(1 − p_k),
     entropy −Σ p_k log p_k or misclassification 1 − max p_k, and divides the sides in turn. Columns are

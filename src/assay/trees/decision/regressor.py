@@ -23,7 +23,7 @@ class DecisionTreeRegressor(Regressor, DecisionTree):
 
     Finds at each node the column j and the threshold s that minimise
 
-        W_L Q(L) + W_R Q(R),        L = {x_j ≤ s}, R = {x_j > s},
+        W_L Q(L) + W_R Q(R),        x_j ≤ s in L, x_j > s in R,
 
     over all distinct values of all columns, W the weight of a side and Q its variance, or half its mean
     Poisson deviance, and divides the sides in turn; a leaf predicts its mean. Friedman's gain

@@ -23,7 +23,7 @@ class DecisionStump(DecisionTreeClassifier):
 
     Minimises over columns j, thresholds s and polarities the weighted share of mistakes
 
-        Σ_i w_i 1{h(x_i) ≠ y_i} / Σ_i w_i,        h(x) = ± sign(x_j − s),
+        Σ_i w_i [h(x_i) ≠ y_i] / Σ_i w_i,        h(x) = ± sign(x_j − s),
 
     exactly, constant answers included (both sides then say the same), by one walk along each sorted column.
     With more than two classes each side answers its commonest class.

@@ -28,7 +28,7 @@ class BaggingClassifier(Classifier, BaggingModel):
 
     Finds T members g_t, each the estimator fitted on as many rows drawn with replacement, and predicts
 
-        argmax_k (1/T) Σ_t 1{g_t(x) = k}     (or the largest mean probability).
+        arg max over k of (1/T) Σ_t [g_t(x) = k]     (or the largest mean probability).
 
     The average has variance ρσ² + (1 − ρ)σ²/T, with σ² that of a member and ρ their correlation: it lowers
     the variance, not the bias. Bags depend on the values of the rows and the seeds alone, so that neither the

@@ -19,7 +19,7 @@ class ExtraTreesClassifier(ForestClassifier):
     Finds T trees g_t, each node divided by the best of a few cuts, one per drawn column, at a value drawn
     between the smallest and the largest of the node, and predicts the class of the largest mean share
 
-        argmax_k (1/T) Σ_t p_k(leaf of x in g_t).
+        arg max over k of (1/T) Σ_t p_k(leaf of x in g_t).
 
     No column is searched: random cuts lower the correlation of the trees further, for a little bias.
 

@@ -20,7 +20,7 @@ class RandomForestClassifier(ForestClassifier):
     Finds T trees g_t, each on as many rows drawn with replacement and each node divided by the best of a few
     columns drawn anew, and predicts the class of the largest mean share
 
-        argmax_k (1/T) Σ_t p_k(leaf of x in g_t),
+        arg max over k of (1/T) Σ_t p_k(leaf of x in g_t),
 
     which is the majority vote where leaves are pure. Averaging lowers the variance ρσ² + (1 − ρ)σ²/T; drawn
     columns lower the correlation ρ of the trees.
