@@ -182,7 +182,7 @@ def _draw_effect(effect: Effect, limits: tuple[float, float], what: str, ax: Any
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.8)
         ax.locator_params(axis="x", nbins=4) if effect.kind == "number" else ax.tick_params("x", rotation=30)
     if len(effect.outputs) > 1:
-        ax.legend(fontsize="x-small", frameon=False)
+        ax.legend(fontsize=8.5, frameon=False, handlelength=1.2, labelspacing=0.2)
     ax.set_title(_short(effect.column))
 
 
