@@ -316,3 +316,16 @@ def test_single_trees_are_estimators(iris, forest):
     paths, starts = forest.decision_path(X[:5])
     assert paths.shape == (5, starts[-1])
     assert np.all(np.asarray(paths.sum(axis=1)) >= len(forest.trees_))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_column_without_any_value_changes_nothing(place):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    empty = np.insert(X, place, np.nan, axis=1)
+    settings = {"n_estimators": 5, "random_state": 0, "max_features": None}
+    model = RandomForestRegressor(**settings).fit(empty, y)
+    assert model.feature_importances_[place] == 0
+    assert model.certify(empty, y).holds
+    assert model.score(empty, y) > 0.8

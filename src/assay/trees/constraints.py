@@ -43,6 +43,8 @@ def groups_of(model: Any) -> NDArray[np.bool_] | None:
         size = 2 if given == "pairwise" else 1
         sets = [set(pair) for pair in combinations(range(d), min(size, d))]
     else:
+        if isinstance(given, np.ndarray) and given.ndim == 0:
+            raise model._refuse("interaction_cst", "a list of groups of columns")
         sets = [_places(model, group, names) for group in given]
         rest = set(range(d)).difference(*sets)
         sets += [rest] if rest else []

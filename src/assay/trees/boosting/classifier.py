@@ -25,7 +25,9 @@ from assay.trees.growing.columns import Columns
 
 LOSS = Domain(
     "'log_loss', 'exponential' or a margin loss of assay.losses",
-    lambda value: isinstance(value, MarginLoss) or value in ("log_loss", "exponential"),
+    lambda value: (
+        isinstance(value, MarginLoss) or (isinstance(value, str) and value in ("log_loss", "exponential"))
+    ),
 )
 
 

@@ -137,8 +137,8 @@ class Columns:
         """The cuts between the codes of each column, filled up with inf to a power of two less one."""
         table = np.full((self.n_columns, MAX_BINS), np.inf)
         for j in self._ordered:
-            begin, last = self.offsets[j], self.offsets[j + 1] - 1
-            table[j, : max(last - begin, 0)] = self.cuts[begin:last]
+            begin, last = self.offsets[j], max(self.offsets[j + 1] - 1, self.offsets[j])  # no value, no cut
+            table[j, : last - begin] = self.cuts[begin:last]
         return table
 
     def of_categories(self) -> Columns:
