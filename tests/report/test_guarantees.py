@@ -74,9 +74,10 @@ def test_every_classification_that_is_fitted_has_sets_that_hold(method, classes,
     y = pd.read_csv(classes / "new.csv")["y"]
     sets = [set(words.split(" | ")) for words in told["classes"]]
     held = np.mean([true in members for true, members in zip(y, sets, strict=True)])
-    # Sets grow by whole classes: they hold at least what they say, and are not all classes. Five methods
-    # share the rows that were drawn: three standard errors.
-    assert held >= 0.9 - 1.5 * tolerance(0.9)
+    # Sets grow by whole classes: they hold at least what they say, and are not all classes. Of methods that
+    # share the rows that were drawn, those of trees are given three standard errors.
+    linear = method in ("LogisticRegression", "LinearSVC", "SGDClassifier")
+    assert held >= 0.9 - (1.0 if linear else 1.5) * tolerance(0.9)
     if method != "DecisionTreeClassifier":  # of an unpruned tree, whose leaves know one class only, they are
         assert np.mean([len(members) for members in sets]) < 2.5
     assert all(named in members for named, members in zip(told["prediction"], sets, strict=True))
