@@ -58,10 +58,9 @@ def fit_table(
 ) -> FittedTable:
     """Fit one estimator of the library to a table and save it with all that is needed to use it.
 
-    The columns become standardised numbers as in a comparison, learnt from the rows of the table. The file
-    holds the model, what its columns are, the fingerprint of the table, the versions and the certificates,
-    and what prediction intervals or class sets need: how far models fitted without a fold, or without a tenth
-    of a large table, were off on it.
+    The columns become standardised numbers as in a comparison. The file holds the model, what its columns
+    are, the fingerprint of the table, the versions, the certificates, and what intervals or class sets need:
+    how far models fitted without a fold, or without a tenth of a large table, were off on it.
 
     Parameters
     ----------
@@ -93,11 +92,9 @@ def fit_table(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from assay.report import fit_table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder, "ridge.skops")
-    ...     fitted = fit_table("ridge", "diabetes", parameters={"alpha": "0.1"}, output=place)
+    ...     fitted = fit_table("ridge", "diabetes", parameters={"alpha": "0.1"}, output=f"{folder}/ridge")
     >>> fitted.model[-1], fitted.certificates.holds
     (Ridge(alpha=0.1), True)
     """

@@ -129,10 +129,9 @@ def choose_data(
     whole = table.frame if kept.all() else table.frame.loc[kept].reset_index(drop=True)
     frame, columns, decided = _described(table, whole.drop(columns=list(dict.fromkeys(aside))))
     notes += [*decided, *doubts(frame, columns, y, target)]
-    used = [column.name for column in columns if column.learnable]
     return Data(
         table.name,
-        frame[used],
+        frame[[column.name for column in columns if column.learnable]],
         columns,
         y,
         target,

@@ -49,8 +49,7 @@ def compare(
         Seconds after which no fit is begun, the simple and quick methods first; those that were not finished
         are left out, and said.
     jobs : int, optional
-        Number of fits at the same time, with the same results; one, or one per core on a large table, by
-        default.
+        Number of fits at the same time, with the same results; by default one, or on a large table all cores.
     metric : str, optional
         What predictions are judged and recommended by: "r2" (the default), "rmse", "mae" or "pinball:Q" for a
         regression; "accuracy" (the default), "balanced-accuracy", "f1", "auc", "log-loss" or "brier" for
@@ -67,14 +66,11 @@ def compare(
     Examples
     --------
     >>> from assay.report import choose_data, compare, read_table
-    >>> data = choose_data(read_table("us_arrests"))
-    >>> comparison = compare(data)
-    >>> comparison.headline
+    >>> compare(choose_data(read_table("us_arrests"))).headline
     'us_arrests falls best into 2 groups: silhouette 0.41'
     """
-    # All comparisons share these; folds, repeats and jobs are for predictions alone.
     options: dict[str, Any] = {"seed": seed, "methods": methods, "exclude": exclude, "budget": budget}
-    options["progress"] = progress or (lambda event: None)
+    options["progress"] = progress or (lambda event: None)  # folds, repeats, jobs: for predictions alone
     if data.task == "clustering":
         from assay.report.trials.clusters.comparison import compare_clusterings
 
