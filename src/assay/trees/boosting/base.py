@@ -32,6 +32,7 @@ from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns
 from assay.trees.boosting.table import Grown, LocalTable
 from assay.trees.constraints import groups_of, signs_of
+from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Newton
@@ -156,6 +157,7 @@ class Boosting(TreeModel, IterativeModel):
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
             raise self._refuse("monotonic_cst", "None where there are more than two classes")
         least = int(np.ceil(float(self.min_samples_leaf) / weight_unit)) if self.min_samples_leaf > 1 else 1
+        least = min(least, HEAVY)
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +38,10 @@ class Table(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A tree, and the leaves of the rows that it was not grown on, if they were asked for."""
+    """A tree, its seed, and the leaves of the rows that it was not grown on, if they were asked for."""
 
     tree: Tree
+    seed: int
     outside: NDArray[np.int64]
     leaves: NDArray[np.int32]
 
@@ -139,7 +140,7 @@ class Forest(NamedTuple):
             tree = measured_impurity(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
         if self.ccp_alpha > 0:
             tree = pruned(tree, self.ccp_alpha)
-        return Grown(tree, *self._outside(tree, counts))
+        return Grown(tree, seed, *self._outside(tree, counts))
 
     def _outside(self, tree: Tree, counts: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         if not self.with_outside:
@@ -175,6 +176,6 @@ def short(factors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(np.rint(mantissa * 2**15), exponent - 15))
 
 
-def grow_each(forest: Forest, seeds: NDArray[np.int64]) -> Iterator[Grown]:
+def grow_each(forest: Forest, seeds: Iterable[int]) -> Iterator[Grown]:
     """The trees in the order of their seeds, grown on the thread pool."""
-    return rows.ordered_map(forest.grow, [int(seed) for seed in seeds])
+    return rows.ordered_map(forest.grow, seeds)

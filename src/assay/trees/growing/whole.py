@@ -334,14 +334,17 @@ def list_columns(node, columns, tree, out):  # type: ignore[no-untyped-def]
         for j in range(d):
             out[j] = j
         return d
-    allowed = np.zeros(d, dtype=np.bool_)
+    allowed, n_allowed = np.zeros(d, dtype=np.bool_), 0
     for g in range(columns.groups.shape[0]):
+        if n_allowed == d:  # soon so at the root, where pairs of columns are many groups
+            break
         fits, above = True, tree.whole[node, PARENT]
         while above >= 0 and fits:
             fits = columns.groups[g, tree.whole[above, COLUMN]]
             above = tree.whole[above, PARENT]
         if fits:
             for j in range(d):
+                n_allowed += columns.groups[g, j] and not allowed[j]
                 allowed[j] |= columns.groups[g, j]
     count = 0
     for j in range(d):
