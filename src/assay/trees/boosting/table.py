@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,13 +12,17 @@ from numpy.typing import NDArray
 
 from assay.losses import Loss
 from assay.rows import n_threads, ordered_map
-from assay.trees.boosting.ensemble import walk_rows
+from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
-from assay.trees.growing.nodes import COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS, RIGHT
+from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS, RIGHT
+from assay.trees.growing.statistics import unit_of
 
 SMALL = 2**20
 """Values up to which one part, and with it a whole tree in one compiled call, is fastest."""
+
+ROUNDING = 1e-12
+"""Share of a centre that slopes about it must exceed to be more than rounding."""
 
 MANY = 10**5
 """Rows from which on the best constants of leaves are worth threads."""
@@ -37,6 +42,7 @@ class Grown(NamedTuple):
     sums: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    units: NDArray[np.float64]
 
     @property
     def leaves(self) -> NDArray[np.int64]:
@@ -68,6 +74,7 @@ def grown_tree(growth: Growth, n_nodes: int) -> Grown:
         tree.sums[:n_nodes].copy(),
         real[:, LOW].copy(),
         real[:, HIGH].copy(),
+        growth.units[:n_nodes].copy(),
     )
 
 
@@ -94,6 +101,7 @@ class LocalTable:
         n_codes: NDArray[np.int32],
     ) -> None:
         self.n_rows, self.n_codes, self.weighted = len(codes), n_codes, weight is not None
+        self.total_weight = float(len(codes)) if weight is None else float(weight.sum())
         self.scores = np.repeat(baseline[:, np.newaxis], len(codes), axis=1)
         n_parts = 1 if codes.size <= SMALL else n_threads()
         bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
@@ -134,7 +142,28 @@ class LocalTable:
         for more in others:
             root += more
         shards = [part.shard for part in self.parts if part.shard is not None]
-        return grown_tree(growth, grow_on_shards(shards, growth, plan, seed))
+        refine = partial(self._refine, output)
+        return grown_tree(growth, grow_on_shards(shards, growth, plan, seed, refine))
+
+    def _refine(self, output: int, node: int) -> None:
+        """Count a node whose slopes lie close together from their mean step, in units that fit them."""
+        growth = self._growth
+        real, unit, sums = growth.tree.real[node], growth.units[node], growth.sums[node]
+        size = float(sums[2] * unit[2])
+        center = float(real[CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
+        tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
+        if tops[0] <= ROUNDING * abs(center) * tops[1]:  # nothing but the rounding of floats is left
+            return
+        real[CENTER] = center
+        unit[1] = unit_of(tops[:1])
+        if self.parts[0].shard.curved > 0 and tops[1] > 0:  # type: ignore[union-attr]
+            unit[2] = unit_of(tops[1:])
+        sums[:] = 0
+        histogram = growth.pool[growth.slots[node]] if growth.slots[node] >= 0 else None
+        if histogram is not None:
+            histogram[:] = 0
+        for part in self.parts:
+            part.refine_node(node, unit, sums, histogram)
 
     def move(self, output: int, tree: Grown, values: NDArray, share: float) -> None:
         """Add the values of the leaves of the last tree to the scores, rows that it did not draw included."""
@@ -153,6 +182,16 @@ class LocalTable:
             lambda part: self._walk(part, output, tree, values, np.arange(len(part.codes), dtype=np.int32))
         )
 
+    def resume(self, trees: BoostedTrees) -> None:
+        """Add the values of fitted trees to the scores, in their order."""
+
+        def task(part: Part) -> None:
+            rows = np.arange(len(part.codes), dtype=np.int32)
+            for place in range(trees.n_trees):
+                walk_rows(part.codes, rows, trees.one_tree(place), part.scores[place % trees.n_outputs])
+
+        self._each(task)
+
     def _walk(self, part: Part, output: int, tree: Grown, values: NDArray, rows: NDArray) -> None:
         value = np.zeros(len(tree.feature))
         value[tree.leaves] = values
@@ -162,6 +201,7 @@ class LocalTable:
         self, loss: Loss, output: int, tree: Grown, values: NDArray, scales: NDArray
     ) -> NDArray[np.int64]:
         """Slopes and curvatures of each leaf at moved scores; see `Part.leaf_sums`."""
+        scales = np.vstack([scales, np.full(2, 4e18 / max(self.total_weight, self.n_rows))])
         return sum(self._each(lambda part: part.leaf_sums(loss, output, tree.leaves, values, scales)))
 
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
