@@ -307,6 +307,21 @@ def test_early_stopping_ends_when_held_out_rows_no_longer_gain(two_classes):
     assert -model.validation_score_ == pytest.approx(staged, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [2.0**-30, 2.0**10, 2.0**40])
+@pytest.mark.parametrize("held", [0.2, None])
+def test_early_stopping_does_not_depend_on_the_unit_of_the_target(numbers, scale, held):
+    X, y = numbers
+    shape = {"max_iter": 60, "n_iter_no_change": 3, "validation_fraction": held, "tol": 2e-3}
+
+    def fitted(target):
+        return HistGradientBoostingRegressor(early_stopping=True, random_state=0, **shape).fit(X, target)
+
+    model, scaled = fitted(y), fitted(scale * y)
+    assert 15 < model.n_iter_ < 60
+    assert scaled.n_iter_ == model.n_iter_
+    assert scaled.validation_score_ / scale**2 == pytest.approx(model.validation_score_, rel=1e-9)
+
+
 def test_constraints_hold_everywhere(numbers):
     X, y = numbers
     signs = [1, 0, -1, 0, 0, 0]

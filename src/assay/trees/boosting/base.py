@@ -170,8 +170,8 @@ class Boosting(TreeModel, IterativeModel):
         codes, target, weight = train
         baseline = self._baseline([loss], target, weight)
         table = LocalTable(codes, target, weight, baseline, self.columns_.n_codes)
-        scores = table.scores[0] if len(baseline) == 1 else table.scores.T
-        scale = loss_scale_of(loss.value(target, scores.copy()), weight)
+        start = start_losses(loss, table, target)
+        scale = loss_scale_of(start, weight)
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
         units = Units(table, loss, unit, scale, len(baseline))
@@ -184,7 +184,10 @@ class Boosting(TreeModel, IterativeModel):
             float(self.subsample),
             seed,
         )
-        stopping = self._stopping(loss, baseline, outside, total) if self.do_early_stopping_ else None
+        stopping = None
+        if self.do_early_stopping_:
+            begin = abs(float(start.sum() if weight is None else start @ weight))
+            stopping = self._stopping(loss, baseline, outside, start, begin)
         done = boost(
             table, settings, self._plan(unit, total), units, stopping, lambda n: watch.iteration(lambda: {})
         )
@@ -199,23 +202,28 @@ class Boosting(TreeModel, IterativeModel):
             each.append(np.append(best, np.full(lacking, -np.inf)) if lacking > 0 else best)
         return np.nan_to_num(np.concatenate(each), posinf=FAR, neginf=-FAR)
 
-    def _stopping(self, loss: Loss, baseline: NDArray, outside: Any, total: float) -> Stopping:
+    def _stopping(
+        self, loss: Loss, baseline: NDArray, outside: Any, start: NDArray, begin: float
+    ) -> Stopping:
+        """When to stop; a fall of the loss is measured against that of the constant at the start."""
         patience, tol = int(self.n_iter_no_change), float(self.tol)
         if outside is None:
-            return Stopping(patience, tol * total, None)
+            return Stopping(patience, tol * begin, None)
         held, X = outside
-        table = LocalTable(held.codes, held.target, held.weight, baseline, self.columns_.n_codes)
-        scale = loss_scale_of(np.ones(len(held.target)), held.weight) / 64
-        weight = float(len(held.target)) if held.weight is None else float(held.weight.sum())
         if X is not None and self.scoring not in (None, "loss"):
             return Stopping(patience, tol, self._scorer(X, held, baseline))
+        table = LocalTable(held.codes, held.target, held.weight, baseline, self.columns_.n_codes)
+        # Losses of rows that no tree has seen can grow: they get six bits more room than those of the fit.
+        own = start_losses(loss, table, held.target)
+        scale = loss_scale_of(np.maximum(np.abs(own), np.abs(start).max()), held.weight) / 64
+        weight = float(len(held.target)) if held.weight is None else float(held.weight.sum())
 
         def score(trees: list[Grown], values: list[NDArray]) -> float:
             for k, (tree, value) in enumerate(zip(trees, values, strict=True)):
                 table.walk(k, tree, value)
             return table.loss_sum(loss, scale) / scale / weight
 
-        return Stopping(patience, tol, score)
+        return Stopping(patience, tol * abs(score([], [])), score)
 
     def _scorer(self, X: Any, held: CodedRows, baseline: NDArray) -> Any:
         """Minus the score of held-out rows by a scorer of scikit-learn."""
@@ -310,6 +318,12 @@ def _stub(tree: Grown) -> Grown:
     one.gain[0] = 0.0
     one.missing_go_to_left[0] = False
     return one._replace(bits=tree.bits[:0])
+
+
+def start_losses(loss: Loss, table: LocalTable, target: NDArray) -> NDArray[np.float64]:
+    """Loss of each row under the scores that the table has now."""
+    scores = table.scores[0] if len(table.scores) == 1 else table.scores.T
+    return np.asarray(loss.value(target, scores.copy()), dtype=np.float64)
 
 
 def scores_of_rows(block: Block, trees: BoostedTrees, columns: Columns, n_rounds: int | None) -> NDArray:
