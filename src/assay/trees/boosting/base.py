@@ -25,6 +25,7 @@ from assay.trees.boosting.boost import (
     Units,
     assembled,
     boost,
+    least_curvature,
     loss_scale_of,
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
@@ -116,7 +117,9 @@ class Boosting(TreeModel, IterativeModel):
         """
         self._mark_categories()
         random = generator(self.random_state)
-        self.columns_ = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        self.columns_ = make_columns(
+            data, weight, self.is_categorical_, int(self.max_bins), int(self.min_samples_leaf)
+        )
         coded = code_rows(data, target, weight, self.columns_)
         self.do_early_stopping_ = (
             len(coded.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
@@ -150,7 +153,7 @@ class Boosting(TreeModel, IterativeModel):
         order = random.permutation(n_rows)
         return coded.take(np.sort(order[n_held:])), (coded.take(np.sort(order[:n_held])), None)
 
-    def _plan(self, weight_unit: float, total: float) -> Plan:
+    def _plan(self, loss: Loss, weight_unit: float) -> Plan:
         d = self.n_features_in_
         signs = signs_of(self, self.is_categorical_)
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
@@ -161,7 +164,8 @@ class Boosting(TreeModel, IterativeModel):
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
         limits = Limits(depth, 1, least, 0.0, leaves, n_tried, False, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
-        return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
+        form = Newton(float(self.l2_regularization))
+        return make_plan(form, limits, rules, self.columns_.n_codes, least_curvature(loss))
 
     def _run(
         self, loss: Loss, train: CodedRows, outside: Any, seed: int, watch: Watch
@@ -189,7 +193,7 @@ class Boosting(TreeModel, IterativeModel):
             begin = abs(float(start.sum() if weight is None else start @ weight))
             stopping = self._stopping(loss, baseline, outside, start, begin)
         done = boost(
-            table, settings, self._plan(unit, total), units, stopping, lambda n: watch.iteration(lambda: {})
+            table, settings, self._plan(loss, unit), units, stopping, lambda n: watch.iteration(lambda: {})
         )
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
@@ -280,7 +284,9 @@ class Boosting(TreeModel, IterativeModel):
         self, data: Rows, target: NDArray, weight: NDArray | None, losses: list[Loss]
     ) -> Certificates:
         coded = code_rows(data, target, weight, self.columns_)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        fresh = make_columns(
+            data, weight, self.is_categorical_, int(self.max_bins), int(self.min_samples_leaf)
+        )
         return certify_boosting(self, coded, fresh, losses)
 
 
