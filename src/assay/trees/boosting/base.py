@@ -23,12 +23,13 @@ from assay.trees.boosting.boost import (
     assembled,
     boost,
     joined,
+    least_curvature,
     loss_scale_of,
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns
-from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
+from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, start_losses, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.table import Grown, LocalTable
 from assay.trees.constraints import groups_of, signs_of
@@ -128,7 +129,7 @@ class Boosting(TreeModel, IterativeModel):
         `held` is held-out data given to the fit (features, coded target, weights), or None.
         """
         self._mark_categories()
-        columns = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        columns = self._make_columns(data, weight)
         earlier = self._earlier(columns)
         if earlier is None:
             self.seed_ = int(generator(self.random_state).integers(2**62))
@@ -166,7 +167,7 @@ class Boosting(TreeModel, IterativeModel):
         risk, held_out = (-self.train_score_).tolist(), (-self.validation_score_).tolist()
         return Earlier(self.trees_, risk, held_out, int(self.halvings_))
 
-    def _plan(self, weight_unit: float, total: float) -> Plan:
+    def _plan(self, loss: Loss, weight_unit: float) -> Plan:
         d = self.n_features_in_
         signs = signs_of(self, self.is_categorical_)
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
@@ -178,7 +179,8 @@ class Boosting(TreeModel, IterativeModel):
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
         limits = Limits(depth, 1, least, 0.0, leaves, n_tried, False, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
-        return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
+        form = Newton(float(self.l2_regularization))
+        return make_plan(form, limits, rules, self.columns_.n_codes, least_curvature(loss))
 
     def _run(
         self, loss: Loss, train: CodedRows, outside: HeldOut | None, before: Earlier | None, watch: Watch
@@ -187,8 +189,8 @@ class Boosting(TreeModel, IterativeModel):
         codes, target, weight = train
         baseline = self._baseline([loss], target, weight)
         table = LocalTable(codes, target, weight, baseline, self.columns_.n_codes)
-        scores = table.scores[0] if len(baseline) == 1 else table.scores.T
-        scale = loss_scale_of(loss.value(target, scores.copy()), weight)
+        start = start_losses(loss, table, target)
+        scale = loss_scale_of(start, weight)
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
         first = 0
@@ -210,9 +212,12 @@ class Boosting(TreeModel, IterativeModel):
             self.seed_,
             first,
         )
-        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, total, before)
+        stopping = None
+        if outside is not None:
+            begin = abs(float(start.sum() if weight is None else start @ weight)) / total
+            stopping = stopping_of(self, loss, baseline, outside, (start, begin), before)
         done = boost(
-            table, settings, self._plan(unit, total), units, stopping, lambda n: watch.iteration(lambda: {})
+            table, settings, self._plan(loss, unit), units, stopping, lambda n: watch.iteration(lambda: {})
         )
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
@@ -224,6 +229,12 @@ class Boosting(TreeModel, IterativeModel):
             lacking = loss.n_scores - len(best)  # the last classes are not among the rows
             each.append(np.append(best, np.full(lacking, -np.inf)) if lacking > 0 else best)
         return np.nan_to_num(np.concatenate(each), posinf=FAR, neginf=-FAR)
+
+    def _make_columns(self, data: Any, weight: NDArray | None) -> Columns:
+        """Bins of each column, from the rows of the fit."""
+        return make_columns(
+            data, weight, self.is_categorical_, int(self.max_bins), int(self.min_samples_leaf)
+        )
 
     def _labels(self, target: NDArray) -> Any:
         """The target as it was given to the fit."""
@@ -286,7 +297,7 @@ class Boosting(TreeModel, IterativeModel):
         """
         data, target, weight, losses = self._open_again(X, y, sample_weight)
         coded = code_rows(data, target, weight, self.columns_)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        fresh = self._make_columns(data, weight)
         return certify_boosting(self, coded, fresh, losses)
 
     def importance(
@@ -332,7 +343,7 @@ class Boosting(TreeModel, IterativeModel):
             )
         data, target, weight, losses = self._open_again(X, y, sample_weight)
         coded = code_rows(data, target, weight, self.columns_)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        fresh = self._make_columns(data, weight)
         if kind == "unbiased":
             if fresh != self.columns_:
                 raise ValueError(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Loss
+from assay.losses import CrossEntropy, Loss, Multinomial
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.parts import Totals, constant_curvature
@@ -24,6 +24,7 @@ from assay.trees.boosting.table import Grown
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.nodes import LEAF
+from assay.trees.growing.searching import LEAST_CURVATURE
 from assay.trees.growing.statistics import unit_of
 
 FARTHEST = 10.0
@@ -202,6 +203,15 @@ def leaf_values(table: Any, tree: Grown, settings: Settings, output: int) -> NDA
         if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
             values = newton_steps(table, tree, settings, output, values)
     return np.clip(values, tree.low[leaves], tree.high[leaves])
+
+
+def least_curvature(loss: Loss) -> float:
+    """Curvature of each side of a split at least.
+
+    For probabilities the sum of p(1 − p), about the number of rows of the rarer class that the side is
+    expected to have: with less than one, a Newton step is a guess that later rows pay for.
+    """
+    return 1.0 if isinstance(loss, (CrossEntropy, Multinomial)) else LEAST_CURVATURE
 
 
 def searches_residuals(loss: Loss) -> bool:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from assay.rows import Block, MemoryRows, Rows
 from assay.trees.growing.columns import Columns, bin_columns, sampled_rows
 
+LEAST_ROWS, BINS_OF_A_LEAF = 3, 6
+"""Rows of a bin at least, unless a leaf of the least size would then have fewer than so many bins."""
+
 
 class CodedRows(NamedTuple):
     """Rows of a fit: codes, target, and weights that are above 0 (None where all are 1)."""
@@ -26,7 +29,7 @@ class CodedRows(NamedTuple):
 
 
 def make_columns(
-    data: Rows, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int
+    data: Rows, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int, min_leaf: int
 ) -> Columns:
     """Bins of each column, from all rows or from those that their numbers choose."""
     chosen = sampled_rows(data.shape[0])
@@ -36,7 +39,7 @@ def make_columns(
         X = data.take(np.arange(data.shape[0]) if chosen is None else chosen)
     if weight is not None and chosen is not None:
         weight = weight[chosen]
-    return bin_columns(X, weight, categorical, max_bins)
+    return bin_columns(X, weight, categorical, max_bins, min(LEAST_ROWS, min_leaf // BINS_OF_A_LEAF))
 
 
 def target_of(data: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

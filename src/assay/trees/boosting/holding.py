@@ -90,21 +90,35 @@ def _rows_of(data: Rows, weight: NDArray | None, places: NDArray) -> Any:
     return data.take(places if weight is None else np.flatnonzero(weight > 0)[places])
 
 
+def start_losses(loss: Loss, table: LocalTable, target: NDArray) -> NDArray[np.float64]:
+    """Loss of each row under the scores that the table has now."""
+    scores = table.scores[0] if len(table.scores) == 1 else table.scores.T
+    return np.asarray(loss.value(target, scores.copy()), dtype=np.float64)
+
+
 def stopping_of(
-    model: Any, loss: Loss, baseline: NDArray, held: HeldOut, total: float, before: Earlier | None
+    model: Any,
+    loss: Loss,
+    baseline: NDArray,
+    held: HeldOut,
+    start: tuple[NDArray, float],
+    before: Earlier | None,
 ) -> Stopping:
-    """When the rounds of one loss end."""
+    """When the rounds of one loss end; falls of it are measured against the loss of the constant.
+
+    `start` holds the losses of the training rows at that constant, and their mean.
+    """
     patience, tol = int(model.n_iter_no_change), float(model.tol)
     seen = [] if before is None else list(before.held_out)
     if held.coded is None:
-        return Stopping(patience, tol, None, seen)
+        return Stopping(patience, tol * start[1], None, seen)
     if model.scoring not in (None, "loss"):
         return Stopping(patience, tol, _scorer(model, held, baseline, before), seen)
     coded = held.coded
     table = LocalTable(coded.codes, coded.target, coded.weight, baseline, model.columns_.n_codes)
-    if before is not None:
-        table.resume(before.trees)
-    scale = loss_scale_of(np.ones(len(coded.target)), coded.weight) / 64
+    # Losses of rows that no tree has seen can grow: they get six bits more room than those of the fit.
+    own = start_losses(loss, table, coded.target)
+    scale = loss_scale_of(np.maximum(np.abs(own), np.abs(start[0]).max()), coded.weight) / 64
     weight = float(len(coded.target)) if coded.weight is None else float(coded.weight.sum())
 
     def score(trees: list[Grown], values: list[NDArray]) -> float:
@@ -112,6 +126,9 @@ def stopping_of(
             table.walk(k, tree, value)
         return table.loss_sum(loss, scale) / scale / weight
 
+    tol *= abs(score([], []))
+    if before is not None:
+        table.resume(before.trees)
     return Stopping(patience, tol, score, seen)
 
 
