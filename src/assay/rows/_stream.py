@@ -58,6 +58,9 @@ class Source(Protocol):
     def take(self, indices: NDArray) -> NDArray:
         """The features of these rows."""
 
+    def allow_missing(self) -> None:
+        """Give NaN for what the table has no value for."""
+
 
 class StreamRows(LocalRows):
     """A `Source`, with target and weights of its own or from memory. Values are checked at the first walk."""
@@ -75,7 +78,7 @@ class StreamRows(LocalRows):
             block_rows(source.shape[1], source.dtype.itemsize), max(MIN_BLOCK_ROWS, UNIT_BYTES // row_bytes)
         )
         self._unit_rows = self._step * max(1, UNIT_BYTES // (self._step * row_bytes))
-        self._checked = self._trusted = False
+        self._checked = self._trusted = self._missing = False
         self._some_weight = threading.Event()
 
     def _units(self) -> Generator[tuple[int, Any], None, None]:
@@ -96,7 +99,7 @@ class StreamRows(LocalRows):
             if self._weight is not None:
                 weight = self._weight[start:stop]
             if not self._checked:
-                check_values(X, y, weight, start)
+                check_values(X, y, weight, start, missing=self._missing)
                 if weight is not None and weight.any():
                     self._some_weight.set()
             yield Block(X, y, weight, start)
@@ -105,6 +108,11 @@ class StreamRows(LocalRows):
     def trust_values(self) -> None:
         """See `Rows.trust_values`."""
         self._checked, self._trusted = not self.has_weight, True
+
+    def allow_missing(self) -> None:
+        """See `Rows.allow_missing`."""
+        self._missing = True
+        self._source.allow_missing()
 
     def _window(self) -> int:
         return n_threads()
@@ -125,7 +133,7 @@ class StreamRows(LocalRows):
         """See `Rows.take`."""
         taken = self._source.take(np.asarray(indices, dtype=np.intp))
         if not self._trusted:
-            check_finite(taken, "X")
+            check_finite(taken, "X", missing=self._missing)
         return taken
 
 
@@ -237,6 +245,9 @@ class ArrayMap:
         taken = np.asarray(self._map[indices]).astype(self.dtype, order="C", copy=False)
         self._release_pages()
         return taken
+
+    def allow_missing(self) -> None:
+        """See `Source.allow_missing`; arrays hold NaN as it is."""
 
     def _release_pages(self) -> None:
         """Give back the pages that were read, which otherwise count as memory of this process.

@@ -17,7 +17,7 @@ from assay.certificates import Certificates
 from assay.losses import Loss
 from assay.parameters import Domain
 from assay.randomness import generator
-from assay.rows import Block, Rows, one_blas_thread
+from assay.rows import Block, one_blas_thread
 from assay.trees.boosting.boost import (
     Boosted,
     Settings,
@@ -29,8 +29,8 @@ from assay.trees.boosting.boost import (
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns
-from assay.trees.boosting.table import Grown, LocalTable
+from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns
+from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
@@ -109,10 +109,10 @@ class Boosting(TreeModel, IterativeModel):
         """One loss per run of boosting."""
         raise NotImplementedError
 
-    def _boost(self, X: Any, data: Rows, target: NDArray, weight: NDArray | None, held: Any) -> None:
+    def _boost(self, X: Any, data: Opened, target: NDArray, weight: NDArray | None, held: Any) -> None:
         """Bin the rows, boost, and certify what is seen at once.
 
-        `held` is held-out data given to the fit (features, coded target, weights), or None.
+        `held` is held-out data given to the fit (as it was given, opened, coded target, weights), or None.
         """
         self._mark_categories()
         random = generator(self.random_state)
@@ -138,8 +138,7 @@ class Boosting(TreeModel, IterativeModel):
         if not self.do_early_stopping_:
             return coded, None
         if held is not None:
-            X, target, weight = held
-            data = self._open_new_rows(X)
+            X, data, target, weight = held
             return coded, (code_rows(data, target, weight, self.columns_), X)
         if self.validation_fraction is None:
             return coded, None
@@ -147,8 +146,10 @@ class Boosting(TreeModel, IterativeModel):
         n_held = min(max(1, round(self.validation_fraction * n_rows)), n_rows - 1)
         if n_held < 1:
             return coded, None
-        order = random.permutation(n_rows)
-        return coded.take(np.sort(order[n_held:])), (coded.take(np.sort(order[:n_held])), None)
+        outside = np.zeros(n_rows, dtype=np.bool_)
+        outside[random.permutation(n_rows)[:n_held]] = True
+        train, rest = coded.divide(outside)
+        return train, (rest, None)
 
     def _plan(self, weight_unit: float, total: float) -> Plan:
         d = self.n_features_in_
@@ -167,11 +168,10 @@ class Boosting(TreeModel, IterativeModel):
         self, loss: Loss, train: CodedRows, outside: Any, seed: int, watch: Watch
     ) -> tuple[Boosted, NDArray]:
         """Boost with one loss; the result and the constant that it starts from."""
-        codes, target, weight = train
+        target, weight = train.target, train.weight
         baseline = self._baseline([loss], target, weight)
-        table = LocalTable(codes, target, weight, baseline, self.columns_.n_codes)
-        scores = table.scores[0] if len(baseline) == 1 else table.scores.T
-        scale = loss_scale_of(loss.value(target, scores.copy()), weight)
+        table = train.table(baseline, self.columns_.n_codes)
+        scale = loss_scale_of(table.largest_loss(loss), len(target))
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
         units = Units(table, loss, unit, scale, len(baseline))
@@ -204,8 +204,9 @@ class Boosting(TreeModel, IterativeModel):
         if outside is None:
             return Stopping(patience, tol * total, None)
         held, X = outside
-        table = LocalTable(held.codes, held.target, held.weight, baseline, self.columns_.n_codes)
-        scale = loss_scale_of(np.ones(len(held.target)), held.weight) / 64
+        table = held.table(baseline, self.columns_.n_codes)
+        heaviest = 1.0 if held.weight is None else float(held.weight.max())
+        scale = loss_scale_of(heaviest, len(held.target)) / 64
         weight = float(len(held.target)) if held.weight is None else float(held.weight.sum())
         if X is not None and self.scoring not in (None, "loss"):
             return Stopping(patience, tol, self._scorer(X, held, baseline))
@@ -269,10 +270,10 @@ class Boosting(TreeModel, IterativeModel):
         return self.trees_.importances(self.n_features_in_)
 
     def _certify(
-        self, data: Rows, target: NDArray, weight: NDArray | None, losses: list[Loss]
+        self, data: Opened, target: NDArray, weight: NDArray | None, losses: list[Loss]
     ) -> Certificates:
-        coded = code_rows(data, target, weight, self.columns_)
         fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        coded = code_rows(data, target, weight, self.columns_)
         return certify_boosting(self, coded, fresh, losses)
 
 

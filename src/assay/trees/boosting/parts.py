@@ -163,6 +163,16 @@ class Part:
         weight = None if self.weight is None else self.weight[rows]
         return self.target[rows] - self.scores[output][rows], weight
 
+    def largest_loss(self, loss: Loss) -> float:
+        """Largest loss of a row, times its weight."""
+        largest = 0.0
+        for start in range(0, len(self.codes), BLOCK):
+            rows = slice(start, start + BLOCK)
+            sizes = np.abs(self._terms(loss, rows).value)
+            sizes = sizes if self.weight is None else sizes * self.weight[rows]
+            largest = max(largest, float(np.max(sizes, initial=0.0)))
+        return largest
+
     def loss_sum(self, loss: Loss, scale: float) -> int:
         """Loss of all rows in units."""
         total, weight = 0, NO_WEIGHT if self.weight is None else self.weight

@@ -178,6 +178,10 @@ class LocalTable:
             return np.array([best(leaf) for leaf in leaves])
         return np.array(list(ordered_map(best, leaves)))
 
+    def largest_loss(self, loss: Loss) -> float:
+        """Largest loss of a row, times its weight."""
+        return float(max(self._each(lambda part: part.largest_loss(loss))))
+
     def loss_sum(self, loss: Loss, scale: float) -> int:
         """Loss of all rows, in units."""
         return int(sum(self._each(lambda part: part.loss_sum(loss, scale))))

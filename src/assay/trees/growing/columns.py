@@ -225,13 +225,20 @@ def rank_columns(X, order, pairs, values, counts):  # type: ignore[no-untyped-de
 
 
 def bin_columns(
-    X: NDArray, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int = MAX_BINS
+    X: NDArray,
+    weight: NDArray | None,
+    categorical: NDArray[np.bool_],
+    max_bins: int = MAX_BINS,
+    rows: NDArray | None = None,
 ) -> Columns:
-    """At most `max_bins` codes per column: one per value where there are few, else bins of like weight."""
+    """At most `max_bins` codes per column: one per value where there are few, else bins of like weight.
+
+    With `rows`, whose weights are given then, of these rows alone.
+    """
     lows, highs, shares = [], [], []
 
     def bins_of(j: int) -> tuple[NDArray, NDArray, NDArray]:
-        values, weights = distinct_values(X[:, j], weight)
+        values, weights = distinct_values(X[:, j] if rows is None else X[rows, j], weight)
         if categorical[j]:
             return values, values, _level_codes(weights, max_bins)
         first = _bin_starts(weights, max_bins)
