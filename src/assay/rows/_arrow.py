@@ -221,6 +221,10 @@ class TableSource:
         """See `Source.allow_missing`."""
         self._if_null = None
 
+    def release(self) -> None:
+        """See `Source.release`; Arrow keeps for later what it no longer uses."""
+        pa.default_memory_pool().release_unused()
+
     def take(self, indices: NDArray) -> NDArray:
         """See `Source.take`."""
         result = np.empty((len(indices), self.shape[1]), dtype=self.dtype)

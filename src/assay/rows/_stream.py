@@ -61,6 +61,9 @@ class Source(Protocol):
     def allow_missing(self) -> None:
         """Give NaN for what the table has no value for."""
 
+    def release(self) -> None:
+        """Give back what memory was taken to read; called after every walk."""
+
 
 class StreamRows(LocalRows):
     """A `Source`, with target and weights of its own or from memory. Values are checked at the first walk."""
@@ -121,6 +124,7 @@ class StreamRows(LocalRows):
         if self.has_weight and not self._some_weight.is_set():
             raise all_weights_zero()
         self._checked = True
+        self._source.release()
 
     def head(self, n_rows: int, step: Step, *state: Any) -> Any:
         """See `Rows.head`; no more is read than these rows."""
@@ -248,6 +252,9 @@ class ArrayMap:
 
     def allow_missing(self) -> None:
         """See `Source.allow_missing`; arrays hold NaN as it is."""
+
+    def release(self) -> None:
+        """See `Source.release`; pages are given back as they are read."""
 
     def _release_pages(self) -> None:
         """Give back the pages that were read, which otherwise count as memory of this process.

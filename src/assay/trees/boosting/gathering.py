@@ -26,20 +26,29 @@ AT_ONCE = 2**16
 
 
 class CodedRows(NamedTuple):
-    """Rows of a fit: codes, target, and weights that are above 0 (None where all are 1)."""
+    """Rows of a fit: codes, target, and weights that are above 0 (None where all are 1).
+
+    `owned` says that targets and weights are not the caller's, and can be written to as the codes can.
+    """
 
     codes: NDArray[np.uint8]
     target: NDArray[np.float64]
     weight: NDArray[np.float64] | None
+    owned: bool = False
 
     def divide(self, held: NDArray[np.bool_]) -> tuple[CodedRows, CodedRows]:
         """The other rows, in the memory of these, and the held ones."""
-        outside = CodedRows(*(None if values is None else values[held] for values in self))  # type: ignore[arg-type]
-        return self.squeezed(~held), outside
+        weight = None if self.weight is None else self.weight[held]
+        return self.squeezed(~held), CodedRows(self.codes[held], self.target[held], weight, True)
 
     def squeezed(self, kept: NDArray[np.bool_]) -> CodedRows:
         """The kept rows, moved up in the memory of all."""
-        return CodedRows(*(None if values is None else _move_up(values, kept) for values in self))  # type: ignore[arg-type]
+        codes, (target, weight) = _move_up(self.codes, kept), self[1:3]
+        if self.owned:
+            return CodedRows(
+                codes, _move_up(target, kept), None if weight is None else _move_up(weight, kept), True
+            )
+        return CodedRows(codes, target[kept], None if weight is None else weight[kept], True)
 
     def table(self, baseline: NDArray[np.float64], n_codes: NDArray[np.int32]) -> LocalTable:
         """The rows as boosting takes them."""
@@ -123,14 +132,14 @@ def target_of(data: Opened) -> tuple[NDArray[np.float64], NDArray[np.float64] | 
     if isinstance(data, SurveyedRows):
         return data.target, data.weight
     assert data.y is not None
-    weight = None if data.weight is None else data.weight.astype(np.float64)
-    return data.y.astype(np.float64), weight
+    weight = None if data.weight is None else data.weight.astype(np.float64, copy=False)
+    return data.y.astype(np.float64, copy=False), weight
 
 
 def code_rows(
     data: Opened, target: NDArray[np.float64], weight: NDArray[np.float64] | None, columns: Columns
 ) -> CodedRows:
-    """Codes of the rows that weigh something, in this process; target and weights may be written to."""
+    """Codes of the rows that weigh something, in this process; targets and weights of a survey are written to."""
     if isinstance(data, MemoryRows):
         codes = columns.encode(np.ascontiguousarray(data.X), by_column=False)
     else:
@@ -139,7 +148,7 @@ def code_rows(
             data.data.reduce(_write_codes, columns, combine=_nothing, rowwise=(codes,))
         else:
             codes[:] = np.asarray(data.data.map(_codes, columns, dtype=np.uint8, width=codes.shape[1]))
-    coded = CodedRows(codes, target, weight)
+    coded = CodedRows(codes, target, weight, owned=isinstance(data, SurveyedRows))
     if weight is None:
         return coded
     there = weight > 0
