@@ -139,7 +139,7 @@ def target_of(data: Opened) -> tuple[NDArray[np.float64], NDArray[np.float64] | 
 def code_rows(
     data: Opened, target: NDArray[np.float64], weight: NDArray[np.float64] | None, columns: Columns
 ) -> CodedRows:
-    """Codes of the rows that weigh something, in this process; targets and weights of a survey are written to."""
+    """Codes of the rows that weigh something, in this process; what a survey gathered is written to."""
     if isinstance(data, MemoryRows):
         codes = columns.encode(np.ascontiguousarray(data.X), by_column=False)
     else:
