@@ -13,9 +13,9 @@ from assay.trees.decision.regressor import DecisionTreeRegressor
 from assay.trees.decision.stump import DecisionStump
 from assay.trees.forest.bagging import BaggingClassifier, BaggingRegressor
 from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from assay.trees.forest.importance import Importance
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
+from assay.trees.importance import Importance
 from assay.trees.tree import Tree
 
 __all__ = [

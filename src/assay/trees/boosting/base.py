@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters
@@ -21,15 +19,17 @@ from assay.rows import Block, one_blas_thread
 from assay.trees.boosting.boost import (
     Boosted,
     Settings,
-    Stopping,
     Units,
     assembled,
     boost,
+    joined,
     loss_scale_of,
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns
+from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
+from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.build import column_rules
@@ -38,6 +38,7 @@ from assay.trees.growing.criteria import Newton
 from assay.trees.growing.leafwise import Plan, make_plan
 from assay.trees.growing.statistics import unit_of
 from assay.trees.growing.whole import Limits
+from assay.trees.importance import KINDS, Importance, names_of, summarised
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 
 MANY_ROWS = 10_000
@@ -45,6 +46,8 @@ MANY_ROWS = 10_000
 
 FAR = 36.0
 """Score that stands for an infinite one: its probability is that of a float next to 0 or 1."""
+
+OTHERS = "these are others. Fit with warm_start=False to begin anew."
 
 SHARE = parameters.real(above=0.0, at_most=1.0)
 LISTED = Domain("a list or dict", lambda value: isinstance(value, (list, tuple, set, dict, np.ndarray)))
@@ -80,6 +83,15 @@ BOOSTING_DOMAINS: Mapping[str, Domain] = {
 }
 
 
+class OpenedRows(NamedTuple):
+    """The data of a fit, opened once more: rows, coded target, weights, a loss per run."""
+
+    data: Opened
+    target: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    losses: list[Loss]
+
+
 class Boosting(TreeModel, IterativeModel):
     """Base of boosted trees."""
 
@@ -112,44 +124,46 @@ class Boosting(TreeModel, IterativeModel):
     def _boost(self, X: Any, data: Opened, target: NDArray, weight: NDArray | None, held: Any) -> None:
         """Bin the rows, boost, and certify what is seen at once.
 
-        `held` is held-out data given to the fit (as it was given, opened, coded target, weights), or None.
+        `held` is held-out data given to the fit (opened, coded target, weights), or None.
         """
         self._mark_categories()
-        random = generator(self.random_state)
-        self.columns_ = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
-        coded = code_rows(data, target, weight, self.columns_)
+        columns = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        earlier = self._earlier(columns)
+        if earlier is None:
+            self.seed_ = int(generator(self.random_state).integers(2**62))
+        self.columns_ = columns
+        coded = code_rows(data, target, weight, columns)
         self.do_early_stopping_ = (
             len(coded.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
         )
-        train, outside = self._divide_rows(coded, held, random)
-        seed = int(random.integers(2**62))
+        train, outside = divide_rows(self, data, weight, coded, held)
         watch = self._watch_fit(X, None, n_runs=1, max_iter=int(self.max_iter))
+        losses = self._losses(train.target)
+        n_outputs = losses[0].n_scores
         runs: list[tuple[Boosted, NDArray]] = []
         with one_blas_thread(), watch.run("boosting"):
-            runs.extend(self._run(loss, train, outside, seed, watch) for loss in self._losses(train.target))
+            for place, loss in enumerate(losses):
+                outputs = range(place * n_outputs, (place + 1) * n_outputs)
+                before = None if earlier is None else earlier.run(outputs)
+                runs.append(self._run(loss, train, outside, before, watch))
         watch.finish()
-        self._keep_runs(runs)
+        self._keep_runs(runs, earlier)
         self.certificates_ = fit_certificates(self)
         # The largest rise of the risk in a round, 0 where none raised it; sampled rounds prove nothing of it.
         self.optimality_ = max(self.certificates_[0].value, 0.0) if self.subsample >= 1.0 else 0.0
 
-    def _divide_rows(self, coded: CodedRows, held: Any, random: np.random.Generator) -> tuple[CodedRows, Any]:
-        """Training rows, and rows held out for early stopping where it is on."""
-        if not self.do_early_stopping_:
-            return coded, None
-        if held is not None:
-            X, data, target, weight = held
-            return coded, (code_rows(data, target, weight, self.columns_), X)
-        if self.validation_fraction is None:
-            return coded, None
-        n_rows = len(coded.target)
-        n_held = min(max(1, round(self.validation_fraction * n_rows)), n_rows - 1)
-        if n_held < 1:
-            return coded, None
-        outside = np.zeros(n_rows, dtype=np.bool_)
-        outside[random.permutation(n_rows)[:n_held]] = True
-        train, rest = coded.divide(outside)
-        return train, (rest, None)
+    def _earlier(self, columns: Columns) -> Earlier | None:
+        """What the last fit has left to go on from, where a warm start asks for it."""
+        if not self.warm_start or "trees_" not in vars(self):
+            return None
+        if self.n_iter_ > self.max_iter:
+            raise self._refuse("max_iter", f"at least the {self.n_iter_} rounds of the warm start")
+        if columns != self.columns_:
+            raise ValueError(
+                f"{type(self).__name__}: a warm start goes on with the rows of the last fit; {OTHERS}"
+            )
+        risk, held_out = (-self.train_score_).tolist(), (-self.validation_score_).tolist()
+        return Earlier(self.trees_, risk, held_out, int(self.halvings_))
 
     def _plan(self, weight_unit: float, total: float) -> Plan:
         d = self.n_features_in_
@@ -165,7 +179,7 @@ class Boosting(TreeModel, IterativeModel):
         return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
 
     def _run(
-        self, loss: Loss, train: CodedRows, outside: Any, seed: int, watch: Watch
+        self, loss: Loss, train: CodedRows, outside: HeldOut | None, before: Earlier | None, watch: Watch
     ) -> tuple[Boosted, NDArray]:
         """Boost with one loss; the result and the constant that it starts from."""
         target, weight = train.target, train.weight
@@ -174,6 +188,14 @@ class Boosting(TreeModel, IterativeModel):
         scale = loss_scale_of(table.largest_loss(loss), len(target))
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
+        first = 0
+        if before is not None:
+            if not np.array_equal(before.trees.baseline, baseline):
+                raise ValueError(
+                    f"{type(self).__name__}: a warm start goes on with the target of the last fit; {OTHERS}"
+                )
+            table.resume(before.trees)
+            first = before.trees.n_rounds
         units = Units(table, loss, unit, scale, len(baseline))
         settings = Settings(
             loss,
@@ -182,9 +204,10 @@ class Boosting(TreeModel, IterativeModel):
             float(self.l2_regularization),
             self.line_search,
             float(self.subsample),
-            seed,
+            self.seed_,
+            first,
         )
-        stopping = self._stopping(loss, baseline, outside, total) if self.do_early_stopping_ else None
+        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, total, before)
         done = boost(
             table, settings, self._plan(unit, total), units, stopping, lambda n: watch.iteration(lambda: {})
         )
@@ -199,53 +222,30 @@ class Boosting(TreeModel, IterativeModel):
             each.append(np.append(best, np.full(lacking, -np.inf)) if lacking > 0 else best)
         return np.nan_to_num(np.concatenate(each), posinf=FAR, neginf=-FAR)
 
-    def _stopping(self, loss: Loss, baseline: NDArray, outside: Any, total: float) -> Stopping:
-        patience, tol = int(self.n_iter_no_change), float(self.tol)
-        if outside is None:
-            return Stopping(patience, tol * total, None)
-        held, X = outside
-        table = held.table(baseline, self.columns_.n_codes)
-        heaviest = 1.0 if held.weight is None else float(held.weight.max())
-        scale = loss_scale_of(heaviest, len(held.target)) / 64
-        weight = float(len(held.target)) if held.weight is None else float(held.weight.sum())
-        if X is not None and self.scoring not in (None, "loss"):
-            return Stopping(patience, tol, self._scorer(X, held, baseline))
+    def _labels(self, target: NDArray) -> Any:
+        """The target as it was given to the fit."""
+        return target
 
-        def score(trees: list[Grown], values: list[NDArray]) -> float:
-            for k, (tree, value) in enumerate(zip(trees, values, strict=True)):
-                table.walk(k, tree, value)
-            return table.loss_sum(loss, scale) / scale / weight
-
-        return Stopping(patience, tol, score)
-
-    def _scorer(self, X: Any, held: CodedRows, baseline: NDArray) -> Any:
-        """Minus the score of held-out rows by a scorer of scikit-learn."""
-        scorer, model = check_scoring(self, self.scoring), copy.copy(self)
-        target: Any = held.target
-        if hasattr(self, "classes_"):
-            target = self.classes_[target.astype(np.intp)]
-        done = Boosted([], [], [], [], [], stopped=False, halvings=0)
-
-        def score(trees: list[Grown], values: list[NDArray]) -> float:
-            done.trees.extend(trees)
-            done.values.extend(values)
-            model.trees_ = assembled(done, self.columns_, baseline)
-            return -float(scorer(model, X, target))
-
-        return score
-
-    def _keep_runs(self, runs: list[tuple[Boosted, NDArray]]) -> None:
+    def _keep_runs(self, runs: list[tuple[Boosted, NDArray]], earlier: Earlier | None) -> None:
         """Set the fitted attributes; several runs, one per quantile, become outputs of one ensemble."""
         boosted, baseline = runs[0]
         if len(runs) > 1:
             boosted, baseline = side_by_side(runs)
-        self.trees_ = assembled(boosted, self.columns_, baseline)
-        self.n_iter_ = self.trees_.n_rounds
+        risk, held_out, halvings = boosted.risk, boosted.held_out, boosted.halvings
+        trees = assembled(boosted, self.columns_, baseline) if boosted.trees else None
+        if earlier is not None:
+            trees = earlier.trees if trees is None else joined(earlier.trees, trees)
+            risk, halvings = earlier.risk + risk[1:], earlier.halvings + halvings
+            if len(runs) > 1:
+                held_out = earlier.held_out + held_out
+        assert trees is not None
+        self.trees_ = trees
+        self.n_iter_, self.n_runs_ = self.trees_.n_rounds, len(runs)
         self.n_trees_per_iteration_ = self.trees_.n_outputs
         self.converged_ = boosted.stopped or not self.do_early_stopping_
-        self.train_score_ = -np.array(boosted.risk)
-        self.validation_score_ = -np.array(boosted.held_out)
-        self.halvings_ = boosted.halvings
+        self.train_score_ = -np.array(risk)
+        self.validation_score_ = -np.array(held_out)
+        self.halvings_ = halvings
 
     def _scores(self, X: Any) -> Any:
         """Scores of rows in their precision: shape (n_rows, n_outputs), lazy for Dask."""
@@ -269,12 +269,76 @@ class Boosting(TreeModel, IterativeModel):
         check_is_fitted(self, "trees_")
         return self.trees_.importances(self.n_features_in_)
 
-    def _certify(
-        self, data: Opened, target: NDArray, weight: NDArray | None, losses: list[Loss]
-    ) -> Certificates:
+    def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
+        """The data of the fit once more."""
+        raise NotImplementedError
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Prove every round again from the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        data, target, weight, losses = self._open_again(X, y, sample_weight)
         fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
         coded = code_rows(data, target, weight, self.columns_)
         return certify_boosting(self, coded, fresh, losses)
+
+    def importance(
+        self,
+        kind: str = "impurity",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        random_state: Any = None,
+    ) -> Importance:
+        """How much each column matters, with standard errors over the trees.
+
+        Parameters
+        ----------
+        kind : {"impurity", "unbiased", "permutation"}, default="impurity"
+            "impurity": share in what the splits gain on the training rows, which favours columns of many
+            values. "unbiased": the gain per row with other rows in the place of half of each square, which is
+            not above 0 on average for a column that says nothing; the other rows are those held out for early
+            stopping, else those that a tree did not draw. "permutation": how much the mean loss rises when
+            the column is shuffled, on the rows held out if X is the data of the fit, else on all rows of X.
+        X, y, sample_weight
+            The data of the fit, or new rows for "permutation"; "impurity" needs none.
+        random_state : int, Generator, SeedSequence, RandomState or None
+            For "permutation".
+
+        Returns
+        -------
+        importance : Importance
+        """
+        check_is_fitted(self, "trees_")
+        if kind not in KINDS:
+            raise parameters.refusal("importance", "kind", parameters.one_of(*KINDS).words, kind)
+        names, n_columns = names_of(self), self.n_features_in_
+        if kind == "impurity":
+            return summarised(kind, names, gained(self.trees_, n_columns))
+        if X is None or y is None:
+            raise ValueError(f"The importance of kind {kind!r} needs X and y, the data of the fit.")
+        if kind == "unbiased" and self.n_held_out_ == 0 and self.subsample >= 1.0:
+            raise ValueError(
+                "The importance of kind 'unbiased' needs rows that trees were not grown on: fit with "
+                "early_stopping=True and validation_fraction, or with subsample below 1."
+            )
+        data, target, weight, losses = self._open_again(X, y, sample_weight)
+        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        coded = code_rows(data, target, weight, self.columns_)
+        if kind == "unbiased":
+            if fresh != self.columns_:
+                raise ValueError(
+                    "The importance of kind 'unbiased' needs the data of the fit; these are others."
+                )
+            return summarised(kind, names, unbiased(self, coded, losses, n_columns))
+        if fresh == self.columns_ and self.n_held_out_ > 0:
+            coded = coded.take(divided(len(coded.target), self.n_held_out_, self.seed_)[1])
+        return summarised(kind, names, permuted(self, coded, losses, generator(random_state)))
 
 
 def side_by_side(runs: list[tuple[Boosted, NDArray]]) -> tuple[Boosted, NDArray]:

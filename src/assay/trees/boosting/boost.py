@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +24,7 @@ from assay.trees.boosting.table import Grown
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.nodes import LEAF
-from assay.trees.growing.statistics import BITS, unit_of
-
-LEAST = 2.0**24
-"""Units that the largest statistic has at least: below, a finer unit is taken."""
+from assay.trees.growing.statistics import unit_of
 
 FARTHEST = 10.0
 """How far a line search moves the score of a leaf: without curvature it would not end."""
@@ -39,7 +37,7 @@ class Settings(NamedTuple):
     """How trees are boosted.
 
     `line_search` says whether the values of leaves minimise the loss ("leaf") or are one Newton step towards
-    it ("newton"); `share` of the rows are drawn for each tree.
+    it ("newton"); `share` of the rows are drawn for each tree. `first` rounds were there before.
     """
 
     loss: Loss
@@ -49,18 +47,20 @@ class Settings(NamedTuple):
     line_search: str
     share: float
     seed: int
+    first: int = 0
 
 
 class Stopping(NamedTuple):
     """When to stop before the last round: `patience` rounds that lower the loss by less than `tol`.
 
     `score` gives the loss of held-out rows after each round, given the new trees and values; None: that of
-    the training rows.
+    the mean of the training rows. `seen` are the losses of the rounds that were there before.
     """
 
     patience: int
     tol: float
     score: Callable[[list[Grown], list[NDArray]], float] | None
+    seen: list[float]
 
 
 class Boosted(NamedTuple):
@@ -95,7 +95,10 @@ class Units:
         return np.column_stack([1.0 / self.units, np.full(len(self.units), self.loss_scale)])
 
     def begin_round(self) -> Totals:
-        """Statistics of all rows, once more where a unit no longer fits."""
+        """Statistics of all rows, once more where another unit fits the largest.
+
+        Units depend on the scores alone, not on the rounds before: a fit may be interrupted anywhere.
+        """
         totals: Totals = self._table.begin_round(self._loss, self.scales)
         if self._refit(totals):
             totals = self._table.begin_round(self._loss, self.scales)
@@ -107,9 +110,9 @@ class Units:
             for place, top in ((1, totals.slope[k]), (2, totals.curvature[k])):
                 if place == 2 and self._constant >= 0:
                     continue
-                count = top / self.units[k, place]
-                if top > 0 and not LEAST <= count < 2**BITS - 1:
-                    self.units[k, place] = unit_of(np.array([top]))
+                unit = unit_of(np.array([top]))
+                if top > 0 and unit != self.units[k, place]:
+                    self.units[k, place] = unit
                     changed = True
         return changed
 
@@ -126,15 +129,15 @@ def boost(
     growth = make_growth(plan, node_capacity(plan, table.n_rows, weighted=table.weighted))
     table.prepare(plan, growth)
     n_outputs = len(units.units)
-    done = Boosted([], [], [], [], [], stopped=False, halvings=0)
+    done = Boosted([], [], [], [] if stopping is None else stopping.seen, [], stopped=False, halvings=0)
     totals = units.begin_round()
     losses = [totals.loss]
-    stopped, halvings = False, 0
-    for number in range(settings.n_rounds):
+    stopped, halvings = stopping is not None and settled(done.held_out, stopping), 0
+    for number in range(settings.n_rounds if stopped else settings.first, settings.n_rounds):
         trees, values = [], []
         for k in range(n_outputs):
             plan.space.unit[:] = units.units[k]
-            state = (settings.seed + 0x632BE59BD9B4E019 * (number * n_outputs + k + 1)) & (2**64 - 1)
+            state = state_of(settings.seed, number, k, n_outputs)
             tree = table.grow(k, settings.share, state, state >> 1)
             value = settings.learning_rate * leaf_values(table, tree, settings, k, units)
             trees.append(tree)
@@ -153,7 +156,8 @@ def boost(
         done.trees.extend(trees)
         done.values.extend(values)
         if stopping is not None:
-            held = losses[-1] / units.loss_scale if stopping.score is None else stopping.score(trees, values)
+            mean = losses[-1] / units.loss_scale / table.total_weight
+            held = mean if stopping.score is None else stopping.score(trees, values)
             done.held_out.append(held)
             stopped = settled(done.held_out, stopping)
         if watch(number + 1) or stopped:
@@ -162,6 +166,11 @@ def boost(
     return done._replace(
         risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings
     )
+
+
+def state_of(seed: int, number: int, output: int, n_outputs: int) -> int:
+    """What the draws of a tree begin with."""
+    return (seed + 0x632BE59BD9B4E019 * (number * n_outputs + output + 1)) & (2**64 - 1)
 
 
 def settled(losses: list[float], stopping: Stopping) -> bool:
@@ -257,10 +266,36 @@ def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedT
         bits=np.concatenate([tree.bits for tree in trees]),
         value=value,
         weight=np.concatenate([tree.sums[:, 0] for tree in trees]),
+        slope=np.concatenate([tree.sums[:, 1] for tree in trees]),
+        curvature=np.concatenate([tree.sums[:, 2] for tree in trees]),
         baseline=baseline,
         n_codes=columns.n_codes,
         **joined,
     )
 
 
-__all__ = ["Boosted", "Growth", "Settings", "Stopping", "Units", "assembled", "boost", "loss_scale_of"]
+def joined(first: BoostedTrees, second: BoostedTrees) -> BoostedTrees:
+    """The trees of one ensemble, then those of another with the same constant."""
+    shifted = np.where(second.levels >= 0, second.levels + len(first.bits), -1).astype(np.int32)
+    own = {"levels": shifted, "starts": second.starts + first.starts[-1]}
+    both = {}
+    for field in fields(BoostedTrees):
+        one, other = getattr(first, field.name), own.get(field.name, getattr(second, field.name))
+        skipped = 1 if field.name == "starts" else 0
+        both[field.name] = (
+            one if field.name in ("baseline", "n_codes") else np.concatenate([one, other[skipped:]])
+        )
+    return BoostedTrees(**both)
+
+
+__all__ = [
+    "Boosted",
+    "Growth",
+    "Settings",
+    "Stopping",
+    "Units",
+    "assembled",
+    "boost",
+    "joined",
+    "loss_scale_of",
+]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.losses import Loss
 from assay.trees.boosting.boost import FARTHEST, searches_residuals
-from assay.trees.boosting.ensemble import LEAF, BoostedTrees, find_leaves
+from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.boosting.gathering import CodedRows
-from assay.trees.boosting.parts import class_curvature, constant_curvature
+from assay.trees.boosting.replay import Turn, add_up, mean_loss, replay, weights_of
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.growing.columns import Columns
 
@@ -180,76 +180,41 @@ def certify_boosting(model: Any, coded: CodedRows, fresh: Columns, losses: list[
 def walk_rounds(model: Any, coded: CodedRows, losses: list[Loss]) -> dict[str, Any]:
     """Go through the rounds again, in floats and on the rows of the fit."""
     trees: BoostedTrees = model.trees_
-    codes, y, w = np.ascontiguousarray(coded.codes.T), coded.target, coded.weight
-    weight = np.ones(len(y)) if w is None else w
-    n_outputs, total = trees.n_outputs, float(weight.sum())
-    scores = np.tile(trees.baseline, (len(y), 1))
-    risk = [_risk(losses, y, weight, scores, total)]
+    weight, scores = weights_of(coded), np.tile(trees.baseline, (len(coded.target), 1))
+    risk = [mean_loss(losses, coded, scores)]
     counted, imbalance, gain_gap = np.zeros(len(trees.feature)), 0.0, 0.0
     rate = float(model.learning_rate)
-    for number in range(trees.n_rounds):
-        terms = [_slopes(losses, y, scores, k) for k in range(n_outputs)]
-        moved = scores.copy()
-        for k in range(n_outputs):
-            place = number * n_outputs + k
-            nodes = trees.tree(place)
-            leaf = np.empty((len(y), 1), dtype=np.int32)
-            find_leaves(codes, trees.one_tree(place), leaf)
-            value = trees.value[nodes]
-            moved[:, k] += value[leaf[:, 0]]
-            sums = _node_sums(trees, nodes, leaf[:, 0], weight, *terms[k])
-            counted[nodes] = sums[:, 0]
-            loss = losses[k if len(losses) > 1 else 0]
-            imbalance = max(
-                imbalance, _imbalance(model, loss, (y, weight, scores[:, k]), leaf[:, 0], value, sums, rate)
-            )
-            gain_gap = max(gain_gap, _gain_gap(trees, nodes, sums, float(model.l2_regularization)))
-        scores = moved
-        risk.append(_risk(losses, y, weight, scores, total))
+    for turn in replay(trees, coded, losses):
+        k, nodes, leaf = turn.output, turn.nodes, turn.leaf
+        value = trees.value[nodes]
+        if k == 0:
+            scores = turn.scores.copy()
+        scores[:, k] += value[leaf]
+        sums = _node_sums(trees, turn, weight)
+        counted[nodes] = sums[:, 0]
+        loss = losses[k if len(losses) > 1 else 0]
+        rows = (coded.target, weight, turn.scores[:, k])
+        imbalance = max(imbalance, _imbalance(model, loss, rows, leaf, value, sums, rate))
+        gain_gap = max(gain_gap, _gain_gap(trees, nodes, sums, float(model.l2_regularization)))
+        if k == trees.n_outputs - 1:
+            risk.append(mean_loss(losses, coded, scores))
     return {
         "risk": np.array(risk),
         "weight": counted,
         "imbalance": imbalance,
         "gain": gain_gap,
-        "baseline": model._baseline(losses, y, w),
+        "baseline": model._baseline(losses, coded.target, coded.weight),
     }
 
 
-def _risk(losses: list[Loss], y: NDArray, weight: NDArray, scores: NDArray, total: float) -> float:
-    if len(losses) == 1:
-        held = scores.copy() if losses[0].n_scores > 1 else scores[:, 0].copy()
-        return float(weight @ np.asarray(losses[0].value(y, held))) / total
-    each = [float(weight @ np.asarray(one.value(y, scores[:, k].copy()))) for k, one in enumerate(losses)]
-    return float(np.mean(each)) / total
-
-
-def _slopes(losses: list[Loss], y: NDArray, scores: NDArray, k: int) -> tuple[NDArray, NDArray]:
-    """Negative slope and curvature of each row in one score."""
-    loss = losses[k if len(losses) > 1 else 0]
-    if loss.n_scores > 1:
-        terms = loss.terms(y, scores.copy())
-        return -terms.slope[:, k], class_curvature(terms.curvature, k)
-    terms = loss.terms(y, scores[:, k].copy())
-    constant = constant_curvature(loss)
-    bend = np.full(len(y), constant) if constant >= 0 else np.maximum(terms.curvature, 0.0)
-    return -terms.slope, bend
-
-
-def _node_sums(
-    trees: BoostedTrees, nodes: slice, leaf: NDArray, weight: NDArray, slope: NDArray, bend: NDArray
-) -> NDArray[np.float64]:
+def _node_sums(trees: BoostedTrees, turn: Turn, weight: NDArray) -> NDArray[np.float64]:
     """Weight, negative slope, curvature, size of slopes and their rounding, of each node."""
-    count = nodes.stop - nodes.start
-    kinds = [weight, weight * slope, weight * bend, weight * np.abs(slope)]
+    count = turn.nodes.stop - turn.nodes.start
+    kinds = [weight, weight * turn.slope, weight * turn.curvature, weight * np.abs(turn.slope)]
     unit = FIXED_POINT * max(float(kinds[3].max()), float(kinds[2].max()))
     kinds.append(np.full(len(weight), unit))
-    sums = np.column_stack([np.bincount(leaf, kind, minlength=count) for kind in kinds]).astype(float)
-    for node in range(count - 1, -1, -1):
-        if trees.feature[nodes.start + node] != LEAF:
-            sums[node] = (
-                sums[trees.children_left[nodes.start + node]] + sums[trees.children_right[nodes.start + node]]
-            )
-    return sums
+    sums = np.column_stack([np.bincount(turn.leaf, kind, minlength=count) for kind in kinds]).astype(float)
+    return add_up(trees, turn.nodes, sums)
 
 
 def _gain_gap(trees: BoostedTrees, nodes: slice, sums: NDArray, l2: float) -> float:

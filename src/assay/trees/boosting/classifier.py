@@ -11,14 +11,13 @@ from scipy import special
 from sklearn.callback import with_callbacks
 
 from assay import losses, rows
-from assay.certificates import Certificates
 from assay.losses import CrossEntropy, Exponential, Loss, Multinomial, softmax
 from assay.losses.margin import MarginLoss
 from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
 from assay.parameters import Domain
 from assay.rows import Block
 from assay.suitability import Suitability
-from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting
+from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import Opened, survey, survey_classes, target_of
 from assay.trees.growing.columns import Columns
@@ -76,11 +75,12 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
     interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
         Groups of columns that may meet on one path.
     warm_start : bool, default=False
-        Accepted; a fit starts anew, and with the same seed passes through the same trees.
+        Whether a fit goes on from the trees of the last one on the same rows, up to `max_iter` rounds in all:
+        the trees are those of one uninterrupted fit.
     early_stopping : bool or "auto", default="auto"
         Whether rounds end when the held-out loss no longer falls; "auto": above 10,000 rows.
     scoring : str, callable or None, default="loss"
-        What held-out rows given to `fit` are judged by; rows held out by the fit are judged by the loss.
+        What the rows held out are judged by after each round: the loss, or a scorer of scikit-learn.
     validation_fraction : float or None, default=0.1
         Share of the rows held out for early stopping; None: the training loss decides.
     n_iter_no_change : int, default=10
@@ -111,6 +111,8 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         Minus the training risk before the first round and after each.
     validation_score_ : array of shape (n_iter_,) or (0,)
         Minus the loss of the rows held out.
+    seed_, n_held_out_ : int
+        The seed that rows and columns were drawn by, and how many rows the fit held out of the ones it got.
     halvings_ : int
         How often a round was halved because its step had raised the risk.
     feature_importances_ : array of shape (n_features_in_,)
@@ -230,7 +232,7 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         if X_val is not None:
             other = survey(self._open_new_classes(X_val, y_val, sample_weight_val))
             places, own = target_of(other)
-            held = (X_val, other, self._coded(places), own)
+            held = (other, self._coded(places), own)
         self._boost(X, seen, target, weight, held)
         return self
 
@@ -257,6 +259,11 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         """Labels −1 and 1 for a loss of the margin."""
         return 2 * places - 1 if isinstance(self._named(), MarginLoss) else places
 
+    def _labels(self, target: NDArray) -> Any:
+        return self.classes_[
+            (target > 0).astype(np.intp) if len(self.classes_) == 2 else target.astype(np.intp)
+        ]
+
     def _weighted(self, data: Opened, weights: NDArray) -> tuple[NDArray, NDArray | None]:
         places, weight = target_of(data)
         if self.class_weight is not None:
@@ -264,19 +271,12 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
             weight = factors if weight is None else weight * factors
         return self._coded(places), weight
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Prove every round again from the rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
+    def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
         data = survey(self._open_new_classes(X, y, sample_weight))
         places, weight = target_of(data)
         weights = np.bincount(places.astype(np.intp), weight, minlength=len(self.classes_))
         target, weight = self._weighted(data, weights)
-        return self._certify(data, target, weight, self._losses(target))
+        return OpenedRows(data, target, weight, self._losses(target))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: of the second of two classes, else one column per class."""

@@ -8,7 +8,7 @@ leaf of a row by a few look-ups joined by AND, without a branch (Lucchese et al.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -68,6 +68,8 @@ class BoostedTrees:
     gain : float64 array of shape (n_nodes,)
     weight : float64 array of shape (n_nodes,)
         Weight of the training rows.
+    slope, curvature : float64 arrays of shape (n_nodes,)
+        Sums of the negative slopes and of the curvatures of the training rows, as the fit has rounded them.
     baseline : float64 array of shape (n_outputs,)
         The constant score.
     n_codes : int32 array of shape (n_columns,)
@@ -86,6 +88,8 @@ class BoostedTrees:
     value: NDArray[np.float64]
     gain: NDArray[np.float64]
     weight: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    curvature: NDArray[np.float64]
     baseline: NDArray[np.float64]
     n_codes: NDArray[np.int32]
 
@@ -120,6 +124,19 @@ class BoostedTrees:
     def tree(self, place: int) -> slice:
         """The nodes of a tree."""
         return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+    def of_outputs(self, outputs: range) -> BoostedTrees:
+        """The trees of some of the scores."""
+        places = [t for t in range(self.n_trees) if t % self.n_outputs in outputs]
+        nodes = np.concatenate([np.arange(*self.starts[t : t + 2]) for t in places])
+        per_node = {
+            field.name: getattr(self, field.name)[nodes]
+            for field in fields(self)
+            if field.name not in ("starts", "bits", "baseline", "n_codes")
+        }
+        sizes = [int(self.starts[t + 1] - self.starts[t]) for t in places]
+        starts = np.cumsum([0, *sizes]).astype(np.int64)
+        return replace(self, starts=starts, baseline=self.baseline[outputs.start : outputs.stop], **per_node)
 
     def importances(self, n_columns: int) -> NDArray[np.float64]:
         """Share of each column in what the splits gain, per tree averaged."""

@@ -36,6 +36,11 @@ class CodedRows(NamedTuple):
     weight: NDArray[np.float64] | None
     owned: bool = False
 
+    def take(self, places: NDArray) -> CodedRows:
+        """Some of the rows, copied."""
+        weight = None if self.weight is None else self.weight[places]
+        return CodedRows(self.codes[places], self.target[places], weight, True)
+
     def divide(self, held: NDArray[np.bool_]) -> tuple[CodedRows, CodedRows]:
         """The other rows, in the memory of these, and the held ones."""
         weight = None if self.weight is None else self.weight[held]
@@ -153,7 +158,7 @@ def code_rows(
         return coded
     there = weight > 0
     if not there.all():
-        coded = coded.squeezed(there)
+        coded = coded._replace(owned=False).squeezed(there)  # the weights of all are asked for later
     assert coded.weight is not None
     return coded._replace(weight=None) if np.all(coded.weight == 1.0) else coded
 

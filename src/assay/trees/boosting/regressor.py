@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.callback import with_callbacks
 
 from assay import rows
-from assay.certificates import Certificates
 from assay.losses import LOSS_NAMES, LogLinkLoss, Loss, Poisson, Quantile, QuasiPoisson
 from assay.losses import loss as named_loss
 from assay.losses.margin import MarginLoss
@@ -19,7 +18,7 @@ from assay.models.capabilities import Regressor
 from assay.parameters import Domain, nothing
 from assay.rows import Block
 from assay.suitability import Suitability
-from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting
+from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import survey, target_of
 from assay.trees.decision.regressor import require_range
@@ -101,11 +100,12 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     interaction_cst : list of groups, {"pairwise", "no_interactions"} or None
         Groups of columns that may meet on one path.
     warm_start : bool, default=False
-        Accepted; a fit starts anew, and with the same seed passes through the same trees.
+        Whether a fit goes on from the trees of the last one on the same rows, up to `max_iter` rounds in all:
+        the trees are those of one uninterrupted fit.
     early_stopping : bool or "auto", default="auto"
         Whether rounds end when the held-out loss no longer falls; "auto": above 10,000 rows.
     scoring : str, callable or None, default="loss"
-        What held-out rows given to `fit` are judged by; rows held out by the fit are judged by the loss.
+        What the rows held out are judged by after each round: the loss, or a scorer of scikit-learn.
     validation_fraction : float or None, default=0.1
         Share of the rows held out for early stopping; None: the training loss decides.
     n_iter_no_change : int, default=10
@@ -134,6 +134,8 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         Minus the training risk before the first round and after each.
     validation_score_ : array of shape (n_iter_,) or (0,)
         Minus the loss of the rows held out.
+    seed_, n_held_out_ : int
+        The seed that rows and columns were drawn by, and how many rows the fit held out of the ones it got.
     halvings_ : int
         How often a round was halved because its step had raised the risk.
     feature_importances_ : array of shape (n_features_in_,)
@@ -248,7 +250,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
             other = survey(self._open_new_vector(X_val, y_val, sample_weight_val))
             numbers, own = target_of(other)
             self._require_targets(numbers)
-            held = (X_val, other, numbers, own)
+            held = (other, numbers, own)
         self._boost(X, data, target, weight, held)
         return self
 
@@ -273,17 +275,10 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
                     f"{target.sum():g}."
                 )
 
-    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
-        """Prove every round again from the rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The data of the fit.
-        """
+    def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
         data = survey(self._open_new_vector(X, y, sample_weight))
         target, weight = target_of(data)
-        return self._certify(data, target, weight, self._losses(target))
+        return OpenedRows(data, target, weight, self._losses(target))
 
     @property
     def _is_logarithm(self) -> bool:

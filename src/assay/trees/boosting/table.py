@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.losses import Loss
 from assay.rows import n_threads, ordered_map
-from assay.trees.boosting.ensemble import walk_rows
+from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
 from assay.trees.growing.nodes import COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS, RIGHT
@@ -94,6 +94,7 @@ class LocalTable:
         n_codes: NDArray[np.int32],
     ) -> None:
         self.n_rows, self.n_codes, self.weighted = len(codes), n_codes, weight is not None
+        self.total_weight = float(len(codes)) if weight is None else float(weight.sum())
         self.scores = np.repeat(baseline[:, np.newaxis], len(codes), axis=1)
         n_parts = 1 if codes.size <= SMALL else n_threads()
         bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
@@ -152,6 +153,16 @@ class LocalTable:
         self._each(
             lambda part: self._walk(part, output, tree, values, np.arange(len(part.codes), dtype=np.int32))
         )
+
+    def resume(self, trees: BoostedTrees) -> None:
+        """Add the values of fitted trees to the scores, in their order."""
+
+        def task(part: Part) -> None:
+            rows = np.arange(len(part.codes), dtype=np.int32)
+            for place in range(trees.n_trees):
+                walk_rows(part.codes, rows, trees.one_tree(place), part.scores[place % trees.n_outputs])
+
+        self._each(task)
 
     def _walk(self, part: Part, output: int, tree: Grown, values: NDArray, rows: NDArray) -> None:
         value = np.zeros(len(tree.feature))
