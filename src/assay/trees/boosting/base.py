@@ -27,7 +27,7 @@ from assay.trees.boosting.boost import (
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns
+from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, train_rows
 from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.table import Grown
@@ -132,11 +132,11 @@ class Boosting(TreeModel, IterativeModel):
         if earlier is None:
             self.seed_ = int(generator(self.random_state).integers(2**62))
         self.columns_ = columns
-        coded = code_rows(data, target, weight, columns)
+        train = train_rows(data, target, weight, columns)
         self.do_early_stopping_ = (
-            len(coded.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
+            len(train.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
         )
-        train, outside = divide_rows(self, data, weight, coded, held)
+        train, outside = divide_rows(self, data, weight, train, held)
         watch = self._watch_fit(X, None, n_runs=1, max_iter=int(self.max_iter))
         losses = self._losses(train.target)
         n_outputs = losses[0].n_scores

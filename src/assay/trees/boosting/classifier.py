@@ -19,7 +19,7 @@ from assay.rows import Block
 from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import Opened, survey, survey_classes, target_of
+from assay.trees.boosting.gathering import Opened, survey, survey_classes, target_of, with_classes
 from assay.trees.growing.columns import Columns
 
 LOSS = Domain(
@@ -228,12 +228,12 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         self.n_classes_ = len(self.classes_)
         seen = survey(data)
         target, weight = self._weighted(seen, weights)
-        held = None
+        held, margin = None, isinstance(self._named(), MarginLoss)
         if X_val is not None:
             other = survey(self._open_new_classes(X_val, y_val, sample_weight_val))
             places, own = target_of(other)
-            held = (other, self._coded(places), own)
-        self._boost(X, seen, target, weight, held)
+            held = (with_classes(other, margin, None), self._coded(places), own)
+        self._boost(X, with_classes(seen, margin, self._factors(weights)), target, weight, held)
         return self
 
     def _open_external_classes(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Any, NDArray]:
@@ -266,10 +266,17 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
 
     def _weighted(self, data: Opened, weights: NDArray) -> tuple[NDArray, NDArray | None]:
         places, weight = target_of(data)
-        if self.class_weight is not None:
-            factors = class_factors(self.class_weight, self.classes_, weights)[places.astype(np.intp)]
-            weight = factors if weight is None else weight * factors
+        factors = self._factors(weights)
+        if factors is not None:
+            own = factors[places.astype(np.intp)]
+            weight = own if weight is None else weight * own
         return self._coded(places), weight
+
+    def _factors(self, weights: NDArray) -> NDArray[np.float64] | None:
+        """Factors of the weights of each class."""
+        if self.class_weight is None:
+            return None
+        return class_factors(self.class_weight, self.classes_, weights)
 
     def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
         data = survey(self._open_new_classes(X, y, sample_weight))

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay import rows
-from assay.rows import Block, MemoryRows, Rows, coded_rows
+from assay.rows import Block, MappedRows, MemoryRows, Rows, coded_rows
 from assay.trees.boosting.table import LocalTable
 from assay.trees.growing.columns import Columns, bin_columns, sampled_rows
 
 IN_MEMORY_CODES = 2**30
 """Bytes of codes up to which they are kept in memory."""
+
+MOST_CODES = 2**32
+"""Bytes of codes up to which those of a cluster are brought into this process, where proofs ask for them."""
 
 AT_ONCE = 2**16
 """Rows that are moved, or whose labels are looked up, at once."""
@@ -43,8 +46,8 @@ class CodedRows(NamedTuple):
 
     def divide(self, held: NDArray[np.bool_]) -> tuple[CodedRows, CodedRows]:
         """The other rows, in the memory of these, and the held ones."""
-        weight = None if self.weight is None else self.weight[held]
-        return self.squeezed(~held), CodedRows(self.codes[held], self.target[held], weight, True)
+        outside = self.take(held)  # before the others are moved
+        return self.squeezed(~held), outside
 
     def squeezed(self, kept: NDArray[np.bool_]) -> CodedRows:
         """The kept rows, moved up in the memory of all."""
@@ -119,6 +122,27 @@ def survey_classes(data: Rows) -> tuple[SurveyedRows, NDArray, NDArray]:
     return replace(seen, data=coded_rows(data, classes)), classes, weights
 
 
+def with_classes(data: Opened, margin: bool, factors: NDArray[np.float64] | None) -> Opened:
+    """The same rows; on a cluster, with the targets and weights of the fit in place of those of the table.
+
+    Places of classes become −1 and 1 for a loss of the margin, and weights are multiplied by class.
+    """
+    if isinstance(data, MemoryRows) or data.data.local:
+        return data
+    return replace(data, data=MappedRows(data.data, _of_classes, margin, factors))
+
+
+def _of_classes(block: Block, margin: bool, factors: NDArray[np.float64] | None) -> Block:
+    if block.y is None:
+        return block
+    places = (block.y if block.y.ndim == 1 else block.y[:, 0]).astype(np.float64)
+    weight = block.weight
+    if factors is not None:
+        own = factors[places.astype(np.intp)]
+        weight = own if weight is None else weight.astype(np.float64) * own
+    return block._replace(y=2 * places - 1 if margin else places, weight=weight)
+
+
 def make_columns(
     data: Opened, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int
 ) -> Columns:
@@ -141,18 +165,29 @@ def target_of(data: Opened) -> tuple[NDArray[np.float64], NDArray[np.float64] | 
     return data.y.astype(np.float64, copy=False), weight
 
 
+def train_rows(
+    data: Opened, target: NDArray[np.float64], weight: NDArray[np.float64] | None, columns: Columns
+) -> Any:
+    """Codes of the rows that weigh something, where boosting takes them: here, or on the cluster."""
+    if isinstance(data, MemoryRows) or data.data.local:
+        return code_rows(data, target, weight, columns)
+    from assay.trees.boosting.cluster import keep_rows  # needs Dask
+
+    return keep_rows(data, target, weight, columns)
+
+
 def code_rows(
     data: Opened, target: NDArray[np.float64], weight: NDArray[np.float64] | None, columns: Columns
 ) -> CodedRows:
     """Codes of the rows that weigh something, in this process; what a survey gathered is written to."""
     if isinstance(data, MemoryRows):
         codes = columns.encode(np.ascontiguousarray(data.X), by_column=False)
-    else:
+    elif data.data.local:
         codes = room_for_codes(data.data.shape)
-        if data.data.local:
-            data.data.reduce(_write_codes, columns, combine=_nothing, rowwise=(codes,))
-        else:
-            codes[:] = np.asarray(data.data.map(_codes, columns, dtype=np.uint8, width=codes.shape[1]))
+        data.data.reduce(_write_codes, columns, combine=_nothing, rowwise=(codes,))
+    else:
+        _require_few(data.data.shape)
+        codes = np.asarray(data.data.map(_codes, columns, dtype=np.uint8, width=data.data.shape[1]))
     coded = CodedRows(codes, target, weight, owned=isinstance(data, SurveyedRows))
     if weight is None:
         return coded
@@ -169,6 +204,16 @@ def room_for_codes(shape: tuple[int, int]) -> NDArray[np.uint8]:
         return np.empty(shape, dtype=np.uint8)
     with tempfile.TemporaryFile(prefix="assay-codes-") as file:  # the map keeps it until it is dropped
         return np.asarray(np.memmap(file, dtype=np.uint8, shape=shape))
+
+
+def _require_few(shape: tuple[int, int]) -> None:
+    """Refuse to bring the codes of a large table from a cluster into this process."""
+    if shape[0] * shape[1] > MOST_CODES:
+        raise ValueError(
+            "Proofs and importances of boosted trees need the codes of all rows, one byte per value, in this "
+            f"process, up to {MOST_CODES // 2**30} GiB; got {shape[0]} rows of {shape[1]} columns: give a "
+            "Parquet file or a sample of the rows."
+        )
 
 
 def _write_codes(block: Block, columns: Columns, codes: NDArray[np.uint8]) -> None:

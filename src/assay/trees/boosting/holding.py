@@ -14,7 +14,7 @@ from assay.losses import Loss
 from assay.rows import MemoryRows
 from assay.trees.boosting.boost import Boosted, Stopping, assembled, joined, loss_scale_of
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, Opened, code_rows
+from assay.trees.boosting.gathering import CodedRows, Opened, train_rows
 from assay.trees.boosting.table import Grown
 
 MOST_SCORED = 10_000
@@ -79,7 +79,7 @@ def divide_rows(
         other, target, weight = given
         every = np.arange(len(target) if weight is None else np.count_nonzero(weight))
         X = _rows_of(other, weight, every) if by_scorer else None
-        return coded, HeldOut(code_rows(other, target, weight, model.columns_), X)
+        return coded, HeldOut(train_rows(other, target, weight, model.columns_), X)
     n_rows = len(coded.target)
     model.n_held_out_ = n_held_out(n_rows, model.validation_fraction)
     if model.n_held_out_ == 0 and not by_scorer:

@@ -69,19 +69,17 @@ def move_scores(rows, bounds, leaves, values, scores):  # type: ignore[no-untype
 
 
 @compiled
-def sum_leaves(slope, curvature, weight, scales, bounds, leaves, out):  # type: ignore[no-untyped-def]
-    """Sums of negative slopes and curvatures of the rows of each leaf, in units.
+def sum_leaves(slope, curvature, weight, scales, leaf, most, out):  # type: ignore[no-untyped-def]
+    """Add negative slopes and curvatures of rows to the sums of the leaf of each, in units, up to `most`.
 
-    Rows are in the order of the tree. Away from the scores of the round a row may have more than 32 bits.
+    Away from the scores of the round a row may have more than 32 bits.
     """
-    most = 4e18 / max(slope.shape[0], 1)
-    for leaf in range(leaves.shape[0]):
-        for p in range(bounds[leaves[leaf], 0], bounds[leaves[leaf], 1]):
-            share = weight[p] if weight.shape[0] > 0 else 1.0
-            first = np.rint(-slope[p] * share * scales[1])
-            second = np.rint(max(curvature[p] * share, 0.0) * scales[2])
-            out[leaf, 0] += np.int64(min(max(first, -most), most))
-            out[leaf, 1] += np.int64(min(second, most))
+    for p in range(slope.shape[0]):
+        share = weight[p] if weight.shape[0] > 0 else 1.0
+        first = np.rint(-slope[p] * share * scales[1])
+        second = np.rint(max(curvature[p] * share, 0.0) * scales[2])
+        out[leaf[p], 0] += np.int64(min(max(first, -most), most))
+        out[leaf[p], 1] += np.int64(min(second, most))
 
 
 @compiled

@@ -19,6 +19,9 @@ from assay.trees.growing.histograms import Shard, fill_histogram, make_shard
 BLOCK = 8192
 """Rows whose slopes and curvatures are computed at once: they stay in the second cache."""
 
+LEAF_BLOCK = 2**16
+"""Rows of a tree that are looked at once: they are far apart in memory."""
+
 NO_WEIGHT = np.empty(0)
 
 
@@ -66,6 +69,8 @@ class Part:
         Number of the first row in the table.
     scores : float64 array of shape (n_outputs, n_rows)
         Moved by the trees as they come.
+    n_table : int
+        Rows of the table.
     whole : bool
         Whether the weights are whole numbers of which a unit is 1.
     """
@@ -77,11 +82,12 @@ class Part:
         weight: NDArray | None,
         start: int,
         scores: NDArray,
+        n_table: int,
         *,
         whole: bool = False,
     ) -> None:
         self.codes, self.target, self.weight, self.start = codes, target, weight, start
-        self.scores, self.whole = scores, whole
+        self.scores, self.n_table, self.whole = scores, n_table, whole
         width = 2 if weight is None else 3
         self.statistics = np.empty((len(scores), len(codes), width), dtype=np.int32)
         self.shard: Shard | None = None
@@ -145,14 +151,17 @@ class Part:
     ) -> NDArray[np.int64]:
         """Negative slopes and curvatures of each leaf in units, were its value added to the scores."""
         assert self.shard is not None
-        rows, bounds = self.shard.rows[: self.shard.bounds[0, 1]], self.shard.bounds
-        lengths = bounds[leaves, 1] - bounds[leaves, 0]
-        order = np.argsort(bounds[leaves, 0], kind="stable")
-        scores = self.scores[output][rows] + np.repeat(values[order], lengths[order])
-        terms = loss.terms(self.target[rows], scores)
-        weight = NO_WEIGHT if self.weight is None else self.weight[rows]
+        order = np.argsort(self.shard.bounds[leaves, 0], kind="stable")
+        begin, end = self.shard.bounds[leaves[order]].T
+        count, most = int(self.shard.bounds[0, 1]), 4e18 / max(self.n_table, 1)
         sums = np.zeros((len(leaves), 2), dtype=np.int64)
-        sum_leaves(terms.slope, terms.curvature, weight, scales, bounds, leaves, sums)
+        for start in range(0, count, LEAF_BLOCK):
+            stop = min(start + LEAF_BLOCK, count)
+            leaf = np.repeat(order, np.clip(end, start, stop) - np.clip(begin, start, stop))
+            rows = self.shard.rows[start:stop]
+            terms = loss.terms(self.target[rows], self.scores[output][rows] + values[leaf])
+            weight = NO_WEIGHT if self.weight is None else self.weight[rows]
+            sum_leaves(terms.slope, terms.curvature, weight, scales, leaf, most, sums)
         return sums
 
     def leaf_residuals(self, output: int, leaf: int) -> tuple[NDArray, NDArray | None]:
