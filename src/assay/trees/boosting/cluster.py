@@ -10,12 +10,14 @@ trees are those of a table in memory, whichever workers live or die.
 from __future__ import annotations
 
 import functools
+import importlib
 import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask.base import compute, persist
+from dask import annotate
+from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -207,6 +209,7 @@ class ClusterTable:
         self._rows = rows
         self._setup = Setup(baseline, self.n_rows, self.weighted, self.whole)
         self._name = uuid.uuid4().hex
+        self._known: dict[int, str] = {}
         self._done: list[Step] = []
         self._waiting: list[Step] = []
 
@@ -235,14 +238,34 @@ class ClusterTable:
     def _request(self, numbers: Sequence[int], request: Request) -> Answer:
         shared = delayed(request, traverse=False)
         bounds, partitions = self._rows.bounds, self._rows.partitions
-        layer = [
-            delayed(alone)(answer, partitions[number], number, int(bounds[number]), shared)
-            for number in numbers
-        ]
+        homes, layer = self._homes(), []
+        for number in numbers:
+            where = {"workers": [homes[number]], "allow_other_workers": True} if number in homes else {}
+            with annotate(**where):
+                layer.append(delayed(alone)(answer, partitions[number], number, int(bounds[number]), shared))
         while len(layer) > 1:
             groups = (layer[first : first + FAN_IN] for first in range(0, len(layer), FAN_IN))
             layer = [delayed(functools.reduce)(together, group) for group in groups]
         return Answer(*compute(layer[0])[0])
+
+    def _homes(self) -> dict[int, str]:
+        """The workers that the partitions were last asked on, where they still are: they remember.
+
+        Without this, tasks on partitions that are cheap to move would go to whichever worker is idle.
+        """
+        client = getattr(get_scheduler(), "__self__", None)  # of a cluster; other schedulers are functions
+        if not hasattr(client, "who_has"):
+            return {}
+        if not self._known:
+            importlib.import_module("distributed").wait(client.futures_of(self._rows.partitions))
+        holders = client.who_has(self._rows.partitions)
+        for number, partition in enumerate(self._rows.partitions):
+            there = holders.get(partition.key, ())
+            if there and self._known.get(number) not in there:
+                self._known[number] = sorted(there)[0]
+            elif not there:
+                self._known.pop(number, None)
+        return self._known
 
     def begin_round(self, loss: Loss, scales: NDArray) -> Totals:
         """See `LocalTable.begin_round`."""
