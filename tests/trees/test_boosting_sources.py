@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.losses import Huber, Squared
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from assay.trees.boosting import cluster, gathering
+from assay.trees.boosting import cluster, gathering, steps
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -30,6 +31,7 @@ def table():
         label=np.digitize(number, [1.0]).astype(float),
         third=np.digitize(number, [0.0, 2.0]).astype(float),
         number=number,
+        outlier=np.where(np.arange(700) == 333, 1e12, number),
         count=np.rint(np.abs(number)),
         whole=random.integers(0, 4, 700).astype(float),
         weight=weight,
@@ -81,6 +83,13 @@ CASES = {
         None,
         {"loss": "poisson", "max_leaf_nodes": 7, "min_samples_leaf": 1},
     ),
+    "one number of 10¹²": (HistGradientBoostingRegressor, "outlier", "weight", {"learning_rate": 1.0}),
+    "one number of 10¹², another loss": (
+        HistGradientBoostingRegressor,
+        "outlier",
+        None,
+        {"loss": Huber(), "line_search": "leaf"},
+    ),
     "a scorer, held out": (
         HistGradientBoostingRegressor,
         "number",
@@ -109,6 +118,15 @@ def test_every_source_gives_the_trees_of_memory(table, tmp_path, small_blocks, c
     assert other.columns_ == kept[1]
     np.testing.assert_array_equal(other.train_score_, kept[2])
     np.testing.assert_array_equal(other.validation_score_, kept[3])
+
+
+def test_the_outlier_needs_finer_units_on_the_cluster(table, monkeypatch):
+    taken, take = [], steps.Refine.take
+    monkeypatch.setattr(steps.Refine, "take", lambda *given: taken.append(1) or take(*given))
+    kind, target, weight, options = CASES["one number of 10¹²"]
+    used = dd.from_pandas(table[[*NAMES, target, weight]], npartitions=3)
+    kind(max_iter=2, **options).fit(used, target, weight)
+    assert taken
 
 
 def test_bins_of_a_sample_are_the_same_everywhere(table, tmp_path, monkeypatch):
@@ -237,9 +255,7 @@ def test_a_request_is_not_answered_twice_by_one_state(table):
     """A task that runs again after its result was lost finds a later state, and says so."""
     X, y = table[NAMES].to_numpy(), table["number"].to_numpy()
     part = cluster.Partition((np.abs(np.nan_to_num(X)) * 10).astype(np.uint8), y, None)
-    setup = cluster.Setup(np.zeros(1), len(y), False, False)
-    from assay.losses import Squared
-
+    setup = cluster.Setup(np.zeros(1), False, False)
     first = cluster.Request(setup, None, "one", [cluster.LargestLoss(Squared())])
     second = cluster.Request(setup, "one", "two", [cluster.LargestLoss(Squared())])
     assert cluster.answer(part, 7, 0, first).lost == ()

@@ -139,7 +139,7 @@ def boost(
             plan.space.unit[:] = units.units[k]
             state = state_of(settings.seed, number, k, n_outputs)
             tree = table.grow(k, settings.share, state, state >> 1)
-            value = settings.learning_rate * leaf_values(table, tree, settings, k, units)
+            value = settings.learning_rate * leaf_values(table, tree, settings, k)
             trees.append(tree)
             values.append(value)
             done.units.append(float(units.units[k, 1]))
@@ -191,9 +191,7 @@ def node_capacity(plan: Plan, n_rows: int, *, weighted: bool) -> int:
     return 2 * max(leaves, 1) + 1
 
 
-def leaf_values(
-    table: Any, tree: Grown, settings: Settings, output: int, units: Units
-) -> NDArray[np.float64]:
+def leaf_values(table: Any, tree: Grown, settings: Settings, output: int) -> NDArray[np.float64]:
     """The value of each leaf before shrinkage, within the bounds that constraints leave."""
     leaves, loss = tree.leaves, settings.loss
     if searches_residuals(loss):
@@ -202,7 +200,7 @@ def leaf_values(
         size = tree.sums[leaves, 2] + settings.l2
         values = np.divide(tree.sums[leaves, 1], size, out=np.zeros(len(leaves)), where=size > 0)
         if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
-            values = newton_steps(table, tree, settings, output, units, values)
+            values = newton_steps(table, tree, settings, output, values)
     return np.clip(values, tree.low[leaves], tree.high[leaves])
 
 
@@ -212,14 +210,13 @@ def searches_residuals(loss: Loss) -> bool:
 
 
 def newton_steps(
-    table: Any, tree: Grown, settings: Settings, output: int, units: Units, values: NDArray
+    table: Any, tree: Grown, settings: Settings, output: int, values: NDArray
 ) -> NDArray[np.float64]:
     """Minimise the loss of each leaf, from a Newton step on; no score moves farther than `FARTHEST`."""
-    values, scale = np.clip(values, -FARTHEST, FARTHEST), units.scales[output]
+    values, unit = np.clip(values, -FARTHEST, FARTHEST), tree.units[tree.leaves, 1:]
     for _ in range(STEPS):
-        sums = table.leaf_sums(settings.loss, output, tree, values, scale)
-        slope = sums[:, 0] * units.units[output, 1] - settings.l2 * values
-        size = sums[:, 1] * units.units[output, 2] + settings.l2
+        sums = table.leaf_sums(settings.loss, output, tree, values, 1.0 / unit) * unit
+        slope, size = sums[:, 0] - settings.l2 * values, sums[:, 1] + settings.l2
         step = np.divide(slope, size, out=np.sign(slope), where=size > 0)
         moved = np.clip(values + np.clip(step, -1.0, 1.0), -FARTHEST, FARTHEST)
         settled_now = np.abs(moved - values) <= 1e-9 * (1 + np.abs(values))

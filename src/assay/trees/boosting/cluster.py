@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask import annotate
-from dask.base import compute, get_scheduler, persist
+from dask.base import annotate, compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -26,7 +25,7 @@ from assay.rows import Block, alone
 from assay.rows._dask import FAN_IN
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, SurveyedRows
-from assay.trees.boosting.parts import Part, Totals
+from assay.trees.boosting.parts import Part, Totals, blind_below
 from assay.trees.boosting.steps import (
     BeginRound,
     BeginTree,
@@ -35,15 +34,17 @@ from assay.trees.boosting.steps import (
     LeafResiduals,
     LeafSums,
     LossSum,
+    Measure,
     Move,
     Prepare,
+    Refine,
     Resume,
     Step,
     Walk,
 )
-from assay.trees.boosting.table import Grown, best_constant, grown_tree, is_whole
+from assay.trees.boosting.table import Grown, best_constant, grown_tree, is_whole, mean_step, take_units
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.frontier import Division, grow_by_frontiers, room_for_frontier
+from assay.trees.growing.frontier import Divided, Division, grow_by_frontiers, room_for_frontier
 from assay.trees.growing.leafwise import Growth, Plan, make_growth
 
 
@@ -73,7 +74,6 @@ class Setup(NamedTuple):
     """What the parts of a table begin with."""
 
     baseline: NDArray[np.float64]
-    n_rows: int
     weighted: bool
     whole: bool
 
@@ -173,7 +173,7 @@ def answer(partition: Partition, number: int, start: int, request: Request) -> A
         scores = np.repeat(setup.baseline[:, np.newaxis], len(partition), axis=1)
         weight = partition.weight if setup.weighted else None
         own = partition.codes, partition.target, weight
-        partition.part = Part(*own, start, scores, setup.n_rows, whole=setup.whole)
+        partition.part = Part(*own, start, scores, whole=setup.whole)
     elif partition.state != request.before:
         return Answer(None, (number,))
     assert partition.part is not None
@@ -193,6 +193,49 @@ def together(one: Answer, other: Answer) -> Answer:
     return Answer(value, one.lost + other.lost)
 
 
+class TreeRows:
+    """The rows of a tree that is grown on a cluster; see `frontier.Spread`."""
+
+    def __init__(self, table: ClusterTable, output: int) -> None:
+        self.narrow, self.curved = blind_below(table.loss)
+        self._table, self._output = table, output
+
+    def _step(self, divisions: list[Division]) -> Divide:
+        table = self._table
+        return Divide(divisions, table.n_codes, table.plan.stride, table.growth.pool.shape[1])
+
+    def divide(self, divisions: list[Division]) -> Divided:
+        """See `Spread.divide`."""
+        divided: Divided = self._table.ask(self._step(divisions))
+        return divided
+
+    def divide_later(self, divisions: list[Division]) -> None:
+        """See `Spread.divide_later`."""
+        self._table.waiting.append(self._step(divisions))
+
+    def refine(self, nodes: list[int]) -> None:
+        """See `Spread.refine`: a request for the largest statistics, one for sums in units that fit them."""
+        table, growth = self._table, self._table.growth
+        centers = [mean_step(growth, node) for node in nodes]
+        tops = table.ask(Measure(self._output, nodes, centers)).value
+        finer = [
+            place
+            for place, node in enumerate(nodes)
+            if take_units(growth, node, centers[place], tops[place], curved=self.curved > 0)
+        ]
+        if not finer:
+            return
+        nodes, centers = [nodes[place] for place in finer], [centers[place] for place in finer]
+        summed = [bool(growth.slots[node] >= 0) for node in nodes]
+        given = table.ask(
+            Refine(self._output, nodes, centers, growth.units[nodes], summed, growth.pool.shape[1])
+        )
+        for place, node in enumerate(nodes):
+            growth.sums[node] = given.sums[place]
+            if summed[place]:
+                growth.pool[growth.slots[node]] = given.histograms[place]
+
+
 class ClusterTable:
     """Partitions of a cluster, with the methods of `LocalTable`.
 
@@ -206,23 +249,24 @@ class ClusterTable:
         self.total_weight = float(self.n_rows) if weight is None else float(weight.sum())
         self.whole = weight is not None and is_whole(weight)
         self.n_requests = 0
+        self.loss: Loss | None = None
         self._rows = rows
-        self._setup = Setup(baseline, self.n_rows, self.weighted, self.whole)
+        self._setup = Setup(baseline, self.weighted, self.whole)
         self._name = uuid.uuid4().hex
         self._known: dict[int, str] = {}
         self._done: list[Step] = []
-        self._waiting: list[Step] = []
+        self.waiting: list[Step] = []
 
     def prepare(self, plan: Plan, growth: Growth) -> None:
         """Make room for the trees of a plan, and for the nodes looked at on the way."""
-        self._plan, self._capacity = plan, growth.tree.whole.shape[0]
+        self.plan, self._capacity = plan, growth.tree.whole.shape[0]
         room = room_for_frontier(plan, self._capacity)
-        self._growth = growth if room == self._capacity else make_growth(plan, room)
-        self._waiting.append(Prepare(plan.stride, room))
+        self.growth = growth if room == self._capacity else make_growth(plan, room)
+        self.waiting.append(Prepare(plan.stride, room))
 
-    def _ask(self, step: Step) -> Any:
+    def ask(self, step: Step) -> Any:
         """What all partitions give for a step, after those that wait."""
-        steps = [*self._waiting, step]
+        steps = [*self.waiting, step]
         before = (self._name, self.n_requests) if self.n_requests else None
         self.n_requests += 1
         after = (self._name, self.n_requests)
@@ -230,7 +274,7 @@ class ClusterTable:
         if given.lost:
             again = Request(self._setup, None, after, [*self._done, *steps])
             given = together(given._replace(lost=()), self._request(given.lost, again))
-        self._waiting = []
+        self.waiting = []
         for taken in steps:
             self._done = taken.after(self._done)
         return given.value
@@ -253,7 +297,7 @@ class ClusterTable:
 
         Without this, tasks on partitions that are cheap to move would go to whichever worker is idle.
         """
-        client = getattr(get_scheduler(), "__self__", None)  # of a cluster; other schedulers are functions
+        client: Any = getattr(get_scheduler(), "__self__", None)  # of a cluster; others are functions
         if not hasattr(client, "who_has"):
             return {}
         if not self._known:
@@ -269,52 +313,43 @@ class ClusterTable:
 
     def begin_round(self, loss: Loss, scales: NDArray) -> Totals:
         """See `LocalTable.begin_round`."""
-        totals: Totals = self._ask(BeginRound(loss, scales))
+        self.loss = loss
+        totals: Totals = self.ask(BeginRound(loss, scales))
         return totals
 
     def grow(self, output: int, share: float, state: int, seed: int) -> Grown:
         """See `LocalTable.grow`."""
-        plan, growth = self._plan, self._growth
-        n_bins = growth.pool.shape[1]
-        growth.pool[-1] = self._ask(BeginTree(output, share, state, plan.stride, n_bins))
-
-        def step(divisions: list[Division]) -> Divide:
-            return Divide(divisions, self.n_codes, plan.stride, n_bins)
-
-        places, left = grow_by_frontiers(
-            growth,
-            plan,
-            seed,
-            self._capacity,
-            lambda divisions: self._ask(step(divisions)),
-            lambda divisions: self._waiting.append(step(divisions)),
-        )
+        plan, growth = self.plan, self.growth
+        begun = BeginTree(output, share, state, plan.stride, growth.pool.shape[1])
+        growth.pool[-1] = self.ask(begun)
+        places, left = grow_by_frontiers(growth, plan, seed, self._capacity, TreeRows(self, output))
         self._places = places
         return grown_tree(growth, places, left)
 
     def move(self, output: int, tree: Grown, values: NDArray, share: float) -> None:
         """See `LocalTable.move`."""
         nodes = self._places[tree.leaves]
-        self._waiting.append(Move(output, tree, values, self.n_codes, nodes, share < 1.0))
+        self.waiting.append(Move(output, tree, values, self.n_codes, nodes, share < 1.0))
 
     def walk(self, output: int, tree: Grown, values: NDArray) -> None:
         """See `LocalTable.walk`."""
-        self._waiting.append(Walk(output, tree, values, self.n_codes))
+        self.waiting.append(Walk(output, tree, values, self.n_codes))
 
     def resume(self, trees: BoostedTrees) -> None:
         """See `LocalTable.resume`."""
-        self._waiting.append(Resume(trees))
+        self.waiting.append(Resume(trees))
 
     def leaf_sums(
         self, loss: Loss, output: int, tree: Grown, values: NDArray, scales: NDArray
     ) -> NDArray[np.int64]:
         """See `LocalTable.leaf_sums`."""
-        sums: NDArray[np.int64] = self._ask(LeafSums(loss, output, self._places[tree.leaves], values, scales))
+        scales = np.vstack([scales, np.full(2, 4e18 / max(self.total_weight, self.n_rows))])
+        sums: NDArray[np.int64] = self.ask(LeafSums(loss, output, self._places[tree.leaves], values, scales))
         return sums
 
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
         """See `LocalTable.leaf_minimisers`; the residuals of all rows travel here."""
-        given = self._ask(LeafResiduals(output, self._places[tree.leaves]))
+        given = self.ask(LeafResiduals(output, self._places[tree.leaves]))
         parts = [pieces for _, pieces in sorted(given, key=lambda numbered: numbered[0])]
         best = []
         for leaf in range(len(tree.leaves)):
@@ -325,11 +360,11 @@ class ClusterTable:
 
     def largest_loss(self, loss: Loss) -> float:
         """See `LocalTable.largest_loss`."""
-        return float(self._ask(LargestLoss(loss)).value)
+        return float(self.ask(LargestLoss(loss)).value)
 
     def loss_sum(self, loss: Loss, scale: float) -> int:
         """See `LocalTable.loss_sum`."""
-        return int(self._ask(LossSum(loss, scale)))
+        return int(self.ask(LossSum(loss, scale)))
 
     def finish(self) -> None:
         """Nothing is kept elsewhere: what partitions remember goes with them."""

@@ -42,7 +42,8 @@ def round_terms(value, slope, curvature, weight, scales, constant, whole, out): 
         top = max(top, abs(first))
         bend = max(bend, second)
         out[i, 0] = np.int32(min(max(np.rint(first * scales[1]), -LARGEST), LARGEST))
-        out[i, 1] = np.int32(min(np.rint(second * scales[2]), LARGEST))
+        # A row that is curved at all has a unit: beside one of 10¹² the others would have none together.
+        out[i, 1] = np.int32(min(max(np.rint(second * scales[2]), np.float64(second > 0.0)), LARGEST))
         if weighted:
             out[i, 2] = np.int32(np.rint(share * scales[0]))
         loss += np.int64(np.rint(min(max(value[i] * share * scales[3], -1e18), 1e18)))
@@ -69,17 +70,32 @@ def move_scores(rows, bounds, leaves, values, scores):  # type: ignore[no-untype
 
 
 @compiled
-def sum_leaves(slope, curvature, weight, scales, leaf, most, out):  # type: ignore[no-untyped-def]
-    """Add negative slopes and curvatures of rows to the sums of the leaf of each, in units, up to `most`.
+def sum_leaves(slope, curvature, weight, scales, whole, leaves, out):  # type: ignore[no-untyped-def]
+    """Add negative slopes and curvatures of rows to the sums of the leaf of each, in units of the leaf.
 
-    Away from the scores of the round a row may have more than 32 bits.
+    Parameters
+    ----------
+    slope, curvature : float64 arrays of shape (n_rows,)
+    weight : float64 array of shape (n_rows,) or (0,)
+        Empty where all weights are 1.
+    scales : float64 array of shape (n_leaves + 1, 2)
+        One over the units of each leaf; last the most units that a row may have: away from the scores of the
+        round it may need more than 32 bits.
+    whole : bool
+        Whether a row of weight k counts as k rows to the last bit.
+    leaves : int64 array of shape (n_rows,)
+    out : int64 array of shape (n_leaves, 2)
     """
+    most, weighted = scales[out.shape[0], 0], weight.shape[0] > 0
     for p in range(slope.shape[0]):
-        share = weight[p] if weight.shape[0] > 0 else 1.0
-        first = np.rint(-slope[p] * share * scales[1])
-        second = np.rint(max(curvature[p] * share, 0.0) * scales[2])
-        out[leaf[p], 0] += np.int64(min(max(first, -most), most))
-        out[leaf[p], 1] += np.int64(min(second, most))
+        leaf = leaves[p]
+        share = weight[p] if weighted else 1.0
+        factor = 1.0 if whole else share
+        times = np.int64(share) if whole else np.int64(1)
+        first = np.rint(-slope[p] * factor * scales[leaf, 0])
+        second = np.rint(max(curvature[p] * factor, 0.0) * scales[leaf, 1])
+        out[leaf, 0] += times * np.int64(min(max(first, -most), most))
+        out[leaf, 1] += times * np.int64(min(second, most))
 
 
 @compiled

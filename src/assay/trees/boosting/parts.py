@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from assay.losses import Loss
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.loops import draw_rows, move_scores, round_terms, sum_leaves, sum_losses
-from assay.trees.growing.histograms import Shard, fill_histogram, make_shard
+from assay.trees.growing.histograms import Shard, fill_histogram, make_shard, sum_rows
+from assay.trees.growing.statistics import SMALL
 
 BLOCK = 8192
 """Rows whose slopes and curvatures are computed at once: they stay in the second cache."""
@@ -57,6 +58,17 @@ def class_curvature(chances: NDArray, k: int) -> NDArray:
     return n_classes / (n_classes - 1) * chance * (1 - chance)
 
 
+def blind_below(loss: Loss | None) -> tuple[int, int]:
+    """How narrow the slopes and how small the curvatures of a node become before its units are refined.
+
+    Slopes of losses with corners have two values, those of classes lie between −1 and 1: both need no other
+    units, nor does a curvature that is the same for all rows.
+    """
+    if loss is None or loss.cornered or loss.n_scores > 1:
+        return 0, 0
+    return SMALL, 0 if constant_curvature(loss) >= 0 else SMALL
+
+
 class Part:
     """A range of rows of a fit.
 
@@ -69,8 +81,6 @@ class Part:
         Number of the first row in the table.
     scores : float64 array of shape (n_outputs, n_rows)
         Moved by the trees as they come.
-    n_table : int
-        Rows of the table.
     whole : bool
         Whether the weights are whole numbers of which a unit is 1.
     """
@@ -82,16 +92,17 @@ class Part:
         weight: NDArray | None,
         start: int,
         scores: NDArray,
-        n_table: int,
         *,
         whole: bool = False,
     ) -> None:
         self.codes, self.target, self.weight, self.start = codes, target, weight, start
-        self.scores, self.n_table, self.whole = scores, n_table, whole
+        self.scores, self.whole = scores, whole
         width = 2 if weight is None else 3
         self.statistics = np.empty((len(scores), len(codes), width), dtype=np.int32)
         self.shard: Shard | None = None
         self._whole = True
+        self._loss: Loss | None = None
+        self._raw: tuple[NDArray, NDArray] | None = None
 
     def prepare(self, stride: int, capacity: int) -> None:
         """Make room for trees of so many nodes."""
@@ -105,6 +116,7 @@ class Part:
 
     def begin_round(self, loss: Loss, scales: NDArray) -> Totals:
         """Write the statistics of all rows in units, one over which are `scales` (one row per output)."""
+        self._loss = loss
         constant = constant_curvature(loss)
         n_outputs, n_rows = self.scores.shape
         tops, bends, total = np.zeros(n_outputs), np.zeros(n_outputs), 0
@@ -128,11 +140,39 @@ class Part:
     def begin_tree(self, output: int, share: float, state: int, stride: int, sums: NDArray) -> None:
         """List the rows of a tree, all or a drawn share, and add them to the histogram of its root."""
         assert self.shard is not None
-        shard = self.shard = self.shard._replace(statistics=self.statistics[output])
+        narrow, curved = blind_below(self._loss)
+        shard = self.shard = self.shard._replace(
+            statistics=self.statistics[output], narrow=narrow, curved=curved
+        )
         self._whole = share >= 1.0
         count = draw_rows(shard.rows, self.start, 2.0 if self._whole else share, np.uint64(state))
         shard.bounds[0] = (0, count)
         fill_histogram(shard, 0, count, stride, sums)
+
+    def measure_node(self, output: int, node: int, center: float) -> tuple[float, float]:
+        """The largest slope about a centre and the largest curvature of a node; both are kept for a while."""
+        assert self.shard is not None
+        assert self._loss is not None
+        rows = self.shard.rows[slice(*self.shard.bounds[node])]
+        terms = self._loss.terms(self.target[rows], self.scores[output][rows])
+        constant = constant_curvature(self._loss)
+        bend = np.full(len(rows), constant) if constant >= 0 else np.maximum(terms.curvature, 0.0)
+        factor = self.weight[rows] if self.weight is not None and not self.whole else 1.0
+        self._raw = ((-terms.slope - center * bend) * factor, bend * factor)
+        return tuple(float(np.abs(kind).max(initial=0.0)) for kind in self._raw)  # type: ignore[return-value]
+
+    def refine_node(self, node: int, unit: NDArray, sums: NDArray, histogram: NDArray | None) -> None:
+        """Write the measured statistics of a node in finer units; add its rows to sums and a histogram."""
+        assert self.shard is not None
+        assert self._raw is not None
+        start, end = self.shard.bounds[node]
+        rows = self.shard.rows[start:end]
+        for place in (1, 2):
+            self.shard.statistics[rows, place - 1] = np.rint(self._raw[place - 1] / unit[place])
+        self._raw = None
+        sum_rows(self.shard, node, sums)
+        if histogram is not None:
+            fill_histogram(self.shard, start, end, len(histogram) // self.codes.shape[1], histogram)
 
     def move(self, output: int, leaves: NDArray, values: NDArray) -> None:
         """Add the values of its leaves to the scores of the rows of the last tree."""
@@ -149,11 +189,11 @@ class Part:
     def leaf_sums(
         self, loss: Loss, output: int, leaves: NDArray, values: NDArray, scales: NDArray
     ) -> NDArray[np.int64]:
-        """Negative slopes and curvatures of each leaf in units, were its value added to the scores."""
+        """Negative slopes and curvatures of each leaf, in units of its own, were its value added."""
         assert self.shard is not None
         order = np.argsort(self.shard.bounds[leaves, 0], kind="stable")
         begin, end = self.shard.bounds[leaves[order]].T
-        count, most = int(self.shard.bounds[0, 1]), 4e18 / max(self.n_table, 1)
+        count = int(self.shard.bounds[0, 1])
         sums = np.zeros((len(leaves), 2), dtype=np.int64)
         for start in range(0, count, LEAF_BLOCK):
             stop = min(start + LEAF_BLOCK, count)
@@ -161,7 +201,7 @@ class Part:
             rows = self.shard.rows[start:stop]
             terms = loss.terms(self.target[rows], self.scores[output][rows] + values[leaf])
             weight = NO_WEIGHT if self.weight is None else self.weight[rows]
-            sum_leaves(terms.slope, terms.curvature, weight, scales, leaf, most, sums)
+            sum_leaves(terms.slope, terms.curvature, weight, scales, self.whole, leaf, sums)
         return sums
 
     def leaf_residuals(self, output: int, leaf: int) -> tuple[NDArray, NDArray | None]:

@@ -15,8 +15,8 @@ from assay.losses import Loss
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.boosting.table import Grown, walk_part
-from assay.trees.growing.frontier import Division
-from assay.trees.growing.histograms import divide_shard, fill_histogram
+from assay.trees.growing.frontier import Divided, Division
+from assay.trees.growing.histograms import divide_shard, fill_histogram, measure_range
 
 
 class Step(Protocol):
@@ -27,6 +27,25 @@ class Step(Protocol):
 
     def after(self, done: list[Step]) -> list[Step]:
         """The steps that lead to where a part is after this one."""
+
+
+class Largest(NamedTuple):
+    """Numbers of which the largest are kept where others are added."""
+
+    value: NDArray[np.float64]
+
+    def __add__(self, other: Any) -> Largest:
+        return Largest(np.maximum(self.value, other.value))
+
+
+class Summed(NamedTuple):
+    """Sums and histograms of nodes."""
+
+    sums: NDArray[np.int64]
+    histograms: NDArray[np.int64]
+
+    def __add__(self, other: Any) -> Summed:
+        return Summed(self.sums + other.sums, self.histograms + other.histograms)
 
 
 class Prepare(NamedTuple):
@@ -56,7 +75,7 @@ class BeginRound(NamedTuple):
 
     def after(self, done: list[Step]) -> list[Step]:
         """See `Step.after`; what the last tree was grown with is no longer needed."""
-        return [*without(done, BeginRound, BeginTree, Divide), self]
+        return [*without(done, BeginRound, BeginTree, Divide, Refine), self]
 
 
 class BeginTree(NamedTuple):
@@ -76,7 +95,7 @@ class BeginTree(NamedTuple):
 
     def after(self, done: list[Step]) -> list[Step]:
         """See `Step.after`."""
-        return [*without(done, BeginTree, Divide), self]
+        return [*without(done, BeginTree, Divide, Refine), self]
 
 
 class Divide(NamedTuple):
@@ -87,10 +106,11 @@ class Divide(NamedTuple):
     stride: int
     n_bins: int
 
-    def take(self, part: Part, number: int) -> NDArray[np.int64]:
+    def take(self, part: Part, number: int) -> Divided:
         """See `Step.take`."""
         shard = part.shard
         assert shard is not None
+        children = [child for division in self.divisions for child in (division.first, division.first + 1)]
         summed = [child for division in self.divisions for child in division[3:] if child >= 0]
         sums = np.zeros((len(summed), self.n_bins, 3), dtype=np.int64)
         for division in self.divisions:
@@ -99,7 +119,51 @@ class Divide(NamedTuple):
         for place, child in enumerate(summed):
             start, end = shard.bounds[child]
             fill_histogram(shard, start, end, self.stride, sums[place])
-        return sums
+        for child in children:
+            measure_range(shard, child)
+        return Divided(sums, shard.ranges[children])
+
+    def after(self, done: list[Step]) -> list[Step]:
+        """See `Step.after`."""
+        return [*done, self]
+
+
+class Measure(NamedTuple):
+    """Largest slope about a centre and largest curvature of nodes."""
+
+    output: int
+    nodes: list[int]
+    centers: list[float]
+
+    def take(self, part: Part, number: int) -> Largest:
+        """See `Step.take`."""
+        both = zip(self.nodes, self.centers, strict=True)
+        return Largest(np.array([part.measure_node(self.output, node, center) for node, center in both]))
+
+    def after(self, done: list[Step]) -> list[Step]:
+        """See `Step.after`; nothing changes."""
+        return done
+
+
+class Refine(NamedTuple):
+    """Count nodes in finer units; gives their sums and histograms, of 0 where `summed` asks for none."""
+
+    output: int
+    nodes: list[int]
+    centers: list[float]
+    units: NDArray[np.float64]
+    summed: list[bool]
+    n_bins: int
+
+    def take(self, part: Part, number: int) -> Summed:
+        """See `Step.take`."""
+        sums = np.zeros((len(self.nodes), 3), dtype=np.int64)
+        histograms = np.zeros((len(self.nodes), self.n_bins, 3), dtype=np.int64)
+        for place, (node, center) in enumerate(zip(self.nodes, self.centers, strict=True)):
+            part.measure_node(self.output, node, center)
+            histogram = histograms[place] if self.summed[place] else None
+            part.refine_node(node, self.units[place], sums[place], histogram)
+        return Summed(sums, histograms)
 
     def after(self, done: list[Step]) -> list[Step]:
         """See `Step.after`."""
@@ -193,15 +257,6 @@ class LeafResiduals(NamedTuple):
         return done
 
 
-class Largest(NamedTuple):
-    """A number of which the largest is kept where others are added."""
-
-    value: float
-
-    def __add__(self, other: Any) -> Largest:
-        return Largest(max(self.value, other.value))
-
-
 class LargestLoss(NamedTuple):
     """Largest loss of a row, times its weight."""
 
@@ -209,7 +264,7 @@ class LargestLoss(NamedTuple):
 
     def take(self, part: Part, number: int) -> Largest:
         """See `Step.take`."""
-        return Largest(part.largest_loss(self.loss))
+        return Largest(np.array(part.largest_loss(self.loss)))
 
     def after(self, done: list[Step]) -> list[Step]:
         """See `Step.after`; nothing changes."""

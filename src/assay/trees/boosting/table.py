@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,10 +15,14 @@ from assay.rows import n_threads, ordered_map
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
-from assay.trees.growing.nodes import COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
+from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
+from assay.trees.growing.statistics import unit_of
 
 SMALL = 2**20
 """Values up to which one part, and with it a whole tree in one compiled call, is fastest."""
+
+ROUNDING = 1e-12
+"""Share of a centre that slopes about it must exceed to be more than rounding."""
 
 MANY = 10**5
 """Rows from which on the best constants of leaves are worth threads."""
@@ -37,6 +42,7 @@ class Grown(NamedTuple):
     sums: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    units: NDArray[np.float64]
 
     @property
     def leaves(self) -> NDArray[np.int64]:
@@ -66,7 +72,29 @@ def grown_tree(growth: Growth, places: Any, left: NDArray[np.int64]) -> Grown:
         tree.sums[places].copy(),
         real[:, LOW].copy(),
         real[:, HIGH].copy(),
+        growth.units[places].copy(),
     )
+
+
+def mean_step(growth: Growth, node: int) -> float:
+    """The centre that the slopes of a node are counted from in finer units."""
+    sums, unit = growth.sums[node], growth.units[node]
+    size = float(sums[2] * unit[2])
+    return float(growth.tree.real[node, CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
+
+
+def take_units(growth: Growth, node: int, center: float, tops: NDArray, *, curved: bool) -> bool:
+    """Take a centre and units for the largest slope about it and, if `curved`, the largest curvature.
+
+    Gives whether that was done: it is not where nothing but the rounding of floats is left.
+    """
+    if tops[0] <= ROUNDING * abs(center) * tops[1]:
+        return False
+    growth.tree.real[node, CENTER] = center
+    growth.units[node, 1] = unit_of(tops[:1])
+    if curved and tops[1] > 0:
+        growth.units[node, 2] = unit_of(tops[1:])
+    return True
 
 
 class LocalTable:
@@ -102,7 +130,7 @@ class LocalTable:
             rows = slice(start, stop)
             own = None if weight is None else weight[rows]
             scores = self.scores[:, rows]
-            self.parts.append(Part(codes[rows], target[rows], own, start, scores, len(codes), whole=whole))
+            self.parts.append(Part(codes[rows], target[rows], own, start, scores, whole=whole))
 
     def prepare(self, plan: Plan, growth: Growth) -> None:
         """Make room for the trees of a plan."""
@@ -134,8 +162,23 @@ class LocalTable:
         for more in others:
             root += more
         shards = [part.shard for part in self.parts if part.shard is not None]
-        every = slice(grow_on_shards(shards, growth, plan, seed))
+        refine = partial(self._refine, output)
+        every = slice(grow_on_shards(shards, growth, plan, seed, refine))
         return grown_tree(growth, every, growth.tree.whole[every, LEFT])
+
+    def _refine(self, output: int, node: int) -> None:
+        """Count a node whose slopes lie close together from their mean step, in units that fit them."""
+        growth, center = self._growth, mean_step(self._growth, node)
+        tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
+        if not take_units(growth, node, center, tops, curved=self.parts[0].shard.curved > 0):  # type: ignore[union-attr]
+            return
+        sums = growth.sums[node]
+        sums[:] = 0
+        histogram = growth.pool[growth.slots[node]] if growth.slots[node] >= 0 else None
+        if histogram is not None:
+            histogram[:] = 0
+        for part in self.parts:
+            part.refine_node(node, growth.units[node], sums, histogram)
 
     def move(self, output: int, tree: Grown, values: NDArray, share: float) -> None:
         """Add the values of the leaves of the last tree to the scores, rows that it did not draw included."""
@@ -166,6 +209,7 @@ class LocalTable:
         self, loss: Loss, output: int, tree: Grown, values: NDArray, scales: NDArray
     ) -> NDArray[np.int64]:
         """Slopes and curvatures of each leaf at moved scores; see `Part.leaf_sums`."""
+        scales = np.vstack([scales, np.full(2, 4e18 / max(self.total_weight, self.n_rows))])
         return sum(self._each(lambda part: part.leaf_sums(loss, output, tree.leaves, values, scales)))
 
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:

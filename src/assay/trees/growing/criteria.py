@@ -50,11 +50,14 @@ class Newton(NamedTuple):
     """−S² / (H + λ): twice what a Newton step in the node gains; squared error where H is the weight.
 
     The statistic is the negative slope of the loss, or the target less any constant: the sum of squares is
-    left out of the cost, being the same before and after a split.
+    left out of the cost, being the same before and after a split. Slopes s_i counted from a centre c as
+    s_i − c h_i, h_i the curvatures, have the cost −(S − cλ)² / (H + λ) up to terms that no split changes but
+    for a constant: `shift` is cλ.
     """
 
     l2: float = 0.0
     classes: bool = False
+    shift: float = 0.0
 
 
 class PoissonDeviance(NamedTuple):
@@ -113,8 +116,8 @@ def _chosen_class_cost(form, total, parts):  # type: ignore[no-untyped-def]
 @overload(number_cost, jit_options=OPTIONS)
 def _chosen_number_cost(form, weight, total, size):  # type: ignore[no-untyped-def]
     def newton(form, weight, total, size):  # type: ignore[no-untyped-def]
-        whole = size + form.l2
-        return -total * total / whole if whole > 0.0 else 0.0
+        whole, moved = size + form.l2, total - form.shift
+        return -moved * moved / whole if whole > 0.0 else 0.0
 
     def poisson(form, weight, total, size):  # type: ignore[no-untyped-def]
         # Infinite where a node has no count: its mean 0 would make any count impossible.

@@ -10,8 +10,7 @@ it is deep. Histograms are integers and what a node draws depends on its path al
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,9 @@ from assay.trees.growing.leafwise import (
     N_NODES,
     begin,
     begin_children,
+    end_leaf,
     settle,
+    subtract,
     summed_children,
 )
 from assay.trees.growing.nodes import COLUMN, GAIN, LEAF, LEFT
@@ -42,11 +43,38 @@ class Division(NamedTuple):
     other: int
 
 
-Ask = Callable[[list[Division]], NDArray[np.int64]]
-"""Divides rows; gives the histograms that the divisions ask for, in their order, summed over all rows."""
+class Divided(NamedTuple):
+    """What divisions bring: the histograms that they ask for and the ranges of both children, in their order.
 
-Tell = Callable[[list[Division]], None]
-"""Divides rows of which no histogram is asked for."""
+    Ranges are smallest and largest slope and largest curvature in units; see `Shard.ranges`.
+    """
+
+    sums: NDArray[np.int64]
+    ranges: NDArray[np.int64]
+
+    def __add__(self, other: Any) -> Divided:
+        low, high, bend = (0, np.minimum), (1, np.maximum), (2, np.maximum)
+        both = [f(self.ranges[:, place], other.ranges[:, place]) for place, f in (low, high, bend)]
+        return Divided(self.sums + other.sums, np.column_stack(both))
+
+
+class Spread(Protocol):
+    """The rows of a tree, wherever they are.
+
+    Nodes whose slopes lie within `narrow` units, or whose curvatures have fewer than `curved`, are refined.
+    """
+
+    narrow: int
+    curved: int
+
+    def divide(self, divisions: list[Division]) -> Divided:
+        """Divide rows; gives the sums over all of them."""
+
+    def divide_later(self, divisions: list[Division]) -> None:
+        """Divide rows before anything else is asked of them."""
+
+    def refine(self, nodes: list[int]) -> None:
+        """Count nodes in finer units, their sums and, where they have them, their histograms in `growth`."""
 
 
 def room_for_frontier(plan: Plan, capacity: int) -> int:
@@ -55,7 +83,7 @@ def room_for_frontier(plan: Plan, capacity: int) -> int:
 
 
 def grow_by_frontiers(
-    growth: Growth, plan: Plan, seed: int, capacity: int, ask: Ask, tell: Tell
+    growth: Growth, plan: Plan, seed: int, capacity: int, rows: Spread
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Grow a tree whose histogram of all rows is in the last place of the pool.
 
@@ -65,6 +93,7 @@ def grow_by_frontiers(
         With room for more nodes than the tree will have; see `room_for_frontier`.
     capacity : int
         Most nodes of the tree.
+    rows : Spread
 
     Returns
     -------
@@ -83,29 +112,49 @@ def grow_by_frontiers(
             return np.array(places), np.array(children)
         n_leaves = sum(child < 0 for child in children)
         if n_leaves + 1 >= most:  # the last division: its children stay leaves
-            tell([_division(wanted[0], growth, open_plan, summed=False)])
+            last = [_division(wanted[0], growth, open_plan, summed=False)]
+            if rows.narrow > 0 or rows.curved > 0:
+                _refine(last, rows.divide(last), growth, open_plan, rows)
+            else:
+                rows.divide_later(last)
             continue
         # The first of the nodes is one of the tree; the others must leave room for those that may follow.
         spare = (growth.tree.whole.shape[0] - int(growth.counts[N_NODES])) // 2
         spare -= most - n_leaves if limited else 0
-        _expand(wanted[: max(1, spare)], growth, open_plan, ask)
+        _expand(wanted[: max(1, spare)], growth, open_plan, rows)
 
 
-def _expand(nodes: list[int], growth: Growth, plan: Plan, ask: Ask) -> None:
+def _expand(nodes: list[int], growth: Growth, plan: Plan, rows: Spread) -> None:
     """Divide nodes and find the splits of their children."""
     divisions = []
     for node in nodes:
         if growth.counts[N_FREE] < 2:  # the others with the next question
             break
         divisions.append(_division(node, growth, plan, summed=True))
-    sums = ask(divisions)
-    place = 0
+    divided, place = rows.divide(divisions), 0
     for division in divisions:
         for child in (division.small, division.other):
             if child >= 0:
-                growth.pool[growth.slots[child]] = sums[place]
+                growth.pool[growth.slots[child]] = divided.sums[place]
                 place += 1
+        subtract(division.node, division.small, growth)
+    _refine(divisions, divided, growth, plan, rows)
+    for division in divisions:
         settle(division.node, division.small, growth, plan)
+
+
+def _refine(divisions: list[Division], divided: Divided, growth: Growth, plan: Plan, rows: Spread) -> None:
+    """Count children whose units are too coarse in finer ones, their histograms included."""
+    children = [child for division in divisions for child in (division.first, division.first + 1)]
+    blind = [
+        child
+        for child, (low, high, bend) in zip(children, divided.ranges.tolist(), strict=True)
+        if high - low < rows.narrow or bend < rows.curved
+    ]
+    if blind:
+        rows.refine(blind)
+        for child in blind:
+            end_leaf(child, growth, plan)
 
 
 def _division(node: int, growth: Growth, plan: Plan, *, summed: bool) -> Division:

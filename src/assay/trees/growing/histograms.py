@@ -56,6 +56,12 @@ class Shard(NamedTuple):
     whole : bool
         Whether weights are whole numbers, and slope and curvature those of a row of weight 1: a row of weight
         k then counts as k rows to the last bit.
+    ranges : int64 array of shape (capacity, 3)
+        Smallest and largest slope and largest curvature of each node, in units: all of them where it is
+        too narrow or too little curved, else of its first rows.
+    narrow, curved : int
+        Nodes whose slopes are closer together than so many units, or whose curvatures have fewer, are
+        counted in finer units.
     """
 
     codes: NDArray[np.uint8]
@@ -67,6 +73,9 @@ class Shard(NamedTuple):
     flat: NDArray[np.uint8]
     by_column: bool
     whole: bool
+    ranges: NDArray[np.int64]
+    narrow: int
+    curved: int
 
 
 def make_shard(
@@ -92,6 +101,9 @@ def make_shard(
         flat,
         by_column,
         whole,
+        np.zeros((capacity, 3), dtype=np.int64),
+        0,
+        0,
     )
 
 
@@ -245,4 +257,38 @@ def divide_shard(shard, node, first, split, absent):  # type: ignore[no-untyped-
     bounds[first + 1, 0], bounds[first + 1, 1] = front, end
 
 
-__all__ = ["Shard", "divide_shard", "fill_histogram", "make_shard", "tile_columns"]
+@compiled
+def measure_range(shard, node):  # type: ignore[no-untyped-def]
+    """Write the range of the statistics of a node; ends as soon as it is wide and curved enough."""
+    statistics, rows, ranges = shard.statistics, shard.rows, shard.ranges
+    low, high, bend = np.int64(2**31), np.int64(-(2**31)), np.int64(0)
+    for p in range(shard.bounds[node, 0], shard.bounds[node, 1]):
+        slope = np.int64(statistics[rows[p], 0])
+        low, high, bend = min(low, slope), max(high, slope), max(bend, np.int64(statistics[rows[p], 1]))
+        if high - low >= shard.narrow and bend >= shard.curved:
+            break
+    ranges[node, 0], ranges[node, 1], ranges[node, 2] = low, high, bend
+
+
+@compiled
+def is_blind(shard, node):  # type: ignore[no-untyped-def]
+    """Whether the units of a node are too coarse for its rows on one shard."""
+    ranges = shard.ranges
+    return ranges[node, 1] - ranges[node, 0] < shard.narrow or ranges[node, 2] < shard.curved
+
+
+@compiled
+def sum_rows(shard, node, sums):  # type: ignore[no-untyped-def]
+    """Add up weight, slope and curvature of the rows of a node."""
+    statistics, rows = shard.statistics, shard.rows
+    weighted = statistics.shape[1] == 3
+    for p in range(shard.bounds[node, 0], shard.bounds[node, 1]):
+        i = rows[p]
+        weight = np.int64(statistics[i, 2]) if weighted else np.int64(1)
+        times = weight if shard.whole else np.int64(1)
+        sums[0] += weight
+        sums[1] += times * np.int64(statistics[i, 0])
+        sums[2] += times * np.int64(statistics[i, 1])
+
+
+__all__ = ["Shard", "divide_shard", "fill_histogram", "is_blind", "make_shard", "measure_range", "sum_rows"]

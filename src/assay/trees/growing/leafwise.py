@@ -8,7 +8,7 @@ The same steps run in one compiled call where one shard is enough, and on thread
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.rows import ordered_map
-from assay.trees.growing.cuts import node_value, real_sums
-from assay.trees.growing.histograms import Shard, divide_shard, fill_histogram
+from assay.trees.growing.cuts import node_value
+from assay.trees.growing.histograms import Shard, divide_shard, fill_histogram, is_blind, measure_range
 from assay.trees.growing.nodes import (
+    CENTER,
     COLUMN,
     DEPTH,
     GAIN,
@@ -55,8 +56,9 @@ def begin(growth, plan, seed):  # type: ignore[no-untyped-def]
     growth.paths[0] = mixed(np.uint64(seed))
     growth.slots[0] = n_slots - 1
     tree.whole[0, DEPTH], tree.whole[0, PARENT] = 0, -1
-    tree.real[0, LOW], tree.real[0, HIGH] = -np.inf, np.inf
+    tree.real[0, LOW], tree.real[0, HIGH], tree.real[0, CENTER] = -np.inf, np.inf, 0.0
     for k in range(3):
+        growth.units[0, k] = plan.space.unit[k]
         total = np.int64(0)
         for b in range(plan.stride):
             total += growth.pool[n_slots - 1, b, k]
@@ -99,7 +101,8 @@ def end_leaf(node, growth, plan):  # type: ignore[no-untyped-def]
     tree.whole[node, LEFT] = tree.whole[node, RIGHT] = -1
     tree.real[node, GAIN] = 0.0
     for k in range(3):
-        tree.sums[node, k] = growth.sums[node, k] * plan.space.unit[k]
+        tree.sums[node, k] = growth.sums[node, k] * growth.units[node, k]
+    tree.sums[node, 1] += tree.real[node, CENTER] * tree.sums[node, 2]
 
 
 @compiled
@@ -153,8 +156,10 @@ def begin_children(node, growth, plan):  # type: ignore[no-untyped-def]
         tree.whole[child, PARENT] = node
         tree.real[child, LOW], tree.real[child, HIGH] = tree.real[node, LOW], tree.real[node, HIGH]
         growth.paths[child] = mixed(growth.paths[node] + np.uint64(side + 1))
+        tree.real[child, CENTER] = tree.real[node, CENTER]
         growth.slots[child] = -1
         for k in range(3):
+            growth.units[child, k] = growth.units[node, k]
             left = growth.left[node, k]
             growth.sums[child, k] = growth.sums[node, k] - left if side else left
         end_leaf(child, growth, plan)
@@ -170,8 +175,7 @@ def bound_children(node, first, growth, plan):  # type: ignore[no-untyped-def]
         return
     middle = 0.0
     for side in range(2):
-        real_sums(growth.sums[first + side], plan.space.unit, plan.space.work[3])
-        value = node_value(plan.form, plan.space.work[3])
+        value = node_value(plan.form, tree.sums[first + side])
         middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
     rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
     tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
@@ -205,22 +209,31 @@ def settle(node, small, growth, plan):  # type: ignore[no-untyped-def]
     if small < 0:
         return
     first = growth.tree.whole[node, LEFT]
-    if growth.slots[node] >= 0:
-        other = 2 * first + 1 - small
-        rest, part = growth.pool[growth.slots[node]], growth.pool[growth.slots[small]]
-        for b in range(rest.shape[0]):
-            for k in range(3):
-                rest[b, k] -= part[b, k]
-        growth.slots[other] = growth.slots[node]
-        growth.slots[node] = -1
+    subtract(node, small, growth)
     open_leaf(first, growth, plan)
     open_leaf(first + 1, growth, plan)
+
+
+@compiled
+def subtract(node, small, growth):  # type: ignore[no-untyped-def]
+    """Turn the histogram of a node, where it still has one, into that of its heavier child."""
+    if small < 0 or growth.slots[node] < 0:
+        return
+    other = 2 * growth.tree.whole[node, LEFT] + 1 - small
+    rest, part = growth.pool[growth.slots[node]], growth.pool[growth.slots[small]]
+    for b in range(rest.shape[0]):
+        for k in range(3):
+            rest[b, k] -= part[b, k]
+    growth.slots[other] = growth.slots[node]
+    growth.slots[node] = -1
 
 
 @compiled
 def divide_on_shard(shard, node, first, split, absent, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
     """Divide the rows of a node; add those of the children to be summed up (−1: none) to histograms."""
     divide_shard(shard, node, first, split, absent)
+    measure_range(shard, first)
+    measure_range(shard, first + 1)
     if small >= 0:
         fill_histogram(shard, shard.bounds[small, 0], shard.bounds[small, 1], stride, sums)
     if other >= 0:
@@ -243,40 +256,78 @@ def advance(node, small, growth, plan):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def grow_alone(shard, growth, plan, seed):  # type: ignore[no-untyped-def]
-    """Grow a tree on one shard in one call; gives the number of nodes."""
-    begin(growth, plan, seed)
-    node, split, small, other = advance(np.int64(-1), np.int64(-1), growth, plan)
-    while node >= 0:
+def grow_alone(shard, growth, plan, node, small):  # type: ignore[no-untyped-def]
+    """Divide leaf after leaf on one shard, in one call, from a division (−1: none yet) on.
+
+    Gives the last division: a node and its smaller child. The node is −1 where the tree is finished; else a
+    child needs finer units before the division is settled.
+    """
+    while True:
+        node, split, small, other = advance(node, small, growth, plan)
+        if node < 0:
+            return node, small
         sums, more = growth.pool[growth.slots[max(small, 0)]], growth.pool[growth.slots[max(other, 0)]]
         first, absent = growth.tree.whole[node, LEFT], np.int64(plan.n_codes[split.column])
         divide_on_shard(shard, node, first, split, absent, plan.stride, small, sums, other, more)
-        node, split, small, other = advance(node, small, growth, plan)
-    return growth.counts[N_NODES]
+        if is_blind(shard, first) or is_blind(shard, first + 1):
+            return node, small
 
 
-def grow_on_shards(shards: Sequence[Shard], growth: Growth, plan: Plan, seed: int) -> int:
+def grow_on_shards(
+    shards: Sequence[Shard],
+    growth: Growth,
+    plan: Plan,
+    seed: int,
+    refine: Callable[[int], None] = lambda node: None,
+) -> int:
     """Grow a tree on several shards, each on a thread; gives the number of nodes.
 
     The first shard adds to the histograms of the pool, the others to their own, which are then added.
+    `refine` counts a node in finer units, its sums and, where it has one, its histogram included.
     """
-    if len(shards) == 1:
-        return int(grow_alone(shards[0], growth, plan, seed))
     begin(growth, plan, seed)
+    node = small = -1
     own = np.zeros((len(shards) - 1, 2, *growth.pool.shape[1:]), dtype=np.int64)
-    node, split, small, other = advance(-1, -1, growth, plan)
-    while node >= 0:
-        divide = partial(_divide, shards, growth, plan, own, (node, split, small, other))
-        work = growth.sums[node, 0] + len(plan.n_codes) * growth.sums[max(small, 0), 0]
-        places = range(len(shards))
-        deque(map(divide, places) if work < ALONE else ordered_map(divide, places), maxlen=0)
-        for sums, more in own:
-            if small >= 0:
-                growth.pool[growth.slots[small]] += sums
-            if other >= 0:
-                growth.pool[growth.slots[other]] += more
-        node, split, small, other = advance(node, small, growth, plan)
-    return int(growth.counts[N_NODES])
+    while True:
+        if len(shards) == 1:
+            node, small = grow_alone(shards[0], growth, plan, node, small)
+        else:
+            node, small = _divide_next(shards, growth, plan, own, (node, small))
+        if node < 0:
+            return int(growth.counts[N_NODES])
+        first = int(growth.tree.whole[node, LEFT])
+        blind = [child for child in (first, first + 1) if blind_on_all(shards, child)]
+        if blind:
+            subtract(node, small, growth)  # both children have their histograms before one is counted anew
+            for child in blind:
+                refine(child)
+                end_leaf(child, growth, plan)
+
+
+def blind_on_all(shards: Sequence[Shard], node: int) -> bool:
+    """Whether the units of a node are too coarse, from the ranges of all shards together."""
+    ranges = np.array([shard.ranges[node] for shard in shards])
+    width = int(ranges[:, 1].max()) - int(ranges[:, 0].min())
+    return width < shards[0].narrow or int(ranges[:, 2].max()) < shards[0].curved
+
+
+def _divide_next(
+    shards: Sequence[Shard], growth: Growth, plan: Plan, own: NDArray, last: tuple[int, int]
+) -> tuple[int, int]:
+    """Settle the last division and make the next one on all shards; see `grow_alone`."""
+    node, split, small, other = advance(*last, growth, plan)
+    if node < 0:
+        return node, small
+    divide = partial(_divide, shards, growth, plan, own, (node, split, small, other))
+    work = growth.sums[node, 0] + len(plan.n_codes) * growth.sums[max(small, 0), 0]
+    places = range(len(shards))
+    deque(map(divide, places) if work < ALONE else ordered_map(divide, places), maxlen=0)
+    for sums, more in own:
+        if small >= 0:
+            growth.pool[growth.slots[small]] += sums
+        if other >= 0:
+            growth.pool[growth.slots[other]] += more
+    return node, small
 
 
 def _divide(

@@ -31,14 +31,14 @@ def best_newton_cut(form, tally, n_codes, node, missing, unit, least, work, plac
     for missing_left in range(2 if missing[0] > 0 else 1):
         end = n_codes if (missing_left == 0 and missing[0] > 0) else n_codes - 1
         count = list_cuts(tally, end, node, missing, missing_left == 1, unit, least, work, places)
-        top = newton_gains(form.l2, node[1] * unit[1], node[2] * unit[2], count, work)
+        top = newton_gains(form, node[1] * unit[1], node[2] * unit[2], count, work)
         if top > best:
             best, best_left = top, missing_left == 1
             for p in range(count):
                 if work[2, p] == top:
                     place = places[p]
                     break
-    total, size = node[1] * unit[1], node[2] * unit[2] + form.l2
+    total, size = node[1] * unit[1] - form.shift, node[2] * unit[2] + form.l2
     return Cut(best - (total * total / size if size > 0.0 else 0.0), place, best_left)
 
 
@@ -68,15 +68,16 @@ def list_cuts(tally, end, node, missing, missing_left, unit, least, work, places
 
 
 @compiled
-def newton_gains(l2, slope, curvature, count, work):  # type: ignore[no-untyped-def]
-    """S²/(H + λ) of both sides of each cut; gives the largest sum."""
-    left, size, gains = work[0], work[1], work[2]
-    top = -np.inf
+def newton_gains(form, slope, curvature, count, work):  # type: ignore[no-untyped-def]
+    """(S − shift)²/(H + λ) of both sides of each cut; gives the largest sum."""
+    sums, size, gains = work[0], work[1], work[2]
+    top, l2, shift = -np.inf, form.l2, form.shift
+    slope -= shift
     for p in range(count):
-        right, rest = slope - left[p], curvature - size[p] + l2
+        left, right, rest = sums[p] - shift, slope - sums[p], curvature - size[p] + l2
         own = size[p] + l2
         # A side without curvature gains nothing.
-        first = left[p] * left[p] / own if own > 0.0 else 0.0
+        first = left * left / own if own > 0.0 else 0.0
         second = right * right / rest if rest > 0.0 else 0.0
         gains[p] = first + second
     for p in range(count):

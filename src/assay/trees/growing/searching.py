@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
-from assay.trees.growing.criteria import cost
+from assay.trees.growing.criteria import Newton, cost
 from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, real_sums
 from assay.trees.growing.histograms import goes_left
 from assay.trees.growing.nodes import (
+    CENTER,
     COLUMN,
     CUT,
+    GAIN,
     HIGH,
     LEAF,
     LOW,
@@ -70,6 +72,8 @@ class Growth(NamedTuple):
         What the draws of a node depend on.
     counts : int64 array of shape (4,)
         Nodes, open nodes, leaves, free places.
+    units : float64 array of shape (capacity, 3)
+        What a unit of each sum is worth; the centre of the slopes is that of the tree.
     """
 
     tree: GrowingTree
@@ -81,6 +85,7 @@ class Growth(NamedTuple):
     heap: NDArray[np.int64]
     paths: NDArray[np.uint64]
     counts: NDArray[np.int64]
+    units: NDArray[np.float64]
 
 
 class Plan(NamedTuple):
@@ -116,6 +121,7 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.uint64),
         np.zeros(4, dtype=np.int64),
+        np.ones((capacity, 3)),
     )
 
 
@@ -125,9 +131,11 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
     tree, space, limits, columns = growth.tree, plan.space, plan.limits, plan.columns
     sums, whole, missing = growth.pool[growth.slots[node]], growth.sums[node], space.sums[1]
     for k in range(3):
-        space.sums[0, k] = whole[k]
+        space.sums[0, k], space.unit[k] = whole[k], growth.units[node, k]
+    center = tree.real[node, CENTER]
+    form = centered(plan.form, center)
     real_sums(whole, space.unit, space.work[3])
-    rounding = NOISE * abs(cost(plan.form, space.work[3]))
+    rounding = NOISE * abs(cost(form, space.work[3]))
     best, n_tried, state = max(limits.min_gain, rounding), 0, growth.paths[node]
     least = (np.int64(limits.min_leaf), np.int64(np.ceil(LEAST_CURVATURE / space.unit[2])))
     n_columns = list_columns(node, columns, tree, space.columns)
@@ -145,17 +153,18 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
             missing[k] = sums[first + n_codes, k]
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue
-        rule = Rule(limits.min_leaf, np.int64(columns.signs[j]), tree.real[node, LOW], tree.real[node, HIGH])
+        low, high = tree.real[node, LOW] - center, tree.real[node, HIGH] - center
+        rule = Rule(limits.min_leaf, np.int64(columns.signs[j]), low, high)
         if columns.categorical[j]:
-            best = search_levels(node, j, sums, best, rule, growth, plan)
+            best = search_levels(node, j, sums, best, rule, growth, plan, form)
             continue
         tally = sums[first : first + n_codes]
         if rule.sign == 0:
             cut = best_newton_cut(
-                plan.form, tally, n_codes, whole, missing, space.unit, least, plan.lines, space.order
+                form, tally, n_codes, whole, missing, space.unit, least, plan.lines, space.order
             )
         else:
-            cut = best_cut(plan.form, tally, n_codes, whole, missing, space.unit, rule, space.work)
+            cut = best_cut(form, tally, n_codes, whole, missing, space.unit, rule, space.work)
         if cut.place != NO_CUT and cut.gain > best:
             best = cut.gain
             keep_split(node, j, cut.place, next_code(tally, cut.place), cut.missing_left, cut.gain, tree)
@@ -163,11 +172,18 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
             if missing[0] == 0:  # later missing values go where most rows went
                 tree.missing_left[node] = 2 * weight_upto(tally, cut.place) >= whole[0]
     if tree.whole[node, COLUMN] != LEAF:
+        tree.real[node, GAIN] -= form.shift * center  # the constant that centred slopes leave
         sum_left(node, sums, growth, plan)
 
 
 @compiled
-def search_levels(node, j, sums, best, rule, growth, plan):  # type: ignore[no-untyped-def]
+def centered(form, center):  # type: ignore[no-untyped-def]
+    """The criterion for slopes that are counted from a centre."""
+    return Newton(form.l2, form.classes, form.l2 * center)
+
+
+@compiled
+def search_levels(node, j, sums, best, rule, growth, plan, form):  # type: ignore[no-untyped-def]
     """The same for a column of categories; gives the gain of the best split so far."""
     tree, space = growth.tree, plan.space
     n_levels, first, n_codes = np.int64(plan.n_codes[j]), j * plan.stride, 0
@@ -180,7 +196,7 @@ def search_levels(node, j, sums, best, rule, growth, plan):  # type: ignore[no-u
     missing = space.sums[1]
     if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
         return best
-    gain, missing_left = group_levels(plan.form, space, n_codes, space.sums[0], missing, rule)
+    gain, missing_left = group_levels(form, space, n_codes, space.sums[0], missing, rule)
     if gain > best:
         best = gain
         keep_split(node, j, np.int64(0), np.int64(0), missing_left, gain, tree)
