@@ -72,7 +72,7 @@ def _move_up(values: NDArray, kept: NDArray[np.bool_]) -> NDArray:
     return values[:count]
 
 
-@dataclass(frozen=True)
+@dataclass
 class SurveyedRows:
     """Rows outside memory after a first walk: targets, weights, and the rows that bins are made from."""
 
@@ -180,6 +180,8 @@ def code_rows(
     data: Opened, target: NDArray[np.float64], weight: NDArray[np.float64] | None, columns: Columns
 ) -> CodedRows:
     """Codes of the rows that weigh something, in this process; what a survey gathered is written to."""
+    if isinstance(data, SurveyedRows):
+        data.sample = data.sample[:0].copy()  # the bins are made
     if isinstance(data, MemoryRows):
         codes = columns.encode(np.ascontiguousarray(data.X), by_column=False)
     elif data.data.local:
