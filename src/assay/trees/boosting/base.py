@@ -37,8 +37,8 @@ from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.leafwise import Plan, make_plan
+from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import unit_of
-from assay.trees.growing.whole import Limits
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 
 MANY_ROWS = 10_000
@@ -161,7 +161,7 @@ class Boosting(TreeModel, IterativeModel):
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, False, 0)
+        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
         return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
 
