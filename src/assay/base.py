@@ -59,7 +59,8 @@ def _is_plain(X: Any, *, finite: Callable[[NDArray], bool] = _all_finite) -> boo
 
 def _is_plain_target(y: Any, X: NDArray) -> bool:
     floating = type(y) is np.ndarray and y.ndim == 1 and y.dtype in FLOATS
-    return floating and len(y) == len(X) and bool(np.isfinite(y.sum(dtype=np.float64)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return floating and len(y) == len(X) and bool(np.isfinite(y.sum(dtype=np.float64)))
 
 
 def _validated(estimator: Any, *data: Any, **options: Any) -> Any:

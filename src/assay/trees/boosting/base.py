@@ -32,12 +32,13 @@ from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided,
 from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
+from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.leafwise import Plan, make_plan
+from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import unit_of
-from assay.trees.growing.whole import Limits
 from assay.trees.importance import KINDS, Importance, names_of, summarised
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 
@@ -171,10 +172,11 @@ class Boosting(TreeModel, IterativeModel):
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
             raise self._refuse("monotonic_cst", "None where there are more than two classes")
         least = int(np.ceil(float(self.min_samples_leaf) / weight_unit)) if self.min_samples_leaf > 1 else 1
+        least = min(least, HEAVY)
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, False, 0)
+        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
         return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
 

@@ -90,9 +90,26 @@ def survey(data: Rows | SurveyedRows) -> Opened:
     """Walk rows outside memory for the first time; see `SurveyedRows`."""
     if isinstance(data, (MemoryRows, SurveyedRows)):
         return data
-    parts = data.reduce(_seen, sampled_rows(data.shape[0]), combine=rows.add)
-    sample, target, weight = (np.concatenate(values) for values in parts)
+    n_rows, chosen = data.shape[0], sampled_rows(data.shape[0])
+    if data.local:
+        sample = np.empty((n_rows if chosen is None else len(chosen), data.shape[1]), dtype=data.dtype)
+        target, weight = np.empty(n_rows), np.empty(n_rows if data.has_weight else 0)
+        data.reduce(_write_seen, chosen, (sample, target, weight), combine=_nothing)
+    else:
+        parts = data.reduce(_seen, chosen, combine=rows.add)
+        sample, target, weight = (np.concatenate(values) for values in parts)
     return SurveyedRows(data, target, weight if data.has_weight else None, sample)
+
+
+def _write_seen(block: Block, chosen: NDArray | None, into: tuple[NDArray, NDArray, NDArray]) -> None:
+    """The same, written where it belongs: many small arrays would leave holes in memory."""
+    (X,), (target,), (weight,) = _seen(block, chosen)
+    first = block.start if chosen is None else int(np.searchsorted(chosen, block.start))
+    for values, piece, place in zip(
+        into, (X, target, weight), (first, block.start, block.start), strict=True
+    ):
+        if len(values):
+            values[place : place + len(piece)] = piece
 
 
 def _seen(block: Block, chosen: NDArray | None) -> tuple[list[NDArray], list[NDArray], list[NDArray]]:

@@ -42,7 +42,7 @@ LEVELS = (
     | Domain(
         "a list of increasing numbers between 0 and 1",
         lambda value: (
-            isinstance(value, (list, tuple, np.ndarray))
+            (isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1))
             and len(value) > 0
             and all(LEVEL.contains(level) for level in value)
             and bool(np.all(np.diff(np.asarray(value, dtype=float)) > 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
 from assay.trees.growing.columns import Columns, bin_columns
 from assay.trees.growing.criteria import PoissonDeviance
 from assay.trees.growing.statistics import center_of, class_rows, moment_rows
-from assay.trees.growing.table import binned_table
+from assay.trees.growing.table import BinnedTable
 from assay.trees.tree import Tree
 
 EDGE_ROWS = 200_000
@@ -38,9 +38,10 @@ class Table(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A tree, and the leaves of the rows that it was not grown on, if they were asked for."""
+    """A tree, its seed, and the leaves of the rows that it was not grown on, if they were asked for."""
 
     tree: Tree
+    seed: int
     outside: NDArray[np.int64]
     leaves: NDArray[np.int32]
 
@@ -124,10 +125,11 @@ class Forest(NamedTuple):
             statistics, units = moment_rows(weight, table.target - center, weight, centered=is_centered)
         rules = column_rules(table.columns, growth.signs, growth.groups)
         tree, leaves = grow_tree(
-            binned_table(table.codes, inside, table.columns.n_codes),
+            BinnedTable(table.codes, inside, table.columns.n_codes),
             statistics,
             units,
             growth.form,
+            growth.finder,
             growth._replace(seed=seed).limits(units[0]),
             table.columns,
             rules,
@@ -139,7 +141,7 @@ class Forest(NamedTuple):
             tree = measured_impurity(tree, leaves[inside], table.target[inside], weight[inside], growth.form)
         if self.ccp_alpha > 0:
             tree = pruned(tree, self.ccp_alpha)
-        return Grown(tree, *self._outside(tree, counts))
+        return Grown(tree, seed, *self._outside(tree, counts))
 
     def _outside(self, tree: Tree, counts: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         if not self.with_outside:
@@ -175,6 +177,6 @@ def short(factors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.ldexp(np.rint(mantissa * 2**15), exponent - 15))
 
 
-def grow_each(forest: Forest, seeds: NDArray[np.int64]) -> Iterator[Grown]:
+def grow_each(forest: Forest, seeds: Iterable[int]) -> Iterator[Grown]:
     """The trees in the order of their seeds, grown on the thread pool."""
-    return rows.ordered_map(forest.grow, [int(seed) for seed in seeds])
+    return rows.ordered_map(forest.grow, seeds)

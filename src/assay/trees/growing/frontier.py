@@ -27,7 +27,7 @@ from assay.trees.growing.leafwise import (
 )
 from assay.trees.growing.nodes import COLUMN, GAIN, LEAF, LEFT
 from assay.trees.growing.searching import Growth, Plan, split_of
-from assay.trees.growing.whole import Split
+from assay.trees.growing.space import Split
 
 ROOM = 8
 """Nodes that are looked at, at most, for every leaf of a tree."""
