@@ -20,7 +20,7 @@ from assay.trees.growing.criteria import Newton
 from assay.trees.growing.cuts import Rule, best_cut
 from assay.trees.growing.histograms import divide_shard, fill_histogram, make_shard
 from assay.trees.growing.scan import best_newton_cut
-from assay.trees.growing.whole import Split
+from assay.trees.growing.space import Split
 
 
 @pytest.fixture(scope="module")

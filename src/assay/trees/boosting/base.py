@@ -15,7 +15,7 @@ from assay.certificates import Certificates
 from assay.losses import Loss
 from assay.parameters import Domain
 from assay.randomness import generator
-from assay.rows import Block, Rows, one_blas_thread
+from assay.rows import Block, one_blas_thread
 from assay.trees.boosting.boost import (
     Boosted,
     Settings,
@@ -28,18 +28,18 @@ from assay.trees.boosting.boost import (
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns
-from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, start_losses, stopping_of
+from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, train_rows
+from assay.trees.boosting.holding import Earlier, HeldOut, Start, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
-from assay.trees.boosting.table import Grown, LocalTable
+from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.leafwise import Plan, make_plan
+from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import unit_of
-from assay.trees.growing.whole import Limits
 from assay.trees.importance import KINDS, Importance, names_of, summarised
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 
@@ -88,7 +88,7 @@ BOOSTING_DOMAINS: Mapping[str, Domain] = {
 class OpenedRows(NamedTuple):
     """The data of a fit, opened once more: rows, coded target, weights, a loss per run."""
 
-    data: Rows
+    data: Opened
     target: NDArray[np.float64]
     weight: NDArray[np.float64] | None
     losses: list[Loss]
@@ -123,10 +123,10 @@ class Boosting(TreeModel, IterativeModel):
         """One loss per run of boosting."""
         raise NotImplementedError
 
-    def _boost(self, X: Any, data: Rows, target: NDArray, weight: NDArray | None, held: Any) -> None:
+    def _boost(self, X: Any, data: Opened, target: NDArray, weight: NDArray | None, held: Any) -> None:
         """Bin the rows, boost, and certify what is seen at once.
 
-        `held` is held-out data given to the fit (features, coded target, weights), or None.
+        `held` is held-out data given to the fit (opened, coded target, weights), or None.
         """
         self._mark_categories()
         columns = self._make_columns(data, weight)
@@ -134,11 +134,11 @@ class Boosting(TreeModel, IterativeModel):
         if earlier is None:
             self.seed_ = int(generator(self.random_state).integers(2**62))
         self.columns_ = columns
-        coded = code_rows(data, target, weight, columns)
+        train = train_rows(data, target, weight, columns)
         self.do_early_stopping_ = (
-            len(coded.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
+            len(train.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
         )
-        train, outside = divide_rows(self, data, weight, coded, held)
+        train, outside = divide_rows(self, data, weight, train, held)
         watch = self._watch_fit(X, None, n_runs=1, max_iter=int(self.max_iter))
         losses = self._losses(train.target)
         n_outputs = losses[0].n_scores
@@ -177,7 +177,7 @@ class Boosting(TreeModel, IterativeModel):
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, False, 0)
+        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
         form = Newton(float(self.l2_regularization))
         return make_plan(form, limits, rules, self.columns_.n_codes, least_curvature(loss))
@@ -186,13 +186,14 @@ class Boosting(TreeModel, IterativeModel):
         self, loss: Loss, train: CodedRows, outside: HeldOut | None, before: Earlier | None, watch: Watch
     ) -> tuple[Boosted, NDArray]:
         """Boost with one loss; the result and the constant that it starts from."""
-        codes, target, weight = train
+        target, weight = train.target, train.weight
         baseline = self._baseline([loss], target, weight)
-        table = LocalTable(codes, target, weight, baseline, self.columns_.n_codes)
-        start = start_losses(loss, table, target)
-        scale = loss_scale_of(start, weight)
+        table = train.table(baseline, self.columns_.n_codes)
+        largest = table.largest_loss(loss)
+        scale = loss_scale_of(largest, len(target))
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
+        start = Start(largest, abs(table.loss_sum(loss, scale)) / scale / total)
         first = 0
         if before is not None:
             if not np.array_equal(before.trees.baseline, baseline):
@@ -212,10 +213,7 @@ class Boosting(TreeModel, IterativeModel):
             self.seed_,
             first,
         )
-        stopping = None
-        if outside is not None:
-            begin = abs(float(start.sum() if weight is None else start @ weight)) / total
-            stopping = stopping_of(self, loss, baseline, outside, (start, begin), before)
+        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, start, before)
         done = boost(
             table, settings, self._plan(loss, unit), units, stopping, lambda n: watch.iteration(lambda: {})
         )
@@ -296,8 +294,8 @@ class Boosting(TreeModel, IterativeModel):
             The data of the fit.
         """
         data, target, weight, losses = self._open_again(X, y, sample_weight)
-        coded = code_rows(data, target, weight, self.columns_)
         fresh = self._make_columns(data, weight)
+        coded = code_rows(data, target, weight, self.columns_)
         return certify_boosting(self, coded, fresh, losses)
 
     def importance(
@@ -342,8 +340,8 @@ class Boosting(TreeModel, IterativeModel):
                 "early_stopping=True and validation_fraction, or with subsample below 1."
             )
         data, target, weight, losses = self._open_again(X, y, sample_weight)
-        coded = code_rows(data, target, weight, self.columns_)
         fresh = self._make_columns(data, weight)
+        coded = code_rows(data, target, weight, self.columns_)
         if kind == "unbiased":
             if fresh != self.columns_:
                 raise ValueError(

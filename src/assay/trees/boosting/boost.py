@@ -236,12 +236,11 @@ def newton_steps(
     return values
 
 
-def loss_scale_of(losses: NDArray, weight: NDArray | None) -> float:
-    """One over the unit of losses, such that their sum takes 60 bits at the start at most."""
-    largest = float(np.max(np.abs(losses) * (1.0 if weight is None else weight), initial=0.0))
+def loss_scale_of(largest: float, n_rows: int) -> float:
+    """One over the unit of losses, such that the sum of losses up to the largest takes 60 bits at most."""
     if not 0 < largest < math.inf:
         largest = 1.0
-    return math.ldexp(1.0, min(58 - math.frexp(largest)[1] - math.ceil(math.log2(len(losses) + 1)), 1000))
+    return math.ldexp(1.0, min(58 - math.frexp(largest)[1] - math.ceil(math.log2(n_rows + 1)), 1000))
 
 
 def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedTrees:

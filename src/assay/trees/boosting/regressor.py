@@ -20,7 +20,7 @@ from assay.rows import Block
 from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import target_of
+from assay.trees.boosting.gathering import survey, target_of
 from assay.trees.decision.regressor import require_range
 from assay.trees.growing.columns import Columns
 
@@ -241,16 +241,17 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         X_val, y_val, sample_weight_val : array-like, optional
             Rows held out for early stopping.
         """
-        data = self._open_vector(X, y, sample_weight)
+        data = survey(self._open_vector(X, y, sample_weight))
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise self._refuse("quantile", "a level between 0 and 1, or a list of them, with loss='quantile'")
         target, weight = target_of(data)
         self._require_targets(target if weight is None else target[weight > 0])
         held = None
         if X_val is not None:
-            other = rows.real_numbers(np.asarray(y_val), np.dtype(np.float64), "y_val")
-            self._require_targets(other)
-            held = (X_val, other, rows.check_weights(sample_weight_val, len(other), np.float64))
+            other = survey(self._open_new_vector(X_val, y_val, sample_weight_val))
+            numbers, own = target_of(other)
+            self._require_targets(numbers)
+            held = (other, numbers, own)
         self._boost(X, data, target, weight, held)
         return self
 
@@ -276,7 +277,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
                 )
 
     def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
-        data = self._open_new_vector(X, y, sample_weight)
+        data = survey(self._open_new_vector(X, y, sample_weight))
         target, weight = target_of(data)
         return OpenedRows(data, target, weight, self._losses(target))
 

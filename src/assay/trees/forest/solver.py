@@ -18,7 +18,7 @@ from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
 from assay.trees.growing.columns import Columns, bin_columns
 from assay.trees.growing.criteria import PoissonDeviance
 from assay.trees.growing.statistics import center_of, class_rows, moment_rows
-from assay.trees.growing.table import binned_table
+from assay.trees.growing.table import BinnedTable
 from assay.trees.tree import Tree
 
 EDGE_ROWS = 200_000
@@ -125,10 +125,11 @@ class Forest(NamedTuple):
             statistics, units = moment_rows(weight, table.target - center, weight, centered=is_centered)
         rules = column_rules(table.columns, growth.signs, growth.groups)
         tree, leaves = grow_tree(
-            binned_table(table.codes, inside, table.columns.n_codes),
+            BinnedTable(table.codes, inside, table.columns.n_codes),
             statistics,
             units,
             growth.form,
+            growth.finder,
             growth._replace(seed=seed).limits(units[0]),
             table.columns,
             rules,

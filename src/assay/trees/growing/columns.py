@@ -233,16 +233,18 @@ def bin_columns(
     categorical: NDArray[np.bool_],
     max_bins: int = MAX_BINS,
     least: float = 0.0,
+    rows: NDArray | None = None,
 ) -> Columns:
     """At most `max_bins` codes per column: one per value where there are few, else bins of like weight.
 
     Neighbouring values share a bin until it has the weight `least`, or one part in `COARSEST` of the column
-    if that is less: every cut between single rows is one more way to fit their noise.
+    if that is less: every cut between single rows is one more way to fit their noise. With `rows`, whose
+    weights are given then, of these rows alone.
     """
     lows, highs, shares = [], [], []
 
     def bins_of(j: int) -> tuple[NDArray, NDArray, NDArray]:
-        values, weights = distinct_values(X[:, j], weight)
+        values, weights = distinct_values(X[:, j] if rows is None else X[rows, j], weight)
         if categorical[j]:
             return values, values, _level_codes(weights, max_bins)
         first = _bin_starts(weights, max_bins, least)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from assay.loops import compiled
 from assay.trees.growing.criteria import Newton, cost
 from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, real_sums
+from assay.trees.growing.finding import list_columns
 from assay.trees.growing.histograms import goes_left
+from assay.trees.growing.levels import copy_bits, finish_grouping, group_levels
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -22,22 +24,12 @@ from assay.trees.growing.nodes import (
     PLACE_OF_BITS,
     GrowingTree,
     empty_tree,
+    keep_split,
     mixed,
     uniform,
 )
 from assay.trees.growing.scan import LINES, best_newton_cut
-from assay.trees.growing.whole import (
-    ColumnRules,
-    Limits,
-    Space,
-    Split,
-    copy_bits,
-    finish_grouping,
-    group_levels,
-    keep_split,
-    list_columns,
-    make_space,
-)
+from assay.trees.growing.space import ColumnRules, Limits, Space, Split, make_space
 
 POOL_BYTES = 2**28
 """Memory for the histograms of open nodes; nodes beyond it have theirs summed up again when divided."""
