@@ -102,9 +102,10 @@ def stopping_of(
         return Stopping(patience, tol, _scorer(model, held, baseline, before), seen)
     coded = held.coded
     table = LocalTable(coded.codes, coded.target, coded.weight, baseline, model.columns_.n_codes)
+    scores = table.scores[0] if len(baseline) == 1 else table.scores.T
+    scale = loss_scale_of(loss.value(coded.target, scores.copy()), coded.weight) / 64
     if before is not None:
         table.resume(before.trees)
-    scale = loss_scale_of(np.ones(len(coded.target)), coded.weight) / 64
     weight = float(len(coded.target)) if coded.weight is None else float(coded.weight.sum())
 
     def score(trees: list[Grown], values: list[NDArray]) -> float:

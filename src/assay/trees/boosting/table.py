@@ -42,7 +42,7 @@ class Grown(NamedTuple):
     sums: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    units: NDArray[np.float64]
+    units: NDArray[np.float64]  # of weight, slope and curvature, for each node
 
     @property
     def leaves(self) -> NDArray[np.int64]:
@@ -74,8 +74,13 @@ def grown_tree(growth: Growth, n_nodes: int) -> Grown:
         tree.sums[:n_nodes].copy(),
         real[:, LOW].copy(),
         real[:, HIGH].copy(),
-        growth.units[:n_nodes].copy(),
+        whole_units(growth.units[:n_nodes], real[:, CENTER]),
     )
+
+
+def whole_units(units: NDArray, center: NDArray) -> NDArray[np.float64]:
+    """Units that fit the slopes themselves, not those about the centre of a node."""
+    return np.column_stack([units[:, 0], units[:, 1] + np.abs(center) * units[:, 2], units[:, 2]])
 
 
 class LocalTable:
@@ -151,12 +156,16 @@ class LocalTable:
         real, unit, sums = growth.tree.real[node], growth.units[node], growth.sums[node]
         size = float(sums[2] * unit[2])
         center = float(real[CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
+        curved = self.parts[0].shard.curved > 0  # type: ignore[union-attr]
         tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
-        if tops[0] <= ROUNDING * abs(center) * tops[1]:  # nothing but the rounding of floats is left
-            return
+        if tops[0] <= ROUNDING * abs(center) * tops[1]:  # the slopes differ by the rounding of floats
+            if not curved:
+                return
+            center = float(real[CENTER])
+            tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
         real[CENTER] = center
         unit[1] = unit_of(tops[:1])
-        if self.parts[0].shard.curved > 0 and tops[1] > 0:  # type: ignore[union-attr]
+        if curved and tops[1] > 0:
             unit[2] = unit_of(tops[1:])
         sums[:] = 0
         histogram = growth.pool[growth.slots[node]] if growth.slots[node] >= 0 else None
