@@ -28,7 +28,7 @@ from assay.trees.growing.searching import LEAST_CURVATURE
 from assay.trees.growing.statistics import unit_of
 
 FARTHEST = 10.0
-"""How far a line search moves the score of a leaf: without curvature it would not end."""
+"""How far a step or a line search moves the score of a leaf: without curvature it would not end."""
 
 STEPS = 50
 HALVINGS = 30
@@ -146,9 +146,10 @@ def boost(
             done.units.append(float(units.units[k, 1]))
             table.move(k, tree, value, settings.share)  # the statistics of the other outputs are kept
         totals = units.begin_round()
-        while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and halvings < HALVINGS:
+        tried = 0
+        while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and tried < HALVINGS:
             # A Newton step went too far: half of it, in all leaves.
-            halvings += 1
+            halvings, tried = halvings + 1, tried + 1
             for k in range(n_outputs):
                 values[k] = 0.5 * values[k]
                 table.walk(k, trees[k], -values[k])
@@ -200,9 +201,16 @@ def leaf_values(table: Any, tree: Grown, settings: Settings, output: int) -> NDA
     else:
         size = tree.sums[leaves, 2] + settings.l2
         values = np.divide(tree.sums[leaves, 1], size, out=np.zeros(len(leaves)), where=size > 0)
+        values = np.clip(values, -farthest(loss), farthest(loss))
         if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
             values = newton_steps(table, tree, settings, output, values)
-    return np.clip(values, tree.low[leaves], tree.high[leaves])
+    bounds = np.clip([tree.low[leaves], tree.high[leaves]], -farthest(loss), farthest(loss))
+    return np.clip(values, *bounds)
+
+
+def farthest(loss: Loss) -> float:
+    """How far one step moves a score: without a curvature that is known everywhere a parabola misleads."""
+    return math.inf if constant_curvature(loss) >= 0 else FARTHEST
 
 
 def least_curvature(loss: Loss) -> float:

@@ -135,7 +135,8 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
     form = centered(plan.form, center)
     real_sums(whole, space.unit, space.work[3])
     rounding = NOISE * abs(cost(form, space.work[3]))
-    best, n_tried, state = max(limits.min_gain, rounding), 0, growth.paths[node]
+    constant = form.shift * center  # centred slopes gain that much more
+    best, n_tried, state = max(limits.min_gain, rounding) + constant, 0, growth.paths[node]
     least = (np.int64(limits.min_leaf), np.int64(np.ceil(plan.flattest / space.unit[2])))
     n_columns = list_columns(node, columns, tree, space.columns)
     for place in range(n_columns):
@@ -174,7 +175,7 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
             if missing[0] == 0:  # later missing values go where most rows went
                 tree.missing_left[node] = 2 * weight_upto(tally, cut.place) >= whole[0]
     if tree.whole[node, COLUMN] != LEAF:
-        tree.real[node, GAIN] -= form.shift * center  # the constant that centred slopes leave
+        tree.real[node, GAIN] -= constant
         sum_left(node, sums, growth, plan)
 
 
