@@ -336,19 +336,26 @@ def test_bins_have_three_rows_where_leaves_have_many(max_bins):
     assert len(HistGradientBoostingRegressor(max_iter=1).fit(x, x[:, 0]).columns_.low) < len(values)
 
 
-def test_both_sides_of_a_cut_expect_a_row_of_the_rarer_class(two_classes):
-    X, y = two_classes
-    model = HistGradientBoostingClassifier(learning_rate=0.5, max_iter=15, min_samples_leaf=1).fit(X, y)
-    chances = [np.full(len(y), y.mean()), *(p[:, 1] for p in model.staged_predict_proba(X))]
-    leaves, n_split = model.trees_.leaves(X, model.columns_), 0
-    for number, p in enumerate(chances[:-1]):
-        sizes = np.bincount(leaves[:, number], weights=p * (1 - p))
-        n_split += np.count_nonzero(sizes) > 1
-        assert sizes[sizes > 0].min() > 1 - 1e-6
-    assert n_split > 5
-    # Without the rule the last leaves would have less: those of a loss without probabilities do.
-    other = HistGradientBoostingClassifier("exponential", learning_rate=0.5, max_iter=15, min_samples_leaf=1)
-    assert other.fit(X, y).trees_.weight.min() < 4
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_both_sides_of_a_cut_have_the_curvature_of_four_undecided_rows(numbers, n_classes):
+    X, y = numbers
+    y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    model = HistGradientBoostingClassifier(learning_rate=0.5, max_iter=12, min_samples_leaf=1).fit(X, y)
+    shares = np.bincount(y) / len(y)
+    chances = [np.tile(shares, (len(y), 1)), *model.staged_predict_proba(X)][:-1]
+    factor = n_classes / (n_classes - 1) if n_classes > 2 else 1.0
+    leaves, least = model.trees_.leaves(X, model.columns_), []
+    n_outputs = 1 if n_classes == 2 else n_classes
+    for place in range(model.n_iter_ * n_outputs):
+        p = chances[place // n_outputs][:, place % n_outputs + (n_outputs == 1)]
+        sizes = np.bincount(leaves[:, place], weights=factor * p * (1 - p))
+        if np.count_nonzero(sizes) > 1:
+            least.append(sizes[sizes > 0].min())
+    limit = 1.0 if n_classes == 2 else 4 / n_classes
+    assert limit - 1e-6 < min(least) < 1.2 * limit
+    # A loss without probabilities has no such limit.
+    other = HistGradientBoostingClassifier("exponential", learning_rate=0.5, max_iter=12, min_samples_leaf=1)
+    assert other.fit(X, y > 0).trees_.weight.min() < 4
 
 
 # Options.

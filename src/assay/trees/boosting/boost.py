@@ -30,6 +30,9 @@ from assay.trees.growing.statistics import unit_of
 FARTHEST = 10.0
 """How far a step or a line search moves the score of a leaf: without curvature it would not end."""
 
+UNDECIDED = 4.0
+"""Rows of equal chances whose curvature each side of a split of probabilities has at least."""
+
 STEPS = 50
 HALVINGS = 30
 
@@ -214,12 +217,14 @@ def farthest(loss: Loss) -> float:
 
 
 def least_curvature(loss: Loss) -> float:
-    """Curvature of each side of a split at least.
+    """Curvature of each side of a split at least: for probabilities that of a few undecided rows.
 
-    For probabilities the sum of p(1 − p), about the number of rows of the rarer class that the side is
-    expected to have: with less than one, a Newton step is a guess that later rows pay for.
+    Sides of rows whose class is all but certain have next to none, and a Newton step there is a guess that
+    later rows pay for. At equal chances of K classes a row has 1/K (see `class_curvature`), of two a quarter.
     """
-    return 1.0 if isinstance(loss, (CrossEntropy, Multinomial)) else LEAST_CURVATURE
+    if isinstance(loss, Multinomial):
+        return UNDECIDED / loss.n_scores
+    return UNDECIDED / 4 if isinstance(loss, CrossEntropy) else LEAST_CURVATURE
 
 
 def searches_residuals(loss: Loss) -> bool:
