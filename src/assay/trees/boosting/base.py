@@ -29,7 +29,7 @@ from assay.trees.boosting.boost import (
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, train_rows
-from assay.trees.boosting.holding import Earlier, HeldOut, Start, divide_rows, divided, stopping_of
+from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
@@ -189,11 +189,10 @@ class Boosting(TreeModel, IterativeModel):
         target, weight = train.target, train.weight
         baseline = self._baseline([loss], target, weight)
         table = train.table(baseline, self.columns_.n_codes)
-        largest = table.largest_loss(loss)
-        scale = loss_scale_of(largest, len(target))
+        scale = loss_scale_of(table.largest_loss(loss), len(target))
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
-        start = Start(largest, abs(table.loss_sum(loss, scale)) / scale / total)
+        start = abs(table.loss_sum(loss, scale)) / scale / total
         first = 0
         if before is not None:
             if not np.array_equal(before.trees.baseline, baseline):

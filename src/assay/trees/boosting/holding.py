@@ -31,16 +31,6 @@ class HeldOut(NamedTuple):
     X: Any
 
 
-class Start(NamedTuple):
-    """Losses of the training rows under the constant that boosting starts from.
-
-    `largest` is the largest of a row times its weight, `mean` the size of the mean.
-    """
-
-    largest: float
-    mean: float
-
-
 class Earlier(NamedTuple):
     """What a fit that goes on has behind it.
 
@@ -113,26 +103,26 @@ def stopping_of(
     loss: Loss,
     baseline: NDArray,
     held: HeldOut,
-    start: Start,
+    start: float,
     before: Earlier | None,
 ) -> Stopping:
-    """When the rounds of one loss end; falls of it are measured against the loss of the constant."""
+    """When the rounds of one loss end; falls of it are measured against that of the constant, `start`."""
     patience, tol = int(model.n_iter_no_change), float(model.tol)
     seen = [] if before is None else list(before.held_out)
     if held.coded is None:
-        return Stopping(patience, tol * start.mean, None, seen)
+        return Stopping(patience, tol * start, None, seen)
     if model.scoring not in (None, "loss"):
         return Stopping(patience, tol, _scorer(model, held, baseline, before), seen)
     coded = held.coded
     table = coded.table(baseline, model.columns_.n_codes)
-    # Losses of rows that no tree has seen can grow: they get six bits more room than those of the fit.
-    scale = loss_scale_of(max(table.largest_loss(loss), start.largest), len(coded.target)) / 64
     weight = float(len(coded.target)) if coded.weight is None else float(coded.weight.sum())
 
     def score(trees: list[Grown], values: list[NDArray]) -> float:
         for k, (tree, value) in enumerate(zip(trees, values, strict=True)):
             table.walk(k, tree, value)
-        return table.loss_sum(loss, scale) / scale / weight
+        # Losses of rows that no tree has seen can grow: each round is summed in a unit of its own.
+        scale = loss_scale_of(table.largest_loss(loss), len(coded.target))
+        return float(table.loss_sum(loss, scale) / scale / weight)
 
     tol *= abs(score([], []))
     if before is not None:
