@@ -16,6 +16,7 @@ from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegre
 from assay.trees.forest.importance import Importance
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
+from assay.trees.shapley.values import ShapValues
 from assay.trees.tree import Tree
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ShapValues",
     "Tree",
     "Trees",
 ]
