@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.homes import publish
+from assay.models.calibration import Calibrator
 from assay.trees.boosting.classifier import HistGradientBoostingClassifier
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.regressor import HistGradientBoostingRegressor
@@ -24,6 +25,7 @@ __all__ = [
     "BaggingRegressor",
     "BoostedTrees",
     "Box",
+    "Calibrator",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

@@ -22,6 +22,8 @@ from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import target_of
+from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.intervals import HasIntervals
 from assay.trees.decision.regressor import require_range
 from assay.trees.growing.columns import Columns
 
@@ -52,7 +54,7 @@ LEVELS = (
 )
 
 
-class HistGradientBoostingRegressor(Regressor, Boosting):
+class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
     """Boosted trees of numbers, grown best-first on histograms of at most 255 bins.
 
     Minimises, by a tree per round,
@@ -121,6 +123,9 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
+    calibration : float or None, default=None
+        Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_interval`
+        is made of how far the predictions are off there.
 
     Attributes
     ----------
@@ -137,6 +142,9 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     halvings_ : int
         How often a round was halved because its step had raised the risk.
     feature_importances_ : array of shape (n_features_in_,)
+    calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
+        With `calibration`: the rows kept aside, how far their targets are from the prediction or outside the
+        quantiles, and their weights.
     is_categorical_, levels_
         Columns of categories, and the names of levels that are not numbers.
     certificates_ : Certificates
@@ -162,7 +170,12 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         summary="Small trees added one after the other, each to what the sum still gets wrong; rows set "
         "aside say when to stop.",
     )
-    _domains: ClassVar[Mapping[str, Domain]] = {"loss": LOSS, "quantile": LEVELS, **BOOSTING_DOMAINS}
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "loss": LOSS,
+        "quantile": LEVELS,
+        "calibration": SHARE_ASIDE,
+        **BOOSTING_DOMAINS,
+    }
 
     def __init__(
         self,
@@ -190,6 +203,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         random_state: Any = None,
         line_search: str = "newton",
         subsample: float = 1.0,
+        calibration: float | None = None,
     ) -> None:
         self.loss = loss
         self.quantile = quantile
@@ -214,6 +228,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         self.random_state = random_state
         self.line_search = line_search
         self.subsample = subsample
+        self.calibration = calibration
 
     @with_callbacks
     def fit(
@@ -248,7 +263,8 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
             other = rows.real_numbers(np.asarray(y_val), np.dtype(np.float64), "y_val")
             self._require_targets(other)
             held = (X_val, other, rows.check_weights(sample_weight_val, len(other), np.float64))
-        self._boost(X, data, target, weight, held)
+        self._boost(X, data, target, self._set_aside(len(target), weight), held)
+        self._keep_scores(data, target, weight)
         return self
 
     def _losses(self, target: NDArray) -> list[Loss]:
@@ -282,11 +298,16 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         """
         data = self._open_new_vector(X, y, sample_weight)
         target, weight = target_of(data)
-        return self._certify(data, target, weight, self._losses(target))
+        fitted = self._weight_of_fit(len(target), weight)
+        proofs = self._certify(data, target, fitted, self._losses(target))
+        return Certificates([*proofs, *self._interval_claims(data, target, weight)])
 
     @property
     def _is_logarithm(self) -> bool:
         return isinstance(self._losses(np.empty(0))[0], LogLinkLoss)
+
+    def _from_scores(self, scores: NDArray) -> NDArray:
+        return numbers(scores, self._is_logarithm)
 
     def predict(self, X: Any) -> Any:
         """The prediction for each row, a column per level for several quantiles; lazy for Dask input."""

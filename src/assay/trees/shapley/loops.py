@@ -7,8 +7,8 @@ share of weight. The game S ↦ v Π_{j∈S} o_j Π_{j∉S} z_j has the Shapley 
 
 because |S|! (k − 1 − |S|)! / k! = ∫ t^|S| (1 − t)^(k−1−|S|) dt. The integrand has degree k − 1, so a Gauss
 rule of ⌈k/2⌉ points gives the integral exactly. All leaves below an edge share its factor: products go down
-the tree, sums of them come back up, and an edge adds its part of φ_j once. The edge of a column that was on the
-path before takes back what that one said about the leaves below.
+the tree, sums of them come back up, and an edge adds its part of φ_j once. The edge of a column that was on
+the path before takes back what that one said about the leaves below.
 """
 
 from __future__ import annotations
