@@ -9,8 +9,8 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 
 from assay.datasets import breast_cancer, iris
 from assay.display import CalibrationDisplay, ConfusionDisplay, PrecisionRecallDisplay, RocCurveDisplay
-from assay.display.classes.curves import calibration_curve
 from assay.linear import LinearSVC, LogisticRegression
+from assay.models.calibration import calibration_curve
 
 CURVES = [RocCurveDisplay, PrecisionRecallDisplay, CalibrationDisplay]
 

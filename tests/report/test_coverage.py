@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assay.models.calibration import calibration_error
 from assay.models.conformal import conformal_width
 from assay.report import Data, compare
 from assay.report.trials.scoring.resampling import (
@@ -13,7 +14,6 @@ from assay.report.trials.scoring.resampling import (
     OWN,
     RESIDUALS,
     brier_score,
-    calibration_error,
     measure_intervals,
     residual_bounds,
     splits,

@@ -116,7 +116,9 @@ from assay.display.theory import (
 )
 from assay.display.trees.boosting import StagedRiskDisplay
 from assay.display.trees.forest import ImportanceDisplay, OutOfBagDisplay, SingleMembersDisplay
+from assay.display.trees.honesty import IntervalsDisplay, ReliabilityDisplay
 from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
+from assay.display.trees.shapley import ShapBarsDisplay, ShapBeeswarmDisplay, ShapWaterfallDisplay
 from assay.display.trees.single import (
     PruningDisplay,
     PruningSelectionDisplay,
@@ -174,6 +176,7 @@ __all__ = [
     "ImpurityCurvesDisplay",
     "InertiaDisplay",
     "InitsDisplay",
+    "IntervalsDisplay",
     "IterationsDisplay",
     "KDistanceDisplay",
     "KernelCurveDisplay",
@@ -199,12 +202,16 @@ __all__ = [
     "PruningSelectionDisplay",
     "ReachabilityDisplay",
     "ReferenceInertiasDisplay",
+    "ReliabilityDisplay",
     "ResidualsDisplay",
     "RestartsDisplay",
     "RocCurveDisplay",
     "SelectionDisplay",
     "SelectionOfKDisplay",
     "SeparabilityDisplay",
+    "ShapBarsDisplay",
+    "ShapBeeswarmDisplay",
+    "ShapWaterfallDisplay",
     "SilhouetteDisplay",
     "SingleMembersDisplay",
     "SingularValuesDisplay",

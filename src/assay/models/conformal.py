@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
+def conformal_quantile(scores: ArrayLike, coverage: float, weight: ArrayLike | None = None) -> float:
     """The ⌈(n + 1) c⌉-th least of n scores: a new one is at most so large with probability at least c.
 
     Without ties the probability is ⌈(n + 1) c⌉ / (n + 1) exactly. Infinite where n is too small for c.
@@ -24,6 +24,8 @@ def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
         Scores of rows that the model has not seen.
     coverage : float
         Probability c between 0 and 1.
+    weight : array of shape (n,), optional
+        A score of weight k counts k times.
 
     Examples
     --------
@@ -37,11 +39,58 @@ def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
         raise ValueError(f"The 'coverage' must lie between 0 and 1. Got {coverage!r} instead.")
     if np.isnan(known).any():
         raise ValueError("The scores of a conformal quantile must be numbers. Got NaN instead.")
+    total = known.size if weight is None else float(np.sum(weight))
     # (n + 1) c is a whole number for the usual c, but for its rounding.
-    place = max(1, int(np.ceil((known.size + 1) * coverage - 1e-9)))
-    if place > known.size:
+    place = max(1, int(np.ceil((total + 1) * coverage - 1e-9)))
+    if place > total:
         return float("inf")
-    return float(np.partition(known, place - 1)[place - 1])
+    if weight is None:
+        return float(np.partition(known, place - 1)[place - 1])
+    order = np.argsort(known, kind="stable")
+    upto = np.cumsum(np.asarray(weight, dtype=np.float64)[order])
+    return float(known[order][np.searchsorted(upto, place - 1e-9 * total)])
+
+
+def fewest_rows(coverage: float) -> int:
+    """The least number of scores whose conformal quantile is finite: c / (1 − c), rounded up.
+
+    Examples
+    --------
+    >>> fewest_rows(0.9), fewest_rows(0.99)
+    (9, 99)
+    """
+    return int(np.ceil(coverage / (1 - coverage) - 1e-9))
+
+
+def interval_scores(lower: ArrayLike, upper: ArrayLike, y: ArrayLike) -> Array:
+    """How far a target is outside an interval, below 0 inside: max(lower − y, y − upper).
+
+    With both ends at a prediction it is the |residual|; with two estimated quantiles, the score of
+    conformalised quantile regression (Romano, Patterson and Candès 2019).
+
+    Examples
+    --------
+    >>> interval_scores([0.0, 0.0], [1.0, 1.0], [0.25, 3.0]).tolist()
+    [-0.25, 2.0]
+    """
+    target = np.asarray(y, dtype=np.float64)
+    return np.maximum(np.asarray(lower) - target, target - np.asarray(upper))
+
+
+def moved_intervals(lower: ArrayLike, upper: ArrayLike, quantile: float) -> Array:
+    """Intervals with both ends moved outwards by the conformal quantile of `interval_scores`.
+
+    Moved inwards past each other, the ends meet in the middle.
+
+    Examples
+    --------
+    >>> moved_intervals([0.0], [1.0], 0.5).tolist(), moved_intervals([0.0], [1.0], -0.75).tolist()
+    ([[-0.5, 1.5]], [[0.5, 0.5]])
+    """
+    low, high = np.asarray(lower, dtype=np.float64) - quantile, np.asarray(upper, dtype=np.float64) + quantile
+    middle = 0.5 * (np.asarray(lower, dtype=np.float64) + np.asarray(upper, dtype=np.float64))
+    crossed = low > high
+    return np.column_stack([np.where(crossed, middle, low), np.where(crossed, middle, high)])
 
 
 def conformal_width(residuals: ArrayLike, coverage: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.homes import publish
+from assay.models.calibration import Calibrator
 from assay.trees.boosting.classifier import HistGradientBoostingClassifier
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.regressor import HistGradientBoostingRegressor
@@ -16,6 +17,7 @@ from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegre
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
 from assay.trees.importance import Importance
+from assay.trees.shapley.values import ShapValues
 from assay.trees.tree import Tree
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "BaggingRegressor",
     "BoostedTrees",
     "Box",
+    "Calibrator",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -34,6 +37,7 @@ __all__ = [
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ShapValues",
     "Tree",
     "Trees",
 ]

@@ -13,6 +13,7 @@ from assay.models import convergence
 from assay.parameters import Domain, nothing, one_of
 from assay.rows import is_name, split_columns
 from assay.rows._columns import require_distinct
+from assay.trees.shapley.explaining import Explained
 
 CATEGORICAL_FEATURES = (
     nothing
@@ -29,7 +30,7 @@ CATEGORICAL_FEATURES = (
 )
 
 
-class TreeModel(Model):
+class TreeModel(Explained, Model):
     """Base of trees and their ensembles: NaN is a missing value, and columns may be categories.
 
     `is_categorical_` tells the columns of categories, `levels_` the names of the levels of those that are not

@@ -13,6 +13,7 @@ from assay.display.base import Display
 from assay.display.classes.scores import labels_of
 from assay.display.plane import plain, shortened
 from assay.display.style import DASHES, FAINT_INK, GRID, PALETTE, caption, colors, write_beside
+from assay.models.calibration import calibration_curve
 
 MAX_CURVES = 12
 """Classes with a curve of their own; of more, the most frequent ones are drawn."""
@@ -318,20 +319,3 @@ class CalibrationDisplay(ScoredClassesDisplay):
         curves = zip(self.probabilities, self.shares, strict=True)
         draw_curves(ax, curves, self.names, self.errors, "mean gap", loc="upper left", marker="o")
         name_axes(ax, "probability", "observed share", "Calibration", (-0.02, 1.02))
-
-
-def calibration_curve(
-    truth: NDArray, probability: NDArray, n_bins: int = 10
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Mean probability, observed share and number of rows in bins of about equal numbers of rows.
-
-    Rows of one probability stay together: the order among them would be that of the table.
-    """
-    _, value, counts = np.unique(probability, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - 0.5 * counts
-    place = (middle * n_bins / probability.size).astype(np.intp)[value]
-    size = np.bincount(place)
-    kept = size > 0
-    mean = np.bincount(place, probability)[kept] / size[kept]
-    share = np.bincount(place, truth.astype(np.float64))[kept] / size[kept]
-    return mean, share, size[kept].astype(np.float64)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
+from assay.models.calibration import calibration_error
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
@@ -28,7 +29,6 @@ from assay.report.trials.scoring.folds import folds_of, judged_rows, predicted_s
 from assay.report.trials.scoring.metrics import KNOWN, SHOWN, Judged, Metric, metric_of
 from assay.report.trials.scoring.resampling import (
     FoldSplit,
-    calibration_error,
     corrected_error,
     default_repeats,
     measure_intervals,

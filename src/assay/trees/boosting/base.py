@@ -28,7 +28,7 @@ from assay.trees.boosting.boost import (
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, train_rows
+from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, target_of, train_rows
 from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
 from assay.trees.boosting.table import Grown
@@ -293,9 +293,12 @@ class Boosting(TreeModel, IterativeModel):
             The data of the fit.
         """
         data, target, weight, losses = self._open_again(X, y, sample_weight)
+        model: Any = self
+        kept = [None if values is None else values.copy() for values in target_of(data)]
         fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
-        return certify_boosting(self, coded, fresh, losses)
+        proofs = certify_boosting(self, coded, fresh, losses)
+        return Certificates([*proofs, *model._claims_aside(data, *kept)])
 
     def importance(
         self,

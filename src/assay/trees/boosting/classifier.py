@@ -13,13 +13,16 @@ from sklearn.callback import with_callbacks
 from assay import losses, rows
 from assay.losses import CrossEntropy, Exponential, Loss, Multinomial, softmax
 from assay.losses.margin import MarginLoss
+from assay.models.calibration import Calibrator
 from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
 from assay.parameters import Domain
 from assay.rows import Block
 from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import Opened, survey, survey_classes, target_of, with_classes
+from assay.trees.boosting.gathering import Opened, kept_aside, survey, survey_classes, target_of, with_classes
+from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.probabilities import CALIBRATION_METHOD, HasClassSets
 from assay.trees.growing.columns import Columns
 
 LOSS = Domain(
@@ -30,7 +33,7 @@ LOSS = Domain(
 )
 
 
-class HistGradientBoostingClassifier(Classifier, Boosting):
+class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
     """Boosted trees of classes, grown best-first on histograms of at most 255 bins.
 
     Minimises, by a tree per round,
@@ -99,6 +102,12 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
+    calibration : float or None, default=None
+        Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_sets` and
+        `calibration_method` learn from them how sure the trees may be.
+    calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        How probabilities are brought to the shares observed on the rows kept aside; the class predicted is
+        then the one of the largest probability so found.
 
     Attributes
     ----------
@@ -117,6 +126,12 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
     halvings_ : int
         How often a round was halved because its step had raised the risk.
     feature_importances_ : array of shape (n_features_in_,)
+    calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
+        With `calibration`: the rows kept aside, 1 − the probability of their class, and their weights.
+    calibrator_ : Calibrator
+        With `calibration_method`: the map of the probabilities.
+    calibration_errors_ : array of shape (2,)
+        Calibration error on the rows kept aside before the map, and after it on halves it has not seen.
     is_categorical_, levels_
         Columns of categories, and the names of levels that are not numbers.
     certificates_ : Certificates
@@ -145,6 +160,8 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
     _domains: ClassVar[Mapping[str, Domain]] = {
         "loss": LOSS,
         "class_weight": CLASS_WEIGHT,
+        "calibration": SHARE_ASIDE,
+        "calibration_method": CALIBRATION_METHOD,
         **BOOSTING_DOMAINS,
     }
 
@@ -174,6 +191,8 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         class_weight: Any = None,
         line_search: str = "newton",
         subsample: float = 1.0,
+        calibration: float | None = None,
+        calibration_method: str | None = None,
     ) -> None:
         self.loss = loss
         self.learning_rate = learning_rate
@@ -198,6 +217,8 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         self.class_weight = class_weight
         self.line_search = line_search
         self.subsample = subsample
+        self.calibration = calibration
+        self.calibration_method = calibration_method
 
     @with_callbacks
     def fit(
@@ -232,9 +253,15 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         held, margin = None, isinstance(self._named(), MarginLoss)
         if X_val is not None:
             other = survey(self._open_new_classes(X_val, y_val, sample_weight_val))
-            places, own = target_of(other)
-            held = (with_classes(other, margin, None), self._coded(places), own)
-        self._boost(X, with_classes(seen, margin, self._factors(weights)), target, weight, held)
+            numbers, own = target_of(other)
+            held = (with_classes(other, margin, None), self._coded(numbers), own)
+        left = self._set_aside(len(target), weight)
+        places, counts = target_of(seen)
+        if left is not weight:  # a fit moves targets and weights from disk in place
+            places, counts = places.copy(), None if counts is None else counts.copy()
+        own_rows = kept_aside(with_classes(seen, margin, self._factors(weights)), self)
+        self._boost(X, own_rows, target, left, held)
+        self._keep_scores(seen, places, counts)
         return self
 
     def _open_external_classes(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Any, NDArray]:
@@ -284,7 +311,7 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         places, weight = target_of(data)
         weights = np.bincount(places.astype(np.intp), weight, minlength=len(self.classes_))
         target, weight = self._weighted(data, weights)
-        return OpenedRows(data, target, weight, self._losses(target))
+        return OpenedRows(data, target, self._weight_of_fit(len(target), weight), self._losses(target))
 
     def decision_function(self, X: Any) -> Any:
         """Scores: of the second of two classes, else one column per class."""
@@ -294,14 +321,19 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
     def predict(self, X: Any) -> Any:
         """The class of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        how = (self.trees_, self.columns_, self.classes_)
+        calibrator = getattr(self, "calibrator_", None)
+        how = (self.trees_, self.columns_, self.classes_, self._named(), calibrator)
         return data.map(class_of_rows, *how, dtype=self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
-        """Probability of each class."""
+        """Probability of each class, through the map of `calibration_method` where there is one."""
         data = self._open_new_rows(X)
         how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
-        return data.map(chances_of_rows, self.trees_, self.columns_, self._named(), **how)
+        calibrator = getattr(self, "calibrator_", None)
+        return data.map(chances_of_rows, self.trees_, self.columns_, self._named(), calibrator, **how)
+
+    def _chances(self, scores: NDArray) -> NDArray:
+        return chances(scores, self._named())
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`."""
@@ -338,12 +370,24 @@ def chances(scores: NDArray, loss: Any) -> NDArray:
     return np.column_stack([1 - second, second])
 
 
-def class_of_rows(block: Block, trees: BoostedTrees, columns: Columns, classes: NDArray) -> NDArray:
-    """The class of each row of a block."""
+def class_of_rows(
+    block: Block,
+    trees: BoostedTrees,
+    columns: Columns,
+    classes: NDArray,
+    loss: Any,
+    calibrator: Calibrator | None,
+) -> NDArray:
+    """The class of each row of a block: of the largest score, or of the largest honest probability."""
+    if calibrator is not None:
+        return class_of(chances_of_rows(block, trees, columns, loss, calibrator), classes)
     scores = trees.scores(block.X, columns)
     return class_of(scores[:, 0] if scores.shape[1] == 1 else scores, classes)
 
 
-def chances_of_rows(block: Block, trees: BoostedTrees, columns: Columns, loss: Any) -> NDArray:
+def chances_of_rows(
+    block: Block, trees: BoostedTrees, columns: Columns, loss: Any, calibrator: Calibrator | None
+) -> NDArray:
     """Probabilities of the classes of the rows of a block."""
-    return chances(trees.scores(block.X, columns), loss)
+    said = chances(trees.scores(block.X, columns), loss)
+    return said if calibrator is None else calibrator.apply(said)

@@ -163,6 +163,22 @@ def _of_classes(block: Block, margin: bool, factors: NDArray[np.float64] | None)
     return block._replace(y=2 * places - 1 if margin else places, weight=weight)
 
 
+def kept_aside(data: Opened, model: Any) -> Opened:
+    """The same rows; on a cluster, with weights of 0 for those that a model keeps aside."""
+    rows_aside = vars(model).get("calibration_rows_")
+    if rows_aside is None or isinstance(data, MemoryRows) or data.data.local:
+        return data
+    return replace(data, data=MappedRows(data.data, _without, rows_aside))
+
+
+def _without(block: Block, rows_aside: NDArray[np.int64]) -> Block:
+    n_rows = block.X.shape[0]
+    weight = np.ones(n_rows) if block.weight is None else block.weight.astype(np.float64)
+    first, last = np.searchsorted(rows_aside, [block.start, block.start + n_rows])
+    weight[rows_aside[first:last] - block.start] = 0.0
+    return block._replace(weight=weight)
+
+
 def make_columns(
     data: Opened, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int, min_leaf: int
 ) -> Columns:

@@ -20,7 +20,9 @@ from assay.rows import Block
 from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import survey, target_of
+from assay.trees.boosting.gathering import kept_aside, survey, target_of
+from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.intervals import HasIntervals
 from assay.trees.decision.regressor import require_range
 from assay.trees.growing.columns import Columns
 
@@ -51,7 +53,7 @@ LEVELS = (
 )
 
 
-class HistGradientBoostingRegressor(Regressor, Boosting):
+class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
     """Boosted trees of numbers, grown best-first on histograms of at most 255 bins.
 
     Minimises, by a tree per round,
@@ -122,6 +124,9 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         pieces (absolute, quantile, Huber) always take the minimiser, a weighted quantile for corners.
     subsample : float, default=1.0
         Share of the rows drawn for each tree.
+    calibration : float or None, default=None
+        Share of the rows kept aside, which neither bins nor trees nor early stopping see: `predict_interval`
+        is made of how far the predictions are off there.
 
     Attributes
     ----------
@@ -140,6 +145,9 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     halvings_ : int
         How often a round was halved because its step had raised the risk.
     feature_importances_ : array of shape (n_features_in_,)
+    calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
+        With `calibration`: the rows kept aside, how far their targets are from the prediction or outside the
+        quantiles, and their weights.
     is_categorical_, levels_
         Columns of categories, and the names of levels that are not numbers.
     certificates_ : Certificates
@@ -165,7 +173,12 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         summary="Small trees added one after the other, each to what the sum still gets wrong; rows set "
         "aside say when to stop.",
     )
-    _domains: ClassVar[Mapping[str, Domain]] = {"loss": LOSS, "quantile": LEVELS, **BOOSTING_DOMAINS}
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "loss": LOSS,
+        "quantile": LEVELS,
+        "calibration": SHARE_ASIDE,
+        **BOOSTING_DOMAINS,
+    }
 
     def __init__(
         self,
@@ -193,6 +206,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         random_state: Any = None,
         line_search: str = "newton",
         subsample: float = 1.0,
+        calibration: float | None = None,
     ) -> None:
         self.loss = loss
         self.quantile = quantile
@@ -217,6 +231,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         self.random_state = random_state
         self.line_search = line_search
         self.subsample = subsample
+        self.calibration = calibration
 
     @with_callbacks
     def fit(
@@ -252,7 +267,10 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
             numbers, own = target_of(other)
             self._require_targets(numbers)
             held = (other, numbers, own)
-        self._boost(X, data, target, weight, held)
+        left = self._set_aside(len(target), weight)
+        kept = target.copy() if left is not weight else target  # a fit moves targets from disk in place
+        self._boost(X, kept_aside(data, self), target, left, held)
+        self._keep_scores(data, kept, weight)
         return self
 
     def _losses(self, target: NDArray) -> list[Loss]:
@@ -279,11 +297,14 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
         data = survey(self._open_new_vector(X, y, sample_weight))
         target, weight = target_of(data)
-        return OpenedRows(data, target, weight, self._losses(target))
+        return OpenedRows(data, target, self._weight_of_fit(len(target), weight), self._losses(target))
 
     @property
     def _is_logarithm(self) -> bool:
         return isinstance(self._losses(np.empty(0))[0], LogLinkLoss)
+
+    def _from_scores(self, scores: NDArray) -> NDArray:
+        return numbers(scores, self._is_logarithm)
 
     def predict(self, X: Any) -> Any:
         """The prediction for each row, a column per level for several quantiles; lazy for Dask input."""

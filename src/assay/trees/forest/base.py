@@ -94,6 +94,7 @@ class ForestModel(TreeModel):
                 ("oob_score", self.oob_score),
                 ("oob_tol", self.oob_tol is not None),
                 ("max_samples", self.max_samples is not None),
+                ("calibration_method", getattr(self, "calibration_method", None) is not None),
             ):
                 if asked:
                     unset = "None" if name != "oob_score" else "False"
@@ -132,7 +133,8 @@ class ForestModel(TreeModel):
             raise self._refuse("max_samples", f"at most the number of rows ({len(table.target)})")
         bag = make_bag(table.codes, table.target, table.weight, self.bootstrap, self.max_samples)
         total = bag.n_draws * bag.worth if bag.n_draws else float(table.weight.sum())
-        with_outside = bool(self.oob_score) or self.oob_tol is not None
+        calibrates = getattr(self, "calibration_method", None) is not None
+        with_outside = bool(self.oob_score) or self.oob_tol is not None or calibrates
         balances = isinstance(self._class_weight, str) and self._class_weight == "balanced_subsample"
         growth = self._growth(form, total)
         return Forest(table, bag, growth, n_classes, factors, balances, with_outside, self.ccp_alpha)

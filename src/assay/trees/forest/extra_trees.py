@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from assay import parameters
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
+from assay.trees.calibration.probabilities import CALIBRATION_METHOD
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import FOREST_DOMAINS
 from assay.trees.forest.kinds import ForestClassifier, ForestRegressor
@@ -85,6 +86,9 @@ class ExtraTreesClassifier(ForestClassifier):
     keep_rows : bool, default=False
         Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
         forests of numbers need it.
+    calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        How votes are brought to the shares observed out of bag (needs `bootstrap`); the class predicted is
+        then the one of the largest probability so found.
 
     Attributes
     ----------
@@ -100,6 +104,9 @@ class ExtraTreesClassifier(ForestClassifier):
         Mean share of each column in what the splits gain; see `importance`.
     oob_score_, oob_decision_function_, oob_errors_ : float and arrays
         With `oob_score` or `oob_tol`: score, votes, and the error as trees are added.
+    calibrator_, calibration_errors_ : Calibrator and array of shape (2,)
+        With `calibration_method`: the map of the votes, and the calibration error out of bag before it and,
+        on halves that it has not seen, after it.
     max_features_ : int
     is_categorical_ : bool array of shape (n_features_in_,)
     certificates_ : Certificates
@@ -122,6 +129,7 @@ class ExtraTreesClassifier(ForestClassifier):
         **FOREST_DOMAINS,
         "criterion": parameters.one_of(*CLASS_CRITERIA),
         "class_weight": CLASS_WEIGHT | parameters.one_of("balanced_subsample"),
+        "calibration_method": CALIBRATION_METHOD,
     }
     _random_cuts: ClassVar[bool] = True
 
@@ -151,6 +159,7 @@ class ExtraTreesClassifier(ForestClassifier):
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
         keep_rows: bool = False,
+        calibration_method: str | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -175,6 +184,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.categorical_features = categorical_features
         self.oob_tol = oob_tol
         self.keep_rows = keep_rows
+        self.calibration_method = calibration_method
 
 
 class ExtraTreesRegressor(ForestRegressor):

@@ -10,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from assay import parameters, rows
 from assay.certificates import Certificates
+from assay.models.calibration import Calibrator
 from assay.models.capabilities import Regressor
 from assay.models.classes import Classifier, class_factors, class_of
 from assay.rows import Block, Rows
+from assay.trees.calibration.probabilities import CalibratesVotes
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor, require_range
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
@@ -24,7 +26,7 @@ from assay.trees.forest.trees import Trees
 from assay.trees.growing.columns import Columns
 
 
-class ForestClassifier(Classifier, ForestModel):
+class ForestClassifier(CalibratesVotes, Classifier, ForestModel):
     """Base of forests of classes."""
 
     _single: ClassVar[type] = DecisionTreeClassifier
@@ -45,8 +47,11 @@ class ForestClassifier(Classifier, ForestModel):
         """
         data, _ = self._open_classes(X, y, sample_weight)
         self.n_classes_ = len(self.classes_)
-        self._grow(self._opened_forest(data))
-        self.certificates_ = fit_certificates(self.trees_)
+        forest = self._opened_forest(data)
+        self._grow(forest)
+        proofs = fit_certificates(self.trees_)
+        honest = self._calibrate_votes(forest.table.target, forest.table.weight)
+        self.certificates_ = Certificates([*proofs, *honest])
         return self
 
     def _opened_forest(self, data: Rows) -> Forest:
@@ -67,7 +72,9 @@ class ForestClassifier(Classifier, ForestModel):
             The data of the fit.
         """
         data = self._open_new_classes(X, y, sample_weight)
-        return certify_forest(self, data, self._opened_forest(data))
+        forest = self._opened_forest(data)
+        proofs = certify_forest(self, data, forest)
+        return Certificates([*proofs, *self._vote_claims(forest.table.target, forest.table.weight)])
 
     def _opened_again(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Forest]:
         require_rows_in_memory(self, X)
@@ -77,14 +84,18 @@ class ForestClassifier(Classifier, ForestModel):
     def predict(self, X: Any) -> Any:
         """The class of the largest mean share: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        how = (self.trees_, self.columns_, self.classes_)
+        how = (self.trees_, self.columns_, self.classes_, getattr(self, "calibrator_", None))
         return data.map(class_of_rows, *how, dtype=self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
-        """Mean over the trees of the share of each class in the leaf of each row."""
+        """Mean over the trees of the share of each class in the leaf of each row.
+
+        With `calibration_method`, what the votes out of bag have taught to make of it.
+        """
         data = self._open_new_rows(X)
         how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
-        return data.map(mean_of_rows, self.trees_, self.columns_, **how)
+        calibrator = getattr(self, "calibrator_", None)
+        return data.map(chances_of_rows, self.trees_, self.columns_, calibrator, **how)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`; −∞ for classes that no tree votes for."""
@@ -208,6 +219,14 @@ def require_rows_in_memory(model: Any, X: Any) -> None:
         raise ValueError(f"{type(model).__name__}.importance takes rows in memory: hand it a sample of them.")
 
 
-def class_of_rows(block: Block, trees: Trees, columns: Columns, classes: NDArray) -> NDArray:
+def class_of_rows(
+    block: Block, trees: Trees, columns: Columns, classes: NDArray, calibrator: Calibrator | None
+) -> NDArray:
     """The class that each row of a block is predicted."""
-    return class_of(mean_of_rows(block, trees, columns), classes)
+    return class_of(chances_of_rows(block, trees, columns, calibrator), classes)
+
+
+def chances_of_rows(block: Block, trees: Trees, columns: Columns, calibrator: Calibrator | None) -> NDArray:
+    """Probabilities of the classes of the rows of a block."""
+    said = mean_of_rows(block, trees, columns)
+    return said if calibrator is None else calibrator.apply(said)

@@ -9,6 +9,7 @@ from assay import parameters
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
 from assay.suitability import Suitability
+from assay.trees.calibration.probabilities import CALIBRATION_METHOD
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import FOREST_DOMAINS
 from assay.trees.forest.kinds import ForestClassifier, ForestRegressor
@@ -87,6 +88,9 @@ class RandomForestClassifier(ForestClassifier):
     keep_rows : bool, default=False
         Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
         forests of numbers need it.
+    calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        How votes are brought to the shares observed out of bag (needs `bootstrap`); the class predicted is
+        then the one of the largest probability so found.
 
     Attributes
     ----------
@@ -102,6 +106,9 @@ class RandomForestClassifier(ForestClassifier):
         Mean share of each column in what the splits gain; see `importance`.
     oob_score_, oob_decision_function_, oob_errors_ : float and arrays
         With `oob_score` or `oob_tol`: score, votes, and the error as trees are added.
+    calibrator_, calibration_errors_ : Calibrator and array of shape (2,)
+        With `calibration_method`: the map of the votes, and the calibration error out of bag before it and,
+        on halves that it has not seen, after it.
     max_features_ : int
     is_categorical_ : bool array of shape (n_features_in_,)
     certificates_ : Certificates
@@ -130,6 +137,7 @@ class RandomForestClassifier(ForestClassifier):
         **FOREST_DOMAINS,
         "criterion": parameters.one_of(*CLASS_CRITERIA),
         "class_weight": CLASS_WEIGHT | parameters.one_of("balanced_subsample"),
+        "calibration_method": CALIBRATION_METHOD,
     }
 
     def __init__(
@@ -158,6 +166,7 @@ class RandomForestClassifier(ForestClassifier):
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
         keep_rows: bool = False,
+        calibration_method: str | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -182,6 +191,7 @@ class RandomForestClassifier(ForestClassifier):
         self.categorical_features = categorical_features
         self.oob_tol = oob_tol
         self.keep_rows = keep_rows
+        self.calibration_method = calibration_method
 
 
 class RandomForestRegressor(ForestRegressor):

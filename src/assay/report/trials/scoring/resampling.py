@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-from assay.display.classes.curves import calibration_curve
 from assay.models.conformal import conformal_width
 
 SMALL_TABLE, SMALL_NUMBERS = 2000, 1_000_000
@@ -123,21 +122,3 @@ def brier_score(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
     """
     truth = np.asarray(y)[:, None] == labels[None, :]
     return float(np.mean(np.sum((probabilities - truth) ** 2, axis=1)))
-
-
-def calibration_error(y: NDArray, probabilities: NDArray, labels: NDArray) -> float:
-    """Mean gap between the confidence in the class that is named and how often it is right.
-
-    Rows are put into ten groups of equally many by their confidence; each group weighs as many rows as it
-    has. Groups this size are off by chance alone, so that the gap of a perfect model is small but not zero.
-
-    Examples
-    --------
-    >>> y = np.repeat(["a", "b"], [80, 20])
-    >>> calibration_error(y, np.tile([0.9, 0.1], (100, 1)), np.array(["a", "b"])).__round__(3)
-    0.1
-    """
-    named = probabilities.argmax(axis=1)
-    confidence = probabilities[np.arange(len(named)), named]
-    mean, share, size = calibration_curve(labels[named] == y, confidence)
-    return float(size @ np.abs(mean - share) / size.sum())

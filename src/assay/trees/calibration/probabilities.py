@@ -1,0 +1,190 @@
+"""Honest probabilities and class sets of ensembles of trees, from rows that the trees have not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.certificates import Certificate, Certificates, agreement, at_most
+from assay.models.calibration import METHODS, Calibrator, calibration_error, fit_calibrator
+from assay.models.conformal import class_scores, class_sets
+from assay.trees.boosting.gathering import Opened
+from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim, row_scores
+
+CALIBRATION_METHOD = parameters.nothing | parameters.one_of(*METHODS)
+
+PLATT = "Platt (1999); Zadrozny & Elkan (2002); Guo et al. (2017)"
+
+
+class Honest:
+    """What classifiers with the parameter `calibration_method` share.
+
+    Attributes
+    ----------
+    calibrator_ : Calibrator
+        The map from the probabilities of the trees to honest ones.
+    calibration_errors_ : array of shape (2,)
+        Calibration error before, and after: measured on halves that the map has not seen.
+    """
+
+    calibration_method: str | None
+    calibrator_: Calibrator
+    calibration_errors_: NDArray[np.float64]
+
+    def _fit_map(self, chances: NDArray, places: NDArray, weight: NDArray, floor: float) -> list[Certificate]:
+        """Fit the map on rows that the trees have not seen; what it proves."""
+        for name in ("calibrator_", "calibration_errors_"):
+            self.__dict__.pop(name, None)
+        if self.calibration_method is None:
+            return []
+        self.calibrator_ = fit_calibrator(self.calibration_method, chances, places, weight, floor)
+        self.calibration_errors_ = errors_of(self.calibration_method, chances, places, weight, floor)
+        return [self._balance(chances, places, weight)]
+
+    def _balance(self, chances: NDArray, places: NDArray, weight: NDArray) -> Certificate:
+        honest, share = self.calibrator_.apply(chances), weight / weight.sum()
+        truth = places[:, np.newaxis] == np.arange(chances.shape[1])
+        gap = np.abs(share @ (honest - truth))
+        error = np.sqrt(share**2 @ (honest * (1 - honest)))
+        return at_most(
+            f"The mean probability of each class is its share of the {len(places)} rows that the trees have "
+            "not seen, within four standard errors.",
+            "largest difference of mean and share, in standard errors",
+            float(np.max(gap / (error + 0.25 / weight.sum()))),
+            4.0,
+            PLATT,
+        )
+
+    def _map_claims(
+        self, chances: NDArray, places: NDArray, weight: NDArray, floor: float
+    ) -> list[Certificate]:
+        """That the map kept is the one of the rows, and its balance."""
+        if "calibrator_" not in vars(self) or self.calibration_method is None:
+            return []
+        fresh = fit_calibrator(self.calibration_method, chances, places, weight, floor)
+        kept = self.calibrator_
+        names = ("slope", "offset", "knots", "levels", "starts")
+        pairs: dict[str, tuple[Any, Any]] = {
+            name: (getattr(kept, name), getattr(fresh, name)) for name in names
+        }
+        errors = errors_of(self.calibration_method, chances, places, weight, floor)
+        pairs["calibration_errors_"] = (self.calibration_errors_, errors)
+        claim = "The map of the probabilities is the one of the rows that the trees have not seen."
+        return [agreement(claim, pairs, PLATT, rtol=1e-6), self._balance(chances, places, weight)]
+
+
+def errors_of(
+    method: str, chances: NDArray, places: NDArray, weight: NDArray, floor: float
+) -> NDArray[np.float64]:
+    """Calibration error of probabilities, and of each half through the map of the other."""
+    honest, labels = np.array(chances, dtype=np.float64), np.arange(chances.shape[1])
+    order = np.random.default_rng(len(places)).permutation(len(places))
+    halves = np.array_split(order, 2)
+    for judged, other in (halves, halves[::-1]):
+        if len(other):
+            found = fit_calibrator(method, chances[other], places[other], weight[other], floor)
+            honest[judged] = found.apply(chances[judged])
+    return np.array([calibration_error(places, p, labels) for p in (chances, honest)])
+
+
+class HasClassSets(KeepsAside, Honest):
+    """Class sets and honest probabilities of classifiers that keep rows aside."""
+
+    def _keep_scores(self, data: Opened, places: NDArray, weight: NDArray | None) -> None:
+        """Score the rows kept aside, where there are some, and fit the map."""
+        model: Any = self
+        if "calibration_rows_" not in vars(self):
+            if self.calibration_method is not None:
+                raise model._refuse("calibration_method", "None without rows kept aside (calibration=0.2)")
+            return
+        self.calibration_weight_ = self._counted(weight)
+        true = places[self.calibration_rows_].astype(np.intp)
+        chances = model._chances(self._kept_scores(data))
+        self.calibration_scores_ = class_scores(chances, true)
+        claims = self._fit_map(chances, true, self.calibration_weight_, FLOOR)
+        model.certificates_ = Certificates([*model.certificates_, self._coverage(), *claims])
+
+    def _coverage(self) -> Certificate:
+        return coverage_claim(self.calibration_scores_, self.calibration_weight_, "Class sets")
+
+    def _claims_aside(self, data: Opened, places: NDArray, weight: NDArray | None) -> list[Certificate]:
+        """What rows kept aside prove again."""
+        if "calibration_rows_" not in vars(self):
+            return []
+        model: Any = self
+        true = places[self.calibration_rows_].astype(np.intp)
+        chances = model._chances(self._kept_scores(data))
+        claim = "The scores of the rows kept aside are those of the rows and the trees."
+        pairs = {
+            "calibration_scores_": (self.calibration_scores_, class_scores(chances, true)),
+            "calibration_weight_": (self.calibration_weight_, self._counted(weight)),
+        }
+        kept = [agreement(claim, pairs, SOURCE, rtol=1e-9), self._coverage()]
+        return [*kept, *self._map_claims(chances, true, self.calibration_weight_, FLOOR)]
+
+    def predict_sets(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Sets of classes that hold the class of a new row with at least a given probability.
+
+        Split conformal on the rows kept aside (`calibration`): the classes whose probability falls short of 1
+        by at most the ⌈(m + 1)·coverage⌉-th least shortfall of the true classes of those m rows, and always
+        the likeliest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        members : bool array of shape (n_samples, n_classes)
+            Which of `classes_` each set holds.
+        """
+        quantile = self._conformal_quantile("predict_sets", coverage)
+        model: Any = self
+        return class_sets(model._chances(row_scores(model, model._open_new_rows(X))), quantile)
+
+    def certify_sets(self, X: Any, y: Any, coverage: float = 0.9) -> Certificates:
+        """Measure the coverage of the class sets on rows that the fit has not seen.
+
+        Parameters
+        ----------
+        X, y
+            New rows. Where they follow another law than those of the fit, the certificate fails.
+        coverage : float, default=0.9
+        """
+        model: Any = self
+        members, labels = self.predict_sets(X, coverage), np.asarray(y)
+        held = np.any(members & (labels[:, np.newaxis] == model.classes_), axis=1)
+        return Certificates([held_claim(held, coverage, self.calibration_weight_.sum(), "Class sets")])
+
+
+FLOOR = 1e-12
+"""Probability of boosted trees that stands for smaller ones."""
+
+
+class CalibratesVotes(Honest):
+    """Honest probabilities of forests, from the votes of the trees that have not seen a row."""
+
+    def _outside_votes(self, target: NDArray, weight: NDArray) -> tuple[NDArray, NDArray, NDArray, float]:
+        """Votes, classes and weights of the rows that some tree has not seen."""
+        model: Any = self
+        votes = model.oob_decision_function_
+        there = (votes.sum(axis=1) > 0) & (weight > 0)
+        if not there.any():
+            raise model._refuse("calibration_method", "None where every row is in the bag of every tree")
+        return votes[there], target[there].astype(np.intp), weight[there], 0.5 / (len(model.trees_) + 1)
+
+    def _calibrate_votes(self, target: NDArray, weight: NDArray) -> list[Certificate]:
+        if self.calibration_method is None:
+            for name in ("calibrator_", "calibration_errors_"):
+                self.__dict__.pop(name, None)
+            return []
+        return self._fit_map(*self._outside_votes(target, weight))
+
+    def _vote_claims(self, target: NDArray, weight: NDArray) -> list[Certificate]:
+        if "calibrator_" not in vars(self):
+            return []
+        return self._map_claims(*self._outside_votes(target, weight))

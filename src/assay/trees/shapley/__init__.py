@@ -1,0 +1,1 @@
+"""Why this prediction: Shapley values of trees and their ensembles."""
