@@ -28,6 +28,7 @@ STEPS = ("invscaling", "optimal", "adagrad", "adadelta", "adam")
 
 # Estimator → parameter → values besides the default that the numeric checks try, one at a time.
 VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "AdaBoostClassifier": {"algorithm": ("samme_r", "discrete", "naive"), "loss": ("logistic",)},
     "AgglomerativeClustering": {
         "linkage": ("single", "complete", "average", "weighted", "centroid", "median")
     },

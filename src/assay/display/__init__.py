@@ -123,6 +123,13 @@ from assay.display.trees.single import (
     TreeDisplay,
     TreePartitionDisplay,
 )
+from assay.display.trees.stagewise import (
+    BoundChainDisplay,
+    MarginsDisplay,
+    RoundErrorsDisplay,
+    RoundFrontiersDisplay,
+    ShrinkageGridDisplay,
+)
 from assay.homes import publish
 
 __all__ = [
@@ -130,6 +137,7 @@ __all__ = [
     "BiclusterFitDisplay",
     "BiclusterMatrixDisplay",
     "BiclusterValuesDisplay",
+    "BoundChainDisplay",
     "BreakpointsDisplay",
     "CalibrationDisplay",
     "CentersDisplay",
@@ -180,6 +188,7 @@ __all__ = [
     "KernelWeightsDisplay",
     "LeaveOneOutDisplay",
     "LossCurvesDisplay",
+    "MarginsDisplay",
     "MembershipsDisplay",
     "OutOfBagDisplay",
     "OverfittingDisplay",
@@ -202,9 +211,12 @@ __all__ = [
     "ResidualsDisplay",
     "RestartsDisplay",
     "RocCurveDisplay",
+    "RoundErrorsDisplay",
+    "RoundFrontiersDisplay",
     "SelectionDisplay",
     "SelectionOfKDisplay",
     "SeparabilityDisplay",
+    "ShrinkageGridDisplay",
     "SilhouetteDisplay",
     "SingleMembersDisplay",
     "SingularValuesDisplay",

@@ -16,13 +16,19 @@ from assay.trees.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegre
 from assay.trees.forest.importance import Importance
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
+from assay.trees.stagewise.adaboost import AdaBoostClassifier
+from assay.trees.stagewise.corrective import CorrectiveWeights
+from assay.trees.stagewise.history import BoostingHistory, MarginHistory
 from assay.trees.tree import Tree
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "BoostedTrees",
+    "BoostingHistory",
     "Box",
+    "CorrectiveWeights",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -31,6 +37,7 @@ __all__ = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "Importance",
+    "MarginHistory",
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
