@@ -128,6 +128,7 @@ from assay.display.trees.stagewise import (
     MarginsDisplay,
     RoundErrorsDisplay,
     RoundFrontiersDisplay,
+    RoundRiskDisplay,
     ShrinkageGridDisplay,
 )
 from assay.homes import publish
@@ -213,6 +214,7 @@ __all__ = [
     "RocCurveDisplay",
     "RoundErrorsDisplay",
     "RoundFrontiersDisplay",
+    "RoundRiskDisplay",
     "SelectionDisplay",
     "SelectionOfKDisplay",
     "SeparabilityDisplay",

@@ -17,7 +17,11 @@ from assay.trees.forest.importance import Importance
 from assay.trees.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from assay.trees.forest.trees import Trees
 from assay.trees.stagewise.adaboost import AdaBoostClassifier
+from assay.trees.stagewise.choosing import BoostingPath
 from assay.trees.stagewise.corrective import CorrectiveWeights
+from assay.trees.stagewise.gradient_classifier import GradientBoostingClassifier
+from assay.trees.stagewise.gradient_proofs import GradientHistory
+from assay.trees.stagewise.gradient_regressor import GradientBoostingRegressor
 from assay.trees.stagewise.history import BoostingHistory, MarginHistory
 from assay.trees.tree import Tree
 
@@ -27,6 +31,7 @@ __all__ = [
     "BaggingRegressor",
     "BoostedTrees",
     "BoostingHistory",
+    "BoostingPath",
     "Box",
     "CorrectiveWeights",
     "DecisionStump",
@@ -34,6 +39,9 @@ __all__ = [
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "GradientHistory",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "Importance",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
 from assay.display.classes.scores import class_colors, draw_points, labels_of, quietly
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, limits_around, principal_plane, rows_at, shown_rows
 from assay.display.registry import Default, declare
 from assay.display.style import (
@@ -23,7 +24,7 @@ from assay.display.style import (
     require_matplotlib,
     whole_numbers,
 )
-from assay.trees import AdaBoostClassifier
+from assay.trees import AdaBoostClassifier, GradientBoostingClassifier, GradientBoostingRegressor
 
 SIDE = 160
 """Cells of a side of the plane that frontiers are drawn on."""
@@ -251,6 +252,47 @@ class RoundFrontiersDisplay(Display, needs=("X",)):
         ax.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
 
 
+class RoundRiskDisplay(Display):
+    """Mean loss after each round, from the constant on, and the edges of the learners.
+
+    Parameters
+    ----------
+    risk : array of shape (n_rounds + 1,)
+    agreement : array of shape (n_rounds,)
+        Squared cosine between learner and pseudo-residuals.
+    title : str
+
+    Examples
+    --------
+    >>> from assay import display, trees
+    >>> from assay.datasets import diabetes
+    >>> X, y = diabetes(return_X_y=True)
+    >>> model = trees.GradientBoostingRegressor(n_estimators=10).fit(X, y)
+    >>> display.RoundRiskDisplay.from_estimator(model).risk.shape
+    (11,)
+    """
+
+    risk: NDArray
+    agreement: NDArray
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
+        history = estimator.history_
+        words = f"risk {history.risk[0]:.3g} → {history.risk[-1]:.3g} in {len(history.step)} rounds"
+        return cls(history.risk, history.agreement, words)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(np.arange(len(self.risk)), self.risk, color=PALETTE[0], label="risk")
+        sizes = self.risk[:-1] * self.agreement
+        rounds = np.arange(1, len(sizes) + 1)
+        ax.plot(rounds, sizes, ".", color=PALETTE[1], markersize=4, label="part that the learner explains")
+        ax.set_ylim(bottom=0.0)
+        ax.legend(loc="best")
+        whole_numbers(ax)
+        caption(ax, "round", "mean loss, training rows", self.title)
+
+
 class ShrinkageGridDisplay(Display):
     """Risk over rounds and shrinkage: small steps need many rounds.
 
@@ -306,4 +348,18 @@ declare(
     margins=MarginsDisplay,
     frontiers=RoundFrontiersDisplay,
     confusion=ConfusionDisplay,
+)
+declare(
+    GradientBoostingClassifier,
+    default=Default("risk", "risk"),
+    risk=RoundRiskDisplay,
+    frontiers=RoundFrontiersDisplay,
+    confusion=ConfusionDisplay,
+)
+declare(
+    GradientBoostingRegressor,
+    default=Default("risk", "risk"),
+    risk=RoundRiskDisplay,
+    predictions=PredictionsDisplay,
+    residuals=ResidualsDisplay,
 )

@@ -214,7 +214,7 @@ class AdaBoostClassifier(BoostedVote):
         return oracles.ClassifierOracle(fit, lambda g: places_of(g, X, self.classes_), labels, self._votes)
 
     def _sort(self, X: Any, labels: NDArray[np.int64], weight: Array) -> SortedRows:
-        """Rows for stumps, by the Gini index where there are more than two classes and no estimator is given."""
+        """Rows for stumps, by the Gini index where there are several classes and no estimator is given."""
         gini = self.estimator is None and self.n_classes_ > 2 and self.algorithm != "samme_r"
         return sort_rows(np.ascontiguousarray(X), labels, self.n_classes_, weight, gini=gini)
 
@@ -257,8 +257,9 @@ class AdaBoostClassifier(BoostedVote):
             Direction(None, weight, min(1.0 / (weight.sum() + 2.0), 0.25)),
         )
         scores = np.full(len(weight), step * others)
-        log_risk = State(LOSSES[self.loss], np.ones(len(weight)), weight, scores).log_risk()
-        return Trace([Round(only.learner, step, 0.0, 1.0, log_risk)], scores, trace.log_risk, "perfect")
+        state = State(LOSSES[self.loss], np.ones(len(weight)), weight, scores)
+        alone = Round(only.learner, step, 0.0, 1.0, state.log_risk(), state.risk())
+        return trace._replace(rounds=[alone], scores=scores)
 
     def _useless(self, trace: Trace, X: Any, labels: NDArray[np.int64], weight: Array) -> Trace:
         """The first learner, which is no better than chance, with a step of 0."""
@@ -268,7 +269,7 @@ class AdaBoostClassifier(BoostedVote):
         )
         start = State(LOSSES[self.loss], np.ones(len(labels)), weight, np.zeros(len(labels)))
         first = self._oracle(X, labels, weight)(start)
-        alone = Round(first.learner, 0.0, first.error, 0.0, start.log_risk())
+        alone = Round(first.learner, 0.0, first.error, 0.0, start.log_risk(), start.risk())
         return trace._replace(rounds=[alone])
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:

@@ -47,6 +47,11 @@ class State:
             return np.asarray(self.y * np.exp(np.minimum(-self.y * self.scores - self.log_scale, 0.0)))
         return -np.asarray(self.loss.gradient(self.y, self.scores), dtype=np.float64)
 
+    @property
+    def slopes(self) -> Array:
+        """−∂ℓ/∂f of each row of weight 1; up to a factor only where exponentials are no floats any more."""
+        return self.residuals * np.exp(min(self.log_scale, 300.0)) if self.log_scale else self.residuals
+
     def shares(self) -> Array:
         """D_t: share of each row in the slope of the risk, as a distribution over the rows."""
         pull = self.weight * np.abs(self.residuals)
@@ -67,7 +72,7 @@ class State:
         if isinstance(self.loss, Exponential):
             mean = np.average(np.abs(self.residuals), weights=self.weight)
             return float(np.log(mean)) + self.log_scale
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.log(self.risk()))
 
     def risk(self) -> float:
@@ -75,6 +80,10 @@ class State:
         if isinstance(self.loss, Exponential):
             with np.errstate(over="ignore"):
                 return float(np.exp(self.log_risk()))
+        return self._mean_loss
+
+    @cached_property
+    def _mean_loss(self) -> float:
         return float(np.average(self.loss.value(self.y, self.scores), weights=self.weight))
 
 
@@ -116,8 +125,8 @@ class Round(NamedTuple):
         As in `Direction`.
     agreement : float
         γ_t = 1 − ‖r − w g‖²/‖r‖² under the weights of the rows, at the multiple w of g nearest to r.
-    log_risk : float
-        Logarithm of the mean loss after the round.
+    log_risk, risk : float
+        The mean loss after the round and its logarithm, which stays a number where the loss does not.
     """
 
     learner: Any
@@ -125,6 +134,7 @@ class Round(NamedTuple):
     error: float
     agreement: float
     log_risk: float
+    risk: float
 
 
 class Trace(NamedTuple):
@@ -135,8 +145,8 @@ class Trace(NamedTuple):
     rounds : list of Round
     scores : array of shape (n_rows,)
         After the last round.
-    log_risk : float
-        Logarithm of the mean loss before the first.
+    log_risk, risk : float
+        The mean loss before the first round, and its logarithm.
     stop : {"rounds", "perfect", "chance"}
         All rounds were made; a learner made no mistake, and is kept alone; no learner was any better than
         chance, or nothing was left to fit.
@@ -145,6 +155,7 @@ class Trace(NamedTuple):
     rounds: list[Round]
     scores: Array
     log_risk: float
+    risk: float
     stop: str
 
 
@@ -192,24 +203,23 @@ def boost(
     array([3., 1.])
     """
     state = State(loss, y, weight, np.full(len(y), start))
-    first = state.log_risk()
+    first = state.log_risk(), state.risk()
     rounds: list[Round] = []
     for _ in range(n_rounds):
         direction = oracle(state)
         step = line_search(state, direction)
         if np.isinf(step):
-            alone = Round(direction.learner, step, direction.error, 1.0, -np.inf)
-            return Trace([alone], np.sign(step) * np.inf * direction.values, first, "perfect")
+            alone = Round(direction.learner, step, direction.error, 1.0, -np.inf, 0.0)
+            return Trace([alone], np.sign(step) * np.inf * direction.values, *first, "perfect")
         if step == 0.0 or not np.any(direction.values[weight > 0]):
-            return Trace(rounds, state.scores, first, "chance")
+            return Trace(rounds, state.scores, *first, "chance")
         agreement = projection(state.residuals, direction.values, weight)
         state = replace(state, scores=state.scores + (shrinkage * step) * direction.values)
-        rounds.append(
-            Round(direction.learner, shrinkage * step, direction.error, agreement, state.log_risk())
-        )
+        risks = state.log_risk(), state.risk()
+        rounds.append(Round(direction.learner, shrinkage * step, direction.error, agreement, *risks))
         if observer is not None:
             observer(state, direction, shrinkage * step)
-    return Trace(rounds, state.scores, first, "rounds")
+    return Trace(rounds, state.scores, *first, "rounds")
 
 
 def projection(residuals: Array, values: Array, weight: Array) -> float:

@@ -129,7 +129,7 @@ class LeastSquaresOracle:
 
     def __call__(self, state: State) -> Direction:
         """The regressor."""
-        learner = self.fit(state.residuals, state.weight)
+        learner = self.fit(state.slopes, state.weight)
         return Direction(learner, self.say(learner))
 
 

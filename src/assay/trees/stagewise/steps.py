@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.losses import Absolute, Loss, Squared
+from assay.losses import Absolute, Exponential, Logistic, Loss, SidedLoss, Squared
 from assay.losses.base import weighted_quantile
 from assay.trees.stagewise.engine import Array, Direction, LineSearch, State
 
@@ -76,6 +76,8 @@ def newton_step(state: State, direction: Direction) -> float:
     if first == 0.0 or not math.isfinite(first):
         return 0.0
     away = -1.0 if first > 0 else 1.0
+    if isinstance(state.loss, (Exponential, Logistic)) and np.all(away * y * g >= 0):
+        return math.inf * away
     # A bracket: the slope changes its sign between `low` and `high`.
     low, high, limit = 0.0, away * scale, away * scale * 2.0**40
     while away * slope(high)[0] < 0.0:
@@ -112,7 +114,37 @@ def step_for(loss: Loss) -> LineSearch:
     return newton_step
 
 
+def bounded_step(state: State, direction: Direction) -> float:
+    """The step that suits the loss; Newton's first one where the risk falls without end along it."""
+    step = step_for(state.loss)(state, direction)
+    if math.isfinite(step):
+        return step
+    scores, weight = state.along()
+    terms = state.loss.terms(state.y, scores.copy())
+    slope = float(np.sum(weight * terms.slope * direction.values))
+    bend = float(np.sum(weight * terms.curvature * direction.values**2))
+    return -slope / bend if bend > 0 else math.copysign(1.0, step)
+
+
 def constant_step(loss: Loss, y: Array, weight: Array, scores: Array) -> float:
-    """The constant that lowers the mean loss most when it is added to the scores of some rows."""
-    state = State(loss, y, weight, scores)
-    return step_for(loss)(state, Direction(None, np.ones_like(scores)))
+    """What to add to the scores of the rows of a leaf.
+
+    The best constant of losses of the residual; of smooth others Newton's step, halved until it lowers the
+    risk, which stays bounded where all rows pull the same way.
+    """
+    state, ones = State(loss, y, weight, scores), Direction(None, np.ones_like(scores))
+    if isinstance(loss, SidedLoss):  # a function of the residual alone
+        return float(loss.constant_minimiser(y - scores, weight))
+    if loss.cornered:
+        return bounded_step(state, ones)
+    terms = loss.terms(y, scores.copy())
+    bend = float(np.sum(weight * terms.curvature))
+    if not bend > 0:
+        return bounded_step(state, ones)
+    step = -float(np.sum(weight * terms.slope)) / bend
+    before = float(np.sum(weight * loss.value(y, scores)))
+    for _ in range(MOST_STEPS):
+        if float(np.sum(weight * loss.value(y, scores + step))) <= before:
+            return step
+        step /= 2
+    return 0.0

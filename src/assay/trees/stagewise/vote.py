@@ -17,6 +17,7 @@ from assay.models.capabilities import Transformer
 from assay.models.classes import Classifier, class_of
 from assay.rows import MemoryRows
 from assay.trees.decision.stump import DecisionStump
+from assay.trees.stagewise.choosing import HasRounds
 from assay.trees.stagewise.committee import (
     Committee,
     chances_of_rows,
@@ -32,7 +33,7 @@ from assay.trees.stagewise.proofs import BoostedRows, replay
 LOSSES: Mapping[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
-class BoostedVote(Classifier, Transformer):
+class BoostedVote(Classifier, HasRounds, Transformer):
     """Base of weighted votes of classifiers: reads the fitted learners, weighs rows by their margins."""
 
     estimator: Any
@@ -152,6 +153,17 @@ class BoostedVote(Classifier, Transformer):
         """`predict` after each round."""
         for scores in self.staged_decision_function(X):
             yield class_of(scores, self.classes_)
+
+    _measure = "share of mistakes"
+
+    def _staged_answers(self, X: Any) -> Iterator[NDArray]:
+        yield from self.staged_predict(X)
+
+    def _row_loss(self, y: NDArray, answers: NDArray) -> Array:
+        return np.asarray(y != answers, dtype=np.float64)
+
+    def _coded(self, y: Any) -> NDArray:
+        return np.asarray(y)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """`predict_proba` after each round."""
