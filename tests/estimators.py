@@ -139,6 +139,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "knots": ("quantile",),
         "extrapolation": ("linear", "continue"),
     },
+    "StagewiseAdditive": {"base": ("stumps",)},
     "WaveletMap": {"wavelet": ("daubechies",)},
 }
 

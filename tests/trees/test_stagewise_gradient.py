@@ -21,6 +21,7 @@ from assay.trees import (
     DecisionTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    StagewiseAdditive,
 )
 from assay.trees.stagewise.engine import Direction, State
 from assay.trees.stagewise.steps import bounded_step, median_step, newton_step, squared_step
@@ -281,3 +282,39 @@ def test_three_classes_and_learners_without_weights(flowers, patients):
     assert np.isfinite(learner.fit(X, y, weight).predict(X)).all()
     with pytest.raises(ValueError, match="whole numbers"):
         learner.fit(X, y, weight / 3)
+
+
+@pytest.mark.spec("wei/M8.7")
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber"])
+def test_forward_stagewise_takes_the_best_term_of_all_for_any_loss(patients, loss):
+    from assay.losses import loss as loss_of
+
+    X, y = patients
+    X, y, measure = X[:60], y[:60] / 100, loss_of(loss)
+    model = StagewiseAdditive(loss=loss, n_estimators=4).fit(X, y)
+    f = np.full(60, measure.constant_minimiser(y))
+    for t in range(4):
+        lowest = [
+            minimize_scalar(lambda b, j=j, f=f: risk(measure, y, f + b * X[:, j]), bracket=(-10.0, 10.0)).fun
+            for j in range(10)
+        ]
+        f = f + model.steps_[t] * X[:, model.columns_[t]]
+        assert risk(measure, y, f) <= min(lowest) + 1e-9
+    assert_allclose(model.predict(X), f)
+    assert model.certify(X, y).holds
+    moved = copy.deepcopy(model)
+    moved.columns_[1] = (moved.columns_[1] + 1) % 10
+    assert not moved.certify(X, y).holds
+
+
+@pytest.mark.spec("wei/T8.3")
+def test_forward_stagewise_of_the_exponential_loss_on_stumps_is_adaboost(moons):
+    X, y = moons
+    X, y = X[:50], y[:50]
+    sums = StagewiseAdditive(
+        loss="exponential", base="stumps", n_thresholds=100, n_estimators=6, fit_intercept=False
+    ).fit(X, 2.0 * y - 1)
+    vote = AdaBoostClassifier(n_estimators=6).fit(X, y)
+    assert_allclose(np.abs(sums.steps_), vote.history_.step, rtol=1e-7)
+    assert_allclose(sums.predict(X), vote.decision_function(X), rtol=1e-6)
+    assert_allclose(sums.thresholds_, [learner.threshold_ for learner in vote.estimators_])

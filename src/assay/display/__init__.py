@@ -125,6 +125,8 @@ from assay.display.trees.single import (
 )
 from assay.display.trees.stagewise import (
     BoundChainDisplay,
+    ErrorDecompositionDisplay,
+    FlippedWeightDisplay,
     MarginsDisplay,
     RoundErrorsDisplay,
     RoundFrontiersDisplay,
@@ -171,8 +173,10 @@ __all__ = [
     "EigenvectorsDisplay",
     "ElbowDisplay",
     "EmbeddingDisplay",
+    "ErrorDecompositionDisplay",
     "FeatureCoefficientsDisplay",
     "FeatureFunctionsDisplay",
+    "FlippedWeightDisplay",
     "FrontiersDisplay",
     "FusionTreeDisplay",
     "GraphDisplay",

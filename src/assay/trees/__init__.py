@@ -19,6 +19,7 @@ from assay.trees.forest.trees import Trees
 from assay.trees.stagewise.adaboost import AdaBoostClassifier
 from assay.trees.stagewise.choosing import BoostingPath
 from assay.trees.stagewise.corrective import CorrectiveWeights
+from assay.trees.stagewise.forward import StagewiseAdditive
 from assay.trees.stagewise.gradient_classifier import GradientBoostingClassifier
 from assay.trees.stagewise.gradient_proofs import GradientHistory
 from assay.trees.stagewise.gradient_regressor import GradientBoostingRegressor
@@ -49,6 +50,7 @@ __all__ = [
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "StagewiseAdditive",
     "Tree",
     "Trees",
 ]

@@ -24,7 +24,13 @@ from assay.display.style import (
     require_matplotlib,
     whole_numbers,
 )
-from assay.trees import AdaBoostClassifier, GradientBoostingClassifier, GradientBoostingRegressor
+from assay.theory import ErrorDecomposition, FlippedWeight
+from assay.trees import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    StagewiseAdditive,
+)
 
 SIDE = 160
 """Cells of a side of the plane that frontiers are drawn on."""
@@ -258,7 +264,7 @@ class RoundRiskDisplay(Display):
     Parameters
     ----------
     risk : array of shape (n_rounds + 1,)
-    agreement : array of shape (n_rounds,)
+    agreement : array of shape (n_rounds,) or (0,)
         Squared cosine between learner and pseudo-residuals.
     title : str
 
@@ -278,17 +284,21 @@ class RoundRiskDisplay(Display):
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
-        history = estimator.history_
-        words = f"risk {history.risk[0]:.3g} → {history.risk[-1]:.3g} in {len(history.step)} rounds"
-        return cls(history.risk, history.agreement, words)
+        history = getattr(estimator, "history_", None)
+        risk = estimator.risks_ if history is None else history.risk
+        agreement = np.empty(0) if history is None else history.agreement
+        words = f"risk {risk[0]:.3g} → {risk[-1]:.3g} in {len(risk) - 1} rounds"
+        return cls(risk, agreement, words)
 
     def _draw(self, ax: Any) -> None:
         ax.plot(np.arange(len(self.risk)), self.risk, color=PALETTE[0], label="risk")
-        sizes = self.risk[:-1] * self.agreement
-        rounds = np.arange(1, len(sizes) + 1)
-        ax.plot(rounds, sizes, ".", color=PALETTE[1], markersize=4, label="part that the learner explains")
-        ax.set_ylim(bottom=0.0)
-        ax.legend(loc="best")
+        if len(self.agreement):
+            sizes = self.risk[:-1] * self.agreement
+            rounds = np.arange(1, len(sizes) + 1)
+            name = "part that the learner explains"
+            ax.plot(rounds, sizes, ".", color=PALETTE[1], markersize=4, label=name)
+            ax.legend(loc="best")
+        ax.set_ylim(bottom=min(0.0, float(self.risk.min())))
         whole_numbers(ax)
         caption(ax, "round", "mean loss, training rows", self.title)
 
@@ -340,6 +350,89 @@ class ShrinkageGridDisplay(Display):
         caption(ax, "rounds", self.measure, self.title)
 
 
+class FlippedWeightDisplay(Display):
+    """Share of the final weight on rows with flipped labels, and what that costs, by the rate of flips.
+
+    Parameters
+    ----------
+    rates, weight, accuracy : arrays of shape (n_rates,)
+    title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import FlippedWeightDisplay
+    >>> shown = FlippedWeightDisplay(np.array([0.0, 0.1]), np.array([0.0, 0.5]), np.array([0.9, 0.8]), "a")
+    >>> shown.plot().ax_.get_xlabel()
+    'share of flipped labels'
+    """
+
+    rates: NDArray
+    weight: NDArray
+    accuracy: NDArray
+    title: str
+
+    @classmethod
+    def from_result(cls, result: FlippedWeight, *, ax: Any = None) -> Self:
+        """The picture of `assay.theory.flipped_weight`."""
+        words = f"{result.rates[-1]:.0%} flipped labels hold {result.weight[-1]:.0%} of the weight"
+        return cls(result.rates, result.weight, result.accuracy, words).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(self.rates, self.weight, "o-", color=ACCENT, label="weight on flipped rows")
+        ax.plot(self.rates, self.accuracy, "o-", color=PALETTE[0], label="accuracy on true labels")
+        ax.plot(self.rates, self.rates, color=FAINT_INK, linewidth=1.0, linestyle=DASHES, label="their share")
+        ax.set_ylim(0.0, 1.02)
+        ax.legend(loc="center right")
+        caption(ax, "share of flipped labels", "share", self.title)
+
+
+class ErrorDecompositionDisplay(Display):
+    """Bayes risk, risk of the best in the class and risk of the fit, as the class grows with the rounds.
+
+    Parameters
+    ----------
+    rounds : int array of shape (n_rounds,)
+    bayes : float
+    best, fit : arrays of shape (n_rounds,)
+    title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import ErrorDecompositionDisplay
+    >>> shown = ErrorDecompositionDisplay(
+    ...     np.array([1, 2]), 0.1, np.array([0.2, 0.12]), np.array([0.21, 0.15]), "parts")
+    >>> shown.plot().ax_.get_xlabel()
+    'rounds'
+    """
+
+    rounds: NDArray
+    bayes: float
+    best: NDArray
+    fit: NDArray
+    title: str
+
+    @classmethod
+    def from_result(cls, result: ErrorDecomposition, *, ax: Any = None) -> Self:
+        """The picture of `assay.theory.error_decomposition`."""
+        least = int(np.argmin(result.fit))
+        words = f"least risk {result.fit[least]:.3f} after {result.rounds[least]} rounds"
+        words += f"; Bayes {result.bayes:.3f}"
+        return cls(result.rounds, result.bayes, result.best, result.fit, words).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        bayes = np.full(len(self.rounds), self.bayes)
+        ax.fill_between(self.rounds, bayes, self.best, color=PALETTE[0], alpha=0.2, label="approximation")
+        ax.fill_between(self.rounds, self.best, self.fit, color=PALETTE[1], alpha=0.25, label="estimation")
+        ax.plot(self.rounds, self.fit, color=PALETTE[1], label="fit")
+        ax.plot(self.rounds, self.best, color=PALETTE[0], label="best in class")
+        ax.plot(self.rounds, bayes, color=INK, linewidth=1.2, linestyle=DASHES, label="Bayes")
+        ax.set_xscale("log")
+        ax.legend(loc="best")
+        caption(ax, "rounds", "risk", self.title)
+
+
 declare(
     AdaBoostClassifier,
     default=Default("margins", "bounds", target=True),
@@ -358,6 +451,13 @@ declare(
 )
 declare(
     GradientBoostingRegressor,
+    default=Default("risk", "risk"),
+    risk=RoundRiskDisplay,
+    predictions=PredictionsDisplay,
+    residuals=ResidualsDisplay,
+)
+declare(
+    StagewiseAdditive,
     default=Default("risk", "risk"),
     risk=RoundRiskDisplay,
     predictions=PredictionsDisplay,
