@@ -112,18 +112,20 @@ def best_stump(rows: SortedRows, units: NDArray[np.int64]) -> Choice:
         total = np.int64(totals[1] - totals[0])
         constant = abs(float(total))
 
-        def search(j: int) -> None:
-            signed_cut(rows.pairs[j], absent[j], signed, total, places[j])
+        def search(part: slice) -> None:
+            signed_cuts(rows.pairs[part], absent[part], signed, total, places[part])
     else:
         share = totals / max(totals.sum(), 1)
         constant = float(share @ share if rows.gini else totals.max())
 
-        def search(j: int) -> None:
-            class_cut(rows.pairs[j], absent[j], rows.labels, units, totals, rows.gini, places[j])
+        def search(part: slice) -> None:
+            class_cuts(rows.pairs[part], absent[part], rows.labels, units, totals, rows.gini, places[part])
 
-    is_small = rows.pairs.size < ON_THREADS
-    for _ in map(search, range(n_columns)) if is_small else ordered_map(search, range(n_columns)):
-        pass
+    if rows.pairs.size < ON_THREADS:
+        search(slice(0, n_columns))
+    else:
+        for _ in ordered_map(search, [slice(j, j + 1) for j in range(n_columns)]):
+            pass
     j = int(places[:, 0].argmax())
     if places[j, 0] <= constant:
         side = int(totals.argmax())
@@ -237,6 +239,20 @@ def class_cut(column, absent, labels, units, totals, gini, best):  # type: ignor
     best[0] = most
     best[1] = place
     best[2] = side
+
+
+@compiled
+def signed_cuts(pairs, absent, signed, total, best):  # type: ignore[no-untyped-def]
+    """The best cut of each of some columns; see `signed_cut`."""
+    for j in range(pairs.shape[0]):
+        signed_cut(pairs[j], absent[j], signed, total, best[j])
+
+
+@compiled
+def class_cuts(pairs, absent, labels, units, totals, gini, best):  # type: ignore[no-untyped-def]
+    """The best cut of each of some columns; see `class_cut`."""
+    for j in range(pairs.shape[0]):
+        class_cut(pairs[j], absent[j], labels, units, totals, gini, best[j])
 
 
 @compiled
