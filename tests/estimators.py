@@ -28,6 +28,7 @@ STEPS = ("invscaling", "optimal", "adagrad", "adadelta", "adam")
 
 # Estimator → parameter → values besides the default that the numeric checks try, one at a time.
 VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "AdaBoostClassifier": {"algorithm": ("samme_r", "discrete", "naive"), "loss": ("logistic",)},
     "AgglomerativeClustering": {
         "linkage": ("single", "complete", "average", "weighted", "centroid", "median")
     },
@@ -51,6 +52,16 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "GeneralizedLinear": {
         "family": ("quasi_poisson", "gamma", "inverse_gaussian", "tweedie"),
         "solver": ("newton", "quasi_newton"),
+    },
+    "GradientBoostingClassifier": {
+        "loss": ("exponential",),
+        "line_search": ("global", "leaf"),
+        "direction": ("correlation",),
+    },
+    "GradientBoostingRegressor": {
+        "loss": ("absolute_error", "huber", "quantile"),
+        "line_search": ("global", "leaf"),
+        "direction": ("correlation",),
     },
     "HDBSCAN": {"cluster_selection_method": ("leaf",)},
     "HistGradientBoostingClassifier": {
@@ -128,6 +139,7 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "knots": ("quantile",),
         "extrapolation": ("linear", "continue"),
     },
+    "StagewiseAdditive": {"base": ("stumps",)},
     "WaveletMap": {"wavelet": ("daubechies",)},
 }
 
@@ -135,8 +147,15 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
 SAME_GROWER = "grown as single trees are: the variants of DecisionTreeClassifier and DecisionTreeRegressor"
 GROWN = dict.fromkeys(("criterion", "max_features", "interaction_cst"), SAME_GROWER)
 
+SUMMED = {
+    "criterion": "both names are the squared error",
+    "init": "'zero' begins elsewhere: tests/trees/test_stagewise_gradient.py",
+    "max_features": SAME_GROWER,
+}
+
 # Estimator → parameter → named values that are no variant, with the reason.
 NOT_TRIED: dict[str, dict[str, str]] = {
+    **dict.fromkeys(("GradientBoostingClassifier", "GradientBoostingRegressor"), SUMMED),
     **dict.fromkeys(
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
         GROWN,

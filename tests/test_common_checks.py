@@ -49,14 +49,14 @@ each_class = of(CLASSES)
 @each_class
 def test_an_estimator_predicts_transforms_scores_or_labels(kind):
     model = fitted(kind())
-    X, _ = sample(kind())
+    X, y = sample(kind())
     for name, values in outputs(model, X).items():
         if not isinstance(model, BiclusterMixin):
             assert len(values) == len(X), name
     if hasattr(model, "fit_predict"):
         assert np.array_equal(prepared(kind()).fit_predict(X), model.labels_)
     if hasattr(model, "fit_transform"):
-        assert np.array_equal(prepared(kind()).fit_transform(X), model.transform(X))
+        assert np.array_equal(prepared(kind()).fit_transform(X, y), model.transform(X))
     if hasattr(model, "sample"):
         drawn = model.sample(7, random_state=0)
         assert drawn.shape == (7, X.shape[1])

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from assay.homes import publish
+from assay.theory.boosting import (
+    ErrorDecomposition,
+    FlippedWeight,
+    KernelBall,
+    MarginBound,
+    RademacherComplexity,
+    error_decomposition,
+    flipped_weight,
+    margin_bound,
+    rademacher_complexity,
+)
 from assay.theory.calibration import (
     ClassificationLossCheck,
     NumericalMinimum,
@@ -106,5 +117,7 @@ __all__ += ["squaring_experiment", "stuck_rectangle", "surrogate_bound", "tie_tr
 __all__ += ["Disagreement", "VarianceDecomposition", "ensemble_variance_decomposition", "vote_accuracy"]
 __all__ += ["vote_disagreement"]
 __all__ += ["DepthTwo", "ImpurityCurves", "best_tree_of_depth_two", "impurity_curves"]
+__all__ += ["ErrorDecomposition", "FlippedWeight", "KernelBall", "MarginBound", "RademacherComplexity"]
+__all__ += ["error_decomposition", "flipped_weight", "margin_bound", "rademacher_complexity"]
 
 publish(globals())

@@ -18,26 +18,43 @@ from assay.trees.forest.random_forest import RandomForestClassifier, RandomFores
 from assay.trees.forest.trees import Trees
 from assay.trees.importance import Importance
 from assay.trees.shapley.values import ShapValues
+from assay.trees.stagewise.adaboost import AdaBoostClassifier
+from assay.trees.stagewise.choosing import BoostingPath
+from assay.trees.stagewise.corrective import CorrectiveWeights
+from assay.trees.stagewise.forward import StagewiseAdditive
+from assay.trees.stagewise.gradient_classifier import GradientBoostingClassifier
+from assay.trees.stagewise.gradient_proofs import GradientHistory
+from assay.trees.stagewise.gradient_regressor import GradientBoostingRegressor
+from assay.trees.stagewise.history import BoostingHistory, MarginHistory
 from assay.trees.tree import Tree
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "BoostedTrees",
+    "BoostingHistory",
+    "BoostingPath",
     "Box",
     "Calibrator",
+    "CorrectiveWeights",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "GradientHistory",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "Importance",
+    "MarginHistory",
     "PruningPath",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "ShapValues",
+    "StagewiseAdditive",
     "Tree",
     "Trees",
 ]

@@ -1,0 +1,465 @@
+"""Pictures of boosting, round by round: errors, the chain of bounds, margins, frontiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.display.base import Display
+from assay.display.classes.pictures import ConfusionDisplay
+from assay.display.classes.scores import class_colors, draw_points, labels_of, quietly
+from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
+from assay.display.plane import column_names, limits_around, principal_plane, rows_at, shown_rows
+from assay.display.registry import Default, declare
+from assay.display.style import (
+    ACCENT,
+    DASHES,
+    FAINT_INK,
+    INK,
+    PALETTE,
+    caption,
+    require_matplotlib,
+    whole_numbers,
+)
+from assay.theory import ErrorDecomposition, FlippedWeight
+from assay.trees import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    StagewiseAdditive,
+)
+
+SIDE = 160
+"""Cells of a side of the plane that frontiers are drawn on."""
+
+
+def spread_rounds(n_rounds: int, count: int) -> list[int]:
+    """Rounds from the first to the last, spread on a log scale."""
+    return np.unique(np.geomspace(1, n_rounds, count).round().astype(int)).tolist()
+
+
+class RoundErrorsDisplay(Display):
+    """Weighted error of the learner of each round, which tends to that of chance as rows get hard.
+
+    Parameters
+    ----------
+    error, training_error : arrays of shape (n_rounds,)
+        ε_t under D_t, and the share of rows that the vote gets wrong.
+    chance : float
+    title : str
+
+    Examples
+    --------
+    >>> from assay import display, trees
+    >>> from assay.datasets import iris
+    >>> X, y = iris(return_X_y=True)
+    >>> model = trees.AdaBoostClassifier(n_estimators=15).fit(X, y)
+    >>> display.RoundErrorsDisplay.from_estimator(model).error.shape
+    (15,)
+    """
+
+    error: NDArray
+    training_error: NDArray
+    chance: float
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
+        history = estimator.history_
+        words = f"{len(history.error)} rounds, training error {history.training_error[-1]:.3g}"
+        return cls(history.error, history.training_error, history.chance, words)
+
+    def _draw(self, ax: Any) -> None:
+        rounds = np.arange(1, len(self.error) + 1)
+        ax.axhline(self.chance, color=FAINT_INK, linewidth=1.0, linestyle=DASHES)
+        ax.annotate(
+            "chance", (1.0, self.chance), xycoords=("axes fraction", "data"), xytext=(-2, -4),
+            textcoords="offset points", ha="right", va="top", fontsize=9, color=FAINT_INK,
+        )  # fmt: skip
+        ax.plot(rounds, self.error, "o-", color=PALETTE[0], markersize=3.5, label="learner, reweighted rows")
+        ax.plot(rounds, self.training_error, color=PALETTE[1], label="vote, training rows")
+        ax.set_ylim(bottom=0.0, top=1.12 * self.chance)
+        ax.legend(loc="center right")
+        whole_numbers(ax)
+        caption(ax, "round", "error", self.title)
+
+
+class BoundChainDisplay(Display):
+    """Training error below the product of normalisers below its bounds, on a log axis.
+
+    Parameters
+    ----------
+    curves : mapping of str to array of shape (n_rounds,)
+        Name → values, from the smallest to the loosest.
+    title : str
+
+    Examples
+    --------
+    >>> from assay import display, trees
+    >>> from assay.datasets import iris
+    >>> X, y = iris(return_X_y=True)
+    >>> model = trees.AdaBoostClassifier(n_estimators=15).fit(X[50:], y[50:])
+    >>> len(display.BoundChainDisplay.from_estimator(model).curves)
+    4
+    """
+
+    curves: Mapping[str, NDArray]
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
+        history = estimator.history_
+        curves = {"training error": history.training_error, "Π Z": history.product}
+        if history.exact and history.n_classes == 2:
+            curves |= {"exp(−2 Σ γ²)": history.squared_edges, "exp(−2 t min γ²)": history.smallest_edge}
+        words = f"after {len(history.error)} rounds the error is {history.training_error[-1]:.2g}, "
+        return cls(curves, f"{words}at most {history.product[-1]:.2g}")
+
+    def _draw(self, ax: Any) -> None:
+        for place, (name, values) in enumerate(self.curves.items()):
+            rounds = np.arange(1, len(values) + 1)
+            shown = np.where(values > 0, values, np.nan)  # no error has no place on a log axis
+            ax.plot(rounds, shown, color=PALETTE[place], label=name)
+            gone = np.flatnonzero(values <= 0)
+            if len(gone):
+                ax.axvline(gone[0] + 1, color=PALETTE[place], linewidth=1.0, linestyle=DASHES)
+                ax.annotate(
+                    "no mistake", (gone[0] + 1, 0.0), xycoords=("data", "axes fraction"), xytext=(4, 6),
+                    textcoords="offset points", fontsize=9, color=PALETTE[place],
+                )  # fmt: skip
+        ax.set_yscale("log")
+        ax.legend(loc="best")
+        whole_numbers(ax)
+        caption(ax, "round", "share of the weight", self.title)
+
+
+class MarginsDisplay(Display, needs=("X", "y")):
+    """Distribution of the margins y f(x)/‖w‖₁ after some rounds: boosting moves the small ones up.
+
+    Parameters
+    ----------
+    margins : mapping of int to array
+        Round → sorted margins of the rows.
+    title : str
+
+    Examples
+    --------
+    >>> from assay import display, trees
+    >>> from assay.datasets import iris
+    >>> X, y = iris(return_X_y=True)
+    >>> model = trees.AdaBoostClassifier(n_estimators=15).fit(X[50:], y[50:])
+    >>> sorted(display.MarginsDisplay.from_estimator(model, X[50:], y[50:]).margins)
+    [1, 4, 15]
+    """
+
+    margins: Mapping[int, NDArray]
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, rounds: Sequence[int] | None = None) -> Self:
+        chosen = spread_rounds(len(estimator.estimators_), 3) if rounds is None else list(rounds)
+        margins = {t: np.sort(estimator.margins(X, y, t)) for t in chosen}
+        last = margins[max(margins)]
+        return cls(margins, f"smallest margin {last[0]:.2f}, median {np.median(last):.2f}")
+
+    def _draw(self, ax: Any) -> None:
+        ax.axvline(0.0, color=FAINT_INK, linewidth=1.0, linestyle=DASHES)
+        for place, (count, values) in enumerate(self.margins.items()):
+            steps = np.arange(1, len(values) + 1) / len(values)
+            name = "1 round" if count == 1 else f"{count} rounds"
+            ax.step(values, steps, where="post", color=PALETTE[place % len(PALETTE)], label=name)
+        ax.set(xlim=(-1.02, 1.02), ylim=(0, 1.02))
+        ax.legend(loc="upper left")
+        caption(ax, "margin", "share of rows up to it", self.title)
+
+
+class RoundFrontiersDisplay(Display, needs=("X",)):
+    """Where a vote of two classes changes its mind, after some rounds, in a plane.
+
+    Parameters
+    ----------
+    points : array of shape (n_rows, 2)
+    observed, predicted, classes : arrays
+        Classes of the rows, observed and predicted in the end.
+    limits : array of shape (2, 2)
+    scores : mapping of int to array of shape (side, side)
+        Round → scores over the frame; the frontier is where they are 0.
+    axis_names : pair of str
+    title : str
+
+    Examples
+    --------
+    >>> from assay import display, trees
+    >>> from assay.datasets import iris
+    >>> X, y = iris(return_X_y=True)
+    >>> model = trees.AdaBoostClassifier(n_estimators=15).fit(X[50:, :2], y[50:])
+    >>> sorted(display.RoundFrontiersDisplay.from_estimator(model, X[50:, :2], y[50:]).scores)
+    [1, 4, 15]
+    """
+
+    points: NDArray
+    observed: NDArray
+    predicted: NDArray
+    classes: NDArray
+    limits: NDArray
+    scores: Mapping[int, NDArray]
+    axis_names: tuple[str, str]
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
+        if len(estimator.classes_) != 2:
+            raise ValueError("A frontier is drawn between two classes; there are more.")
+        rows, shown = shown_rows(X)
+        if rows.shape[1] == 1:
+            raise ValueError("A plane needs two features; there is one.")
+        names = column_names(estimator, X, feature_names, rows.shape[1])
+        plane = principal_plane(rows)
+        points = plane.flatten(rows)
+        limits = np.array(limits_around(points))
+        x, z = (np.linspace(limits[0][k], limits[1][k], SIDE) for k in range(2))
+        cells = plane.lift(np.column_stack([part.ravel() for part in np.meshgrid(x, z)]))
+        chosen = spread_rounds(len(estimator.estimators_), 3)
+        scores = {
+            t: values.reshape(SIDE, SIDE)
+            for t, values in enumerate(estimator.staged_decision_function(cells), start=1)
+            if t in chosen
+        }
+        predicted = quietly(estimator.predict, rows_at(X, shown))
+        observed = predicted if y is None else labels_of(X, y)[shown]
+        words = f"frontier after {', '.join(map(str, chosen))} rounds"
+        if y is not None:
+            words += f"; {np.mean(predicted == observed):.0%} right in the end"
+        classes = np.asarray(estimator.classes_)
+        return cls(points, observed, predicted, classes, limits, scores, plane.labels(names), words)
+
+    def _draw(self, ax: Any) -> None:
+        palette = class_colors(2)
+        x, z = (np.linspace(self.limits[0][k], self.limits[1][k], SIDE) for k in range(2))
+        last = self.scores[max(self.scores)]
+        colors = [(*palette[0], 0.13), (*palette[1], 0.13)]
+        ax.contourf(x, z, last, levels=[-np.inf, 0.0, np.inf], colors=colors, zorder=0)
+        styles = [(0, (1, 2)), DASHES, "-", "-."]
+        for place, (count, values) in enumerate(self.scores.items()):
+            if values.min() < 0 < values.max():
+                ax.contour(
+                    x, z, values, levels=[0.0], colors=[INK], linewidths=1.4, linestyles=[styles[place % 4]]
+                )
+            name = "1 round" if count == 1 else f"{count} rounds"
+            ax.plot([], [], color=INK, linewidth=1.4, linestyle=styles[place % 4], label=name)
+        draw_points(self.points, self.observed, self.predicted, self.classes, palette, ax, ring=INK)
+        for label, color in zip(self.classes, palette, strict=True):
+            ax.plot([], [], "o", color=color, label=str(label))
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        caption(ax, *self.axis_names, self.title)
+        ax.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
+
+
+class RoundRiskDisplay(Display):
+    """Mean loss after each round, from the constant on, and the edges of the learners.
+
+    Parameters
+    ----------
+    risk : array of shape (n_rounds + 1,)
+    agreement : array of shape (n_rounds,) or (0,)
+        Squared cosine between learner and pseudo-residuals.
+    title : str
+
+    Examples
+    --------
+    >>> from assay import display, trees
+    >>> from assay.datasets import diabetes
+    >>> X, y = diabetes(return_X_y=True)
+    >>> model = trees.GradientBoostingRegressor(n_estimators=10).fit(X, y)
+    >>> display.RoundRiskDisplay.from_estimator(model).risk.shape
+    (11,)
+    """
+
+    risk: NDArray
+    agreement: NDArray
+    title: str
+
+    @classmethod
+    def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
+        history = getattr(estimator, "history_", None)
+        risk = estimator.risks_ if history is None else history.risk
+        agreement = np.empty(0) if history is None else history.agreement
+        words = f"risk {risk[0]:.3g} → {risk[-1]:.3g} in {len(risk) - 1} rounds"
+        return cls(risk, agreement, words)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(np.arange(len(self.risk)), self.risk, color=PALETTE[0], label="risk")
+        if len(self.agreement):
+            sizes = self.risk[:-1] * self.agreement
+            rounds = np.arange(1, len(sizes) + 1)
+            name = "part that the learner explains"
+            ax.plot(rounds, sizes, ".", color=PALETTE[1], markersize=4, label=name)
+            ax.legend(loc="best")
+        ax.set_ylim(bottom=min(0.0, float(self.risk.min())))
+        whole_numbers(ax)
+        caption(ax, "round", "mean loss, training rows", self.title)
+
+
+class ShrinkageGridDisplay(Display):
+    """Risk over rounds and shrinkage: small steps need many rounds.
+
+    Parameters
+    ----------
+    rates : array of shape (n_rates,)
+    risks : array of shape (n_rates, n_rounds)
+        Mean loss of every pair, on rows that the fits have not seen.
+    measure, title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import ShrinkageGridDisplay
+    >>> grid = ShrinkageGridDisplay(np.array([0.1, 1.0]), np.array([[3.0, 2.0], [1.0, 2.0]]), "risk", "grid")
+    >>> grid.plot().ax_.get_xlabel()
+    'rounds'
+    """
+
+    rates: NDArray
+    risks: NDArray
+    measure: str
+    title: str
+
+    @classmethod
+    def from_path(cls, path: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """The grid of a path over shrinkage and rounds, measured on other rows than those of its fits."""
+        risks = path.risks(X, y)
+        row, column = np.unravel_index(np.argmin(risks), risks.shape)
+        words = f"least {risks.min():.3g} at ν = {path.rates[row]:g} after {column + 1} rounds"
+        return cls(np.asarray(path.rates), risks, path.measure, words).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        rounds = np.arange(1, self.risks.shape[1] + 1)
+        map_ = require_matplotlib().colormaps["viridis"]
+        for place, (rate, values) in enumerate(zip(self.rates, self.risks, strict=True)):
+            color = map_(0.05 + 0.85 * place / max(len(self.rates) - 1, 1))
+            ax.plot(rounds, values, color=color, label=f"ν = {rate:g}")
+            best = int(np.argmin(values))
+            ax.plot(best + 1, values[best], "o", color=color, markersize=5, zorder=4)
+        row, column = np.unravel_index(np.argmin(self.risks), self.risks.shape)
+        ax.plot(column + 1, self.risks[row, column], "o", color=ACCENT, markersize=8, zorder=5, label="least")
+        ax.set_xscale("log")
+        ax.legend(loc="best")
+        caption(ax, "rounds", self.measure, self.title)
+
+
+class FlippedWeightDisplay(Display):
+    """Share of the final weight on rows with flipped labels, and what that costs, by the rate of flips.
+
+    Parameters
+    ----------
+    rates, weight, accuracy : arrays of shape (n_rates,)
+    title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import FlippedWeightDisplay
+    >>> shown = FlippedWeightDisplay(np.array([0.0, 0.1]), np.array([0.0, 0.5]), np.array([0.9, 0.8]), "a")
+    >>> shown.plot().ax_.get_xlabel()
+    'share of flipped labels'
+    """
+
+    rates: NDArray
+    weight: NDArray
+    accuracy: NDArray
+    title: str
+
+    @classmethod
+    def from_result(cls, result: FlippedWeight, *, ax: Any = None) -> Self:
+        """The picture of `assay.theory.flipped_weight`."""
+        words = f"{result.rates[-1]:.0%} flipped labels hold {result.weight[-1]:.0%} of the weight"
+        return cls(result.rates, result.weight, result.accuracy, words).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(self.rates, self.weight, "o-", color=ACCENT, label="weight on flipped rows")
+        ax.plot(self.rates, self.accuracy, "o-", color=PALETTE[0], label="accuracy on true labels")
+        ax.plot(self.rates, self.rates, color=FAINT_INK, linewidth=1.0, linestyle=DASHES, label="their share")
+        ax.set_ylim(0.0, 1.02)
+        ax.legend(loc="center right")
+        caption(ax, "share of flipped labels", "share", self.title)
+
+
+class ErrorDecompositionDisplay(Display):
+    """Bayes risk, risk of the best in the class and risk of the fit, as the class grows with the rounds.
+
+    Parameters
+    ----------
+    rounds : int array of shape (n_rounds,)
+    bayes : float
+    best, fit : arrays of shape (n_rounds,)
+    title : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from assay.display import ErrorDecompositionDisplay
+    >>> shown = ErrorDecompositionDisplay(
+    ...     np.array([1, 2]), 0.1, np.array([0.2, 0.12]), np.array([0.21, 0.15]), "parts")
+    >>> shown.plot().ax_.get_xlabel()
+    'rounds'
+    """
+
+    rounds: NDArray
+    bayes: float
+    best: NDArray
+    fit: NDArray
+    title: str
+
+    @classmethod
+    def from_result(cls, result: ErrorDecomposition, *, ax: Any = None) -> Self:
+        """The picture of `assay.theory.error_decomposition`."""
+        least = int(np.argmin(result.fit))
+        words = f"least risk {result.fit[least]:.3f} after {result.rounds[least]} rounds"
+        words += f"; Bayes {result.bayes:.3f}"
+        return cls(result.rounds, result.bayes, result.best, result.fit, words).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        bayes = np.full(len(self.rounds), self.bayes)
+        ax.fill_between(self.rounds, bayes, self.best, color=PALETTE[0], alpha=0.2, label="approximation")
+        ax.fill_between(self.rounds, self.best, self.fit, color=PALETTE[1], alpha=0.25, label="estimation")
+        ax.plot(self.rounds, self.fit, color=PALETTE[1], label="fit")
+        ax.plot(self.rounds, self.best, color=PALETTE[0], label="best in class")
+        ax.plot(self.rounds, bayes, color=INK, linewidth=1.2, linestyle=DASHES, label="Bayes")
+        ax.set_xscale("log")
+        ax.legend(loc="best")
+        caption(ax, "rounds", "risk", self.title)
+
+
+declare(
+    AdaBoostClassifier,
+    default=Default("margins", "bounds", target=True),
+    bounds=BoundChainDisplay,
+    errors=RoundErrorsDisplay,
+    margins=MarginsDisplay,
+    frontiers=RoundFrontiersDisplay,
+    confusion=ConfusionDisplay,
+)
+declare(
+    GradientBoostingClassifier,
+    default=Default("risk", "risk"),
+    risk=RoundRiskDisplay,
+    frontiers=RoundFrontiersDisplay,
+    confusion=ConfusionDisplay,
+)
+declare(
+    GradientBoostingRegressor,
+    default=Default("risk", "risk"),
+    risk=RoundRiskDisplay,
+    predictions=PredictionsDisplay,
+    residuals=ResidualsDisplay,
+)
+declare(
+    StagewiseAdditive,
+    default=Default("risk", "risk"),
+    risk=RoundRiskDisplay,
+    predictions=PredictionsDisplay,
+    residuals=ResidualsDisplay,
+)

@@ -1,0 +1,256 @@
+"""Gradient boosting of two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import parameters
+from assay.certificates import Certificates
+from assay.losses import Exponential, Logistic, Loss, MarginLoss
+from assay.models.classes import Classifier, class_of
+from assay.parameters import Domain
+from assay.trees.stagewise.additive import labels_of_rows, numbers_of_rows, shares_of_rows
+from assay.trees.stagewise.engine import Array
+from assay.trees.stagewise.gradient import GRADIENT_DOMAINS, GradientModel
+
+NAMED: Mapping[str, Any] = {"log_loss": Logistic, "exponential": Exponential}
+
+
+class GradientBoostingClassifier(Classifier, GradientModel):
+    """A sum of regressors for two classes, each fitted to the slope of the loss at those before it.
+
+    Minimises A(f) = (1/n) Σ_i φ(y_i f(x_i)), y = ±1, over f = f_0 + Σ_t ν w_t g_t:
+
+        r_i = −y_i φ'(y_i f_{t−1}(x_i)),    g_t = the learner fitted to (x_i, r_i),
+        w_t = arg min over w of A(f_{t−1} + w g_t),    f_t = f_{t−1} + ν w_t g_t,
+
+    with f_0 the best constant; the class is the sign of f. With the exponential loss, the direction
+    "correlation" and f_0 = 0 it is AdaBoost.
+
+    Assumes: nothing about the law of the rows; two classes (`HistGradientBoostingClassifier` takes more).
+
+    Certificates: the stored learners have the risk of the trace, which never rises; `certify` plays every
+    round again and adds that risks, edges and steps are right, and that every step is the best along its
+    learner. There is no linear rate: the logistic loss is not strongly convex, the exponential not smooth.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"} or MarginLoss, default="log_loss"
+        log(1 + e^{−u}) or e^{−u} of the margin u = y f; or any convex margin loss of `assay.losses`.
+    learning_rate : float, default=0.1
+        Shrinkage ν in (0, 1]: small steps need many rounds and predict better.
+    n_estimators : int, default=100
+        Rounds T.
+    subsample : float, default=1.0
+        Share of the rows, drawn anew in each round, that a learner is fitted to; its step sees all of them.
+    criterion : {"deprecated", "friedman_mse", "squared_error"}, default="deprecated"
+        Accepted; both are the squared error.
+    min_samples_split, min_samples_leaf, min_weight_fraction_leaf : float or int
+        Of the default trees, as in `DecisionTreeRegressor`.
+    max_depth, min_impurity_decrease : int and float, default=3 and 0.0
+        The same.
+    init : {None, "zero"}, default=None
+        f_0: the best constant, or 0.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        For drawn rows and columns.
+    max_features, max_leaf_nodes, ccp_alpha : optional
+        Of the default trees.
+    verbose : int, default=0
+        Accepted; learners report through `logging` themselves.
+    warm_start : bool, default=False
+        Accepted as False: rounds are fitted at once.
+    validation_fraction, n_iter_no_change, tol : float, int or None, float
+        With `n_iter_no_change` a share of the rows is held out, and the rounds end where their risk has not
+        fallen by `tol` in so many.
+    estimator : regressor, optional
+        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default.
+    line_search : {"global", "leaf"} or None, default=None
+        One step for the whole learner (Algorithm 3), or one per leaf of a tree; by default leaves of trees.
+    direction : {"least_squares", "correlation"}, default="least_squares"
+        The learner nearest to the pseudo-residuals, or the ±1 classifier most correlated with them (an exact
+        stump by default), the oracle of conditional gradients.
+
+    Attributes
+    ----------
+    estimators_ : array of shape (n_rounds, 1)
+        The learners g_t.
+    steps_ : array of shape (n_rounds,)
+        ν w_t.
+    init_score_ : float
+        f_0.
+    train_score_ : array of shape (n_rounds,)
+        Mean loss after each round.
+    history_ : GradientHistory
+        Steps, risks and edges γ_t = 1 − ‖r − g‖²/‖r‖², round by round.
+    n_estimators_ : int
+    classes_ : array of shape (2,)
+    n_classes_ : int
+    certificates_ : Certificates
+
+    Examples
+    --------
+    >>> from assay.datasets import iris
+    >>> from assay.trees import GradientBoostingClassifier
+    >>> X, y = iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X[50:], y[50:])
+    >>> model.score(X[50:], y[50:]) > 0.95, model.certify(X[50:], y[50:]).holds
+    (True, True)
+
+    References
+    ----------
+    Sangnier §1.3.3; Wei §8.4; Friedman (2001), Greedy function approximation.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = {
+        "loss": parameters.one_of(*NAMED)
+        | Domain("a loss of the margin", lambda value: isinstance(value, MarginLoss)),
+        **GRADIENT_DOMAINS,
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "log_loss",
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        criterion: str = "deprecated",
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_depth: int | None = 3,
+        min_impurity_decrease: float = 0.0,
+        init: Any = None,
+        random_state: Any = None,
+        max_features: Any = None,
+        verbose: int = 0,
+        max_leaf_nodes: int | None = None,
+        warm_start: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        ccp_alpha: float = 0.0,
+        estimator: Any = None,
+        line_search: str | None = None,
+        direction: str = "least_squares",
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.estimator = estimator
+        self.line_search = line_search
+        self.direction = direction
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _loss(self) -> Loss:
+        return self.loss if isinstance(self.loss, Loss) else NAMED[self.loss]()
+
+    def _set_classes(self, classes: NDArray) -> None:
+        super()._set_classes(classes)
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported by {type(self).__name__}. Got {len(classes)} "
+                "classes instead; HistGradientBoostingClassifier takes more."
+            )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Boost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), CSR matrix or frame
+            As the estimator takes it, in memory.
+        y : array-like of shape (n_samples,) or column name
+        sample_weight : array-like of shape (n_samples,) or column name, optional
+            A weight of 2 means the row counts twice.
+        """
+        self._require_memory(X)
+        data: Any
+        data, _ = self._open_classes(X, y, sample_weight)
+        self.n_classes_ = len(self.classes_)
+        self._boost(data, _signs(data.y))
+        return self
+
+    def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
+        """Play every round again from what the stored learners say.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit.
+        """
+        self._require_memory(X)
+        data: Any = self._open_new_classes(X, y, sample_weight)
+        return self._certify(data, _signs(data.y))
+
+    @property
+    def _sharpness(self) -> float:
+        """2 where the best score is half the log-odds, as for the exponential loss; 1 where it is all."""
+        return 2.0 if isinstance(self._loss(), Exponential) else 1.0
+
+    def decision_function(self, X: Any) -> Any:
+        """f(x) of each row."""
+        data = self._open_new_rows(X)
+        return data.map(numbers_of_rows, self._additive(), dtype=data.dtype)
+
+    def predict(self, X: Any) -> Any:
+        """The class of the sign of f: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        return data.map(labels_of_rows, self._additive(), self.classes_, dtype=self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> Any:
+        """1/(1 + e^{−f}) of the second class; 1/(1 + e^{−2f}) for the exponential loss."""
+        data = self._open_new_rows(X)
+        how: Any = {"dtype": data.dtype, "width": 2}
+        return data.map(shares_of_rows, self._additive(), self._sharpness, **how)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """`decision_function` after each round."""
+        for scores in self._staged_answers(X):
+            yield scores.copy()
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray]:
+        """`predict` after each round."""
+        for scores in self._staged_answers(X):
+            yield class_of(scores, self.classes_)
+
+    def _coded(self, y: Any) -> NDArray:
+        labels = np.asarray(y)
+        if hasattr(self, "classes_"):
+            labels = labels == self.classes_[1]
+        return _signs(labels.astype(np.float64))
+
+
+def _signs(places: NDArray) -> Array:
+    """−1 for the first class and 1 for the second."""
+    return np.where(places.reshape(len(places), -1)[:, 0] > 0, 1.0, -1.0)

@@ -1,0 +1,224 @@
+"""What a boosted vote says about rows: classes, scores, probabilities, margins, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from assay import rows
+from assay.losses import Exponential, Logistic, Loss
+from assay.models.capabilities import Transformer
+from assay.models.classes import Classifier, class_of
+from assay.rows import MemoryRows
+from assay.trees.decision.stump import DecisionStump
+from assay.trees.stagewise.choosing import HasRounds
+from assay.trees.stagewise.committee import (
+    Committee,
+    chances_of_rows,
+    classes_of_rows,
+    committee_of,
+    scores_of_rows,
+    signs_of_rows,
+)
+from assay.trees.stagewise.engine import Array, State
+from assay.trees.stagewise.history import BoostingHistory, MarginHistory, margin_history
+from assay.trees.stagewise.proofs import BoostedRows, replay
+
+LOSSES: Mapping[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
+
+
+class BoostedVote(Classifier, HasRounds, Transformer):
+    """Base of weighted votes of classifiers: reads the fitted learners, weighs rows by their margins."""
+
+    estimator: Any
+    algorithm: str
+    loss: str
+    estimators_: list[Any]
+    estimator_weights_: Array
+    history_: BoostingHistory
+
+    @property
+    def _accepts_nan(self) -> bool:  # type: ignore[override]
+        return bool(get_tags(self._learner()).input_tags.allow_nan)
+
+    @property
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]
+        return bool(get_tags(self._learner()).input_tags.sparse)
+
+    def _learner(self) -> Any:
+        return self.estimator if isinstance(self.estimator, BaseEstimator) else DecisionStump()
+
+    @property
+    def _has_stumps(self) -> bool:
+        """Whether the learners are stumps that the sorted columns give."""
+        learner = self._learner()
+        return type(learner) is DecisionStump and learner.get_params() == DecisionStump().get_params()
+
+    def _weighty(self, data: MemoryRows) -> tuple[Any, NDArray[np.int64], Array]:
+        """The rows that weigh something, the places of their classes, and their weights."""
+        assert data.y is not None
+        labels = data.y.reshape(len(data.y), -1)[:, 0].astype(np.int64)
+        X = data.X.toarray() if data.is_sparse and self._has_stumps else data.X
+        if data.weight is None:
+            return X, labels, np.ones(len(labels))
+        there = data.weight > 0
+        return X[there], labels[there], data.weight[there].astype(np.float64)
+
+    def _require_memory(self, X: Any) -> None:
+        if rows.is_external(X):
+            self._check_parameters()
+            raise ValueError(
+                f"{type(self).__name__} weighs every row anew in each round and takes rows in memory only: "
+                "HistGradientBoostingClassifier(loss='exponential') reads them block by block, or bring the "
+                "rows into memory as an array."
+            )
+
+    def _empty_committee(self) -> Committee:
+        return committee_of([], np.empty(0), self.classes_, **self._reading)
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        naive = self.algorithm == "naive"
+        sharpness = 1.0 if naive or len(self.classes_) == 2 else 1.0 / (len(self.classes_) - 1)
+        return {
+            "naive": naive,
+            "chances": self.algorithm == "samme_r",
+            "sharpness": 0.5 if self.loss == "logistic" else sharpness,
+        }
+
+    def _committee(self) -> Committee:
+        n_answers = 2 if self.algorithm == "naive" else len(self.classes_)
+        factor = 1.0 if self.algorithm == "samme_r" else (n_answers - 1) ** 2 / n_answers
+        steps = self.estimator_weights_ * factor
+        return committee_of(self.estimators_, steps, self.classes_, **self._reading)
+
+    def _boosted_rows(self, X: Any, labels: NDArray[np.int64], weight: Array) -> BoostedRows:
+        return BoostedRows(X, labels, weight, self._committee(), LOSSES[self.loss])
+
+    def _open_boosted(self, X: Any, y: Any, sample_weight: Any) -> BoostedRows:
+        check_is_fitted(self)
+        self._require_memory(X)
+        data: Any = self._open_new_classes(X, y, sample_weight)
+        return self._boosted_rows(*self._weighty(data))
+
+    # What the vote says.
+
+    def predict(self, X: Any) -> Any:
+        """The class of the largest score: an array, or a lazy Dask array for Dask input."""
+        data = self._open_new_rows(X)
+        return data.map(classes_of_rows, self._committee(), dtype=self.classes_.dtype)
+
+    def decision_function(self, X: Any) -> Any:
+        """F = Σ_t w_t g_t(x) of the second of two classes; one column per class for more."""
+        data = self._open_new_rows(X)
+        width = None if len(self.classes_) == 2 else len(self.classes_)
+        return data.map(scores_of_rows, self._committee(), dtype=data.dtype, width=width)
+
+    def predict_proba(self, X: Any) -> Any:
+        """1/(1 + e^{−2f}), the law whose exponential risk f minimises; ∝ e^{f_k/(C−1)} for more classes.
+
+        1/(1 + e^{−f}) for the logistic loss.
+        """
+        data = self._open_new_rows(X)
+        how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
+        return data.map(chances_of_rows, self._committee(), **how)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def transform(self, X: Any) -> Any:
+        """The features that were learned, φ(x) = (g_1(x), …, g_T(x)): ±1, or places of classes for more."""
+        data = self._open_new_rows(X)
+        how: Any = {"dtype": data.dtype, "width": len(self.estimators_)}
+        return data.map(signs_of_rows, self._committee(), **how)
+
+    def _names(self, columns: list[str]) -> list[str]:
+        return [f"{type(self).__name__.lower()}{place}" for place in range(len(self.estimators_))]
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """`decision_function` after each round."""
+        data: Any = self._open_new_rows(X)
+        for scores in self._committee().staged_scores(data.X):
+            yield scores.copy()
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray]:
+        """`predict` after each round."""
+        for scores in self.staged_decision_function(X):
+            yield class_of(scores, self.classes_)
+
+    _measure = "share of mistakes"
+
+    def _staged_answers(self, X: Any) -> Iterator[NDArray]:
+        yield from self.staged_predict(X)
+
+    def _row_loss(self, y: NDArray, answers: NDArray) -> Array:
+        return np.asarray(y != answers, dtype=np.float64)
+
+    def _coded(self, y: Any) -> NDArray:
+        return np.asarray(y)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` after each round."""
+        committee = self._committee()
+        for scores in self.staged_decision_function(X):
+            yield committee.probabilities(scores)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Accuracy after each round."""
+        for predicted in self.staged_predict(X):
+            yield float(np.average(predicted == np.asarray(y), weights=sample_weight))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Mean of the importances of the learners, weighted as they vote."""
+        check_is_fitted(self)
+        if not all(hasattr(member, "feature_importances_") for member in self.estimators_):
+            raise AttributeError("The learners of this vote do not tell the importance of columns.")
+        each = np.array([member.feature_importances_ for member in self.estimators_])
+        total = self.estimator_weights_.sum()
+        return np.asarray(self.estimator_weights_ @ each / (total or 1.0))
+
+    # What the rows say.
+
+    def margins(self, X: Any, y: Any, n_rounds: int | None = None) -> Array:
+        """Normalised margins y f(x)/‖w‖₁ in [−1, 1] after so many rounds, of the rows given.
+
+        Of more than two classes f_y/‖w‖₁; of SAMME.R divided by the number of rounds.
+        """
+        boosted = self._open_boosted(X, y, None)
+        committee = boosted.committee
+        last = len(committee.members) if n_rounds is None else n_rounds
+        if not 1 <= last <= len(committee.members):
+            raise ValueError(
+                f"'n_rounds' must be an int from 1 to {len(committee.members)}. Got {n_rounds!r}."
+            )
+        for place, scores in enumerate(committee.staged_scores(boosted.X), start=1):
+            if place == last:
+                margins = committee.margins(scores, boosted.labels)
+                break
+        size = float(np.abs(committee.steps[:last]).sum())
+        return margins / (size or 1.0)
+
+    def margin_history(self, X: Any, y: Any, theta: float = 0.1, sample_weight: Any = None) -> MarginHistory:
+        """Share of margins below θ after each round, the sharp product and the bound of the lemma."""
+        boosted = self._open_boosted(X, y, sample_weight)
+        shares = replay(boosted, exact=self.history_.exact, theta=theta).shares
+        return margin_history(self.history_, theta, shares)
+
+    def row_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """D_{T+1}: how the rows of the fit weigh after the last round (those of weight 0 left out)."""
+        boosted = self._open_boosted(X, y, sample_weight)
+        margins = boosted.committee.margins(boosted.committee.scores(boosted.X), boosted.labels)
+        return State(boosted.loss, boosted.start.y, boosted.weight, margins).shares()
+
+    def heaviest_rows(self, X: Any, y: Any, n_rows: int = 10) -> NDArray[np.intp]:
+        """The rows that weigh most, heaviest first: look there for wrong labels."""
+        return np.argsort(-self.row_weights(X, y), kind="stable")[:n_rows]
