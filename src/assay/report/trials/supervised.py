@@ -42,6 +42,7 @@ from assay.report.trials.trial import (
     finish,
     gather,
 )
+from assay.report.trials.tuning import Tuning
 from assay.rows import n_threads
 
 PARALLEL_NUMBERS = 2_000_000
@@ -114,7 +115,9 @@ def compare_predictions(
     jobs = _check_jobs(jobs, y.size * n_features)
     engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
-        settings = Validation(question, encodings, labels, folds, seed, jobs > 1, share)
+        asked = None if metric is None else question.metric
+        tuning = Tuning(seed, data.times, data.groups, labels, asked)
+        settings = Validation(question, encodings, labels, folds, tuning, jobs > 1, share)
         recipes = [Recipe(None, question.baseline), *(Recipe(with_categories(item, data)) for item in chosen)]
         make = partial(ValidatedMethod, settings=settings)
         contenders = [make(recipe) for recipe in recipes]
@@ -140,7 +143,7 @@ class Validation:
     encodings: Encodings
     labels: NDArray | None  # all classes, for a classification
     folds: int  # splits of the first repetition, which gives probabilities and intervals
-    seed: int
+    tuning: Tuning  # how parameters are chosen, told of all rows
     in_files: bool  # whether fits read their rows from files, as those in other processes do
     share: float  # of the rows of a split that it predicts
 
@@ -149,6 +152,16 @@ class Validation:
         groups = encoder.groups()
         truth = self.encodings.target[self.encodings.parts[split].test]
         return Examination(truth, groups, self.labels, self.seed)
+
+    @property
+    def seed(self) -> int:
+        """Seed of whatever is drawn."""
+        return self.tuning.seed
+
+    def tuning_of(self, split: int) -> Tuning:
+        """How parameters are chosen on the rows that a split learns from; on all rows past the last split."""
+        parts = self.encodings.parts
+        return self.tuning if split == len(parts) else self.tuning.at(parts[split].train)
 
 
 class ValidatedMethod(Contender):
@@ -165,11 +178,12 @@ class ValidatedMethod(Contender):
         """Fit on the training rows of a split and ask about the others; at last, fit on all rows."""
         settings = self.settings
         ask: Callable[..., Any]
+        tuning = settings.tuning_of(fit)
         if fit == self.n_fits - 1:
-            ask = partial(finish, self.recipe, seed=settings.seed)
+            ask = partial(finish, self.recipe, tuning=tuning)
         else:
             first = fit < settings.folds
-            ask = partial(answer, self.recipe, seed=settings.seed, classes=settings.labels, detailed=first)
+            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels, detailed=first)
         examined = fit < settings.folds and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)

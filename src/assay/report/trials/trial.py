@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from assay.models import Selection
 from assay.registry import Entry
@@ -24,6 +24,7 @@ from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.schema import Column
 from assay.report.trials.explaining.importance import Examination
 from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit
+from assay.report.trials.tuning import Tuning, choose_rounds
 
 MEMORY = 1 << 30
 """EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
@@ -132,35 +133,6 @@ class Encodings:
         return EncodedSplit(encoder, train, target, test)
 
 
-TUNING_ROWS, TUNING_NUMBERS = 20_000, 2_000_000
-"""Beyond so many training rows or numbers, parameters are chosen on one split in place of five folds."""
-
-
-TUNING_FOLDS = 5
-
-
-class ClassFolds(NamedTuple):
-    """Folds in which a parameter is chosen: each leaves rows of every class to learn from.
-
-    The rows of a class go to the folds in turn; the only row of a class is always learnt from.
-    """
-
-    seed: int
-    n_used: int = TUNING_FOLDS  # folds that are predicted
-
-    def split(self, X: Any, y: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
-        """Rows to learn from and rows to predict."""
-        rng, fold, place = np.random.default_rng(self.seed), np.full(len(y), -1), 0
-        for label in np.unique(y):
-            rows = rng.permutation(np.flatnonzero(y == label))
-            if len(rows) > 1:
-                fold[rows] = (place + np.arange(len(rows))) % TUNING_FOLDS
-                place += len(rows)
-        for number in range(self.n_used):
-            if (fold == number).any():
-                yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-
-
 @dataclass(frozen=True)
 class Recipe:
     """How a method is fitted to numbers."""
@@ -179,29 +151,27 @@ class Recipe:
         plain = self.entry is not None and self.entry.suits.encoding == "codes"
         return CodeEncoder if plain else TableEncoder
 
-    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
+    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
         """Choose the main parameter and fit: all from these rows."""
-        entry = self.entry
+        entry, seed = self.entry, tuning.seed
         if entry is None:
             assert self.baseline is not None
             return FittedMethod(self.baseline().fit(features, target), {}, None)
         model = entry.make(seed)
         if entry.suits.select is None:
-            model.fit(features, target)
+            chosen = None
+            if getattr(model, "early_stopping", False) and not (tuning.is_shuffled and tuning.metric is None):
+                chosen = choose_rounds(model, features, target, tuning)
+            model = model.fit(features, target) if chosen is None else chosen
             return FittedMethod(model, chosen_parameters(entry, model, seed), None)
-        options = dict(entry.suits.select)
-        accepted = inspect.signature(model.select).parameters
-        if "random_state" in accepted:
-            options.setdefault("random_state", seed)
-        if "cv" in accepted:
-            large = len(target) > TUNING_ROWS or features.size > TUNING_NUMBERS
-            if entry.task == "classification":
-                options["cv"] = ClassFolds(seed, n_used=1 if large else TUNING_FOLDS)
-            elif large:
-                options["cv"] = "split"
+        options = tuning.options(entry, model.select, features.size, target)
         chosen = model.select(features, target, **options)
         curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
         return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
+
+    def refit(self, model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any:
+        """A model with the parameters of another, fitted to other rows."""
+        return clone(model).fit(features, target)
 
 
 class FittedMethod(NamedTuple):
@@ -240,7 +210,7 @@ def answer(
     target: NDArray,
     test: NDArray,
     *,
-    seed: int,
+    tuning: Tuning,
     classes: NDArray | None,
     detailed: bool,
     examine: Examination | None = None,
@@ -248,7 +218,7 @@ def answer(
     """Fit on the training rows and ask about the others."""
     with noted() as notes:
         start = perf_counter()
-        model = recipe.fit(train, target, seed).model
+        model = recipe.fit(train, target, tuning).model
         seconds = perf_counter() - start
         predictions = np.asarray(model.predict(test))
         probabilities = bounds = None
@@ -263,10 +233,10 @@ def answer(
     return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined)
 
 
-def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> FittedMethod:
+def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, tuning: Tuning) -> FittedMethod:
     """Fit on the whole table, where there is no row left to predict."""
     with noted() as notes:
-        fitted = recipe.fit(train, target, seed)
+        fitted = recipe.fit(train, target, tuning)
     return fitted._replace(notes=tuple(notes))
 
 

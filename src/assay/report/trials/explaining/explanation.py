@@ -68,7 +68,7 @@ class LearningCurve(NamedTuple):
     Attributes
     ----------
     sizes : array of shape (n_sizes,)
-        Rows learnt from, increasing; the last is what the folds have.
+        Rows learnt from, increasing, on average over the splits; the last is what the folds have.
     scores, errors : arrays of shape (n_sizes,)
         Mean score over the splits and its standard error.
     gain : Difference

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from assay.registry import Entry
 from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
@@ -45,7 +44,8 @@ from assay.report.trials.stacking import (
     stacked_answers,
 )
 from assay.report.trials.target_transform import is_variant, transformed_recipes
-from assay.report.trials.trial import Encodings, FittedMethod, Recipe, noted
+from assay.report.trials.trial import FittedMethod, Recipe, noted
+from assay.report.trials.tuning import Tuning
 from assay.report.wording import joined
 from assay.suitability import Suitability
 
@@ -117,6 +117,7 @@ class Afterwards:
             return None
         said = [item.answers for item in members]
         options: dict[str, Any] = {"folds": self.settings.folds, "classes": labels}
+        options["in_order"] = self.settings.tuning.times is not None
         with suppress(*FAILURES):
             answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
             kept, weights = heavy_members(weights)
@@ -176,7 +177,7 @@ class Afterwards:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
         with suppress(*FAILURES):
-            splits, whole = self._splits(chosen, contender.encodings), self._whole(chosen)
+            splits, whole = self._splits(chosen, contender), self._whole(chosen)
             importances = self._importances(splits, whole, chosen) or importances
             names = () if importances is None else importances.columns[:MAX_COLUMNS]
             followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
@@ -195,12 +196,13 @@ class Afterwards:
         large = self.settings.encodings.target.size > LARGE_TABLE
         return min(2, self.settings.folds) if large else self.settings.folds
 
-    def _splits(self, chosen: Candidate, encodings: Encodings) -> list[Split]:
+    def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
         """Models with the parameters that were chosen, each with the rows that it has not seen."""
-        splits = []
+        splits, encodings = [], contender.encodings
         for number in range(self._n_splits):
             encoded = encodings[number]
-            model = clone(chosen.model[-1]).fit(encoded.train, encoded.target)
+            tuning = self.settings.tuning_of(number)
+            model = contender.recipe.refit(chosen.model[-1], encoded.train, encoded.target, tuning)
             frame = encodings.frame.iloc[encodings.parts[number].test]
             splits.append(Split(model, encoded.encoder, frame, encoded.test))
         return splits
@@ -243,7 +245,11 @@ class Afterwards:
             return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
 
         return learning_curve(
-            lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
+            lambda number, some: (
+                contender.recipe.fit(
+                    rows[number][0][some], rows[number][1][some], settings.tuning_of(number).at(some)
+                ).model
+            ),
             rows,
             chosen.scores[: len(rows)],
             judge=judge,
@@ -252,6 +258,7 @@ class Afterwards:
             seed=settings.seed,
             classes=settings.labels,
             share=settings.share,
+            tunings=[settings.tuning_of(number) for number in range(len(rows))],
         )
 
     def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
@@ -289,12 +296,12 @@ class EnsembleRecipe(Recipe):
         kinds = {member.encoder for member in self.heavy}
         return kinds.pop() if len(kinds) == 1 else BothEncoder
 
-    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
+    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
         """Fit every member that has a weight."""
         fitted = []
         for member in self.heavy:
             first, end = self._columns(member)
-            model = member.fit(features[:, first:end], target, seed).model
+            model = member.fit(features[:, first:end], target, tuning).model
             fitted.append(self.on_its_columns(member, model))
         return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -145,12 +146,13 @@ SHOWN = {"regression": (RMSE, MAE), "classification": (BALANCED, AUC, LOG_LOSS, 
 
 def pinball(quantile: float) -> Metric:
     """The loss whose best prediction is a quantile: q per unit too low, 1 − q per unit too high."""
-
-    def measure(rows: Judged) -> float:
-        short = rows.y - rows.predictions
-        return float(np.mean(np.maximum(quantile * short, (quantile - 1) * short)))
-
+    measure = partial(_pinball, quantile=quantile)
     return Metric(f"pinball:{quantile:g}", f"pinball loss at {quantile:g}", measure, greater_is_better=False)
+
+
+def _pinball(rows: Judged, quantile: float) -> float:
+    short = rows.y - rows.predictions
+    return float(np.mean(np.maximum(quantile * short, (quantile - 1) * short)))
 
 
 def _cost_of_classes(rows: Judged) -> float:
