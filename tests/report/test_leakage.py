@@ -210,9 +210,7 @@ def test_two_columns_of_words_that_decide_between_them_are_told(rng):
     # As many levels as rows decide anything; so do a few rows.
     many = [f"n{number}" for number in rng.integers(0, 20, 300)]
     further, lone = [f"m{number}" for number in rng.integers(0, 20, 300)], rng.choice(["yes", "no"], 300)
-    assert (
-        decided({"plan": many, "region": further}, lone) == ()
-    )
+    assert decided({"plan": many, "region": further}, lone) == ()
     assert decided({"plan": plan[:30], "region": region[:30]}, y[:30]) == ()
 
 

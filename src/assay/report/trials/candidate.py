@@ -43,9 +43,11 @@ class Candidate:
     certificates : Certificates
         Those of the fitted model.
     predictions : ndarray
-        Out-of-fold predictions, or the labels of a clustering.
+        Out-of-fold predictions of the first repetition, or the labels of a clustering.
     probabilities : ndarray of shape (n_rows, n_classes) or None
-        Out-of-fold probabilities, where the model has them.
+        Out-of-fold probabilities of the first repetition, where the model has them.
+    repeats : tuple of Outputs
+        What was said of every row, out of fold, in each repetition; empty for a clustering.
     family : str
         The family of methods it belongs to.
     complexity : int
@@ -84,6 +86,7 @@ class Candidate:
     sign: int = 1
     importances: Importances | None = None
     weights: Mapping[str, float] | None = None
+    repeats: tuple[Any, ...] = ()
 
     @property
     def shown_score(self) -> str:

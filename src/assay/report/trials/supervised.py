@@ -142,7 +142,7 @@ class Validation:
     question: Question
     encodings: Encodings
     labels: NDArray | None  # all classes, for a classification
-    folds: int  # splits of the first repetition, which gives probabilities and intervals
+    folds: int  # splits of a repetition
     tuning: Tuning  # how parameters are chosen, told of all rows
     in_files: bool  # whether fits read their rows from files, as those in other processes do
     share: float  # of the rows of a split that it predicts
@@ -182,8 +182,7 @@ class ValidatedMethod(Contender):
         if fit == self.n_fits - 1:
             ask = partial(finish, self.recipe, tuning=tuning)
         else:
-            first = fit < settings.folds
-            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels, detailed=first)
+            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels)
         examined = fit < settings.folds and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)
@@ -200,7 +199,8 @@ class ValidatedMethod(Contender):
         self.answers = tuple(answers)  # which an ensemble is made of
         labels, encodings = self.settings.labels, self.encodings
         parts, y = encodings.parts, encodings.target
-        metric, outputs = self.settings.question.metric, gather(parts, answers, y)
+        metric, repeats = self.settings.question.metric, gather(parts, answers, y, self.settings.folds)
+        outputs = repeats[0]
         splits = [self._judged(part, said) for part, said in zip(parts, answers, strict=True)]
         scores = np.array([metric.score(rows) for rows in splits])
         if np.isnan(scores).any():
@@ -208,7 +208,8 @@ class ValidatedMethod(Contender):
         measures, intervals = measures_of(splits, metric), None
         seen = y if outputs.rows is None else y[outputs.rows]
         if labels is None:
-            intervals = measure_intervals(seen, outputs.predictions, outputs.folds, outputs.bounds)
+            told = [(said.predictions, said.folds, said.bounds) for said in repeats]
+            intervals = measure_intervals(seen, told, in_order=self.settings.tuning.times is not None)
             if intervals is not None:
                 measures |= {"coverage": intervals.held, "interval width": intervals.width}
         elif outputs.probabilities is not None:
@@ -227,6 +228,7 @@ class ValidatedMethod(Contender):
             certificates=certificates_of(model),
             predictions=outputs.predictions,
             probabilities=outputs.probabilities,
+            repeats=tuple(repeats),
             notes=tuple(dict.fromkeys(notes)),
             intervals=intervals,
             selection=final.selection,

@@ -198,7 +198,7 @@ class Answers(NamedTuple):
 
     predictions: NDArray
     probabilities: NDArray | None  # (n_rows, n_classes), where the model has any
-    bounds: NDArray | None  # (n_rows, 2), its own intervals, where they were asked for
+    bounds: NDArray | None  # (n_rows, 2), its own intervals, where it has any
     seconds: float
     notes: tuple[str, ...]
     examined: NDArray | None = None  # (n_columns,), what shuffling each column costs, where it was asked for
@@ -212,7 +212,6 @@ def answer(
     *,
     tuning: Tuning,
     classes: NDArray | None,
-    detailed: bool,
     examine: Examination | None = None,
 ) -> Answers:
     """Fit on the training rows and ask about the others."""
@@ -225,7 +224,7 @@ def answer(
         if classes is not None and hasattr(model, "predict_proba"):
             probabilities = np.zeros((len(test), len(classes)))
             probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(test)
-        if detailed and classes is None and hasattr(model, "predict_interval"):
+        if classes is None and hasattr(model, "predict_interval"):
             with suppress(ValueError):  # penalised, or with no row to spare: the model says that it has none
                 bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)
                 bounds = bounds if np.isfinite(bounds).all() else None
@@ -251,10 +250,10 @@ def noted() -> Iterator[list[str]]:
 
 
 class Outputs(NamedTuple):
-    """What models that have not seen a row say about it, for every row of the table.
+    """What models that have not seen a row say about it, for every row of the table, in one repetition.
 
-    Rows that several repetitions predict keep the answers of the first. Folds in the order of the time leave
-    the first rows unpredicted: the answers are then those of `rows` alone.
+    Folds in the order of the time leave the first rows unpredicted: the answers are then those of `rows`
+    alone.
     """
 
     predictions: NDArray
@@ -270,19 +269,19 @@ class Outputs(NamedTuple):
         return Outputs(self.predictions[rows], probabilities, bounds, self.folds[rows], rows)
 
 
-def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -> Outputs:
-    """Put the answers of the splits together: one for every row, in the order of the rows."""
-    predictions, folds = np.empty_like(y), np.full(len(y), -1)
-    for number, (part, said) in enumerate(zip(parts, answers, strict=True)):
-        new = folds[part.test] < 0
-        predictions[part.test[new]] = said.predictions[new]
-        folds[part.test[new]] = number
-    # The splits of the first repetition hold every row once; those after them have no new row.
-    first = slice(int(folds.max()) + 1)
-    probabilities = _table([said.probabilities for said in answers[first]], parts[first], len(y))
-    bounds = _table([said.bounds for said in answers[first]], parts[first], len(y))
-    whole = Outputs(predictions, probabilities, bounds, folds)
-    return whole if folds.min() >= 0 else whole.at(np.flatnonzero(folds >= 0))
+def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray, folds: int) -> list[Outputs]:
+    """Put the answers of the splits together, for each repetition: one for every row, in their order."""
+    together = []
+    for start in range(0, len(parts), folds):
+        some, told = parts[start : start + folds], answers[start : start + folds]
+        predictions, fold = np.empty_like(y), np.full(len(y), -1)
+        for number, (part, said) in enumerate(zip(some, told, strict=True)):
+            predictions[part.test], fold[part.test] = said.predictions, start + number
+        probabilities = _table([said.probabilities for said in told], some, len(y))
+        bounds = _table([said.bounds for said in told], some, len(y))
+        whole = Outputs(predictions, probabilities, bounds, fold)
+        together.append(whole if fold.min() >= 0 else whole.at(np.flatnonzero(fold >= 0)))
+    return together
 
 
 def _table(answers: Sequence[NDArray | None], parts: Sequence[FoldSplit], n_rows: int) -> NDArray | None:

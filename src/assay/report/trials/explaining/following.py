@@ -33,7 +33,7 @@ from assay.report.trials.explaining.importance import (
     summarise,
 )
 from assay.report.trials.explaining.learning_curve import learning_curve
-from assay.report.trials.explaining.thresholds import choose_threshold
+from assay.report.trials.explaining.thresholds import choose_threshold, metric_of_thresholds
 from assay.report.trials.scoring.metrics import Judged
 from assay.report.trials.stacking import (
     NAME,
@@ -188,7 +188,8 @@ class Afterwards:
             learning = self._learning(chosen, contender)
         cautions = tuple[str, ...]()
         if self.settings.labels is None:
-            cautions = tuple(below_zero(y, chosen.predictions, data.target))
+            said = np.concatenate([repeat.predictions for repeat in chosen.repeats])
+            cautions = tuple(below_zero(y, said, data.target))
         return Explanation(importances, effects, learning, self._threshold(comparison, chosen), cautions)
 
     @property
@@ -262,17 +263,17 @@ class Afterwards:
         )
 
     def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
-        labels, parts = self.settings.labels, self.settings.encodings.parts
+        settings, data = self.settings, comparison.data
+        labels, tuning = settings.labels, settings.tuning
         if labels is None or chosen.probabilities is None:
             return None
-        folds = np.full(self.settings.encodings.target.size, -1)
-        for number in range(self.settings.folds):
-            folds[parts[number].test] = number
-        names = comparison.data.classes or tuple(str(label) for label in labels)
-        # Folds in the order of the time leave the first rows unpredicted.
-        judged = np.unique(np.concatenate([part.test for part in parts]))
-        y = self.settings.encodings.target[judged]
-        return choose_threshold(y, chosen.probabilities, folds[judged], labels=labels, names=names)
+        metric = metric_of_thresholds(settings.question.metric, asked=tuning.metric is not None)
+        rows = chosen.repeats[0].rows  # folds in the order of the time leave the first ones unpredicted
+        costs = metric.costs if rows is None or metric.costs is None else metric.costs[rows]
+        names = data.classes or tuple(str(label) for label in labels)
+        assert data.y is not None
+        how: dict[str, Any] = {"metric": metric, "costs": costs, "in_order": tuning.times is not None}
+        return choose_threshold(data.y, chosen.repeats, labels=labels, names=names, **how)
 
 
 @dataclass(frozen=True)
