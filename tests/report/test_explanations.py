@@ -106,6 +106,55 @@ def test_effects_are_in_the_units_of_the_table(law):
     assert effects["day"].kind == "date"
 
 
+def test_effects_of_every_model_are_measured_out_of_fold(law):
+    """Of a linear law, every model that is none worse than a line has the slope of the law and its levels."""
+    frame, y = law
+    data = Data.from_frame(frame[["size", "town", "noise"]], y)
+    methods = ["LinearRegression", "Ridge", "KernelRidge", "HistGradientBoostingRegressor"]
+    found = compare(data, repeats=1, methods=methods)
+    for candidate in found.candidates:
+        if candidate.is_baseline:
+            assert candidate.effects == ()
+            continue
+        effects = {effect.column: effect for effect in candidate.effects}
+        assert next(iter(effects)) == candidate.importances.columns[0] == "size"
+        size, town = effects["size"], effects["town"]
+        middle = slice(1, -1)  # a sum of trees is flat beyond its last cut
+        slope = np.ptp(size.curves[middle]) / np.ptp(size.positions[middle])
+        assert slope == pytest.approx(SLOPE, rel=0.2)
+        level = dict(zip(town.names, town.curves[:, 0], strict=True))
+        assert level["Nice"] - level["Brest"] == pytest.approx(5.0, abs=1.0)
+        assert np.isfinite(size.errors).all()
+        assert (size.errors < 2).all()
+    assert found.recommended.effects == found.explanation.effects
+    other = next(item for item in found.candidates if item.effects and item is not found.recommended)
+    assert len(found.recommended.effects[0].positions) > len(other.effects[0].positions)
+    told = json.loads(to_json(found))["candidates"]
+    by_name = {item["name"]: item for item in told}
+    assert by_name["KernelRidge"]["effects"][0]["column"] == "size"
+    assert by_name["Baseline"]["effects"] == []
+
+
+def test_effects_of_classes_follow_the_probability_in_every_model(rng):
+    x = rng.normal(size=(240, 2))
+    y = np.where(x[:, 0] + 0.3 * rng.normal(size=240) > 0, "yes", "no")
+    data = Data.from_frame(pd.DataFrame(x, columns=["a", "b"]), y)
+    found = compare(data, repeats=1, methods=["LogisticRegression", "DecisionTreeClassifier", "LinearSVC"])
+    for candidate in found.candidates:
+        if not candidate.is_baseline:
+            effect = candidate.effects[0]
+            assert (effect.column, effect.outputs) == ("a", ("yes",))
+            assert effect.curves[-1, 0] - effect.curves[0, 0] == pytest.approx(1.0, abs=0.2)
+
+
+def test_tables_of_very_many_columns_have_effects_of_the_recommended_model_alone(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 70)), columns=[f"x{index}" for index in range(70)])
+    found = compare(Data.from_frame(X, X["x0"].to_numpy()), repeats=1, methods=["Ridge", "Lasso"])
+    others = [item for item in found.candidates if item is not found.recommended]
+    assert len(found.recommended.effects) == 8
+    assert all(item.effects == () for item in others)
+
+
 def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, explained):
     size = by_column(explained)["size"]
     assert size.is_local

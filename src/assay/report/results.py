@@ -167,6 +167,7 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
         "parameters": _values(candidate.parameters),
         "weights": None if candidate.weights is None else _values(candidate.weights),
         "importances": _importances(candidate.importances),
+        "effects": [_effect(effect) for effect in candidate.effects],
         "fit_seconds": candidate.fit_seconds,
         "certificates": [item.to_dict() for item in candidate.certificates],
         "notes": list(candidate.notes),

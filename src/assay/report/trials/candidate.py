@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.models import Selection
 from assay.report.errors import ReportError
+from assay.report.trials.explaining.explanation import Effect
 from assay.report.trials.explaining.importance import Importances
 from assay.report.trials.scoring.resampling import Intervals
 from assay.report.wording import shown_score
@@ -62,6 +63,8 @@ class Candidate:
         The curve on which the parameter of the model was chosen.
     importances : Importances or None
         What shuffling each column costs, out of fold.
+    effects : tuple of Effect
+        How the prediction moves with the columns that matter most to it, out of fold.
     weights : mapping of str to float or None
         Weight of each member, for an ensemble.
     """
@@ -87,6 +90,7 @@ class Candidate:
     importances: Importances | None = None
     weights: Mapping[str, float] | None = None
     repeats: tuple[Any, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
     @property
     def shown_score(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -21,7 +21,8 @@ from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate, certificates_of, ranked
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Contender, Engine, Progress, Work
-from assay.report.trials.explaining.following import Afterwards
+from assay.report.trials.explaining.effects import Tracing, summarise_effects
+from assay.report.trials.explaining.following import Afterwards, followed_classes
 from assay.report.trials.explaining.importance import Examination, summarise
 from assay.report.trials.roster import roster
 from assay.report.trials.scoring.folds import folds_of, judged_rows, predicted_share, repeats_of
@@ -117,7 +118,7 @@ def compare_predictions(
     with Encodings(data.X, y, data.columns, parts) as encodings:
         asked = None if metric is None else question.metric
         tuning = Tuning(seed, data.times, data.groups, labels, asked)
-        settings = Validation(question, encodings, labels, folds, tuning, jobs > 1, share)
+        settings = Validation(question, encodings, labels, folds, tuning, jobs > 1, share, data.classes)
         recipes = [Recipe(None, question.baseline), *(Recipe(with_categories(item, data)) for item in chosen)]
         make = partial(ValidatedMethod, settings=settings)
         contenders = [make(recipe) for recipe in recipes]
@@ -146,6 +147,14 @@ class Validation:
     tuning: Tuning  # how parameters are chosen, told of all rows
     in_files: bool  # whether fits read their rows from files, as those in other processes do
     share: float  # of the rows of a split that it predicts
+    classes: tuple[str, ...] | None = None  # names of the labels
+
+    @property
+    def followed(self) -> Mapping[str, int] | None:
+        """Classes whose probabilities the effects are, with their places among the labels."""
+        if self.labels is None:
+            return None
+        return followed_classes(self.classes, self.labels, self.encodings.target)
 
     def examination(self, split: int, encoder: TableEncoder) -> Examination:
         """Asks a model what each column is worth on the rows that a split predicts."""
@@ -187,11 +196,20 @@ class ValidatedMethod(Contender):
         if settings.in_files:
             stored = self.encodings.stored(fit)
             if examined:
-                ask = partial(ask, examine=settings.examination(fit, self.encodings.encoder(fit)))
+                ask = partial(ask, **self._asked(fit, self.encodings.encoder(fit)))
             return partial(_from_files, ask, stored)
         encoded = self.encodings[fit]
-        ask = partial(ask, examine=settings.examination(fit, encoded.encoder)) if examined else ask
+        ask = partial(ask, **self._asked(fit, encoded.encoder)) if examined else ask
         return partial(ask, encoded.train, encoded.target, encoded.test)
+
+    def _asked(self, split: int, encoder: TableEncoder) -> dict[str, Any]:
+        """What a model is asked beside its answers: what each column is worth, and how it moves them."""
+        encodings, labels = self.encodings, self.settings.labels
+        asked: dict[str, Any] = {"examine": self.settings.examination(split, encoder)}
+        if encodings.traced:
+            frame = encodings.frame.iloc[encodings.parts[split].test]
+            asked["trace"] = Tracing.of(encodings.traced, encoder, frame, labels)
+        return asked
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
@@ -216,6 +234,22 @@ class ValidatedMethod(Contender):
             measures["calibration error"] = self._calibration(answers)
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
+        first = answers[: self.settings.folds]
+        importances = summarise(
+            [said.examined for said in first],
+            [column.name for column in encodings.columns if column.learnable],
+            y=y,
+            labels=labels,
+            certain=outputs.probabilities is None,
+            share=self.settings.share,
+        )
+        effects = summarise_effects(
+            encodings.traced,
+            [said.traced for said in first],
+            [] if importances is None else importances.columns,
+            share=self.settings.share,
+            followed=self.settings.followed,
+        )
         return Candidate(
             **self.headings,
             score=float(scores.mean()),
@@ -233,14 +267,8 @@ class ValidatedMethod(Contender):
             intervals=intervals,
             selection=final.selection,
             sign=metric.sign,
-            importances=summarise(
-                [said.examined for said in answers[: self.settings.folds]],
-                [column.name for column in encodings.columns if column.learnable],
-                y=y,
-                labels=labels,
-                certain=outputs.probabilities is None,
-                share=self.settings.share,
-            ),
+            importances=importances,
+            effects=effects,
         )
 
     def _judged(self, part: FoldSplit, said: Answers) -> Judged:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -22,6 +23,7 @@ from assay.report.tables.encoding.code_encoder import CodeEncoder
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.schema import Column
+from assay.report.trials.explaining.effects import Traced, Tracing, traced_columns
 from assay.report.trials.explaining.importance import Examination
 from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit
 from assay.report.trials.tuning import Tuning, choose_rounds
@@ -107,6 +109,11 @@ class Encodings:
     def encoder(self, number: int) -> TableEncoder:
         """What was learnt of the columns of a split that has been asked for."""
         return self._encoders[number]
+
+    @cached_property
+    def traced(self) -> tuple[Traced, ...]:
+        """The columns whose effects on every model are measured."""
+        return traced_columns(self.frame, self.columns, self.kind)
 
     def stored(self, number: int) -> StoredSplit:
         """The split of that number, as files that vanish with this object."""
@@ -202,6 +209,7 @@ class Answers(NamedTuple):
     seconds: float
     notes: tuple[str, ...]
     examined: NDArray | None = None  # (n_columns,), what shuffling each column costs, where it was asked for
+    traced: Sequence[NDArray] | None = None  # its curve over the values of each column, where it was asked
 
 
 def answer(
@@ -213,6 +221,7 @@ def answer(
     tuning: Tuning,
     classes: NDArray | None,
     examine: Examination | None = None,
+    trace: Tracing | None = None,
 ) -> Answers:
     """Fit on the training rows and ask about the others."""
     with noted() as notes:
@@ -229,7 +238,8 @@ def answer(
                 bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)
                 bounds = bounds if np.isfinite(bounds).all() else None
         examined = None if examine is None else examine(model, test)
-    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined)
+        traced = None if trace is None else trace(model, test)
+    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined, traced)
 
 
 def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, tuning: Tuning) -> FittedMethod:

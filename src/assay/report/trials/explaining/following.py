@@ -152,9 +152,10 @@ class Afterwards:
         except KeyboardInterrupt:
             self.engine.interrupted = True
             return comparison
+        told: dict[str, Any] = {"importances": parts.importances or chosen.importances}
+        told |= {"effects": parts.effects or chosen.effects}
         candidates = tuple(
-            replace(item, importances=parts.importances or item.importances) if item is chosen else item
-            for item in comparison.candidates
+            replace(item, **told) if item is chosen else item for item in comparison.candidates
         )
         return replace(comparison, candidates=candidates, explanation=parts)
 
@@ -180,8 +181,7 @@ class Afterwards:
             splits, whole = self._splits(chosen, contender), self._whole(chosen)
             importances = self._importances(splits, whole, chosen) or importances
             names = () if importances is None else importances.columns[:MAX_COLUMNS]
-            followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
-            options: dict[str, Any] = {"labels": self.settings.labels, "followed": followed}
+            options: dict[str, Any] = {"labels": self.settings.labels, "followed": self.settings.followed}
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
         with suppress(*FAILURES):
@@ -325,7 +325,7 @@ def _entry(candidates: Sequence[Candidate]) -> Entry:
     return Entry(NAME, WeightedEnsemble, "", "ensembles", "", suits, SUMMARY, ())
 
 
-def _followed(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
+def followed_classes(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
     """Classes whose probabilities are followed: the second of two, else the most frequent ones."""
     names = classes or tuple(str(label) for label in labels)
     if len(names) == 2:
