@@ -32,6 +32,8 @@ class Suitability:
         Parameters that differ from the defaults in a comparison.
     target : {"counts", "positive"}, optional
         What a target must be: whole numbers from zero or a few up, or numbers above zero. Any by default.
+    form : str, optional
+        What the settings make of the estimator, beside its name: the family and the link of a likelihood.
     summary : str, optional
         What the estimator does with these settings, where that says more than its own first line.
     encoding : {"numbers", "codes"}, default="numbers"
@@ -61,6 +63,7 @@ class Suitability:
     summary: str = ""
     otherwise: Suitability | None = None
     encoding: Literal["numbers", "codes"] = "numbers"
+    form: str = ""
 
     def admits(self, n_rows: int, n_features: int) -> bool:
         """Whether a table is small enough."""

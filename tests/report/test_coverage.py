@@ -9,6 +9,7 @@ import pytest
 from assay.models.calibration import calibration_error
 from assay.models.conformal import conformal_width
 from assay.report import Data, compare
+from assay.report.results import about_model
 from assay.report.trials.scoring.resampling import (
     COVERAGE,
     OWN,
@@ -51,15 +52,51 @@ def test_conformal_widths_hold_a_new_residual_as_often_as_they_say(rng):
 
 def test_too_few_rows_for_a_width_give_no_intervals():
     y, folds = np.arange(12.0), np.repeat([0, 1, 2], 4)
-    assert measure_intervals(y, np.zeros(12), folds, None) is None
+    assert measure_intervals(y, [(np.zeros(12), folds, None)]) is None
 
 
 def test_own_intervals_are_measured_as_they_are():
     y = np.array([0.0, 1.0, 2.0, 3.0])
     bounds = np.column_stack([y - 1, y + 1])
     bounds[3] = [5.0, 9.0]
-    found = measure_intervals(y, y, np.array([0, 0, 1, 1]), bounds)
+    folds = np.array([0, 0, 1, 1])
+    found = measure_intervals(y, [(y, folds, bounds)])
     assert (found.held, found.width, found.source, found.coverage) == (0.75, 2.5, OWN, COVERAGE)
+    wide = np.column_stack([y - 2, y + 2])
+    both = measure_intervals(y, [(y, folds, bounds), (y, folds, wide)])
+    assert (both.held, both.width) == (0.875, 3.25)
+
+
+def test_widths_in_the_order_of_the_time_come_from_earlier_folds(rng):
+    y, predictions, folds = rng.normal(size=90), np.zeros(90), np.repeat(np.arange(3), 30)
+    before = residual_bounds(y, predictions, folds, in_order=True)
+    assert np.isnan(before[:30]).all()
+    y[60:] *= 100
+    np.testing.assert_array_equal(before[30:60], residual_bounds(y, predictions, folds, in_order=True)[30:60])
+    found = measure_intervals(y, [(predictions, folds, None)], in_order=True)
+    bounds = residual_bounds(y, predictions, folds, in_order=True)[30:]
+    assert found.held == np.mean(np.abs(y[30:]) <= bounds[:, 1])
+
+
+def test_coverage_and_saved_widths_are_those_of_all_repeats(rng):
+    """Worked out anew from the predictions of every repetition, for a method without its own intervals."""
+    X = rng.normal(size=(80, 2))
+    found = compare(table(X, X[:, 0] + rng.normal(size=80)), methods=("Ridge",), repeats=3)
+    chosen = next(item for item in found.candidates if item.name == "Ridge")
+    y, held, widths, kept = found.data.y, [], [], []
+    assert len(chosen.repeats) == 3
+    for said in chosen.repeats:
+        for fold in np.unique(said.folds):
+            inside = said.folds == fold
+            half = conformal_width((y - said.predictions)[~inside], COVERAGE)
+            held.append(np.abs(y - said.predictions)[inside] <= half)
+            widths.append(np.full(inside.sum(), 2 * half))
+        kept.append(conformal_width(y - said.predictions, 0.9))
+    assert chosen.intervals.held == pytest.approx(np.concatenate(held).mean())
+    assert chosen.intervals.width == pytest.approx(np.concatenate(widths).mean())
+    assert len(np.unique(kept)) > 1
+    if found.recommended is chosen:
+        assert about_model(found)["residual_quantiles"]["0.90"] == pytest.approx(np.mean(kept))
 
 
 def test_linear_models_bring_their_own_intervals_and_others_get_those_of_the_folds(regression):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from assay.report import Data, RawTable, choose_data, compare
 from assay.report.page.explanations import explanations, relies_on
-from assay.report.results import about_model
+from assay.report.results import about_model, to_json
 from assay.report.trials.explaining.explanation import (
     Explanation,
     LearningCurve,
@@ -19,12 +21,15 @@ from assay.report.trials.explaining.explanation import (
 from assay.report.trials.explaining.importance import Importances, class_error
 from assay.report.trials.explaining.learning_curve import learning_curve
 from assay.report.trials.explaining.thresholds import (
-    balanced_accuracies,
     best_threshold,
     choose_threshold,
+    counts_along,
     named_out_of_fold,
+    scores_along,
 )
+from assay.report.trials.scoring.metrics import ACCURACY, BALANCED, Judged, metric_of
 from assay.report.trials.scoring.resampling import Difference
+from assay.report.trials.trial import Outputs
 
 SLOPE, TOWNS = 4.0, {"Lyon": 0.0, "Nice": 3.0, "Brest": -2.0}
 
@@ -99,6 +104,55 @@ def test_effects_are_in_the_units_of_the_table(law):
     assert effects["flag"].names == ("no", "yes")
     assert effects["grade"].names == ("low", "medium", "high")
     assert effects["day"].kind == "date"
+
+
+def test_effects_of_every_model_are_measured_out_of_fold(law):
+    """Of a linear law, every model that is none worse than a line has the slope of the law and its levels."""
+    frame, y = law
+    data = Data.from_frame(frame[["size", "town", "noise"]], y)
+    methods = ["LinearRegression", "Ridge", "KernelRidge", "HistGradientBoostingRegressor"]
+    found = compare(data, repeats=1, methods=methods)
+    for candidate in found.candidates:
+        if candidate.is_baseline:
+            assert candidate.effects == ()
+            continue
+        effects = {effect.column: effect for effect in candidate.effects}
+        assert next(iter(effects)) == candidate.importances.columns[0] == "size"
+        size, town = effects["size"], effects["town"]
+        middle = slice(1, -1)  # a sum of trees is flat beyond its last cut
+        slope = np.ptp(size.curves[middle]) / np.ptp(size.positions[middle])
+        assert slope == pytest.approx(SLOPE, rel=0.2)
+        level = dict(zip(town.names, town.curves[:, 0], strict=True))
+        assert level["Nice"] - level["Brest"] == pytest.approx(5.0, abs=1.0)
+        assert np.isfinite(size.errors).all()
+        assert (size.errors < 2).all()
+    assert found.recommended.effects == found.explanation.effects
+    other = next(item for item in found.candidates if item.effects and item is not found.recommended)
+    assert len(found.recommended.effects[0].positions) > len(other.effects[0].positions)
+    told = json.loads(to_json(found))["candidates"]
+    by_name = {item["name"]: item for item in told}
+    assert by_name["KernelRidge"]["effects"][0]["column"] == "size"
+    assert by_name["Baseline"]["effects"] == []
+
+
+def test_effects_of_classes_follow_the_probability_in_every_model(rng):
+    x = rng.normal(size=(240, 2))
+    y = np.where(x[:, 0] + 0.3 * rng.normal(size=240) > 0, "yes", "no")
+    data = Data.from_frame(pd.DataFrame(x, columns=["a", "b"]), y)
+    found = compare(data, repeats=1, methods=["LogisticRegression", "DecisionTreeClassifier", "LinearSVC"])
+    for candidate in found.candidates:
+        if not candidate.is_baseline:
+            effect = candidate.effects[0]
+            assert (effect.column, effect.outputs) == ("a", ("yes",))
+            assert effect.curves[-1, 0] - effect.curves[0, 0] == pytest.approx(1.0, abs=0.2)
+
+
+def test_tables_of_very_many_columns_have_effects_of_the_recommended_model_alone(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 70)), columns=[f"x{index}" for index in range(70)])
+    found = compare(Data.from_frame(X, X["x0"].to_numpy()), repeats=1, methods=["Ridge", "Lasso"])
+    others = [item for item in found.candidates if item is not found.recommended]
+    assert len(found.recommended.effects) == 8
+    assert all(item.effects == () for item in others)
 
 
 def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, explained):
@@ -207,8 +261,8 @@ class Counting:
 def test_the_learning_curve_learns_from_a_quarter_and_a_half_inside_each_other(rng):
     seen: list[Counting] = []
 
-    def fit(features, target):
-        seen.append(Counting(features, target))
+    def fit(number, some):
+        seen.append(Counting(rows[0][some], rows[1][some]))
         return seen[-1]
 
     def judge(model, number):
@@ -258,11 +312,30 @@ def test_balanced_accuracies_are_those_of_counting(rng):
     rare, shares = rng.random(100) < 0.2, rng.random(100)
     thresholds = np.array([0.1, 0.35, 0.8])
     expected = [((shares[rare] >= cut).mean() + (shares[~rare] < cut).mean()) / 2 for cut in thresholds]
-    assert_allclose(balanced_accuracies(rare, shares, thresholds), expected)
+    assert_allclose(scores_along(rare, shares, thresholds, BALANCED), expected)
     best = best_threshold(rare, shares)
-    assert balanced_accuracies(rare, shares, np.array([best]))[0] == pytest.approx(
-        max(balanced_accuracies(rare, shares, np.append(shares, [0.0, 1.1]))), abs=0.02
+    assert scores_along(rare, shares, np.array([best]), BALANCED)[0] == pytest.approx(
+        max(scores_along(rare, shares, np.append(shares, [0.0, 1.1]), BALANCED)), abs=0.02
     )
+
+
+@pytest.mark.parametrize("wish", ["accuracy", "balanced-accuracy", "f1", "cost:loss"])
+def test_a_measure_from_counts_is_that_of_the_rows(rng, wish):
+    rare, shares, costs = rng.random(80) < 0.2, rng.random(80), rng.uniform(0, 9, 80)
+    frame = pd.DataFrame({"loss": costs})
+    metric = metric_of(wish, "classification", Data.from_frame(frame, np.where(rare, "b", "a")))
+    labels = np.array([False, True])
+    thresholds = np.array([0.0, 0.2, 0.5, 1.1])
+    known = costs if wish == "cost:loss" else None
+    own = metric.of_counts(counts_along(rare, shares, thresholds, known))
+    rows = [metric.measure(Judged(rare, shares >= cut, None, labels, costs)) for cut in thresholds]
+    assert_allclose(own, rows)
+
+
+def outputs(y, shares, folds):
+    """What a model of these probabilities says, in one repetition."""
+    labels = np.unique(y)
+    return Outputs(labels[(shares[:, 1] > 0.5).astype(int)], shares, None, folds)
 
 
 def rare_law(rng, n=2000):
@@ -279,13 +352,21 @@ def test_the_threshold_of_true_probabilities_is_the_share_of_the_class(rng):
     rare, shares = rare_law(rng, 20_000)
     y = np.where(rare, "yes", "no")
     folds = np.arange(y.size) % 5
-    found = choose_threshold(y, shares, folds, labels=np.array(["no", "yes"]), names=("no", "yes"))
+    options = {"labels": np.array(["no", "yes"]), "names": ("no", "yes")}
+    found = choose_threshold(y, [outputs(y, shares, folds)], **options)
     assert found.label == "yes"
     assert found.place == 1
     assert found.value == pytest.approx(0.1, abs=0.03)
     assert found.after > found.before + 0.1
     assert found.helps
     assert found.sentence.startswith(f"Named from a probability of {found.value:.2f} on")
+    # Accuracy asks for one half of true probabilities: there is nothing to gain.
+    plain = choose_threshold(y, [outputs(y, shares, folds)], metric=ACCURACY, **options)
+    assert plain.value == pytest.approx(0.5, abs=0.15)
+    assert plain.measure == "accuracy"
+    assert plain.sentence.startswith(
+        "No other threshold than the likelier class would name 'yes' better: acc"
+    )
 
 
 def test_the_threshold_of_a_fold_is_chosen_on_the_others(rng):
@@ -303,12 +384,13 @@ def test_balanced_or_many_classes_need_no_threshold(rng):
     y = np.arange(90) % 3
     shares = rng.dirichlet(np.ones(3), size=90)
     folds = np.arange(90) % 5
-    assert choose_threshold(y, shares, folds, labels=np.arange(3), names=("a", "b", "c")) is None
+    said = [Outputs(y, shares, None, folds)]
+    assert choose_threshold(y, said, labels=np.arange(3), names=("a", "b", "c")) is None
     two = y == 0
     half = np.arange(90) % 2 == 0
     options = {"labels": np.array([False, True]), "names": ("a", "b")}
-    assert choose_threshold(half, shares[:, :2], folds, **options) is None
-    assert choose_threshold(two, shares[:, :2], folds, **options) is None  # a third is not rare
+    assert choose_threshold(half, [outputs(half, shares[:, :2], folds)], **options) is None
+    assert choose_threshold(two, [outputs(two, shares[:, :2], folds)], **options) is None  # a third is many
 
 
 def test_a_comparison_of_a_rare_class_tells_its_threshold(rng):
@@ -318,6 +400,37 @@ def test_a_comparison_of_a_rare_class_tells_its_threshold(rng):
     found = compare(data, repeats=1, methods=["LogisticRegression"])
     assert found.explanation.threshold.label == "yes"
     assert any(remark.startswith("Named from a probability of 0.") for remark in found.remarks)
+
+
+@pytest.mark.parametrize("wish", [None, "accuracy", "f1", "cost:loss", "auc"])
+def test_the_threshold_follows_the_metric_and_its_figures_are_those_of_the_table(rng, wish):
+    """Before: the mean over all splits of all repeats that the leaderboard shows. After: out of fold."""
+    rare, _ = rare_law(rng, 300)
+    frame = pd.DataFrame({"x": rng.normal(size=300) + 1.5 * rare, "loss": np.where(rare, 9.0, 1.0)})
+    frame["loss"] += rng.uniform(0, 1, 300)
+    data = Data.from_frame(
+        frame[["x", "loss"]] if wish == "cost:loss" else frame[["x"]], np.where(rare, "b", "a")
+    )
+    found = compare(data, repeats=2, methods=["LogisticRegression"], metric=wish)
+    chosen = next(item for item in found.candidates if item.name == "LogisticRegression")
+    threshold = found.explanation.threshold
+    measure = {"accuracy": "accuracy", "f1": "F1", "cost:loss": "share of loss lost"}
+    assert threshold.measure == measure.get(wish, "balanced accuracy")
+    table = chosen.measures | {found.score_name: chosen.sign * chosen.score}
+    assert threshold.before == pytest.approx(table[threshold.measure])
+    metric = metric_of(wish or "balanced-accuracy", "classification", data)
+    metric = BALANCED if metric.of_probabilities else metric
+    scores = []
+    for said in chosen.repeats:
+        for fold in np.unique(said.folds):
+            inside, shares = said.folds == fold, said.probabilities[:, 1]
+            costs = None if metric.costs is None else metric.costs[~inside]
+            cut = best_threshold(rare[~inside], shares[~inside], metric, costs)
+            told = np.where(shares[inside] >= cut, "b", "a")
+            known = None if metric.costs is None else metric.costs[inside]
+            scores.append(metric.measure(Judged(data.y[inside], told, None, data.labels, known)))
+    assert threshold.after == pytest.approx(np.mean(scores))
+    assert json.loads(to_json(found))["explanation"]["threshold"]["measure"] == threshold.measure
 
 
 def test_where_the_commonest_class_is_not_beaten_a_threshold_is_still_told():
@@ -341,8 +454,8 @@ def test_folds_in_the_order_of_the_time_are_explained_on_the_rows_that_they_pred
     chosen = found.recommended
     assert len(chosen.probabilities) == len(found.data.y) < 400
     threshold = found.explanation.threshold
-    expected = balanced_accuracies(found.data.y == "yes", chosen.probabilities[:, 1], threshold.grid)
-    assert_allclose(threshold.curve, expected)
+    rare, shares = found.data.y == "yes", chosen.probabilities[:, 1]
+    assert_allclose(threshold.curve, scores_along(rare, shares, threshold.grid, BALANCED))
     assert found.explanation.effects[0].column == "x"
 
 

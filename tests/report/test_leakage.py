@@ -166,3 +166,77 @@ def test_a_score_that_leaves_nothing_to_err_about_is_told_to_be_rare(classificat
         "So good a score (accuracy 1.000) is rare outside of exercises: make sure that no column is only "
         "known after species."
     )
+
+
+def decided(frame, y):
+    return alarms(Data.from_frame(pd.DataFrame(frame), np.asarray(y), target="late"), "classification")
+
+
+@pytest.mark.parametrize(
+    ("law", "formula"),
+    [
+        (lambda a, b: a - b > 0.5, "whether a − b is above 0.5"),
+        (lambda a, b: a + b > 3, "whether a + b is above 3"),
+        (lambda a, b: a * b > 2.2, "whether a × b is above 2.2"),
+        (lambda a, b: a / b > 1.5, "whether a / b is above 1.5"),
+    ],
+)
+def test_a_threshold_of_two_columns_that_makes_the_class_is_told(rng, law, formula):
+    a, b = rng.gamma(8.0, 0.2, (2, 1500))
+    y = np.where(law(a, b), "yes", "no")
+    (told,) = decided({"other": rng.normal(size=1500), "a": a, "b": b}, y)
+    begin, _, end = told.partition(" decides late in every row: ")
+    assert end == "together they give it away; unless they are known beforehand, --drop them."
+    assert begin.rpartition(" ")[0].lower() == formula.rpartition(" ")[0]
+    assert float(begin.rpartition(" ")[2]) == pytest.approx(float(formula.rpartition(" ")[2]), abs=0.02)
+    wrong = y.copy()
+    wrong[7] = "no" if y[7] == "yes" else "yes"  # one row of 1500 is enough to say no more
+    assert decided({"a": a, "b": b}, wrong) == ()
+
+
+def test_points_that_add_up_to_a_grade_are_told(rng):
+    first, second = rng.integers(0, 60, (2, 600))
+    y = np.array(["fail", "pass", "honours"])[np.searchsorted([50, 80], first + second, side="right")]
+    (told,) = decided({"first": first, "second": second, "age": rng.normal(40, 9, 600)}, y)
+    assert told.startswith("The range of first + second decides late in every row: together")
+
+
+def test_two_columns_of_words_that_decide_between_them_are_told(rng):
+    plan, region = rng.choice(["a", "b", "c"], 300), rng.choice(["north", "south"], 300)
+    y = np.where((plan == "a") ^ (region == "south"), "yes", "no")
+    (told,) = decided({"plan": plan, "region": region, "x": rng.normal(size=300)}, y)
+    assert told.startswith("'plan' and 'region' decide late between them in every row: together")
+    assert decided({"plan": plan, "x": rng.normal(size=300)}, y) == ()
+    # As many levels as rows decide anything; so do a few rows.
+    many = [f"n{number}" for number in rng.integers(0, 20, 300)]
+    further, lone = [f"m{number}" for number in rng.integers(0, 20, 300)], rng.choice(["yes", "no"], 300)
+    assert decided({"plan": many, "region": further}, lone) == ()
+    assert decided({"plan": plan[:30], "region": region[:30]}, y[:30]) == ()
+
+
+def test_a_rare_class_in_cells_of_its_own_by_chance_is_no_leak(rng):
+    y = np.full(400, "no")
+    y[:2] = "yes"
+    first, second = rng.integers(0, 19, (2, 400)).astype(str)
+    first[:2], second[:2] = "17", "18"
+    keep = ~((first == "17") & (second == "18")) | (y == "yes")
+    assert decided({"a": first[keep], "b": second[keep]}, y[keep]) == ()
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
+def test_honest_tables_that_part_well_are_no_leaks(name):
+    from sklearn import datasets
+
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True, as_frame=True)
+    data = Data.from_frame(X, y.to_numpy().astype(str), target="kind")
+    assert not any("decide" in sentence for sentence in alarms(data, "classification"))
+
+
+@pytest.mark.parametrize("distance", [2.0, 3.0, 4.0, 8.0])
+@pytest.mark.parametrize("n_rows", [100, 1000, 20_000])
+def test_classes_that_are_far_apart_are_no_leak(distance, n_rows):
+    rng = np.random.default_rng(n_rows)
+    labels = rng.integers(0, 2, n_rows)
+    X = rng.normal(size=(n_rows, 4)) + distance / 2 * (2 * labels[:, None] - 1) * [1, 1, -1, 0]
+    frame = {f"x{place}": column for place, column in enumerate(X.T)}
+    assert not any("in every row" in told for told in decided(frame, labels.astype(str)))

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from assay.linear import Ridge, SplineRegression
-from assay.report import Data, compare
+from assay.report import Data, compare, render
+from assay.report.results import results
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.roster import entries, roster
 from assay.suitability import Suitability
@@ -29,10 +30,26 @@ def test_counts_get_a_poisson_regression_and_amounts_a_gamma_one(rng):
     family = {}
     for name, target in (("counts", counts), ("amounts", amounts), ("whole", 1000 + counts)):
         chosen = {entry.name: entry for entry in roster("regression", 50, 3, target=target)[0]}
-        family[name] = chosen["GeneralizedLinear"].make(0).family
-    assert family == {"counts": "poisson", "amounts": "gamma", "whole": "gamma"}
-    assert "GeneralizedLinear" not in names("regression", target=signed)
-    assert "GeneralizedLinear" in names("regression", target=counts)
+        family[name] = next(
+            (word, entry.make(0)) for word, entry in chosen.items() if word.startswith("GeneralizedLinear")
+        )
+    assert {name: word for name, (word, _) in family.items()} == {
+        "counts": "GeneralizedLinear (Poisson, log link)",
+        "amounts": "GeneralizedLinear (gamma, log link)",
+        "whole": "GeneralizedLinear (gamma, log link)",
+    }
+    for word, model in family.values():  # the name tells the family and the link of the model itself
+        X = rng.normal(size=(50, 1))
+        law = model.fit(X, counts + 1 if model.family == "poisson" else amounts)._law()
+        assert (law.family.name, law.link.name) == (word[19:].partition(",")[0].lower(), "log")
+    assert not any(word.startswith("GeneralizedLinear") for word in names("regression", target=signed))
+
+
+@pytest.mark.parametrize("wish", ["GeneralizedLinear", "generalizedlinear (poisson, log link)"])
+def test_a_method_is_asked_for_with_or_without_its_form(rng, wish):
+    counts = rng.poisson(3, 50).astype(float)
+    assert names("regression", target=counts, methods=[wish]) == {"GeneralizedLinear (Poisson, log link)"}
+    assert "GeneralizedLinear (Poisson, log link)" not in names("regression", target=counts, exclude=[wish])
 
 
 def test_a_method_asked_for_a_target_it_is_not_for_is_left_out_with_a_sentence(rng):
@@ -49,7 +66,10 @@ def test_a_poisson_law_is_won_by_poisson_regression(rng):
     y = rng.poisson(np.exp(1.5 * X[:, 0])).astype(float)
     methods = ("LinearRegression", "Ridge", "GeneralizedLinear")
     comparison = compare(table(X, y), methods=methods, folds=3, repeats=1)
-    assert comparison.best.name == "GeneralizedLinear"
+    assert comparison.best.name == "GeneralizedLinear (Poisson, log link)"
+    assert comparison.headline.startswith("GeneralizedLinear (Poisson, log link) predicts")
+    assert results(comparison)["candidates"][0]["name"] == comparison.best.name
+    assert comparison.best.name in render(comparison)
     assert comparison.best.summary.startswith("Poisson regression")
     assert comparison.best.predictions.min() > 0
 

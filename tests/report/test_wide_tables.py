@@ -13,7 +13,7 @@ from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
 from assay.report.trials.scoring.resampling import default_repeats
-from assay.report.trials.trial import TUNING_FOLDS, ClassFolds
+from assay.report.trials.tuning import TUNING_FOLDS, ClassFolds
 
 
 def raw(frame: pd.DataFrame) -> RawTable:

@@ -5,11 +5,12 @@ from assay.models.capabilities import Density, PairwiseModel, Regressor, Transfo
 from assay.models.classes import Classifier
 from assay.models.clusterer import Clusterer, PairwiseClusterer
 from assay.models.path import FittedPath, PenaltyPath
-from assay.models.selection import Selection
+from assay.models.selection import Criterion, Selection
 
 __all__ = [
     "Classifier",
     "Clusterer",
+    "Criterion",
     "Density",
     "FittedPath",
     "PairwiseClusterer",

@@ -12,7 +12,9 @@ from sklearn.base import clone, is_classifier
 
 from assay.base import Model
 from assay.models.selection import (
+    Criterion,
     FoldTable,
+    Said,
     Selection,
     checked_alphas,
     folds,
@@ -143,6 +145,7 @@ class HasPenaltyPath(Model):
         rule: str = "min",
         alphas: Any = None,
         cv: Any = 5,
+        criterion: Criterion | None = None,
         sample_weight: Any = None,
         random_state: Any = None,
         **theory: Any,
@@ -165,6 +168,8 @@ class HasPenaltyPath(Model):
             default. Where a penalty is on the scale of the sum over all rows, folds use the same λ = α/n.
         cv : int, "split" or splitter, default=5
             Number of folds, one split that holds out a quarter, or a scikit-learn splitter.
+        criterion : assay.models.Criterion, optional
+            What validation makes least in place of the loss of the model.
         random_state : None, int, Generator, SeedSequence or RandomState, default=None
             Shuffles the rows before they are cut into folds; None cuts them in their order.
         theory : float, optional
@@ -188,7 +193,7 @@ class HasPenaltyPath(Model):
             error, df = probe._errors_and_df(table, grid)
             curve = information(rule, error, df, table.total_weight, noise_std)
         else:
-            curve = validation_curve(probe, table, grid, folds(owner, cv, table, random_state))
+            curve = validation_curve(probe, table, grid, folds(owner, cv, table, random_state), criterion)
         one_se = one_standard_error(curve)
         index = one_se if rule == "one_se" else int(np.argmin(curve.mean))
         best = grid[index].item()
@@ -196,7 +201,8 @@ class HasPenaltyPath(Model):
             best = probe._oracle(table, best, **theory)
             index = int(np.argmin(np.abs(np.log(grid) - np.log(best))))
         model = self._at(best).fit(X, y, sample_weight=sample_weight)
-        name, shown = rule.upper() if rule in ("aic", "bic") else "validation loss", self._penalty_name
+        judged = "validation loss" if criterion is None else criterion.name
+        name, shown = rule.upper() if rule in ("aic", "bic") else judged, self._penalty_name
         measured = curve.mean, curve.standard_error, index, rule, best, model, curve.paired_error, curve.folds
         return Selection(shown, grid, name, *measured, one_se)
 
@@ -245,3 +251,7 @@ class HasPenaltyPath(Model):
         if is_classifier(self):
             return (predictions != y[:, None]).astype(np.float64)
         return squared_row_loss(y, predictions)
+
+    def _said(self, predictions: NDArray) -> Said:
+        """What the models of a path say of rows, from the predictions of `_along`: here as they are."""
+        return Said(predictions.reshape(len(predictions), -1))

@@ -7,12 +7,13 @@ path (`assay.models.path`).
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils import check_array
 
 from assay.parameters import refusal
@@ -177,6 +178,30 @@ class FoldTable(NamedTuple):
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
 
+class Criterion(NamedTuple):
+    """What a choice makes least in place of the loss of the model.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    loss : callable
+        ``loss(y, predictions, probabilities, rows)`` of some rows: their targets, what a model says of them
+        (probabilities are None where it has none, else of shape (n_rows, n_classes)), and their places in the
+        table; NaN where they do not tell.
+    """
+
+    name: str
+    loss: Callable[[NDArray, NDArray, NDArray | None, NDArray], float]
+
+
+class Said(NamedTuple):
+    """What every model of a path says of some rows; classes are told by their places."""
+
+    predictions: NDArray  # (n_rows, n_values)
+    probabilities: NDArray | None = None  # (n_rows, n_values, n_classes)
+
+
 class ValidationCurve(NamedTuple):
     """Validation losses along the grid."""
 
@@ -221,10 +246,26 @@ def folds(owner: str, cv: Any, table: FoldTable, random_state: Any) -> list[tupl
 
 
 def validation_curve(
-    model: Any, table: FoldTable, values: NDArray, pairs: list[tuple[NDArray, NDArray]]
+    model: Any,
+    table: FoldTable,
+    values: NDArray,
+    pairs: list[tuple[NDArray, NDArray]],
+    criterion: Criterion | None = None,
 ) -> ValidationCurve:
-    """One path per fold, on threads; losses are weighted within folds, folds by their validation weight."""
+    """One path per fold, on threads; losses are weighted within folds, folds by their validation weight.
+
+    With a criterion each fold has its number for each value, whatever the loss of the model.
+    """
     whole = table.total_weight
+    if criterion is not None:
+
+        def judged(pair: tuple[NDArray, NDArray]) -> Array:
+            train, test = (table.take(indices) for indices in pair)
+            said = model._said(model._along(train, values, train.total_weight / whole)(test.X))
+            return criterion_losses(criterion, model, test.y, said, pair[1])
+
+        scores = np.stack(list(ordered_map(judged, pairs)))
+        return over_folds(scores, np.array([float(len(test)) for _, test in pairs]), criterion.name)
 
     def one(pair: tuple[NDArray, NDArray]) -> tuple[Array, Array]:
         train, test = (table.take(indices) for indices in pair)
@@ -243,11 +284,37 @@ def validation_curve(
         root = np.sqrt(np.sum(share**2))
         error, paired_error = (np.sqrt(share @ spread**2) * root for spread in (deviations, paired))
         return ValidationCurve(scores[0], error, paired_error, scores)
-    mass = np.array([weight.sum() for _, weight in results])
-    mean = mass @ scores / mass.sum()
-    paired = scores - scores[:, [int(np.argmin(mean))]]
-    error, paired_error = (s.std(axis=0, ddof=1) / np.sqrt(len(results)) for s in (scores, paired))
-    return ValidationCurve(mean, error, paired_error, scores)
+    return over_folds(scores, np.array([weight.sum() for _, weight in results]))
+
+
+def over_folds(scores: Array, mass: Array, name: str = "The loss") -> ValidationCurve:
+    """Means over the folds, each by its mass; folds that tell nothing are left out.
+
+    One fold has no error: the zeros stand for what is not known.
+    """
+    telling = np.isfinite(scores).all(axis=1)
+    if not telling.any():
+        raise ValueError(f"{name} cannot be measured on any fold of the rows to learn from")
+    kept, share = scores[telling], mass[telling] / mass[telling].sum()
+    mean = share @ kept
+    if len(kept) == 1:
+        return ValidationCurve(mean, np.zeros_like(mean), np.zeros_like(mean), kept)
+    paired = kept - kept[:, [int(np.argmin(mean))]]
+    error, paired_error = (s.std(axis=0, ddof=1) / np.sqrt(len(kept)) for s in (kept, paired))
+    return ValidationCurve(mean, error, paired_error, kept)
+
+
+def criterion_losses(criterion: Criterion, model: Any, y: NDArray, said: Said, rows: NDArray) -> Array:
+    """The criterion for each value of a grid; classes are named as in the table."""
+    names = getattr(model, "classes_", None) if is_classifier(model) else None
+    losses = np.empty(said.predictions.shape[1])
+    truth = y if names is None else names[y.astype(np.intp)]
+    for place in range(len(losses)):
+        column = said.predictions[:, place]
+        predictions = column if names is None else names[column.astype(np.intp)]
+        chances = None if said.probabilities is None else said.probabilities[:, place]
+        losses[place] = criterion.loss(truth, predictions, chances, rows)
+    return losses
 
 
 def information(

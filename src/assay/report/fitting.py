@@ -168,7 +168,7 @@ def kept_for_intervals(pipeline: Pipeline, data: Data, seed: int) -> dict[str, A
         if classes is None:
             return {"residual_quantiles": residual_quantiles((y - predictions)[seen])}
         known = None if shares is None else shares[seen]
-        return kept_for_classes(y[seen], predictions[seen], known, classes)
+        return kept_for_classes(y[seen], [(predictions[seen], known)], classes)
     return {}
 
 

@@ -23,7 +23,7 @@ from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.explaining.explanation import Effect, Explanation
 from assay.report.trials.explaining.importance import Importances
-from assay.report.trials.scoring.guarantees import kept_for_classes, residual_quantiles
+from assay.report.trials.scoring.guarantees import kept_for_classes, mean_quantiles, residual_quantiles
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""
@@ -71,9 +71,11 @@ def about_model(comparison: Comparison) -> dict[str, Any]:
     about = about_fit(comparison.data, comparison.task, chosen.name, chosen.certificates)
     data = comparison.data
     if comparison.task == "regression" and data.y is not None:
-        about["residual_quantiles"] = residual_quantiles(data.y - chosen.predictions)
+        kept = [residual_quantiles(data.y - said.predictions) for said in chosen.repeats]
+        about["residual_quantiles"] = mean_quantiles(kept)
     elif comparison.task == "classification" and data.y is not None:
-        about |= kept_for_classes(data.y, chosen.predictions, chosen.probabilities, data.labels)
+        told = [(said.predictions, said.probabilities) for said in chosen.repeats]
+        about |= kept_for_classes(data.y, told, data.labels)
         threshold = None if comparison.explanation is None else comparison.explanation.threshold
         if threshold is not None and not threshold.method:
             label = str(data.labels[threshold.place])
@@ -165,6 +167,7 @@ def _candidate(comparison: Comparison, candidate: Candidate) -> dict[str, Any]:
         "parameters": _values(candidate.parameters),
         "weights": None if candidate.weights is None else _values(candidate.weights),
         "importances": _importances(candidate.importances),
+        "effects": [_effect(effect) for effect in candidate.effects],
         "fit_seconds": candidate.fit_seconds,
         "certificates": [item.to_dict() for item in candidate.certificates],
         "notes": list(candidate.notes),
@@ -199,7 +202,8 @@ def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
     told = None
     if threshold is not None:
         told = {"class": threshold.label, "probability": _number(threshold.value)}
-        told |= {"balanced_accuracy_before": _number(threshold.before), "after": _number(threshold.after)}
+        told |= {"measure": threshold.measure}
+        told |= {"before": _number(threshold.before), "after": _number(threshold.after)}
     return {
         "effects": [_effect(effect) for effect in explanation.effects],
         "learning_curve": [

@@ -18,19 +18,17 @@ from assay.kernel_machines.kernel_ridge.gram_system import (
     training_gram,
 )
 from assay.kernel_machines.kernel_ridge.solver import GramSpectrum, spectrum
+from assay.kernel_machines.kernel_ridge.widths import fold_widths, search_widths, within
 from assay.kernels import Kernel, Precomputed
 from assay.models.capabilities import PairwiseModel
 from assay.models.path import PenaltyPath
-from assay.models.selection import Selection
+from assay.models.selection import Criterion, FoldTable, Said, Selection, folds, squared_row_loss
 from assay.randomness import RandomState, generator
 from assay.rows import alone
 
 STRENGTHS = np.logspace(-6.0, 0.5, 27)
 WIDTHS = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
 """Scales of a kernel times the number of features: rows of unit variance are about √(2d) apart."""
-
-FIRST_ROWS, KEPT_WIDTHS = 500, 2
-"""Rows that tell which widths are worth an eigendecomposition of all, and how many are kept."""
 
 PENALTIES = parameters.array(
     "a list of finite numbers at least 0",
@@ -293,6 +291,8 @@ class HasKernelPath(PairwiseModel):
         penalty_strengths: Any = None,
         gammas: Any = None,
         max_rows: int = 1000,
+        cv: Any = None,
+        criterion: Criterion | None = None,
         random_state: RandomState = None,
     ) -> Selection:
         """Choose the penalty and the width of least leave-one-out error, and fit at the choice.
@@ -312,8 +312,12 @@ class HasKernelPath(PairwiseModel):
             precomputed one and `Kernel` objects keep theirs.
         max_rows : int, default=1000
             Beyond so many rows the choice is made on a sample of them.
+        cv : int, "split" or splitter, optional
+            Folds whose mean squared error decides in place of the leave-one-out error.
+        criterion : assay.models.Criterion, optional
+            What folds, five by default, make least in place of the squared error.
         random_state : None, int, Generator, SeedSequence or RandomState, default=None
-            Draws the sample.
+            Draws the sample, and shuffles the rows of the folds.
 
         Returns
         -------
@@ -341,38 +345,33 @@ class HasKernelPath(PairwiseModel):
         shown = np.arange(opened.shape[0])
         if shown.size > max_rows and not self._is_precomputed:
             shown = generator(random_state).choice(shown.size, max_rows, replace=False)
+        name = "leave-one-out error"
         # Many small eigenproblems: a second BLAS thread costs more than it brings.
-        errors = alone(_search_widths, machines, opened[shown], target[shown], strengths)
+        if cv is None and criterion is None:
+            errors = alone(search_widths, machines, opened[shown], target[shown], strengths)
+        else:
+            table, name = FoldTable(opened, target, None), criterion.name if criterion else "validation loss"
+            pairs = within(folds("KernelRidge.select", cv or 5, table, random_state), shown)
+            errors = alone(fold_widths, machines, table, strengths, pairs, criterion)
         curve = errors.reshape(-1)
         index = int(np.nanargmin(curve))
-        pairs = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
+        tried = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
         machine = machines[index // strengths.size]
-        model = machine._with(penalty_strength=pairs[index]["penalty_strength"]).fit(X, y)
-        return Selection(
-            "gamma, penalty_strength", pairs, "leave-one-out error", curve, None, index, "min", pairs[index],
-            model,
-        )  # fmt: skip
+        model = machine._with(penalty_strength=tried[index]["penalty_strength"]).fit(X, y)
+        measured = tried, name, curve, None, index, "min", tried[index], model
+        return Selection("gamma, penalty_strength", *measured)
+
+    def _along(self, table: FoldTable, alphas: NDArray, share: float) -> Any:
+        return self.path(table.X, table.y, alphas * share).predict
+
+    def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
+        return squared_row_loss(y, predictions)
+
+    def _said(self, predictions: NDArray) -> Said:
+        return Said(predictions)
 
     def _with(self, **changed: Any) -> Any:
         return type(self)(**{**self.get_params(deep=False), **changed})
-
-
-def _search_widths(machines: list[Any], X: Any, y: NDArray, strengths: NDArray) -> NDArray:
-    """Leave-one-out errors of the machines, NaN for those whose width loses on a part of many rows."""
-    if len(y) <= FIRST_ROWS or len(machines) <= KEPT_WIDTHS or any(item._is_precomputed for item in machines):
-        return leave_one_out_table(machines, X, y, strengths)
-    first = leave_one_out_table(machines, X[:FIRST_ROWS], y[:FIRST_ROWS], strengths)
-    kept = np.sort(np.argsort(first.min(axis=1), kind="stable")[:KEPT_WIDTHS])
-    errors = np.full(first.shape, np.nan)
-    errors[kept] = leave_one_out_table([machines[place] for place in kept], X, y, strengths)
-    return errors
-
-
-def leave_one_out_table(machines: list[Any], X: Any, y: NDArray, strengths: NDArray) -> NDArray:
-    """Leave-one-out errors of every machine (one per width) at every penalty on the mean of squares."""
-    rows = [machine.path(X, y, alphas=strengths * len(y)).leave_one_out_error for machine in machines]
-    errors = np.array(rows, dtype=np.float64)
-    return np.where(np.isnan(errors), np.inf, errors)
 
 
 def _positive(name: str, values: Any) -> NDArray:

@@ -146,12 +146,14 @@ class GeneralizedLinear(RegressorMixin, GeneralizedResults):
         select={"alphas": np.logspace(-5.0, 0.0, 6)},
         settings={"family": "poisson"},
         target="counts",
+        form="Poisson, log link",
         summary="Poisson regression: the logarithm of the mean count is linear in the columns.",
         otherwise=Suitability(
             complexity=3,
             select={"alphas": np.logspace(-5.0, 0.0, 6)},
             settings={"family": "gamma", "link": "log"},
             target="positive",
+            form="gamma, log link",
             summary="Gamma regression with a logarithm: columns multiply a mean that stays above zero.",
         ),
     )

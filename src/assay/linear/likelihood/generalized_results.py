@@ -24,7 +24,7 @@ from assay.linear.likelihood.generalized_fit import (
 from assay.linear.likelihood.inference import information_root
 from assay.linear.predictor import affine
 from assay.models.inference import check_level
-from assay.models.selection import FoldTable
+from assay.models.selection import FoldTable, Said
 from assay.rows import Block, MemoryRows, Rows
 from assay.solvers import RowMeasure, RowRisk, SmoothFit, shifted_columns
 
@@ -77,6 +77,10 @@ class GeneralizedResults(LikelihoodModel):
     def _validation_loss(self, y: NDArray, predictions: NDArray) -> NDArray:
         score = predictions[:, :, 0]
         return self._law().value(np.broadcast_to(y[:, None], score.shape), score)
+
+    def _said(self, predictions: NDArray) -> Said:
+        """Means of the target from the scores of each model of a path."""
+        return Said(np.asarray(self._law().mean(predictions[:, :, 0])))
 
     def _check_rule(self, owner: str, rule: str, theory: dict[str, Any]) -> float | None:
         self._check_parameters()

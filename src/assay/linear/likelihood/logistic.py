@@ -20,11 +20,12 @@ from assay.linear.likelihood.logistic_fit import (
     loss_of_classes,
     null_risk,
     null_scores,
+    of_scores,
     overlap_proofs,
 )
 from assay.linear.likelihood.logistic_results import ONE_SCORE, LogisticResults
 from assay.models.classes import CLASS_WEIGHT, class_factors
-from assay.models.selection import FoldTable
+from assay.models.selection import FoldTable, Said
 from assay.parameters import Domain
 from assay.rows import MemoryRows, Rows, class_weights, merge_weights
 from assay.solvers import RowRisk, SmoothFit
@@ -346,3 +347,11 @@ class LogisticRegression(LogisticResults):
         flat = predictions[:, :, 0].ravel() if k == 1 else predictions.reshape(-1, k)
         loss = loss_of_classes(len(self.classes_), self._reference())
         return loss.value(np.repeat(y, n_models), flat).reshape(n, n_models)
+
+    def _said(self, predictions: NDArray) -> Said:
+        """Classes and probabilities from the scores of each model of a path."""
+        n, n_models, k = predictions.shape
+        flat, reference = predictions.reshape(-1, k), self._reference()
+        flat = flat if reference is None else np.insert(flat, reference, 0.0, axis=1)
+        chances = of_scores(flat).reshape(n, n_models, -1)
+        return Said(chances.argmax(axis=2), chances)

@@ -216,4 +216,4 @@ def _draw_threshold(threshold: Threshold, ax: Any) -> None:
     ax.axvline(threshold.value, color=ACCENT, linewidth=1.4)
     ax.axvline(0.5, color=FAINT_INK, linestyle="--", linewidth=1.0)
     ax.set_xlabel(f"probability from which on {_short(threshold.label)} is named")
-    ax.set_ylabel("Balanced accuracy")
+    ax.set_ylabel(capital(threshold.measure))

@@ -11,12 +11,14 @@ from assay.report.trials.comparison import Comparison
 IN_ORDER = (
     "Cross-validation: the rows are put in the order of {by} and cut into stretches of time; each of "
     "{folds}, the same for every method, is predicted by a model fitted on the rows before it, without the "
-    "last ones (a hundredth of the rows, at least one time). The first stretch is learnt from alone."
+    "last ones (a hundredth of the rows, at least one time). The first stretch is learnt from alone. "
+    "Penalties and rounds are chosen in the same way inside the rows learnt from."
 )
 BY_GROUPS = (
     "Cross-validation: the groups that {by} names are shuffled (seed {seed}) and cut into {folds} folds, "
     "{times}, the same for every method. Each fold is predicted by a model fitted on the others, which has "
-    "seen no row of its groups; {by} itself is not learnt from."
+    "seen no row of its groups; {by} itself is not learnt from. Penalties and rounds are chosen on folds of "
+    "whole groups, too."
 )
 GOWER = (
     "Rows are compared by Gower's distance, a sum over the columns: numbers differ by their difference over "

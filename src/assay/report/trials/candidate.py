@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from assay.certificates import Certificates
 from assay.models import Selection
 from assay.report.errors import ReportError
+from assay.report.trials.explaining.explanation import Effect
 from assay.report.trials.explaining.importance import Importances
 from assay.report.trials.scoring.resampling import Intervals
 from assay.report.wording import shown_score
@@ -43,9 +44,11 @@ class Candidate:
     certificates : Certificates
         Those of the fitted model.
     predictions : ndarray
-        Out-of-fold predictions, or the labels of a clustering.
+        Out-of-fold predictions of the first repetition, or the labels of a clustering.
     probabilities : ndarray of shape (n_rows, n_classes) or None
-        Out-of-fold probabilities, where the model has them.
+        Out-of-fold probabilities of the first repetition, where the model has them.
+    repeats : tuple of Outputs
+        What was said of every row, out of fold, in each repetition; empty for a clustering.
     family : str
         The family of methods it belongs to.
     complexity : int
@@ -60,6 +63,8 @@ class Candidate:
         The curve on which the parameter of the model was chosen.
     importances : Importances or None
         What shuffling each column costs, out of fold.
+    effects : tuple of Effect
+        How the prediction moves with the columns that matter most to it, out of fold.
     weights : mapping of str to float or None
         Weight of each member, for an ensemble.
     """
@@ -84,6 +89,8 @@ class Candidate:
     sign: int = 1
     importances: Importances | None = None
     weights: Mapping[str, float] | None = None
+    repeats: tuple[Any, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
     @property
     def shown_score(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -52,6 +52,11 @@ def roster(
     """
     # Names are compared in small letters throughout; those that the user gave are tried whatever the size.
     known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
+    # A method may be named with the form that it takes for a target, as the leaderboard names it.
+    forms = {
+        named(entry.name, suits).lower(): key for key, entry in known.items() for suits in _forms(entry.suits)
+    }
+    methods, exclude = ([forms.get(name.lower(), name) for name in names] for names in (methods, exclude))
     for name in (*methods, *exclude):
         if name.lower() not in known:
             names = sorted(entry.name for entry in known.values())
@@ -73,7 +78,8 @@ def roster(
         elif suits.min_rows is not None and n_rows < suits.min_rows and not methods:
             continue
         elif methods or suits.admits(n_rows, n_features):
-            chosen.append(replace(entry, suits=suits, summary=suits.summary or entry.summary))
+            summary = suits.summary or entry.summary
+            chosen.append(replace(entry, name=named(entry.name, suits), suits=suits, summary=summary))
         else:
             sizes = ((entry.suits.max_rows, "rows"), (entry.suits.max_features, "features"))
             limits = [f"{limit:,} {what}" for limit, what in sizes if limit is not None]
@@ -84,6 +90,23 @@ def roster(
     if not chosen:
         raise ReportError(f"No method for {task} is left to try.")
     return chosen, left_out
+
+
+def named(name: str, suits: Suitability) -> str:
+    """The name of a method with the form that it takes, where it has one.
+
+    Examples
+    --------
+    >>> named("GeneralizedLinear", Suitability(complexity=3, form="Poisson, log link"))
+    'GeneralizedLinear (Poisson, log link)'
+    """
+    return f"{name} ({suits.form})" if suits.form else name
+
+
+def _forms(suits: Suitability | None) -> Iterator[Suitability]:
+    while suits is not None:
+        yield suits
+        suits = suits.otherwise
 
 
 def _purpose(suits: Suitability) -> str:

@@ -132,11 +132,13 @@ def stacked_answers(
     *,
     folds: int,
     classes: NDArray | None,
+    in_order: bool = False,
 ) -> tuple[list[Answers], NDArray]:
     """What the ensemble says about the rows of every split, and the weights of its members.
 
     The weights with which a split is predicted come from the other splits of its repetition: no row helps to
-    weigh its own prediction. The final weights come from all of them.
+    weigh its own prediction. Where the splits follow each other in time, they come from those before it, and
+    the first has equal weights. The final weights come from all of them.
 
     Parameters
     ----------
@@ -147,17 +149,22 @@ def stacked_answers(
     folds : int
         Splits of one repetition.
     classes : array or None
+    in_order : bool, default=False
+        Whether later splits are later in time.
     """
     said = [_outputs([member[split] for member in members], classes) for split in range(len(parts))]
     truth = [_truth(y[part.test], classes) for part in parts]
     answers = []
     for split in range(len(parts)):
         start = split - split % folds
-        others = [other for other in range(start, min(start + folds, len(parts))) if other != split]
-        weights = convex_weights(
-            np.concatenate([said[other] for other in others]),
-            np.concatenate([truth[other] for other in others]),
-        )
+        end = split if in_order else min(start + folds, len(parts))
+        others = [other for other in range(start, end) if other != split]
+        weights = np.full(len(members), 1 / len(members))
+        if others:
+            weights = convex_weights(
+                np.concatenate([said[other] for other in others]),
+                np.concatenate([truth[other] for other in others]),
+            )
         mean = said[split] @ weights
         predictions = mean if classes is None else classes[mean.argmax(axis=1)]
         seconds = sum(member[split].seconds for member in members)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -22,7 +22,8 @@ from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate, certificates_of, ranked
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Contender, Engine, Progress, Work
-from assay.report.trials.explaining.following import Afterwards
+from assay.report.trials.explaining.effects import Tracing, summarise_effects
+from assay.report.trials.explaining.following import Afterwards, followed_classes
 from assay.report.trials.explaining.importance import Examination, summarise
 from assay.report.trials.roster import roster
 from assay.report.trials.scoring.folds import folds_of, judged_rows, predicted_share, repeats_of
@@ -42,6 +43,7 @@ from assay.report.trials.trial import (
     finish,
     gather,
 )
+from assay.report.trials.tuning import Tuning
 from assay.rows import n_threads
 
 PARALLEL_NUMBERS = 2_000_000
@@ -114,7 +116,9 @@ def compare_predictions(
     jobs = _check_jobs(jobs, y.size * n_features)
     engine, share = Engine(progress, budget), predicted_share(data, parts, folds)
     with Encodings(data.X, y, data.columns, parts) as encodings:
-        settings = Validation(question, encodings, labels, folds, seed, jobs > 1, share)
+        asked = None if metric is None else question.metric
+        tuning = Tuning(seed, data.times, data.groups, labels, asked)
+        settings = Validation(question, encodings, labels, folds, tuning, jobs > 1, share, data.classes)
         recipes = [Recipe(None, question.baseline), *(Recipe(with_categories(item, data)) for item in chosen)]
         make = partial(ValidatedMethod, settings=settings)
         contenders = [make(recipe) for recipe in recipes]
@@ -139,16 +143,34 @@ class Validation:
     question: Question
     encodings: Encodings
     labels: NDArray | None  # all classes, for a classification
-    folds: int  # splits of the first repetition, which gives probabilities and intervals
-    seed: int
+    folds: int  # splits of a repetition
+    tuning: Tuning  # how parameters are chosen, told of all rows
     in_files: bool  # whether fits read their rows from files, as those in other processes do
     share: float  # of the rows of a split that it predicts
+    classes: tuple[str, ...] | None = None  # names of the labels
+
+    @property
+    def followed(self) -> Mapping[str, int] | None:
+        """Classes whose probabilities the effects are, with their places among the labels."""
+        if self.labels is None:
+            return None
+        return followed_classes(self.classes, self.labels, self.encodings.target)
 
     def examination(self, split: int, encoder: TableEncoder) -> Examination:
         """Asks a model what each column is worth on the rows that a split predicts."""
         groups = encoder.groups()
         truth = self.encodings.target[self.encodings.parts[split].test]
         return Examination(truth, groups, self.labels, self.seed)
+
+    @property
+    def seed(self) -> int:
+        """Seed of whatever is drawn."""
+        return self.tuning.seed
+
+    def tuning_of(self, split: int) -> Tuning:
+        """How parameters are chosen on the rows that a split learns from; on all rows past the last split."""
+        parts = self.encodings.parts
+        return self.tuning if split == len(parts) else self.tuning.at(parts[split].train)
 
 
 class ValidatedMethod(Contender):
@@ -165,20 +187,29 @@ class ValidatedMethod(Contender):
         """Fit on the training rows of a split and ask about the others; at last, fit on all rows."""
         settings = self.settings
         ask: Callable[..., Any]
+        tuning = settings.tuning_of(fit)
         if fit == self.n_fits - 1:
-            ask = partial(finish, self.recipe, seed=settings.seed)
+            ask = partial(finish, self.recipe, tuning=tuning)
         else:
-            first = fit < settings.folds
-            ask = partial(answer, self.recipe, seed=settings.seed, classes=settings.labels, detailed=first)
+            ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels)
         examined = fit < settings.folds and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)
             if examined:
-                ask = partial(ask, examine=settings.examination(fit, self.encodings.encoder(fit)))
+                ask = partial(ask, **self._asked(fit, self.encodings.encoder(fit)))
             return partial(_from_files, ask, stored)
         encoded = self.encodings[fit]
-        ask = partial(ask, examine=settings.examination(fit, encoded.encoder)) if examined else ask
+        ask = partial(ask, **self._asked(fit, encoded.encoder)) if examined else ask
         return partial(ask, encoded.train, encoded.target, encoded.test)
+
+    def _asked(self, split: int, encoder: TableEncoder) -> dict[str, Any]:
+        """What a model is asked beside its answers: what each column is worth, and how it moves them."""
+        encodings, labels = self.encodings, self.settings.labels
+        asked: dict[str, Any] = {"examine": self.settings.examination(split, encoder)}
+        if encodings.traced:
+            frame = encodings.frame.iloc[encodings.parts[split].test]
+            asked["trace"] = Tracing.of(encodings.traced, encoder, frame, labels)
+        return asked
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""
@@ -186,7 +217,8 @@ class ValidatedMethod(Contender):
         self.answers = tuple(answers)  # which an ensemble is made of
         labels, encodings = self.settings.labels, self.encodings
         parts, y = encodings.parts, encodings.target
-        metric, outputs = self.settings.question.metric, gather(parts, answers, y)
+        metric, repeats = self.settings.question.metric, gather(parts, answers, y, self.settings.folds)
+        outputs = repeats[0]
         splits = [self._judged(part, said) for part, said in zip(parts, answers, strict=True)]
         scores = np.array([metric.score(rows) for rows in splits])
         if np.isnan(scores).any():
@@ -194,13 +226,30 @@ class ValidatedMethod(Contender):
         measures, intervals = measures_of(splits, metric), None
         seen = y if outputs.rows is None else y[outputs.rows]
         if labels is None:
-            intervals = measure_intervals(seen, outputs.predictions, outputs.folds, outputs.bounds)
+            told = [(said.predictions, said.folds, said.bounds) for said in repeats]
+            intervals = measure_intervals(seen, told, in_order=self.settings.tuning.times is not None)
             if intervals is not None:
                 measures |= {"coverage": intervals.held, "interval width": intervals.width}
         elif outputs.probabilities is not None:
             measures["calibration error"] = self._calibration(answers)
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
+        first = answers[: self.settings.folds]
+        importances = summarise(
+            [said.examined for said in first],
+            [column.name for column in encodings.columns if column.learnable],
+            y=y,
+            labels=labels,
+            certain=outputs.probabilities is None,
+            share=self.settings.share,
+        )
+        effects = summarise_effects(
+            encodings.traced,
+            [said.traced for said in first],
+            [] if importances is None else importances.columns,
+            share=self.settings.share,
+            followed=self.settings.followed,
+        )
         return Candidate(
             **self.headings,
             score=float(scores.mean()),
@@ -213,18 +262,13 @@ class ValidatedMethod(Contender):
             certificates=certificates_of(model),
             predictions=outputs.predictions,
             probabilities=outputs.probabilities,
+            repeats=tuple(repeats),
             notes=tuple(dict.fromkeys(notes)),
             intervals=intervals,
             selection=final.selection,
             sign=metric.sign,
-            importances=summarise(
-                [said.examined for said in answers[: self.settings.folds]],
-                [column.name for column in encodings.columns if column.learnable],
-                y=y,
-                labels=labels,
-                certain=outputs.probabilities is None,
-                share=self.settings.share,
-            ),
+            importances=importances,
+            effects=effects,
         )
 
     def _judged(self, part: FoldSplit, said: Answers) -> Judged:

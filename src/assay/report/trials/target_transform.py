@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.model_selection import KFold
 from sklearn.utils.metaestimators import available_if
 
 from assay.models.target_transform import helpful_scale, learn_scale, smeared
 from assay.registry import Entry
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.trial import FittedMethod, Recipe
+from assay.report.trials.tuning import Tuning
 
 HOW_MANY = 2
 """Methods that are tried on the other scale: those with the best scores."""
@@ -69,19 +69,23 @@ class SmearedTarget(RegressorMixin, BaseEstimator):
         self.regressor = regressor
         self.scale = scale
 
-    def fit(self, X: Any, y: Any) -> SmearedTarget:
-        """Learn the scale, fit on it, and keep the residuals of cross-fitted models."""
-        self.scale_ = learn_scale(y, self.scale)
-        return self._around(clone(self.regressor).fit(X, self.scale_.forward(y)), X, y)
+    def fit(self, X: Any, y: Any, *, tuning: Tuning | None = None) -> SmearedTarget:
+        """Learn the scale, fit on it, and keep the residuals of cross-fitted models.
 
-    def _around(self, fitted: Any, X: Any, y: Any) -> SmearedTarget:
+        Their folds are those that a `Tuning` of the rows asks for; shuffled ones by default.
+        """
+        self.scale_ = learn_scale(y, self.scale)
+        fitted = clone(self.regressor).fit(X, self.scale_.forward(y))
+        return self._around(fitted, X, y, tuning or Tuning())
+
+    def _around(self, fitted: Any, X: Any, y: Any, tuning: Tuning) -> SmearedTarget:
         features, values = np.asarray(X), self.scale_.forward(y)
         self.regressor_, self.n_features_in_ = fitted, features.shape[1]
-        residuals = np.empty(len(values))
-        folds = KFold(min(FOLDS, len(values)), shuffle=True, random_state=0)
-        for train, test in folds.split(features):
+        missed = []
+        for train, test in tuning.plain_folds(values, FOLDS):
             model = clone(self.regressor).fit(features[train], values[train])
-            residuals[test] = values[test] - model.predict(features[test])
+            missed.append(values[test] - model.predict(features[test]))
+        residuals = np.concatenate(missed)
         if len(residuals) > MAX_RESIDUALS:
             residuals = np.quantile(residuals, (np.arange(MAX_RESIDUALS) + 0.5) / MAX_RESIDUALS)
         self.residuals_ = np.sort(residuals)
@@ -107,13 +111,17 @@ class TransformedRecipe(Recipe):
 
     scale: str = "log"
 
-    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
-        """Choose the main parameter and fit, both on the scale."""
+    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
+        """Choose the main parameter on the scale, and fit."""
         scale = learn_scale(target, self.scale)
-        inner = super().fit(features, scale.forward(target), seed)
+        inner = super().fit(features, scale.forward(target), tuning.on_scale(scale.back))
         model = SmearedTarget(clone(inner.model), self.scale)
         model.scale_ = scale
-        return inner._replace(model=model._around(inner.model, features, target))
+        return inner._replace(model=model._around(inner.model, features, target, tuning))
+
+    def refit(self, model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any:
+        """A model with the parameters of another, its residuals from folds that suit the rows."""
+        return clone(model).fit(features, target, tuning=tuning)
 
 
 def transformed_recipes(

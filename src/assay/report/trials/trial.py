@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from assay.models import Selection
 from assay.registry import Entry
@@ -22,8 +23,10 @@ from assay.report.tables.encoding.code_encoder import CodeEncoder
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.schema import Column
+from assay.report.trials.explaining.effects import Traced, Tracing, traced_columns
 from assay.report.trials.explaining.importance import Examination
 from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit
+from assay.report.trials.tuning import Tuning, choose_rounds
 
 MEMORY = 1 << 30
 """EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
@@ -107,6 +110,11 @@ class Encodings:
         """What was learnt of the columns of a split that has been asked for."""
         return self._encoders[number]
 
+    @cached_property
+    def traced(self) -> tuple[Traced, ...]:
+        """The columns whose effects on every model are measured."""
+        return traced_columns(self.frame, self.columns, self.kind)
+
     def stored(self, number: int) -> StoredSplit:
         """The split of that number, as files that vanish with this object."""
         if number not in self._stored:
@@ -132,35 +140,6 @@ class Encodings:
         return EncodedSplit(encoder, train, target, test)
 
 
-TUNING_ROWS, TUNING_NUMBERS = 20_000, 2_000_000
-"""Beyond so many training rows or numbers, parameters are chosen on one split in place of five folds."""
-
-
-TUNING_FOLDS = 5
-
-
-class ClassFolds(NamedTuple):
-    """Folds in which a parameter is chosen: each leaves rows of every class to learn from.
-
-    The rows of a class go to the folds in turn; the only row of a class is always learnt from.
-    """
-
-    seed: int
-    n_used: int = TUNING_FOLDS  # folds that are predicted
-
-    def split(self, X: Any, y: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
-        """Rows to learn from and rows to predict."""
-        rng, fold, place = np.random.default_rng(self.seed), np.full(len(y), -1), 0
-        for label in np.unique(y):
-            rows = rng.permutation(np.flatnonzero(y == label))
-            if len(rows) > 1:
-                fold[rows] = (place + np.arange(len(rows))) % TUNING_FOLDS
-                place += len(rows)
-        for number in range(self.n_used):
-            if (fold == number).any():
-                yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-
-
 @dataclass(frozen=True)
 class Recipe:
     """How a method is fitted to numbers."""
@@ -179,29 +158,27 @@ class Recipe:
         plain = self.entry is not None and self.entry.suits.encoding == "codes"
         return CodeEncoder if plain else TableEncoder
 
-    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
+    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
         """Choose the main parameter and fit: all from these rows."""
-        entry = self.entry
+        entry, seed = self.entry, tuning.seed
         if entry is None:
             assert self.baseline is not None
             return FittedMethod(self.baseline().fit(features, target), {}, None)
         model = entry.make(seed)
         if entry.suits.select is None:
-            model.fit(features, target)
+            chosen = None
+            if getattr(model, "early_stopping", False) and not (tuning.is_shuffled and tuning.metric is None):
+                chosen = choose_rounds(model, features, target, tuning)
+            model = model.fit(features, target) if chosen is None else chosen
             return FittedMethod(model, chosen_parameters(entry, model, seed), None)
-        options = dict(entry.suits.select)
-        accepted = inspect.signature(model.select).parameters
-        if "random_state" in accepted:
-            options.setdefault("random_state", seed)
-        if "cv" in accepted:
-            large = len(target) > TUNING_ROWS or features.size > TUNING_NUMBERS
-            if entry.task == "classification":
-                options["cv"] = ClassFolds(seed, n_used=1 if large else TUNING_FOLDS)
-            elif large:
-                options["cv"] = "split"
+        options = tuning.options(entry, model.select, features.size, target)
         chosen = model.select(features, target, **options)
         curve = replace(chosen, model=None) if isinstance(chosen.best, float) else None
         return FittedMethod(chosen.model, chosen_parameters(entry, chosen.model, seed), curve)
+
+    def refit(self, model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any:
+        """A model with the parameters of another, fitted to other rows."""
+        return clone(model).fit(features, target)
 
 
 class FittedMethod(NamedTuple):
@@ -228,10 +205,11 @@ class Answers(NamedTuple):
 
     predictions: NDArray
     probabilities: NDArray | None  # (n_rows, n_classes), where the model has any
-    bounds: NDArray | None  # (n_rows, 2), its own intervals, where they were asked for
+    bounds: NDArray | None  # (n_rows, 2), its own intervals, where it has any
     seconds: float
     notes: tuple[str, ...]
     examined: NDArray | None = None  # (n_columns,), what shuffling each column costs, where it was asked for
+    traced: Sequence[NDArray] | None = None  # its curve over the values of each column, where it was asked
 
 
 def answer(
@@ -240,33 +218,34 @@ def answer(
     target: NDArray,
     test: NDArray,
     *,
-    seed: int,
+    tuning: Tuning,
     classes: NDArray | None,
-    detailed: bool,
     examine: Examination | None = None,
+    trace: Tracing | None = None,
 ) -> Answers:
     """Fit on the training rows and ask about the others."""
     with noted() as notes:
         start = perf_counter()
-        model = recipe.fit(train, target, seed).model
+        model = recipe.fit(train, target, tuning).model
         seconds = perf_counter() - start
         predictions = np.asarray(model.predict(test))
         probabilities = bounds = None
         if classes is not None and hasattr(model, "predict_proba"):
             probabilities = np.zeros((len(test), len(classes)))
             probabilities[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(test)
-        if detailed and classes is None and hasattr(model, "predict_interval"):
+        if classes is None and hasattr(model, "predict_interval"):
             with suppress(ValueError):  # penalised, or with no row to spare: the model says that it has none
                 bounds = np.asarray(model.predict_interval(test, coverage=COVERAGE), dtype=np.float64)
                 bounds = bounds if np.isfinite(bounds).all() else None
         examined = None if examine is None else examine(model, test)
-    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined)
+        traced = None if trace is None else trace(model, test)
+    return Answers(predictions, probabilities, bounds, seconds, tuple(notes), examined, traced)
 
 
-def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, seed: int) -> FittedMethod:
+def finish(recipe: Recipe, train: NDArray, target: NDArray, test: NDArray, *, tuning: Tuning) -> FittedMethod:
     """Fit on the whole table, where there is no row left to predict."""
     with noted() as notes:
-        fitted = recipe.fit(train, target, seed)
+        fitted = recipe.fit(train, target, tuning)
     return fitted._replace(notes=tuple(notes))
 
 
@@ -281,10 +260,10 @@ def noted() -> Iterator[list[str]]:
 
 
 class Outputs(NamedTuple):
-    """What models that have not seen a row say about it, for every row of the table.
+    """What models that have not seen a row say about it, for every row of the table, in one repetition.
 
-    Rows that several repetitions predict keep the answers of the first. Folds in the order of the time leave
-    the first rows unpredicted: the answers are then those of `rows` alone.
+    Folds in the order of the time leave the first rows unpredicted: the answers are then those of `rows`
+    alone.
     """
 
     predictions: NDArray
@@ -300,19 +279,19 @@ class Outputs(NamedTuple):
         return Outputs(self.predictions[rows], probabilities, bounds, self.folds[rows], rows)
 
 
-def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray) -> Outputs:
-    """Put the answers of the splits together: one for every row, in the order of the rows."""
-    predictions, folds = np.empty_like(y), np.full(len(y), -1)
-    for number, (part, said) in enumerate(zip(parts, answers, strict=True)):
-        new = folds[part.test] < 0
-        predictions[part.test[new]] = said.predictions[new]
-        folds[part.test[new]] = number
-    # The splits of the first repetition hold every row once; those after them have no new row.
-    first = slice(int(folds.max()) + 1)
-    probabilities = _table([said.probabilities for said in answers[first]], parts[first], len(y))
-    bounds = _table([said.bounds for said in answers[first]], parts[first], len(y))
-    whole = Outputs(predictions, probabilities, bounds, folds)
-    return whole if folds.min() >= 0 else whole.at(np.flatnonzero(folds >= 0))
+def gather(parts: Sequence[FoldSplit], answers: Sequence[Answers], y: NDArray, folds: int) -> list[Outputs]:
+    """Put the answers of the splits together, for each repetition: one for every row, in their order."""
+    together = []
+    for start in range(0, len(parts), folds):
+        some, told = parts[start : start + folds], answers[start : start + folds]
+        predictions, fold = np.empty_like(y), np.full(len(y), -1)
+        for number, (part, said) in enumerate(zip(some, told, strict=True)):
+            predictions[part.test], fold[part.test] = said.predictions, start + number
+        probabilities = _table([said.probabilities for said in told], some, len(y))
+        bounds = _table([said.bounds for said in told], some, len(y))
+        whole = Outputs(predictions, probabilities, bounds, fold)
+        together.append(whole if fold.min() >= 0 else whole.at(np.flatnonzero(fold >= 0)))
+    return together
 
 
 def _table(answers: Sequence[NDArray | None], parts: Sequence[FoldSplit], n_rows: int) -> NDArray | None:

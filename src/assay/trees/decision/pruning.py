@@ -195,6 +195,17 @@ def add_losses(  # type: ignore[no-untyped-def]
             squares[k] += weight[i] * loss * loss
 
 
+def nodes_along(tree: Tree, X: NDArray, alphas: Array) -> NDArray[np.intp]:
+    """The leaf of each row in the subtrees of decreasing penalties: from its leaf up as the penalty rises."""
+    node, parents, cut = tree.apply(X).astype(np.intp), tree.parents, np.append(cut_alphas(tree), np.inf)
+    nodes = np.empty((len(node), len(alphas)), dtype=np.intp)
+    for place in range(len(alphas) - 1, -1, -1):
+        while (rises := (parents[node] >= 0) & (cut[parents[node]] <= alphas[place])).any():
+            node = np.where(rises, parents[node], node)
+        nodes[:, place] = node
+    return nodes
+
+
 def standard_errors(parts: list[HeldOut]) -> tuple[Array, Array]:
     """Mean loss of all held-out rows, and its standard error over the rows (that of rpart)."""
     weight = sum(part.weight for part in parts)

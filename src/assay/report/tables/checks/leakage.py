@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from assay.report.tables.checks.associations import as_codes, correlation_ratio, leaking, of_leaks, sample
+from assay.report.tables.checks.pairs import DecidingPair, deciding_pair
 from assay.report.tables.checks.relations import Relation, numbers_of, together
 from assay.report.tables.data import Data, Task
 from assay.report.tables.encoding.encoder import days_of, finite
 from assay.report.tables.schema import Column
-from assay.report.wording import quoted, short, signed
+from assay.report.wording import capital, quoted, short, signed
 
 YEAR_NAME = re.compile(r"(^|[_\W])(year|yr|jahr|annee|année|año|anno)$", re.IGNORECASE)
 GROUP_NAME = re.compile(
@@ -55,6 +56,8 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
     if relation is not None and alone and not relation.formula:
         relation = None  # a single one is enough
     several = () if relation is None else (_told(relation, data),)
+    if task == "classification" and not alone and (pair := deciding_pair(data)) is not None:
+        several = (_decided(pair, data),)
     in_time = () if followed is None else (_of_time(data, followed),)
     return (*of_leaks(data, alone), *several, *in_time, *_of_groups(data))
 
@@ -70,6 +73,12 @@ def _told(relation: Relation, data: Data) -> str:
         law = "a product of powers" if relation.product else "a sum of multiples"
         them = f"{listed} and {last} together give {target} away: it is nearly {law} of them"
     return f"{them}; unless they are known beforehand, --drop them."
+
+
+def _decided(pair: DecidingPair, data: Data) -> str:
+    names = short(pair.names[0]), short(pair.names[1])
+    told = pair._replace(names=names).told(short(str(data.target)))
+    return f"{capital(told)}: together they give it away; unless they are known beforehand, --drop them."
 
 
 class Followed(NamedTuple):

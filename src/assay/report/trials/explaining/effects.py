@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,11 @@ TOGETHER = 0.5
 """Columns with a greater correlation go together: other values of one would make rows that there are not."""
 
 CORRELATED_ROWS = 2000
+
+
+FEW_VALUES, PREDICTIONS_OF_A_SPLIT, FEWEST_ROWS = 8, 4_000, 8
+"""Values of a column at which every model is asked, rows that it is asked about on one split, and rows with
+which it is worth it: beyond some sixty columns, effects are those of the recommended model alone."""
 
 
 class Split(NamedTuple):
@@ -104,21 +110,101 @@ def effects_of(
     return tuple(effects)
 
 
-def scale_of(values: pd.Series[Any], column: Column) -> Scale:
+def scale_of(values: pd.Series[Any], column: Column, n_values: int = N_VALUES) -> Scale:
     """Values of a column that stand for it: quantiles of numbers and dates, the frequent levels of words."""
     if column.kind == "date":
-        edges = quantile_edges(days_of(values, day_first=column.day_first), N_VALUES)
+        edges = quantile_edges(days_of(values, day_first=column.day_first), n_values)
         moments = pd.Series(pd.to_datetime(edges * SECONDS_OF_DAY, unit="s"))
         return Scale("date", edges, (), moments)
     if column.kind == "boolean":
         return Scale("level", np.arange(2.0), ("no", "yes"), pd.Series([0.0, 1.0], name="boolean"))
     if column.kind == "numeric":
-        edges = quantile_edges(read_numbers(values, column), N_VALUES)
+        edges = quantile_edges(read_numbers(values, column), n_values)
         return Scale("number", edges, (), pd.Series(edges))
     ordinal = column.kind == "ordinal"
     levels = column.levels if ordinal else column.levels[:MAX_LEVELS]
     series = pd.Series(list(levels), name=column.kind, dtype=object)
     return Scale("level", np.arange(float(len(levels))), tuple(levels), series)
+
+
+class Traced(NamedTuple):
+    """A column whose effect on every model is measured: its scale, and the column that goes with it."""
+
+    name: str
+    scale: Scale
+    partner: str
+    correlation: float
+
+
+def traced_columns(
+    table: pd.DataFrame, columns: Sequence[Column], kind: type[TableEncoder]
+) -> tuple[Traced, ...]:
+    """The columns whose effects are measured for every model; none where they are too many."""
+    used = [column for column in columns if column.learnable]
+    if len(used) * FEW_VALUES * FEWEST_ROWS > PREDICTIONS_OF_A_SPLIT:
+        return ()
+    some = table.iloc[:: max(1, len(table) // CORRELATED_ROWS)]
+    encoder = kind(columns).fit(some)
+    whole, traced = Split(None, encoder, some, encoder.transform(some)), []
+    for column in used:
+        scale = scale_of(table[column.name], column, FEW_VALUES)
+        if len(scale.positions) > 1:
+            partner, correlation = partner_of(whole, column.name)
+            local = scale.ordered and correlation >= TOGETHER
+            told = (partner, correlation) if local else ("", 0.0)
+            traced.append(Traced(column.name, scale, *told))
+    return tuple(traced)
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """Asks a model how its prediction moves with each column, on a few rows of a split."""
+
+    traces: tuple[Trace, ...]
+    labels: NDArray | None
+
+    @classmethod
+    def of(
+        cls, traced: Sequence[Traced], encoder: TableEncoder, frame: pd.DataFrame, labels: NDArray | None
+    ) -> Tracing:
+        """For the rows of a split, as they are in the table, and what encodes them."""
+        n_rows = PREDICTIONS_OF_A_SPLIT // max(1, len(traced) * FEW_VALUES)
+        return cls(
+            tuple(
+                trace_of(encoder, frame, item.name, item.scale, local=bool(item.partner), n_rows=n_rows)
+                for item in traced
+            ),
+            labels,
+        )
+
+    def __call__(self, model: Any, features: NDArray) -> list[NDArray]:
+        """The curve of each column."""
+        predict = answers_of(model, self.labels)
+        return [trace.curve(predict, features) for trace in self.traces]
+
+
+def summarise_effects(
+    traced: Sequence[Traced],
+    curves: Sequence[Sequence[NDArray] | None],
+    ranking: Sequence[str],
+    *,
+    share: float,
+    followed: Mapping[str, int] | None,
+) -> tuple[Effect, ...]:
+    """Effects of the columns that matter most to a model, from its curves on each split."""
+    told = [item for item in curves if item is not None]
+    if not told or len(told) < len(curves):
+        return ()
+    places, effects = {item.name: place for place, item in enumerate(traced)}, []
+    for name in [name for name in ranking if name in places][:MAX_COLUMNS]:
+        item = traced[places[name]]
+        table = np.array([split[places[name]] for split in told])
+        table = table if followed is None else table[:, :, list(followed.values())]
+        errors = np.apply_along_axis(corrected_error, 0, table, share)
+        scale, outputs = item.scale, tuple(followed or ())
+        where = name, scale.kind, scale.positions, scale.names
+        effects.append(Effect(*where, table.mean(axis=0), errors, outputs, item.partner, item.correlation))
+    return tuple(effects)
 
 
 def partner_of(whole: Split, name: str) -> tuple[str, float]:
@@ -136,24 +222,52 @@ def partner_of(whole: Split, name: str) -> tuple[str, float]:
     return names[partner], best[partner]
 
 
-def _curve(split: Split, name: str, scale: Scale, labels: NDArray | None, *, local: bool) -> NDArray:
-    """Effect of a column on one model, around 0, of shape (n_values, n_outputs)."""
-    encoder = split.encoder
+class Trace(NamedTuple):
+    """A column set to some values in some rows of a split, as numbers."""
+
+    group: NDArray  # features of the column
+    settings: NDArray  # (n_values, n_features of the column)
+    bins: NDArray | None  # between which values each row lies, for local steps
+    n_rows: int  # rows that it is set in, the first ones
+
+    def curve(self, predict: Callable[[NDArray], NDArray], features: NDArray) -> NDArray:
+        """Effect of the column on one model, around 0, of shape (n_values, n_outputs)."""
+        rows = features[: self.n_rows]
+        if self.bins is not None:
+            curve = accumulated_local_effects(predict, rows, self.group, self.bins, self.settings)
+            return curve.reshape(len(curve), -1)
+        curve = partial_dependence(predict, rows, self.group, self.settings)
+        curve = curve.reshape(len(curve), -1)
+        return curve - curve.mean(axis=0)
+
+
+def trace_of(
+    encoder: TableEncoder,
+    frame: pd.DataFrame,
+    name: str,
+    scale: Scale,
+    *,
+    local: bool,
+    n_rows: int | None = None,
+) -> Trace:
+    """How a column is set to the values of its scale, in rows of a table."""
     used = [column for column in encoder.columns if column.learnable]
     place = [column.name for column in used].index(name)
     group, column = encoder.groups()[place], used[place]
     settings = encoder.codes_[place].encode(scale.values.rename(name), column)
     settings = (settings - encoder.mean_[group]) / encoder.scale_[group]
-    predict = answers_of(split.model, labels)
     if local:
-        rows = split.features[:ROWS_OF_LOCAL]
-        bins = bins_of(_positions(split.frame[name].iloc[: len(rows)], column, scale), scale.positions)
+        some = frame[name].iloc[: n_rows or ROWS_OF_LOCAL]
+        bins = bins_of(_positions(some, column, scale), scale.positions)
         if np.any(bins >= 0):
-            curve = accumulated_local_effects(predict, rows, group, bins, settings)
-            return curve.reshape(len(curve), -1)
-    curve = partial_dependence(predict, split.features[:ROWS_OF_PARTIAL], group, settings)
-    curve = curve.reshape(len(curve), -1)
-    return curve - curve.mean(axis=0)
+            return Trace(group, settings, bins, len(some))
+    return Trace(group, settings, None, n_rows or ROWS_OF_PARTIAL)
+
+
+def _curve(split: Split, name: str, scale: Scale, labels: NDArray | None, *, local: bool) -> NDArray:
+    """Effect of a column on one model, around 0, of shape (n_values, n_outputs)."""
+    trace = trace_of(split.encoder, split.frame, name, scale, local=local)
+    return trace.curve(answers_of(split.model, labels), split.features)
 
 
 def _positions(values: pd.Series[Any], column: Column, scale: Scale) -> NDArray:

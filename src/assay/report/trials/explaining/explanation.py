@@ -68,7 +68,7 @@ class LearningCurve(NamedTuple):
     Attributes
     ----------
     sizes : array of shape (n_sizes,)
-        Rows learnt from, increasing; the last is what the folds have.
+        Rows learnt from, increasing, on average over the splits; the last is what the folds have.
     scores, errors : arrays of shape (n_sizes,)
         Mean score over the splits and its standard error.
     gain : Difference
@@ -118,15 +118,19 @@ class Threshold(NamedTuple):
     value : float
         The probability.
     before, after : float
-        Balanced accuracy out of fold when the likelier class is named, and with a threshold chosen on the
-        other folds.
+        The measure out of fold when the likelier class is named, and with a threshold chosen on the other
+        folds: means over the splits, as the scores are.
     caught, right : tuple of float
         Share of the rows of the rarer class that are named, and share of the rows named that are right,
         before and after.
     grid, curve : arrays
-        Balanced accuracy by threshold.
+        The measure by threshold.
     method : str
         Whose probabilities they are, if not those of the recommended model.
+    measure : str
+        What the threshold was chosen by.
+    sign : int
+        −1 for an error, which better thresholds have less of.
     """
 
     label: str
@@ -139,25 +143,27 @@ class Threshold(NamedTuple):
     grid: NDArray
     curve: NDArray
     method: str = ""
+    measure: str = "balanced accuracy"
+    sign: int = 1
 
     @property
     def helps(self) -> bool:
-        """Whether the balanced accuracy grows by more than a hundredth."""
-        return self.after > self.before + 0.01
+        """Whether the measure gets better by more than a hundredth."""
+        return self.sign * (self.after - self.before) > 0.01
 
     @property
     def sentence(self) -> str:
         """What the threshold is good for and what it costs."""
         if not self.helps:
             return (
-                f"No other threshold than the likelier class would name {self.label!r} better: balanced "
-                f"accuracy {self.before:.2f}, with a threshold {self.after:.2f}."
+                f"No other threshold than the likelier class would name {self.label!r} better: "
+                f"{self.measure} {self.before:.2f}, with a threshold {self.after:.2f}."
             )
         begin = f"With {self.method}, named" if self.method else "Named"
         return (
             f"{begin} from a probability of {self.value:.2f} on, {self.caught[1]:.0%} of the {self.label!r} "
             f"are caught in place of {self.caught[0]:.0%}, and {self.right[1]:.0%} of those named are right "
-            f"in place of {self.right[0]:.0%}: balanced accuracy {self.after:.2f} in place of "
+            f"in place of {self.right[0]:.0%}: {self.measure} {self.after:.2f} in place of "
             f"{self.before:.2f}."
         )
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from assay.registry import Entry
 from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
@@ -34,7 +33,7 @@ from assay.report.trials.explaining.importance import (
     summarise,
 )
 from assay.report.trials.explaining.learning_curve import learning_curve
-from assay.report.trials.explaining.thresholds import choose_threshold
+from assay.report.trials.explaining.thresholds import choose_threshold, metric_of_thresholds
 from assay.report.trials.scoring.metrics import Judged
 from assay.report.trials.stacking import (
     NAME,
@@ -45,7 +44,8 @@ from assay.report.trials.stacking import (
     stacked_answers,
 )
 from assay.report.trials.target_transform import is_variant, transformed_recipes
-from assay.report.trials.trial import Encodings, FittedMethod, Recipe, noted
+from assay.report.trials.trial import FittedMethod, Recipe, noted
+from assay.report.trials.tuning import Tuning
 from assay.report.wording import joined
 from assay.suitability import Suitability
 
@@ -117,6 +117,7 @@ class Afterwards:
             return None
         said = [item.answers for item in members]
         options: dict[str, Any] = {"folds": self.settings.folds, "classes": labels}
+        options["in_order"] = self.settings.tuning.times is not None
         with suppress(*FAILURES):
             answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
             kept, weights = heavy_members(weights)
@@ -151,9 +152,10 @@ class Afterwards:
         except KeyboardInterrupt:
             self.engine.interrupted = True
             return comparison
+        told: dict[str, Any] = {"importances": parts.importances or chosen.importances}
+        told |= {"effects": parts.effects or chosen.effects}
         candidates = tuple(
-            replace(item, importances=parts.importances or item.importances) if item is chosen else item
-            for item in comparison.candidates
+            replace(item, **told) if item is chosen else item for item in comparison.candidates
         )
         return replace(comparison, candidates=candidates, explanation=parts)
 
@@ -176,18 +178,18 @@ class Afterwards:
         data, y = comparison.data, self.settings.encodings.target
         importances, effects = chosen.importances, tuple[Effect, ...]()
         with suppress(*FAILURES):
-            splits, whole = self._splits(chosen, contender.encodings), self._whole(chosen)
+            splits, whole = self._splits(chosen, contender), self._whole(chosen)
             importances = self._importances(splits, whole, chosen) or importances
             names = () if importances is None else importances.columns[:MAX_COLUMNS]
-            followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
-            options: dict[str, Any] = {"labels": self.settings.labels, "followed": followed}
+            options: dict[str, Any] = {"labels": self.settings.labels, "followed": self.settings.followed}
             effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
         learning = None
         with suppress(*FAILURES):
             learning = self._learning(chosen, contender)
         cautions = tuple[str, ...]()
         if self.settings.labels is None:
-            cautions = tuple(below_zero(y, chosen.predictions, data.target))
+            said = np.concatenate([repeat.predictions for repeat in chosen.repeats])
+            cautions = tuple(below_zero(y, said, data.target))
         return Explanation(importances, effects, learning, self._threshold(comparison, chosen), cautions)
 
     @property
@@ -195,12 +197,13 @@ class Afterwards:
         large = self.settings.encodings.target.size > LARGE_TABLE
         return min(2, self.settings.folds) if large else self.settings.folds
 
-    def _splits(self, chosen: Candidate, encodings: Encodings) -> list[Split]:
+    def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
         """Models with the parameters that were chosen, each with the rows that it has not seen."""
-        splits = []
+        splits, encodings = [], contender.encodings
         for number in range(self._n_splits):
             encoded = encodings[number]
-            model = clone(chosen.model[-1]).fit(encoded.train, encoded.target)
+            tuning = self.settings.tuning_of(number)
+            model = contender.recipe.refit(chosen.model[-1], encoded.train, encoded.target, tuning)
             frame = encodings.frame.iloc[encodings.parts[number].test]
             splits.append(Split(model, encoded.encoder, frame, encoded.test))
         return splits
@@ -243,7 +246,11 @@ class Afterwards:
             return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
 
         return learning_curve(
-            lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
+            lambda number, some: (
+                contender.recipe.fit(
+                    rows[number][0][some], rows[number][1][some], settings.tuning_of(number).at(some)
+                ).model
+            ),
             rows,
             chosen.scores[: len(rows)],
             judge=judge,
@@ -252,20 +259,21 @@ class Afterwards:
             seed=settings.seed,
             classes=settings.labels,
             share=settings.share,
+            tunings=[settings.tuning_of(number) for number in range(len(rows))],
         )
 
     def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
-        labels, parts = self.settings.labels, self.settings.encodings.parts
+        settings, data = self.settings, comparison.data
+        labels, tuning = settings.labels, settings.tuning
         if labels is None or chosen.probabilities is None:
             return None
-        folds = np.full(self.settings.encodings.target.size, -1)
-        for number in range(self.settings.folds):
-            folds[parts[number].test] = number
-        names = comparison.data.classes or tuple(str(label) for label in labels)
-        # Folds in the order of the time leave the first rows unpredicted.
-        judged = np.unique(np.concatenate([part.test for part in parts]))
-        y = self.settings.encodings.target[judged]
-        return choose_threshold(y, chosen.probabilities, folds[judged], labels=labels, names=names)
+        metric = metric_of_thresholds(settings.question.metric, asked=tuning.metric is not None)
+        rows = chosen.repeats[0].rows  # folds in the order of the time leave the first ones unpredicted
+        costs = metric.costs if rows is None or metric.costs is None else metric.costs[rows]
+        names = data.classes or tuple(str(label) for label in labels)
+        assert data.y is not None
+        how: dict[str, Any] = {"metric": metric, "costs": costs, "in_order": tuning.times is not None}
+        return choose_threshold(data.y, chosen.repeats, labels=labels, names=names, **how)
 
 
 @dataclass(frozen=True)
@@ -289,12 +297,12 @@ class EnsembleRecipe(Recipe):
         kinds = {member.encoder for member in self.heavy}
         return kinds.pop() if len(kinds) == 1 else BothEncoder
 
-    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
+    def fit(self, features: NDArray, target: NDArray, tuning: Tuning) -> FittedMethod:
         """Fit every member that has a weight."""
         fitted = []
         for member in self.heavy:
             first, end = self._columns(member)
-            model = member.fit(features[:, first:end], target, seed).model
+            model = member.fit(features[:, first:end], target, tuning).model
             fitted.append(self.on_its_columns(member, model))
         return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
 
@@ -317,7 +325,7 @@ def _entry(candidates: Sequence[Candidate]) -> Entry:
     return Entry(NAME, WeightedEnsemble, "", "ensembles", "", suits, SUMMARY, ())
 
 
-def _followed(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
+def followed_classes(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
     """Classes whose probabilities are followed: the second of two, else the most frequent ones."""
     names = classes or tuple(str(label) for label in labels)
     if len(names) == 2:

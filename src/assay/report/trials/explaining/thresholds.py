@@ -1,11 +1,15 @@
-"""From which probability on the rarer of two classes is named."""
+"""From which probability on the rarer of two classes is named, by the measure that decides the comparison."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.report.trials.explaining.explanation import Threshold
+from assay.report.trials.scoring.metrics import BALANCED, Counts, Judged, Metric
+from assay.report.trials.trial import Outputs
 
 UNBALANCED = 0.3
 """A class with a smaller share of the rows is rare: naming the likelier class neglects it."""
@@ -13,26 +17,39 @@ UNBALANCED = 0.3
 N_THRESHOLDS = 200
 
 
-def balanced_accuracies(rare: NDArray, shares: NDArray, thresholds: NDArray) -> NDArray:
-    """Mean of the shares of both classes that are named right, for each threshold.
+def counts_along(rare: NDArray, shares: NDArray, thresholds: NDArray, costs: NDArray | None = None) -> Counts:
+    """Rows, or their costs, that are named right and wrong at each threshold.
 
     Examples
     --------
-    >>> balanced_accuracies(np.array([True, False, False]), np.array([0.4, 0.3, 0.1]), np.array([0.2, 0.35]))
-    array([0.75, 1.  ])
+    >>> rare, shares = np.array([True, False, False]), np.array([0.4, 0.3, 0.1])
+    >>> counts_along(rare, shares, np.array([0.2, 0.35])).wrongly_named
+    array([1., 0.])
     """
-    inside, outside = np.sort(shares[rare]), np.sort(shares[~rare])
-    caught = 1 - np.searchsorted(inside, thresholds, side="left") / max(1, inside.size)
-    spared = np.searchsorted(outside, thresholds, side="left") / max(1, outside.size)
-    return (caught + spared) / 2
+    weight = np.ones(len(rare)) if costs is None else costs
+    order = np.argsort(shares, kind="stable")
+    below = np.searchsorted(shares[order], thresholds, side="left")  # rows that are not named
+    sums = [np.append(0.0, np.cumsum((weight * kind)[order])) for kind in (rare, ~rare)]
+    missed, spared = (total[below] for total in sums)
+    return Counts(sums[0][-1] - missed, missed, sums[1][-1] - spared, spared)
 
 
-def best_threshold(rare: NDArray, shares: NDArray) -> float:
-    """The threshold of greatest balanced accuracy; the middle of them where several are as good."""
+def best_threshold(
+    rare: NDArray, shares: NDArray, metric: Metric = BALANCED, costs: NDArray | None = None
+) -> float:
+    """The threshold of the best measure; the middle of them where several are as good."""
     grid = thresholds_of(shares)
-    values = balanced_accuracies(rare, shares, grid)
+    values = scores_along(rare, shares, grid, metric, costs)
     best = np.flatnonzero(values >= values.max() - 1e-12)
     return float(grid[best[len(best) // 2]])
+
+
+def scores_along(
+    rare: NDArray, shares: NDArray, thresholds: NDArray, metric: Metric, costs: NDArray | None = None
+) -> NDArray:
+    """The measure at each threshold, turned so that the greater is the better."""
+    assert metric.of_counts is not None
+    return metric.sign * metric.of_counts(counts_along(rare, shares, thresholds, costs))
 
 
 def thresholds_of(shares: NDArray) -> NDArray:
@@ -41,61 +58,108 @@ def thresholds_of(shares: NDArray) -> NDArray:
     return values if values.size < 2 else (values[:-1] + values[1:]) / 2
 
 
-def named_out_of_fold(rare: NDArray, shares: NDArray, folds: NDArray) -> NDArray[np.bool_]:
-    """Which rows are named when each fold gets the threshold that the other folds ask for."""
-    named = np.empty(rare.size, dtype=bool)
+def named_out_of_fold(
+    rare: NDArray,
+    shares: NDArray,
+    folds: NDArray,
+    metric: Metric = BALANCED,
+    costs: NDArray | None = None,
+    *,
+    in_order: bool = False,
+) -> NDArray[np.bool_]:
+    """Which rows are named when each fold gets the threshold that the other folds ask for.
+
+    Folds in the order of the time get that of the folds before them, and the first gets one half.
+    """
+    named = shares > 0.5
     for number in np.unique(folds):
         inside = folds == number
-        named[inside] = shares[inside] >= best_threshold(rare[~inside], shares[~inside])
+        others = folds < number if in_order else ~inside
+        if others.any():
+            known = None if costs is None else costs[others]
+            named[inside] = shares[inside] >= best_threshold(rare[others], shares[others], metric, known)
     return named
 
 
+def metric_of_thresholds(metric: Metric, *, asked: bool) -> Metric:
+    """The measure that a threshold is chosen by: the user's, where it judges the classes that are named.
+
+    Without a wish it is the balanced accuracy, for which both classes count the same, as it is where the
+    measure judges probabilities, which no threshold changes.
+    """
+    return metric if asked and metric.of_counts is not None else BALANCED
+
+
 def choose_threshold(
-    y: NDArray, probabilities: NDArray, folds: NDArray, *, labels: NDArray, names: tuple[str, ...]
+    y: NDArray,
+    repeats: Sequence[Outputs],
+    *,
+    labels: NDArray,
+    names: tuple[str, ...],
+    metric: Metric = BALANCED,
+    costs: NDArray | None = None,
+    in_order: bool = False,
 ) -> Threshold | None:
     """The threshold for the rarer of two classes; None where neither is rare, or there are not two.
 
-    The balanced accuracy that is told is out of fold for the threshold too: each fold is named with the one
-    that the other folds ask for.
+    What is told is the mean over the splits of all repetitions, as the scores are, and out of fold for the
+    threshold too: each fold is named with the one that the other folds ask for.
 
     Parameters
     ----------
     y : array of shape (n_rows,)
-    probabilities : array of shape (n_rows, 2)
-        Out of fold.
-    folds : array of shape (n_rows,)
-        Fold of each row; −1 for rows that none predicts.
+    repeats : sequence of Outputs
+        What was said of the rows, for each repetition, with probabilities.
     labels : array of shape (2,)
     names : tuple of str
+    metric : Metric, default=BALANCED
+    costs : array of shape (n_rows,), optional
+        Of an error in each row, for a metric of costs.
+    in_order : bool, default=False
+        Whether later folds are later in time.
     """
     if labels.size != 2:
         return None
-    known = folds >= 0
-    counts = np.array([np.sum(y[known] == label) for label in labels])
+    counts = np.array([np.sum(y == label) for label in labels])
     place = int(np.argmin(counts))
     if counts.min() == 0 or counts[place] / counts.sum() >= UNBALANCED:
         return None
-    rare, shares, fold = y[known] == labels[place], probabilities[known, place], folds[known]
-    if np.unique(shares).size < 2:
+    rare, shares = y == labels[place], [_shares(said)[:, place] for said in repeats]
+    pooled, all_rare = np.concatenate(shares), np.tile(rare, len(repeats))
+    all_costs = None if costs is None else np.tile(costs, len(repeats))
+    if np.unique(pooled).size < 2:
         return None
-    named = named_out_of_fold(rare, shares, fold)
-    before = shares > 0.5
-    grid = thresholds_of(shares)
+    before, after, named = list[float](), list[float](), list[NDArray]()
+    for said, share in zip(repeats, shares, strict=True):
+        chosen = named_out_of_fold(rare, share, said.folds, metric, costs, in_order=in_order)
+        told = np.where(chosen, labels[place], labels[1 - place])
+        named.append(chosen)
+        for number in np.unique(said.folds):
+            inside = said.folds == number
+            known = None if costs is None else costs[inside]
+            for scores, predictions in ((before, said.predictions), (after, told)):
+                rows = Judged(y[inside], predictions[inside], None, labels, known)
+                scores.append(metric.measure(rows))
+    likelier = np.concatenate([said.predictions == labels[place] for said in repeats])
+    then, grid = np.concatenate(named), thresholds_of(pooled)
     return Threshold(
         label=names[place],
         place=place,
-        value=best_threshold(rare, shares),
-        before=_balanced(rare, before),
-        after=_balanced(rare, named),
-        caught=(float(before[rare].mean()), float(named[rare].mean())),
-        right=(_right(rare, before), _right(rare, named)),
+        value=best_threshold(all_rare, pooled, metric, all_costs),
+        before=float(np.mean(before)),
+        after=float(np.mean(after)),
+        caught=(float(likelier[all_rare].mean()), float(then[all_rare].mean())),
+        right=(_right(all_rare, likelier), _right(all_rare, then)),
         grid=grid,
-        curve=balanced_accuracies(rare, shares, grid),
+        curve=metric.sign * scores_along(all_rare, pooled, grid, metric, all_costs),
+        measure=metric.name,
+        sign=metric.sign,
     )
 
 
-def _balanced(rare: NDArray, named: NDArray) -> float:
-    return float((named[rare].mean() + (~named[~rare]).mean()) / 2)
+def _shares(said: Outputs) -> NDArray:
+    assert said.probabilities is not None
+    return said.probabilities
 
 
 def _right(rare: NDArray, named: NDArray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,18 +41,27 @@ def repeats_of(data: Data, asked: int | None, default: int) -> int:
 def ordered_splits(
     times: NDArray, data: Data, *, folds: int, classes: NDArray | None = None
 ) -> list[FoldSplit]:
-    """Folds that learn from the past alone: the rows are cut into folds + 1 stretches of time.
-
-    Each stretch but the first is predicted from those before it. Rows of one time stay together, and the
-    last ones before a stretch (a hundredth of the rows, at least one time) are not learnt from: what is near
-    in time is alike, and would be known too late to be used.
-    """
-    moments, place = np.unique(times, return_inverse=True)
-    if len(moments) < 2 * (folds + 1):
+    """Folds that learn from the past alone; see `forward_splits`."""
+    n_moments = len(np.unique(times))
+    if n_moments < 2 * (folds + 1):
         raise ReportError(
             f"{folds} folds in the order of {data.time!r} need at least {2 * (folds + 1)} different times; "
-            f"{data.name} has {len(moments)}: use fewer with --folds."
+            f"{data.name} has {n_moments}: use fewer with --folds."
         )
+    parts = forward_splits(times, folds)
+    for part in parts:
+        _require_classes(classes, *part, data)
+    return parts
+
+
+def forward_splits(times: NDArray, folds: int) -> list[FoldSplit]:
+    """Rows cut into folds + 1 stretches of time, each but the first predicted from those before it.
+
+    Rows of one time stay together, and the last ones before a stretch (a hundredth of the rows, at least one
+    time) are not learnt from: what is near in time is alike, and would be known too late to be used. There
+    must be two different times for each stretch.
+    """
+    place = np.unique(times, return_inverse=True)[1]
     # Stretches of about equally many rows, which end where a time ends.
     passed = np.cumsum(np.bincount(place)) / len(times)
     stretch = np.minimum((passed * (folds + 1) - 1e-9).astype(int), folds)
@@ -64,7 +74,6 @@ def ordered_splits(
         train = np.flatnonzero(place < max(min(last, begin - 1), 1))
         test = np.flatnonzero(stretch[place] == number)
         parts.append(FoldSplit(train, test))
-        _require_classes(classes, train, test, data)
     return parts
 
 
@@ -91,14 +100,23 @@ def grouped_splits(
             f"{folds} folds need at least {folds} groups; {data.group!r} has {n_groups}: use fewer with "
             "--folds."
         )
-    labels = np.zeros(len(groups)) if classes is None else classes
     parts = []
     for repeat in range(repeats):
-        drawn = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
-        for train, test in drawn.split(groups, labels, groups):
-            parts.append(FoldSplit(train, test))
-            _require_classes(classes, train, test, data)
+        parts += group_splits(groups, folds, seed + repeat, classes)
+    for part in parts:
+        _require_classes(classes, *part, data)
     return parts
+
+
+def group_splits(groups: NDArray, folds: int, seed: int, classes: NDArray | None = None) -> list[FoldSplit]:
+    """Folds of whole groups, once, with about equal shares of rows and of every class."""
+    labels = np.zeros(len(groups)) if classes is None else classes
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # a class of fewer rows than folds: those that lack it are judged later
+        drawn = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+        return [FoldSplit(train, test) for train, test in drawn.split(groups, labels, groups)]
 
 
 def _require_classes(classes: NDArray | None, train: NDArray, test: NDArray, data: Data) -> None:

@@ -65,15 +65,22 @@ def confused_shares(y: NDArray, named: NDArray, labels: NDArray) -> NDArray[np.f
     return counts / counts.sum(axis=1, keepdims=True)
 
 
-def kept_for_classes(
-    y: NDArray, named: NDArray, probabilities: NDArray | None, labels: NDArray
-) -> dict[str, Any]:
-    """What a model file keeps for class sets: quantiles, and shares where there are no probabilities."""
-    if probabilities is not None:
-        return {"class_quantiles": class_quantiles(y, probabilities, labels)}
-    shares = confused_shares(y, named, labels)
-    quantiles = class_quantiles(y, shares[np.searchsorted(labels, named)], labels)
-    return {"class_quantiles": quantiles, "class_shares": shares.tolist()}
+Named = tuple[NDArray, NDArray | None]
+"""The classes that were named out of fold, and their probabilities where there are any."""
+
+
+def kept_for_classes(y: NDArray, repeats: Sequence[Named], labels: NDArray) -> dict[str, Any]:
+    """What a model file keeps for class sets: quantiles, and shares where there are no probabilities.
+
+    Both are means over the repetitions of what was said of every row.
+    """
+    if all(probabilities is not None for _, probabilities in repeats):
+        kept = [class_quantiles(y, shares, labels) for _, shares in repeats if shares is not None]
+        return {"class_quantiles": mean_quantiles(kept)}
+    tables = [confused_shares(y, named, labels) for named, _ in repeats]
+    shares = np.mean(tables, axis=0)
+    kept = [class_quantiles(y, shares[np.searchsorted(labels, named)], labels) for named, _ in repeats]
+    return {"class_quantiles": mean_quantiles(kept), "class_shares": shares.tolist()}
 
 
 def quantile_for(quantiles: Mapping[str, float], coverage: float) -> float | None:
@@ -86,6 +93,18 @@ def quantile_for(quantiles: Mapping[str, float], coverage: float) -> float | Non
     """
     enough = [float(value) for kept, value in quantiles.items() if float(kept) >= coverage - 1e-9]
     return min(enough, default=None)
+
+
+def mean_quantiles(kept: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Means of quantiles over repetitions, for the coverages that all of them have.
+
+    Examples
+    --------
+    >>> mean_quantiles([{"0.80": 1.0, "0.90": 2.0}, {"0.80": 2.0}])
+    {'0.80': 1.5}
+    """
+    there = [key for key in kept[0] if all(key in quantiles for quantiles in kept)]
+    return {key: float(np.mean([quantiles[key] for quantiles in kept])) for key in there}
 
 
 def _finite(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:

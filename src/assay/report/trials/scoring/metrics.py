@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,23 @@ class Judged(NamedTuple):
     costs: NDArray | None = None
 
 
+class Counts(NamedTuple):
+    """Rows of two classes, or their costs, by what is named; each an array over thresholds.
+
+    Attributes
+    ----------
+    caught, missed : ndarray
+        Rows of the class that are named, and that are not.
+    wrongly_named, spared : ndarray
+        Rows of the other class.
+    """
+
+    caught: NDArray
+    missed: NDArray
+    wrongly_named: NDArray
+    spared: NDArray
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number that says how well rows are predicted.
@@ -59,6 +77,8 @@ class Metric:
         Whether it judges probabilities, which not every method has.
     costs : ndarray or None
         Cost of an error in each row of the table.
+    of_counts : callable or None
+        The number from the `Counts` of two classes, where they tell it: the same as that of the rows.
     """
 
     key: str
@@ -67,6 +87,7 @@ class Metric:
     greater_is_better: bool = True
     of_probabilities: bool = False
     costs: NDArray | None = None
+    of_counts: Callable[[Counts], NDArray] | None = None
 
     @property
     def sign(self) -> int:
@@ -123,12 +144,34 @@ def _brier(rows: Judged) -> float:
     return brier_score(rows.y, rows.probabilities, rows.labels)
 
 
+def _accuracy_of(counts: Counts) -> NDArray:
+    return (counts.caught + counts.spared) / np.maximum(sum(counts), 1.0)
+
+
+def _balanced_of(counts: Counts) -> NDArray:
+    """Mean of the shares of both classes that are named right; a class without rows does not count."""
+    rare, other = counts.caught + counts.missed, counts.wrongly_named + counts.spared
+    shares = counts.caught / np.maximum(rare, 1.0) + counts.spared / np.maximum(other, 1.0)
+    return shares / np.maximum((rare > 0) * 1.0 + (other > 0), 1.0)
+
+
+def _f1_of(counts: Counts) -> NDArray:
+    wrong = counts.missed + counts.wrongly_named
+    both = (2 * right / np.maximum(2 * right + wrong, 1.0) for right in (counts.caught, counts.spared))
+    return sum(both, np.zeros_like(wrong)) / 2
+
+
+def _cost_of(counts: Counts) -> NDArray:
+    tiny = np.finfo(float).tiny
+    return (counts.missed + counts.wrongly_named) / np.maximum(sum(counts), tiny)
+
+
 R2 = Metric("r2", "R²", _r2)
 RMSE = Metric("rmse", "RMSE", _rmse, greater_is_better=False)
 MAE = Metric("mae", "MAE", _mae, greater_is_better=False)
-ACCURACY = Metric("accuracy", "accuracy", _accuracy)
-BALANCED = Metric("balanced-accuracy", "balanced accuracy", _balanced_accuracy)
-F1 = Metric("f1", "F1", _f1)
+ACCURACY = Metric("accuracy", "accuracy", _accuracy, of_counts=_accuracy_of)
+BALANCED = Metric("balanced-accuracy", "balanced accuracy", _balanced_accuracy, of_counts=_balanced_of)
+F1 = Metric("f1", "F1", _f1, of_counts=_f1_of)
 AUC = Metric("auc", "ROC AUC", _auc, of_probabilities=True)
 LOG_LOSS = Metric("log-loss", "log-loss", _log_loss, greater_is_better=False, of_probabilities=True)
 BRIER = Metric("brier", "Brier score", _brier, greater_is_better=False, of_probabilities=True)
@@ -145,12 +188,13 @@ SHOWN = {"regression": (RMSE, MAE), "classification": (BALANCED, AUC, LOG_LOSS, 
 
 def pinball(quantile: float) -> Metric:
     """The loss whose best prediction is a quantile: q per unit too low, 1 − q per unit too high."""
-
-    def measure(rows: Judged) -> float:
-        short = rows.y - rows.predictions
-        return float(np.mean(np.maximum(quantile * short, (quantile - 1) * short)))
-
+    measure = partial(_pinball, quantile=quantile)
     return Metric(f"pinball:{quantile:g}", f"pinball loss at {quantile:g}", measure, greater_is_better=False)
+
+
+def _pinball(rows: Judged, quantile: float) -> float:
+    short = rows.y - rows.predictions
+    return float(np.mean(np.maximum(quantile * short, (quantile - 1) * short)))
 
 
 def _cost_of_classes(rows: Judged) -> float:
@@ -223,7 +267,8 @@ def _of_costs(column: str, task: str, data: Data) -> Metric:
         )
     measure = _cost_of_errors if task == "regression" else _cost_of_classes
     name = f"mean error by {column}" if task == "regression" else f"share of {column} lost"
-    return Metric(f"cost:{column}", name, measure, greater_is_better=False, costs=costs)
+    of_counts = None if task == "regression" else _cost_of
+    return Metric(f"cost:{column}", name, measure, greater_is_better=False, costs=costs, of_counts=of_counts)
 
 
 def _is_number(data: Data, column: str) -> bool:

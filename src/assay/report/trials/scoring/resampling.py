@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -85,30 +86,46 @@ class Intervals(NamedTuple):
 
 
 def measure_intervals(
-    y: NDArray, predictions: NDArray, folds: NDArray, bounds: NDArray | None
+    y: NDArray, repeats: Sequence[tuple[NDArray, NDArray, NDArray | None]], *, in_order: bool = False
 ) -> Intervals | None:
     """Measure the intervals of a method out of fold; without its own, those that its residuals ask for.
 
-    None where the other folds are too few rows for any finite width.
+    Each repetition gives the predictions, the fold and the bounds of every row; the shares and the widths
+    are means over all of them. None where the other folds are too few rows for any finite width.
     """
-    source = RESIDUALS if bounds is None else OWN
-    if bounds is None:
-        bounds = residual_bounds(y, predictions, folds)
-    if not np.isfinite(bounds).all():
-        return None
-    held = (bounds[:, 0] <= y) & (y <= bounds[:, 1])
-    return Intervals(COVERAGE, float(held.mean()), float(np.mean(bounds[:, 1] - bounds[:, 0])), source)
+    source = RESIDUALS if any(bounds is None for _, _, bounds in repeats) else OWN
+    held, widths = [], []
+    for predictions, folds, bounds in repeats:
+        if source == RESIDUALS or bounds is None:
+            bounds = residual_bounds(y, predictions, folds, in_order=in_order)
+        known = ~np.isnan(bounds).any(axis=1)  # the first of folds in order has none before it
+        if not known.any() or not np.isfinite(bounds[known]).all():
+            return None
+        low, high = bounds[known].T
+        held.append(float(((low <= y[known]) & (y[known] <= high)).mean()))
+        widths.append(float(np.mean(high - low)))
+    return Intervals(COVERAGE, float(np.mean(held)), float(np.mean(widths)), source)
 
 
 def residual_bounds(
-    y: NDArray, predictions: NDArray, folds: NDArray, coverage: float = COVERAGE
+    y: NDArray,
+    predictions: NDArray,
+    folds: NDArray,
+    coverage: float = COVERAGE,
+    *,
+    in_order: bool = False,
 ) -> NDArray[np.float64]:
-    """Interval of each row: its prediction ± the half-width that the rows of the other folds ask for."""
+    """Interval of each row: its prediction ± the half-width that the rows of the other folds ask for.
+
+    Of folds in the order of the time, those before it ask; the first has NaN.
+    """
     residuals = np.abs(y - predictions)
-    half = np.empty(len(y))
+    half = np.full(len(y), np.nan)
     for fold in np.unique(folds):
         inside = folds == fold
-        half[inside] = conformal_width(residuals[~inside], coverage)
+        others = folds < fold if in_order else ~inside
+        if others.any():
+            half[inside] = conformal_width(residuals[others], coverage)
     return np.column_stack([predictions - half, predictions + half])
 
 

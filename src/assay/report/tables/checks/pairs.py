@@ -1,0 +1,170 @@
+"""Two columns that decide the class of every row between them, though neither does alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.report.tables.checks.associations import as_codes, as_numbers, sample
+from assay.report.tables.data import Data
+from assay.report.wording import shown
+
+FEWEST = 50
+MOST_ROWS = 20_000
+MAX_COLUMNS, MAX_LEVELS, MAX_CLASSES = 40, 20, 5
+FIRST_ROWS = 500
+"""Rows on which most pairs fail already."""
+
+CHANCE = 1e-6
+"""Pairs of levels that would decide the class with a greater probability by chance are not told."""
+
+NEAR, BESIDE = 0.15, 10
+"""At a true threshold so many rows lie on either side, within this share of the interquartile range: classes
+that are merely far apart leave the middle empty."""
+
+COMBINED: dict[str, Callable[[NDArray, NDArray], NDArray]] = {
+    "+": np.add,
+    "−": np.subtract,
+    "×": np.multiply,
+    "/": np.divide,
+}
+
+
+class DecidingPair(NamedTuple):
+    """Two columns that decide the class of every row.
+
+    Attributes
+    ----------
+    names : tuple of str
+    sign : str
+        "+", "−", "×" or "/" where ranges of that combination decide; empty where pairs of levels do.
+    cuts : tuple of float
+        Between which values the ranges lie.
+    """
+
+    names: tuple[str, str]
+    sign: str = ""
+    cuts: tuple[float, ...] = ()
+
+    @property
+    def formula(self) -> str:
+        """The combination as one writes it, with its threshold where there is one."""
+        return f"{self.names[0]} {self.sign} {self.names[1]}"
+
+    def told(self, target: str) -> str:
+        """What the two columns do, in words.
+
+        Examples
+        --------
+        >>> DecidingPair(("spent", "limit"), "−", (0.5,)).told("late")
+        'whether spent − limit is above 0.5 decides late in every row'
+        """
+        if not self.sign:
+            return f"{self.names[0]!r} and {self.names[1]!r} decide {target} between them in every row"
+        if len(self.cuts) == 1:
+            return f"whether {self.formula} is above {shown(self.cuts[0])} decides {target} in every row"
+        return f"the range of {self.formula} decides {target} in every row"
+
+
+def deciding_pair(data: Data) -> DecidingPair | None:
+    """The first two columns that decide the class of every row; None where no two do.
+
+    Seen are pairs of columns with at most twenty levels whose cross table has one class per cell, and two
+    columns of numbers whose sum, difference, product or quotient parts the classes with rows close to both
+    sides of the threshold. Rules of three columns, or with other multiples than one, are not seen.
+
+    Examples
+    --------
+    >>> spent, limit = np.random.default_rng(0).normal(size=(2, 400))
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"spent": spent, "limit": limit})
+    >>> deciding_pair(Data.from_frame(frame, np.where(spent > limit, "late", "paid"))).formula
+    'spent − limit'
+    """
+    frame, y = sample(data, MOST_ROWS)
+    if y is None or len(y) < FEWEST:
+        return None
+    classes = np.unique(y, return_inverse=True)[1]
+    columns = [column for column in data.columns if column.learnable and column.name in frame][:MAX_COLUMNS]
+    levels, numbers = {}, {}
+    for column in columns:
+        codes = as_codes(frame[column.name])
+        if 2 <= len(np.unique(codes)) <= MAX_LEVELS:
+            levels[column.name] = codes - codes.min()  # what is missing is a level
+        values = as_numbers(frame[column.name], column) if column.kind == "numeric" else None
+        if values is not None and np.isfinite(values).all():
+            numbers[column.name] = values
+    return next(_by_levels(levels, classes), None) or next(_by_ranges(numbers, classes), None)
+
+
+def _by_levels(levels: dict[str, NDArray], classes: NDArray) -> Iterator[DecidingPair]:
+    """Pairs of columns of few levels whose cells have one class each."""
+    n_pairs = max(1, len(levels) * (len(levels) - 1) // 2)
+    for one, other in combinations(levels, 2):
+        first, second = levels[one], levels[other]
+        width = int(second.max()) + 1
+        if not _is_pure(first[:FIRST_ROWS] * width + second[:FIRST_ROWS], classes[:FIRST_ROWS]):
+            continue
+        cells = first * width + second
+        if not _is_pure(cells, classes) or _is_pure(first, classes) or _is_pure(second, classes):
+            continue
+        # Whichever column is known already, the other must tell what chance would not.
+        chance = max(_chance_of_purity(known, cells, classes) for known in (first, second))
+        if chance + np.log(n_pairs) < np.log(CHANCE):
+            yield DecidingPair((one, other))
+
+
+def _is_pure(cells: NDArray, classes: NDArray) -> bool:
+    """Whether each cell has rows of one class only."""
+    pairs = np.unique(cells * (int(classes.max()) + 1) + classes)
+    return len(pairs) == len(np.unique(cells))
+
+
+def _chance_of_purity(known: NDArray, cells: NDArray, classes: NDArray) -> float:
+    """Logarithm of the chance of pure cells if, given one column, the other told nothing of the class."""
+    counts = np.zeros((int(known.max()) + 1, int(classes.max()) + 1))
+    np.add.at(counts, (known, classes), 1.0)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    _, first, sizes = np.unique(cells, return_index=True, return_counts=True)
+    return float(np.log((shares[known[first]] ** sizes[:, None]).sum(axis=1)).sum())
+
+
+def _by_ranges(numbers: dict[str, NDArray], classes: NDArray) -> Iterator[DecidingPair]:
+    """Pairs of columns of numbers a combination of which has a range for each class."""
+    if len(numbers) < 2 or classes.max() >= MAX_CLASSES:
+        return
+    alone = [_cuts(values, classes) is not None for values in numbers.values()]
+    free = [name for name, decides in zip(numbers, alone, strict=True) if not decides]
+    few = slice(FIRST_ROWS)
+    for one, other in combinations(free, 2):
+        for sign, combine in COMBINED.items():
+            first, second = numbers[one], numbers[other]
+            if sign in "×/" and min(first.min(), second.min()) <= 0:
+                continue
+            if _cuts(combine(first[few], second[few]), classes[few]) is None:
+                continue
+            values = combine(first, second)
+            cuts = _cuts(values, classes)
+            if cuts is not None and all(_is_true(values, low, high) for low, high in cuts):
+                yield DecidingPair((one, other), sign, tuple((low + high) / 2 for low, high in cuts))
+
+
+def _cuts(values: NDArray, classes: NDArray) -> list[tuple[float, float]] | None:
+    """Where the range of one class ends and that of the next begins; None where ranges overlap."""
+    ends = [(values[classes == k].min(), values[classes == k].max()) for k in np.unique(classes)]
+    ends.sort()
+    cuts = [(float(low[1]), float(high[0])) for low, high in pairwise(ends)]
+    return cuts if all(low < high for low, high in cuts) else None
+
+
+def _is_true(values: NDArray, low: float, high: float) -> bool:
+    """Whether rows lie close to both sides of a threshold, as they do where it makes the classes."""
+    reach = NEAR * float(np.subtract(*np.quantile(values, [0.75, 0.25]))) / 2
+    middle = (low + high) / 2
+    below = (values <= low) & (values >= min(middle - reach, low))
+    above = (values >= high) & (values <= max(middle + reach, high))
+    return bool(min(below.sum(), above.sum()) >= BESIDE)
