@@ -25,6 +25,7 @@ from assay.display import (
     plot_silhouette,
 )
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
+from assay.report.page.effects import draw_effects, effects_that_matter
 from assay.report.page.patterns import patterns
 from assay.report.tables.data import Data
 from assay.report.trials.candidate import Candidate, final_step
@@ -81,10 +82,7 @@ PROBABILITY_PICTURES = {
     ),
 }
 
-SELECTION = (
-    "Error on rows left out of the fit, by penalty; the dashed line is the choice, the diamond the strongest "
-    "penalty within one standard error."
-)
+SELECTION = "Error by penalty; dashed: the choice; diamond: the strongest penalty within one standard error."
 
 MODEL_PICTURES = {
     "curve": "The fitted function of the standardised column, and the rows.",
@@ -95,6 +93,8 @@ MODEL_PICTURES = {
     "leave_one_out": "Error of predicting each row from all others, by penalty.",
 }
 """Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
+
+MOVES = "How the prediction moves around its mean with the columns that matter."
 
 TELLING = {"curve", "effects", "coefficients", "map"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
@@ -159,7 +159,8 @@ def _out_of_fold(comparison: Comparison) -> str:
 def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
     """Pictures of the model that was fitted on all rows, and of the choice of its parameter.
 
-    Of a model that is not recommended, the most telling one.
+    Of a model that is not recommended, how its predictions move out of fold where that is known, else the
+    most telling one.
     """
     data, selection = comparison.data, candidate.selection
     model, y = with_names(candidate.model, data)
@@ -168,6 +169,10 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
         drawn = _on(partial(SelectionDisplay.from_selection, selection))
         yield Drawing("selection", SELECTION, drawn, LEFT_OUT)
     listed = model_kinds(model, len(data.X))
+    effects = () if chosen else effects_that_matter(getattr(candidate, "effects", ()), candidate.importances)
+    if effects:
+        yield Drawing("moves", MOVES, partial(draw_effects, effects), _out_of_fold(comparison))
+        return
     for kind in listed if chosen else [kind for kind in listed if kind in TELLING][:1]:
         options = {"alphas": selection.alphas} if kind == "path" and selection is not None else {}
         drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))

@@ -169,22 +169,28 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
 def _words(comparison: Comparison, candidate: Candidate) -> str:
     """What the model does, what was chosen for it, and the measures that have no column of their own."""
     chosen = ", ".join(f'<code class="whole">{escape(part)}</code>' for part in parameters(candidate))
-    words = f"<p>{escape(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}</p>"
-    if candidate is not comparison.recommended:  # of which it is told on top
-        words += relies_on(candidate)
+    sentences = [f"{escape(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}"]
+    recommended = candidate is comparison.recommended
+    if not recommended:  # of which it is told on top
+        sentences.append(relies_on(candidate))
     columns, intervals = measures_shown(comparison), candidate.intervals
     if intervals is not None:
-        share, held = f"{intervals.coverage:.0%}".replace("%", " %"), f"{100 * intervals.held:.1f} %"
+        share, held = (
+            f"{intervals.coverage:.0%}".replace("%", " %"),
+            f"{100 * intervals.held:.1f} %",
+        )
         width = shown(intervals.width, 3)
-        words += (
-            f"<p>Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
-            f"that the models had not seen; they are {width} wide on average.</p>"
-            if candidate is comparison.recommended
-            else f"<p>{share} intervals held {held} of unseen rows, {width} wide.</p>"
+        sentences.append(
+            f"Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
+            f"that the models had not seen; they are {width} wide on average."
+            if recommended
+            else f"{share} intervals held {held} of unseen rows, {width} wide."
         )
     told = [
         f"{name} {shown_measure(name, value)}"
         for name, value in candidate.measures.items()
         if name not in columns and not (intervals is not None and name in ("coverage", "interval width"))
     ]
-    return words + (f"<p>Besides: {escape(joined(told))}.</p>" if told else "")
+    if told:
+        sentences.append(f"Besides: {escape(joined(told))}.")
+    return f"<p>{' '.join(filter(None, sentences))}</p>"

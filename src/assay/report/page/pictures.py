@@ -43,15 +43,15 @@ def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator
         yield draw(part.on_axes, part.caption, f"{key}-{part.name}", size=size, basis=part.basis)
 
 
-SIZE, HIGH = (3.6, 2.3), (3.6, 3.3)
+SIZE, HIGH = (3.6, 2.15), (3.6, 3.3)
 """Inches of a picture, and of one with many lines: so narrow that its letters are read on a phone."""
 
 LETTERS_PER_INCH = 12.5
 """Of a title: longer ones go on in a second line."""
 
 LETTERS: Any = {
-    "font.size": 9.0, "axes.titlesize": 9.5, "axes.labelsize": 9.0, "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5, "legend.fontsize": 8.5, "legend.title_fontsize": 8.5, "axes.titlepad": 7.0,
+    "font.size": 9.0, "axes.titlesize": 9.5, "axes.labelsize": 9.0, "xtick.labelsize": 8.8,
+    "ytick.labelsize": 8.8, "legend.fontsize": 8.8, "legend.title_fontsize": 8.5, "axes.titlepad": 7.0,
 }  # fmt: skip
 """Sizes of the letters of a small picture."""
 
