@@ -14,6 +14,7 @@ from PIL import Image
 from assay.certificates import Certificates
 from assay.report import Comparison, Data, compare, render
 from assay.report.page.proofs import certificates_overview
+from assay.report.trials.candidate import final_step
 from browsers import OPEN_ALL, PHONE, WIDE, open_tab
 
 N_CLASSES = 9
@@ -65,10 +66,24 @@ def classes():
 
 
 @pytest.fixture(scope="module")
-def tabs(browser, large, classes, small_pages, tmp_path_factory):
+def trees():
+    """A tree that is recommended, beside a forest and boosted trees."""
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(rng.normal(size=(160, 4)), columns=["height above sea", "slope", "rain", "wind"])
+    kind = np.where(
+        frame["slope"] > 0.3, "meadow", np.where(frame["rain"] < -0.2, "forest of pines", "scree")
+    )
+    data = Data.from_frame(frame, kind, name="valleys", target="cover")
+    kinds = ["DecisionTree", "HistGradientBoosting", "RandomForest"]
+    return compare(data, folds=3, repeats=1, methods=[f"{name}Classifier" for name in kinds])
+
+
+@pytest.fixture(scope="module")
+def tabs(browser, large, classes, trees, small_pages, tmp_path_factory):
     """The pages, all parts unfolded."""
     folder, opened = tmp_path_factory.mktemp("layout"), {}
-    pages = {"large": render(large), "classes": render(classes), "clusters": small_pages["clustering"]}
+    pages = {"large": render(large), "classes": render(classes), "trees": render(trees)}
+    pages["clusters"] = small_pages["clustering"]
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
         opened[name] = open_tab(browser, viewport=WIDE)
@@ -77,7 +92,7 @@ def tabs(browser, large, classes, small_pages, tmp_path_factory):
     return opened
 
 
-@pytest.fixture(params=["large", "classes", "clusters"])
+@pytest.fixture(params=["large", "classes", "trees", "clusters"])
 def tab(request, tabs):
     return seen(tabs[request.param], WIDE)
 
@@ -261,6 +276,23 @@ def test_calibration_of_many_classes_has_a_small_frame_for_each(tabs, classes):
     assert {name for name, *_ in heads} == set(classes.data.classes)
     assert len({(round(x), round(y)) for _, x, y in heads}) == N_CLASSES
     assert len({round(y) for *_, y in heads}) >= 2
+
+
+def test_a_recommended_tree_is_drawn_over_the_whole_width(tabs, trees):
+    tab, tree = seen(tabs["trees"], WIDE), final_step(trees.recommended.model)
+    assert trees.recommended.name == "DecisionTreeClassifier"
+    figure = tab.locator("figure.wide")
+    assert figure.count() == 1
+    assert figure.bounding_box()["width"] > 900
+    assert "Fitted on all rows." in figure.text_content()
+    words = figure.locator("svg").text_content()
+    assert f"{tree.get_n_leaves()} leaves" in words
+    assert "slope ≤ 0.3" in words
+    # The cloud of the others: gains on rows outside the bags, and the loss from round to round.
+    assert tab.locator("figure", has_text="gain on rows outside the bags").count() == 1
+    assert tab.locator("figure", has_text="rows held out").count() == 1
+    frame = seen(tab, PHONE).locator(".frame:has(figure.wide)")
+    assert "more" in frame.get_attribute("class")
 
 
 def test_coefficients_of_many_classes_are_no_rainbow(tabs):

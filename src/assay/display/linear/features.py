@@ -206,7 +206,7 @@ class EffectsDisplay(Display, needs=("X",)):
             table[:, j] = rows[:, j].min() + place * np.ptp(rows[:, j])
             effect = as_columns(estimator.predict(_like(X, table)))[:, 0]
             effects.append(effect - effect.mean())
-        order = np.argsort(-np.ptp(effects, axis=1), kind="stable")[:MAX_EFFECTS]
+        order = np.sort(np.argsort(-np.ptp(effects, axis=1), kind="stable")[:MAX_EFFECTS])
         return cls(np.array(effects)[order], [names[j] for j in order], d)
 
     def _draw(self, ax: Any) -> None:

@@ -19,6 +19,7 @@ from assay.report.page.pieces import (
     figure,
     notes,
     parameters,
+    scrolling,
     section,
     table,
     tag,
@@ -147,8 +148,12 @@ def models(comparison: Comparison) -> str:
 def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
     chosen_one = candidate is comparison.recommended
     name = anchor(rank)
-    figures = "".join(figure(picture) for picture in pictures(comparison, candidate, f"m{rank}"))
+    drawn = list(pictures(comparison, candidate, f"m{rank}"))
+    figures = "".join(figure(picture) for picture in drawn if not picture.wide)
     figures = f'<div class="figures">{figures}</div>' if figures else ""
+    figures += "".join(
+        scrolling(picture.caption, figure(picture, wide=True)) for picture in drawn if picture.wide
+    )
     score = f"{comparison.score_name} {score_in_words(candidate)}"
     proof = f'<span class="proof">{badge(candidate) if candidate.certificates else ""}</span>'
     family = f'<span class="family">{escape(candidate.family)}</span>' if candidate.family else ""
