@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from assay.datasets import ElectricityLoad, house_prices_law
 from assay.display import (
+    EffectsDisplay,
     plot_dimension_free,
     plot_overfitting,
     plot_penalty_error,
@@ -77,6 +78,13 @@ def test_a_curve_shows_points_fit_and_interval(curve):
     assert len(several.lines) == 2
     with pytest.raises(ValueError, match="needs X"):
         model.plot(kind="curve")
+
+
+def test_of_many_columns_those_of_the_greatest_effects_are_drawn(rng):
+    X = rng.normal(size=(300, 12))
+    y = X @ np.array([0, 0, 3, 0, 2, 0, 1, 1, 1, 1, 1, 1.0])
+    shown = EffectsDisplay.from_estimator(SplineRegression(4).fit(X, y), X)
+    assert shown.names == ["x2", "x4", "x6", "x7", "x8", "x9", "x10", "x11"]
 
 
 @pytest.mark.spec("rudi/F1.4")

@@ -112,7 +112,7 @@ def test_every_picture_is_drawn_and_stands_inside_the_window(tab, viewport):
     )
     assert len(boxes) > 3
     for box, n_marks in boxes:
-        assert box["width"] > 200
+        assert box["width"] > 180
         assert box["height"] > 80
         assert box["left"] >= 0
         assert box["right"] <= viewport["width"]

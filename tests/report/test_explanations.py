@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from assay.report import Data, RawTable, choose_data, compare
 from assay.report.page.explanations import explanations, relies_on
+from assay.report.page.model_pictures import of_the_model
 from assay.report.results import about_model, to_json
 from assay.report.trials.explaining.explanation import (
     Explanation,
@@ -162,8 +165,26 @@ def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, 
     assert size.correlation == pytest.approx(law[0]["size"].corr(law[0]["copy"]), abs=0.02)
     assert np.ptp(size.curves) / np.ptp(size.positions) == pytest.approx(SLOPE, rel=0.15)
     page = explanations(explained)
-    assert "size (with copy, 0.9" in page
+    assert "Goes with copy (0.9" in page
+    assert "accumulated from steps of rows near each value" in page
     assert not by_column(explained)["noise"].is_local
+
+
+def test_effects_of_another_model_are_drawn_in_place_of_its_coefficients(explained):
+    other = next(item for item in explained.candidates[:-1] if item is not explained.recommended)
+    assert "moves" not in {part.name for part in of_the_model(explained, other)}
+    told = copy(other)
+    object.__setattr__(told, "effects", explained.explanation.effects)
+    (drawing,) = of_the_model(explained, told)
+    assert drawing.name == "moves"
+    assert drawing.basis == "Out of fold"
+    ax = Figure().subplots()
+    drawing.on_axes(ax)
+    lines = {line.get_label(): line.get_ydata() for line in ax.get_lines() if line.get_label()[0] != "_"}
+    assert set(lines) == set(other.importances.matters) == {"size", "town"}
+    for name, values in lines.items():
+        assert_allclose(values, by_column(explained)[name].curves[:, 0])
+    assert [one for one in of_the_model(explained, explained.recommended) if one.name == "moves"] == []
 
 
 def test_at_most_eight_columns_those_that_matter(rng):
@@ -215,7 +236,8 @@ def test_three_classes_are_all_followed(classification):
 def test_the_page_shows_the_section_and_every_model_says_what_it_relies_on(explained):
     page = explanations(explained)
     assert page.count('<div class="figures small">') == 1
-    assert page.count("<figure>") == 2 + len(explained.explanation.effects)
+    # Beside importances and learning curve those columns whose importance is clear, and no level lines.
+    assert page.count("<figure>") == 2 + len(explained.explanation.importances.matters) == 4
     other = next(item for item in explained.candidates if item not in (explained.recommended,))
     assert "relies most on size and town" in relies_on(other)
 

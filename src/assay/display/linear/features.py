@@ -173,6 +173,8 @@ class CurveDisplay(Display, needs=("X",)):
 class EffectsDisplay(Display, needs=("X",)):
     """Prediction along each column, the others at their means, centred and over the column's own range.
 
+    Of many columns those are shown whose effects are greatest.
+
     Parameters
     ----------
     effects : array of shape (n_columns, n_points)
@@ -199,12 +201,13 @@ class EffectsDisplay(Display, needs=("X",)):
         d = rows.shape[1]
         names = column_names(estimator, X, feature_names, d)
         place, effects = np.linspace(0, 1, N_POINTS), []
-        for j in range(min(d, MAX_EFFECTS)):
+        for j in range(d):
             table = np.tile(rows.mean(axis=0), (N_POINTS, 1))
             table[:, j] = rows[:, j].min() + place * np.ptp(rows[:, j])
             effect = as_columns(estimator.predict(_like(X, table)))[:, 0]
             effects.append(effect - effect.mean())
-        return cls(np.array(effects), names[:MAX_EFFECTS], d)
+        order = np.sort(np.argsort(-np.ptp(effects, axis=1), kind="stable")[:MAX_EFFECTS])
+        return cls(np.array(effects)[order], [names[j] for j in order], d)
 
     def _draw(self, ax: Any) -> None:
         place = np.linspace(0, 1, self.effects.shape[1])
@@ -213,7 +216,7 @@ class EffectsDisplay(Display, needs=("X",)):
         ax.axhline(0.0, color=FAINT_INK, linewidth=0.9, zorder=1)
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=1.0)
         n_shown = len(self.effects)
-        more = f", the first {n_shown} of {self.n_columns}" if self.n_columns > n_shown else ""
+        more = f", the {n_shown} greatest of {self.n_columns}" if self.n_columns > n_shown else ""
         xlabel = "column, from its least to its greatest value"
         caption(ax, xlabel, "effect, centred", f"effect of each column{more}")
 

@@ -40,7 +40,7 @@ class StagedRiskDisplay(Display):
     title: str
 
     @classmethod
-    def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
         training, held_out = -estimator.train_score_, -estimator.validation_score_
         words = f"training risk {training[-1]:.3g} after {len(training) - 1} rounds"
         if len(held_out):

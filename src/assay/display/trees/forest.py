@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from assay.display.base import Display
 from assay.display.classes.pictures import ConfusionDisplay
+from assay.display.linear.coefficients import ROWS_PER_INCH
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
-from assay.display.plane import column_names, dense, sampled
+from assay.display.plane import column_names, dense, sampled, shortened
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, whole_numbers
+from assay.display.style import ACCENT, DASHES, FAINT_INK, INK, PALETTE, caption, whole_numbers
 from assay.trees import (
     BaggingClassifier,
     BaggingRegressor,
@@ -51,7 +52,7 @@ class OutOfBagDisplay(Display):
     title: str
 
     @classmethod
-    def _collect(cls, estimator: Any, X: Any, y: Any) -> Self:
+    def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None) -> Self:
         errors = getattr(estimator, "oob_errors_", None)
         if errors is None:
             raise ValueError(
@@ -126,16 +127,19 @@ class ImportanceDisplay(Display):
         return cls([names[j] for j in order], shown, lower, upper, noise, label, title)
 
     def _draw(self, ax: Any) -> None:
-        places = np.arange(len(self.names))[::-1]
-        ax.barh(places, self.importances, color=PALETTE[0], height=0.65)
-        ax.hlines(places, self.lower, self.upper, color="#24292f", linewidth=1.4)
+        # As many bars as there is room for, the most important ones.
+        n_shown = min(len(self.names), max(4, int(ROWS_PER_INCH * (ax.figure.get_figheight() - 0.7))))
+        places = np.arange(n_shown)[::-1]
+        ax.barh(places, self.importances[:n_shown], color=PALETTE[0], height=0.65)
+        ax.hlines(places, self.lower[:n_shown], self.upper[:n_shown], color=INK, linewidth=1.4)
         ax.axvline(0.0, color=FAINT_INK, linewidth=0.9)
         if self.noise is not None:
             ax.axvline(self.noise, color=ACCENT, linestyle=DASHES, label="a column of noise")
             ax.legend(loc="lower right")
-        ax.set_yticks(places, self.names)
+        ax.set_yticks(places, [shortened(name) for name in self.names[:n_shown]])
         ax.grid(visible=False, axis="y")
-        caption(ax, self.measure, "", self.title)
+        most = f"the {n_shown} most important, " if n_shown < len(self.names) else ""
+        caption(ax, self.measure, "", f"{most}{self.title}")
 
 
 def _noise_importance(model: Any, X: NDArray, y: Any, measure: str) -> float:

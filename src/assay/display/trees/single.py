@@ -19,6 +19,7 @@ from assay.display.style import (
     DASHES,
     FAINT_INK,
     GRID,
+    GROUND,
     INK,
     PALETTE,
     caption,
@@ -31,6 +32,9 @@ from assay.trees.tree import EVERY_VALUE
 
 MOST_NODES = 24
 """Nodes that a drawing shows; deeper ones are counted in their last ancestor that is."""
+
+LETTERS_ACROSS = 9.5
+"""Size of the letters of one leaf on a picture of an inch."""
 
 MIDDLE = 0.55
 """Share of white in the colour of a cell."""
@@ -50,8 +54,8 @@ class TreeDisplay(Display):
         −1 for the root.
     words : sequence of str
         What is written into each node.
-    shades : array of shape (n_nodes, 3)
-        Colours, red, green and blue.
+    shades : array of shape (n_nodes, 4)
+        Colours, red, green, blue and how much they cover.
     title : str
 
     Examples
@@ -95,17 +99,21 @@ class TreeDisplay(Display):
         return cls(places, parents, words, _shades(estimator)[shown], title)
 
     def _draw(self, ax: Any) -> None:
-        for place, parent in zip(self.places, self.parents, strict=True):
-            if parent >= 0:
-                ax.plot(
-                    *zip(self.places[parent], place, strict=True), color=FAINT_INK, linewidth=1.1, zorder=1
-                )
+        patches = require_matplotlib().patches
         crowd = max(1.0, np.ptp(self.places[:, 0]) + 1)
-        size = float(np.clip(58.0 / crowd, 4.0, 9.0))
+        size = float(np.clip(LETTERS_ACROSS * ax.figure.get_figwidth() / crowd, 4.0, 9.0))
+        boxes = []
         for place, word, shade in zip(self.places, self.words, self.shades, strict=True):
             frame = {"boxstyle": "round,pad=0.35", "facecolor": shade, "edgecolor": GRID, "linewidth": 0.8}
             style: Any = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
-            ax.text(*place, word, bbox=frame, zorder=2, **style)
+            boxes.append(ax.text(*place, word, bbox=frame, zorder=2, **style).get_bbox_patch())
+        # After the words, when their boxes have their places: a branch ends where the boxes begin.
+        branch: Any = {"arrowstyle": "-", "shrinkA": 0, "shrinkB": 0, "color": FAINT_INK, "linewidth": 1.1}
+        for node, parent in enumerate(self.parents):
+            if parent >= 0:
+                ends = {"patchA": boxes[parent], "patchB": boxes[node]}
+                line = patches.FancyArrowPatch(*self.places[[parent, node]], zorder=3, **ends, **branch)
+                ax.add_patch(line)
         depth = self.places[:, 1].max()
         ax.set_xlim(self.places[:, 0].min() - 0.7, self.places[:, 0].max() + 0.7)
         ax.set_ylim(depth + 0.5, -0.5)
@@ -125,7 +133,7 @@ def _words(model: Any, node: Any, names: list[str], *, is_last: bool) -> str:
         share = tree.value[node].max()
         lines.append(f"{shortened(str(model.classes_[tree.value[node].argmax()]), 14)} {share:.0%}")
     else:
-        lines.append(f"{tree.value[node, 0]:.4g}")
+        lines.append(f"{tree.value[node, 0]:.4g}".replace("-", "−"))
     return "\n".join([*lines, f"n = {weight:.4g}"])
 
 
@@ -135,7 +143,11 @@ def _question(model: Any, node: int) -> str:
         goes_left = tree.left_codes(node, int(model.columns_.n_codes[j]))
         levels = [str(level) for level in levels_of(model.columns_, model.levels_, j, goes_left)]
         return shortened("in {" + ", ".join(levels) + "}", 24)
-    return "has a value" if tree.threshold[node] >= EVERY_VALUE else f"≤ {tree.threshold[node]:.4g}"
+    return (
+        "has a value"
+        if tree.threshold[node] >= EVERY_VALUE
+        else f"≤ {tree.threshold[node]:.4g}".replace("-", "−")
+    )
 
 
 def _shades(model: Any) -> NDArray:
@@ -145,12 +157,11 @@ def _shades(model: Any) -> NDArray:
         palette = np.array([matplotlib.colors.to_rgb(color) for color in colors(value.shape[1])])
         least = 1.0 / value.shape[1]
         purity = (value.max(axis=1) - least) / (1 - least)
-        strength = (0.12 + (1 - MIDDLE) * purity)[:, np.newaxis]
-        return 1 - strength * (1 - palette[value.argmax(axis=1)])
+        return np.column_stack([palette[value.argmax(axis=1)], 0.12 + (1 - MIDDLE) * purity])
     numbers = value[:, 0]
-    spread = np.ptp(numbers) or 1.0
-    scale = matplotlib.colormaps["Blues"](0.05 + 0.5 * (numbers - numbers.min()) / spread)
-    return np.asarray(scale)[:, :3]
+    share = (numbers - numbers.min()) / (np.ptp(numbers) or 1.0)
+    blue = np.tile(matplotlib.colors.to_rgb(PALETTE[0]), (len(numbers), 1))
+    return np.column_stack([blue, 0.06 + 0.5 * share])
 
 
 class TreePartitionDisplay(Display, needs=("X",)):
@@ -163,8 +174,8 @@ class TreePartitionDisplay(Display, needs=("X",)):
     ----------
     lower, upper : arrays of shape (n_cells, 2)
         Corners of the cells, cut off at the frame.
-    shades : array of shape (n_cells, 3)
-        Colours, red, green and blue.
+    shades : array of shape (n_cells, 4)
+        Colours, red, green, blue and how much they cover.
     points : array of shape (n_rows, 2)
     point_colors : array of shape (n_rows, 3)
     limits : array of shape (2, 2)
@@ -228,9 +239,9 @@ class TreePartitionDisplay(Display, needs=("X",)):
     def _draw(self, ax: Any) -> None:
         patches = require_matplotlib().patches
         for low, high, shade in zip(self.lower, self.upper, self.shades, strict=True):
-            cell = patches.Rectangle(low, *(high - low), facecolor=shade, edgecolor="white", linewidth=1.2)
+            cell = patches.Rectangle(low, *(high - low), facecolor=shade, edgecolor=GROUND, linewidth=1.2)
             ax.add_patch(cell)
-        look: Any = {"s": 16, "linewidths": 0.5, "edgecolors": "white", "zorder": 3}
+        look: Any = {"s": 16, "linewidths": 0.5, "edgecolors": GROUND, "zorder": 3}
         ax.scatter(*self.points.T, c=self.point_colors, **look)
         ax.set_xlim(self.limits[:, 0])
         ax.set_ylim(self.limits[:, 1])
@@ -354,13 +365,18 @@ class PruningSelectionDisplay(OfSelection, needs=("X", "y")):
         ax.plot(self.n_leaves, self.loss, "o-", color=PALETTE[0], markersize=4)
         best = int(np.argmin(self.loss))
         bar = self.loss[best] + self.standard_error[best]
-        ax.axhline(bar, color=FAINT_INK, linewidth=1.1, linestyle=DASHES)
+        ax.axhline(bar, color=FAINT_INK, linewidth=1.1, linestyle=DASHES, label="plus one s.e.")
         right = self.n_leaves.max()
-        note: Any = {"ha": "right", "va": "bottom", "fontsize": 8.5, "color": FAINT_INK}
-        ax.text(right, bar, "least loss + one standard error", **note)
         ax.plot(self.n_leaves[best], self.loss[best], "o", color=PALETTE[0], markersize=8, label="least loss")
         place = self.one_se_index
-        ax.plot(self.n_leaves[place], self.loss[place], "D", color=ACCENT, markersize=7, label="one s.e.")
+        ax.plot(
+            self.n_leaves[place],
+            self.loss[place],
+            "D",
+            color=ACCENT,
+            markersize=7,
+            label="fewest leaves within",
+        )
         if right > 20:
             ax.set_xscale("log")
         ax.legend()

@@ -12,7 +12,7 @@ from assay.report.page.explanations import explanations
 from assay.report.page.groups import HOW_CLUSTERING
 from assay.report.page.how import own_words
 from assay.report.page.models import leaderboard, models
-from assay.report.page.pieces import anchor, section
+from assay.report.page.pieces import anchor, breakable, section
 from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
@@ -78,7 +78,7 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
 def _contents(comparison: Comparison, body: str) -> str:
     """Links to the sections that are on the page, and to the models."""
     inner = "".join(
-        f'<li><a href="#{anchor(rank)}">{escape(candidate.name)}</a></li>'
+        f'<li><a href="#{anchor(rank)}">{breakable(candidate.name)}</a></li>'
         for rank, candidate in enumerate(comparison.candidates)
     )
     lines = "".join(

@@ -16,6 +16,7 @@ from assay.display import (
     ConfusionDisplay,
     PrecisionRecallDisplay,
     PredictionsDisplay,
+    PruningSelectionDisplay,
     ResidualsDisplay,
     RocCurveDisplay,
     SelectionDisplay,
@@ -25,6 +26,7 @@ from assay.display import (
     plot_silhouette,
 )
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
+from assay.report.page.effects import draw_effects, effects_that_matter
 from assay.report.page.patterns import patterns
 from assay.report.tables.data import Data
 from assay.report.trials.candidate import Candidate, final_step
@@ -35,6 +37,9 @@ from assay.report.wording import shown
 
 ALL_PAIRS_ROWS = 2000
 """Pictures of methods that need all pairs of rows fit them again and again: drawn up to so many rows."""
+
+WALKED_ROWS = 20_000
+"""Up to so many rows walk through every tree of a forest once more, for a picture of it."""
 
 OnAxes = Callable[[Any], Any]
 
@@ -52,6 +57,7 @@ class Drawing(NamedTuple):
     on_axes: OnAxes
     basis: str
     high: bool = False  # whether it needs more room than others: many classes
+    wide: bool = False  # whether it needs the whole width: a tree
 
 
 Drawn = Iterator[Drawing]
@@ -68,7 +74,8 @@ FLAT = 1e-3
 PROBABILITY_PICTURES = {
     "roc": (
         RocCurveDisplay,
-        "True against false alarms as the threshold moves; the dashed line is guessing.",
+        "True against false alarms as the threshold moves; dashed: guessing. Areas are those of all rows "
+        "together, not means over the splits.",
     ),
     "precision_recall": (
         PrecisionRecallDisplay,
@@ -81,22 +88,27 @@ PROBABILITY_PICTURES = {
     ),
 }
 
-SELECTION = (
-    "Error on rows left out of the fit, by penalty; the dashed line is the choice, the diamond the strongest "
-    "penalty within one standard error."
-)
+SELECTION = "Error by penalty; dashed: the choice; diamond: the strongest penalty within one standard error."
+
+PRUNING = "Error by the leaves that pruning keeps; shaded: one standard error."
 
 MODEL_PICTURES = {
     "curve": "The fitted function of the standardised column, and the rows.",
     "effects": "What each column adds to the prediction.",
     "coefficients": "Change for one standard deviation more in each column.",
     "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
+    "tree": "The questions from the root down: yes goes left, no goes right.",
+    "importance": "What the splits on each column gain on the rows that a tree was not grown on.",
+    "risk": "Mean loss after each round, of the rows learnt from and of those set aside, which choose "
+    "(dashed).",
     "path": "Coefficients as the penalty grows; the dashed line is the choice.",
     "leave_one_out": "Error of predicting each row from all others, by penalty.",
 }
 """Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
 
-TELLING = {"curve", "effects", "coefficients", "map"}
+MOVES = "How the prediction moves around its mean with the columns that matter."
+
+TELLING = {"curve", "effects", "coefficients", "map", "importance", "risk"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
 
 
@@ -112,6 +124,8 @@ def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
     basis = _out_of_fold(comparison)
     score = f"{comparison.score_name} {candidate.shown_score}"
     remarks = " ".join(patterns(data.y, candidate.predictions))
+    if candidate is not comparison.recommended:  # what that means is told of the recommended one
+        remarks = " ".join(f"{said.partition(':')[0]}." for said in patterns(data.y, candidate.predictions))
     yield Drawing(
         "predictions",
         f"On the dashed line a prediction is right. {remarks}".strip(),
@@ -159,21 +173,34 @@ def _out_of_fold(comparison: Comparison) -> str:
 def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
     """Pictures of the model that was fitted on all rows, and of the choice of its parameter.
 
-    Of a model that is not recommended, the most telling one.
+    Of a model that is not recommended, how its predictions move out of fold where that is known, else the
+    most telling one.
     """
     data, selection = comparison.data, candidate.selection
     model, y = with_names(candidate.model, data)
     chosen = candidate is comparison.recommended
     if chosen and selection is not None and not is_flat(np.asarray(selection.curve)):
-        drawn = _on(partial(SelectionDisplay.from_selection, selection))
-        yield Drawing("selection", SELECTION, drawn, LEFT_OUT)
+        pruned = "n_leaves" in selection.table
+        display: Any = PruningSelectionDisplay if pruned else SelectionDisplay
+        drawn = _on(partial(display.from_selection, selection))
+        yield Drawing("selection", PRUNING if pruned else SELECTION, drawn, LEFT_OUT)
     listed = model_kinds(model, len(data.X))
+    effects = () if chosen else effects_that_matter(getattr(candidate, "effects", ()), candidate.importances)
+    if effects:
+        yield Drawing("moves", MOVES, partial(draw_effects, effects), _out_of_fold(comparison))
+        return
     for kind in listed if chosen else [kind for kind in listed if kind in TELLING][:1]:
-        options = {"alphas": selection.alphas} if kind == "path" and selection is not None else {}
+        options: dict[str, Any] = {}
+        if kind == "path" and selection is not None:
+            options = {"alphas": selection.alphas}
+        elif kind == "importance":  # a column of noise beside the others would take a second forest
+            options = {"measure": "unbiased", "with_noise": False}
+        elif kind == "tree":
+            options = {"max_depth": 4}
         drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))
         basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
         many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES
-        yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many)
+        yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many, wide=kind == "tree")
 
 
 def is_flat(values: NDArray) -> bool:
@@ -211,6 +238,8 @@ def model_kinds(model: Any, n_rows: int) -> tuple[str, ...]:
     kept = [kind for kind in kept if kind not in unseen]
     if len(getattr(inside, "classes_", ())) > MOST_COLORS:
         kept = [kind for kind in kept if kind != "map"]
+    if n_rows > WALKED_ROWS:
+        kept = [kind for kind in kept if kind != "importance"]
     suits = getattr(inside, "_suits", None)
     if suits is not None and suits.max_rows is not None and n_rows > ALL_PAIRS_ROWS:
         kept = [kind for kind in kept if kind not in ("path", "leave_one_out")]

@@ -19,6 +19,7 @@ from assay.report.page.pieces import (
     figure,
     notes,
     parameters,
+    scrolling,
     section,
     table,
     tag,
@@ -147,8 +148,12 @@ def models(comparison: Comparison) -> str:
 def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
     chosen_one = candidate is comparison.recommended
     name = anchor(rank)
-    figures = "".join(figure(picture) for picture in pictures(comparison, candidate, f"m{rank}"))
+    drawn = list(pictures(comparison, candidate, f"m{rank}"))
+    figures = "".join(figure(picture) for picture in drawn if not picture.wide)
     figures = f'<div class="figures">{figures}</div>' if figures else ""
+    figures += "".join(
+        scrolling(picture.caption, figure(picture, wide=True)) for picture in drawn if picture.wide
+    )
     score = f"{comparison.score_name} {score_in_words(candidate)}"
     proof = f'<span class="proof">{badge(candidate) if candidate.certificates else ""}</span>'
     family = f'<span class="family">{escape(candidate.family)}</span>' if candidate.family else ""
@@ -169,22 +174,28 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
 def _words(comparison: Comparison, candidate: Candidate) -> str:
     """What the model does, what was chosen for it, and the measures that have no column of their own."""
     chosen = ", ".join(f'<code class="whole">{escape(part)}</code>' for part in parameters(candidate))
-    words = f"<p>{escape(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}</p>"
-    if candidate is not comparison.recommended:  # of which it is told on top
-        words += relies_on(candidate)
+    sentences = [f"{escape(candidate.summary)}{f' Chosen: {chosen}.' if chosen else ''}"]
+    recommended = candidate is comparison.recommended
+    if not recommended:  # of which it is told on top
+        sentences.append(relies_on(candidate))
     columns, intervals = measures_shown(comparison), candidate.intervals
     if intervals is not None:
-        share, held = f"{intervals.coverage:.0%}".replace("%", " %"), f"{100 * intervals.held:.1f} %"
+        share, held = (
+            f"{intervals.coverage:.0%}".replace("%", " %"),
+            f"{100 * intervals.held:.1f} %",
+        )
         width = shown(intervals.width, 3)
-        words += (
-            f"<p>Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
-            f"that the models had not seen; they are {width} wide on average.</p>"
-            if candidate is comparison.recommended
-            else f"<p>{share} intervals held {held} of unseen rows, {width} wide.</p>"
+        sentences.append(
+            f"Its {share} prediction intervals ({escape(intervals.source)}) held {held} of the rows "
+            f"that the models had not seen; they are {width} wide on average."
+            if recommended
+            else f"{share} intervals held {held} of unseen rows, {width} wide."
         )
     told = [
         f"{name} {shown_measure(name, value)}"
         for name, value in candidate.measures.items()
         if name not in columns and not (intervals is not None and name in ("coverage", "interval width"))
     ]
-    return words + (f"<p>Besides: {escape(joined(told))}.</p>" if told else "")
+    if told:
+        sentences.append(f"Besides: {escape(joined(told))}.")
+    return f"<p>{' '.join(filter(None, sentences))}</p>"

@@ -33,25 +33,30 @@ class Picture(NamedTuple):
     svg: str
     caption: str
     basis: str = ""  # which rows it shows: "Out of fold", "Training rows"
+    wide: bool = False  # whether it has the whole width for itself
 
 
 def pictures(comparison: Comparison, candidate: Candidate, key: str) -> Iterator[Picture]:
     """The pictures of one candidate; `key` makes the names inside the SVG unique on the page."""
     parts = {"clustering": of_clusters, "regression": of_regression, "classification": of_classes}
     for part in parts[comparison.task](comparison, candidate):
-        size = HIGH if part.high else SIZE
-        yield draw(part.on_axes, part.caption, f"{key}-{part.name}", size=size, basis=part.basis)
+        size = WIDE if part.wide else HIGH if part.high else SIZE
+        picture = draw(part.on_axes, part.caption, f"{key}-{part.name}", size=size, basis=part.basis)
+        yield picture._replace(wide=part.wide)
 
 
-SIZE, HIGH = (3.6, 2.3), (3.6, 3.3)
-"""Inches of a picture, and of one with many lines: so narrow that its letters are read on a phone."""
+SIZE, HIGH, WIDE = (3.6, 2.15), (3.6, 3.3), (11.0, 3.4)
+"""Inches of a picture, of one with many lines, and of one with the width of the page.
+
+The first two are so narrow that their letters are read on a phone.
+"""
 
 LETTERS_PER_INCH = 12.5
 """Of a title: longer ones go on in a second line."""
 
 LETTERS: Any = {
-    "font.size": 9.0, "axes.titlesize": 9.5, "axes.labelsize": 9.0, "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5, "legend.fontsize": 8.5, "legend.title_fontsize": 8.5, "axes.titlepad": 7.0,
+    "font.size": 9.0, "axes.titlesize": 9.5, "axes.labelsize": 9.0, "xtick.labelsize": 8.8,
+    "ytick.labelsize": 8.8, "legend.fontsize": 8.8, "legend.title_fontsize": 8.5, "axes.titlepad": 7.0,
 }  # fmt: skip
 """Sizes of the letters of a small picture."""
 

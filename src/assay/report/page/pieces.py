@@ -116,8 +116,8 @@ def figure(picture: Picture, *, wide: bool = False) -> str:
     return f"<figure{mark}>{picture.svg}{below}</figure>"
 
 
-# Where a name of several words may go on in the next line: after a mark between them.
-BETWEEN_WORDS = re.compile(r"(?<=[_./:;,|])(?=[^\W_])")
+# Where a name of several words may go on in the next line: after a mark between them, or before a capital.
+BETWEEN_WORDS = re.compile(r"(?<=[_./:;,|])(?=[^\W_])|(?<=[a-z])(?=[A-Z])")
 
 
 def breakable(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from assay.certificates import SYMBOLS, Certificate, Certificates
@@ -25,35 +25,54 @@ NO_ASSUMPTION = "none: every claim is measured on the fit itself"
 
 
 def certificates_overview(comparison: Comparison) -> str:
-    """The section: a sentence on the models of which there is nothing else to say, the others as a table."""
+    """The section: sentences on the models whose certificates all hold, the others as a table."""
     proven = [(rank, item) for rank, item in enumerate(comparison.candidates) if item.certificates]
-    plain = [pair for pair in proven if _is_plain(pair[1])]
-    alike = _alike(comparison, plain) if len(plain) > 1 else ""
-    others = [pair for pair in proven if not alike or pair not in plain]
+    holding = [pair for pair in proven if _all_hold(pair[1])]
+    plain = [pair for pair in holding if assumption_that_matters(pair[1].certificates) == NO_ASSUMPTION]
+    alike = _alike(comparison, plain, holding) if len(plain) > 1 else ""
+    others = [pair for pair in proven if not alike or pair not in holding]
     body = f"<p>{CERTIFICATES_NOTE}</p>{alike}{_overview(comparison, others) if others else ''}"
     return section("certificates", "Certificates", f"{body}{glossary(item for _, item in proven)}")
 
 
-def _is_plain(candidate: Candidate) -> bool:
-    """Whether all hold and rest on nothing: such models need no line each."""
-    certificates = candidate.certificates
-    verdicts = {item.verdict for item in certificates}
-    return verdicts <= {"holds", "bound"} and assumption_that_matters(certificates) == NO_ASSUMPTION
+def _all_hold(candidate: Candidate) -> bool:
+    """Whether all hold: such models need no line each."""
+    return {item.verdict for item in candidate.certificates} <= {"holds", "bound"}
 
 
-def _alike(comparison: Comparison, plain: list[tuple[int, Candidate]]) -> str:
+Ranked = Sequence[tuple[int, Candidate]]
+"""Candidates with their places on the leaderboard."""
+
+
+def _alike(comparison: Comparison, plain: Ranked, holding: Ranked) -> str:
+    """A sentence on the models that rest on nothing, and one on those that assume something."""
     names = [_link(item, rank) for rank, item in plain]
     every = len(plain) == sum(bool(item.certificates) for item in comparison.candidates)
-    counts = [len(item.certificates.decisive) for _, item in plain]
-    least, most = min(counts), max(counts)
-    number = f"{least}" if least == most else f"{least} to {most}"
-    noun = "certificate" if most == 1 else "certificates"
     subject = f"All {len(plain)} models" if every else joined(names)
     listed = f": {joined(names)}" if every else ""
-    return (
-        f'<p class="alike"><span class="holds">{subject} hold what they claim</span>, {number} {noun} each, '
-        f"and assume nothing: every claim is measured on the fit itself{listed}.</p>"
+    text = (
+        f'<span class="holds">{subject} hold what they claim</span>, {_number_of_certificates(plain)} each, '
+        f"and assume nothing: every claim is measured on the fit itself{listed}."
     )
+    resting: dict[str, list[tuple[int, Candidate]]] = {}
+    for pair in holding:
+        if pair not in plain:
+            resting.setdefault(assumption_that_matters(pair[1].certificates), []).append(pair)
+    for assumption, those in resting.items():
+        who = joined([_link(item, rank) for rank, item in those])
+        verb, each = ("holds", "") if len(those) == 1 else ("hold", " each")
+        text += (
+            f" {who} {verb} too, {_number_of_certificates(those)}{each}, of which some assume that "
+            f"{escape(assumption)}."
+        )
+    return f'<p class="alike">{text}</p>'
+
+
+def _number_of_certificates(those: Ranked) -> str:
+    counts = [len(item.certificates.decisive) for _, item in those]
+    least, most = min(counts), max(counts)
+    number = f"{least}" if least == most else f"{least} to {most}"
+    return f"{number} {'certificate' if most == 1 else 'certificates'}"
 
 
 def _link(candidate: Candidate, rank: int) -> str:
@@ -139,11 +158,14 @@ def certificates_of_model(candidate: Candidate) -> str:
     """The certificates of one model: the numbers that decide them; the claims stand in the glossary."""
     if not candidate.certificates:
         return '<p class="note">There is nothing to certify in a baseline.</p>'
+    by_verdict: dict[str, list[str]] = {}
+    for item in candidate.certificates:
+        measured = f"{_number(item.value)} {SYMBOLS[item.relation]} {_number(item.bound)}"
+        words = f'{escape(item.quantity)} <span class="measured">{measured}</span>'
+        by_verdict.setdefault(item.verdict, []).append(words)
     items = "".join(
-        f'<li><span class="{item.verdict}">{item.verdict}</span> {escape(item.quantity)} '
-        f'<span class="measured">{_number(item.value)} {SYMBOLS[item.relation]} '
-        f"{_number(item.bound)}</span></li>"
-        for item in candidate.certificates
+        f'<li><span class="{verdict}">{verdict}</span> {", ".join(words)}</li>'
+        for verdict, words in by_verdict.items()
     )
     return f'<ul class="proofs" aria-label="Certificates">{items}</ul>'
 

@@ -89,14 +89,18 @@ class LearningCurve(NamedTuple):
     def sentence(self) -> str:
         """Whether more rows would help."""
         before, after = (f"{size:,}" for size in self.sizes[-2:])
-        last = f"from {before} to {after} rows {self._change}"
+        return f"{self.verdict.rstrip('.')}: from {before} to {after} rows {self._change}."
+
+    @property
+    def verdict(self) -> str:
+        """Whether more rows would help, in a few words."""
         # An error has a unit: what is small is small beside the error itself.
         small = SMALL_GAIN if self.sign > 0 else SMALL_GAIN * abs(float(self.scores[-1]))
         if self.gain.mean > 0 and self.gain.p_value < CLEAR:
-            return f"More rows would help: {last}."
+            return "More rows would help."
         if self.gain.mean + 2 * self.gain.standard_error < small:
-            return f"More rows would hardly help: {last}."
-        return f"Whether more rows would help is not clear: {last}."
+            return "More rows would hardly help."
+        return "Whether more rows would help is not clear."
 
     @property
     def _change(self) -> str:
