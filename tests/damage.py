@@ -43,12 +43,6 @@ UNSEEN: dict[str, dict[str, str]] = {
     "DivisiveClustering": {
         SYMMETRY: "children_",
     },
-    "ExtraTreesClassifier": {
-        NOT_READ: "seeds_",  # every tree sees every row: no bag is drawn again
-    },
-    "ExtraTreesRegressor": {
-        NOT_READ: "seeds_",
-    },
     "LinearRegression": {
         NOT_READ: "condition_number_",
     },

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from assay import rows
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.rows import Rows
+from assay.trees.decision.certificates import FIXED_POINT
+from assay.trees.forest.averages import variance_certificate
 from assay.trees.forest.base import leaves_of_rows
 from assay.trees.forest.intervals import KeptRows, keep_rows
 from assay.trees.forest.outside import Outside, OutsideVotes, outside_error, outside_score
 from assay.trees.forest.solver import Forest
+from assay.trees.forest.splits import excess_of_tree
 from assay.trees.forest.trees import Trees
 from assay.trees.tree import Tree
 
@@ -52,10 +55,14 @@ def telescope(trees: Trees) -> Certificate:
 
 
 class Recount(NamedTuple):
-    """A tree seen from the rows: how far its numbers are off, and the leaves of the rows outside its bag."""
+    """A tree seen from the rows: how far its numbers are off, and the leaves of the rows outside its bag.
+
+    `excess` is what a split that was tried and not taken gains more, as a share of the cost of the root.
+    """
 
     weight: float
     value: float
+    excess: float
     outside: NDArray[np.int64]
     leaves: NDArray[np.int32]
 
@@ -78,7 +85,8 @@ def recount(tree: Tree, leaves: NDArray[np.int32], seed: int, forest: Forest, sc
         )
     outside = np.flatnonzero((counts == 0) & (forest.table.weight > 0))
     off_weight = float(np.abs(weights - tree.weighted_n_node_samples).max() / weights[0])
-    return Recount(off_weight, off_value, outside, leaves[outside])
+    excess = excess_of_tree(tree, leaves, seed, forest)
+    return Recount(off_weight, off_value, excess, outside, leaves[outside])
 
 
 def sums_of(leaves: NDArray[np.int32], numbers: NDArray, tree: Tree) -> NDArray[np.float64]:
@@ -86,12 +94,15 @@ def sums_of(leaves: NDArray[np.int32], numbers: NDArray, tree: Tree) -> NDArray[
     return np.bincount(leaves, numbers, minlength=tree.node_count).astype(np.float64)
 
 
-def recounted(trees: Trees, data: Rows, model: Any, forest: Forest) -> tuple[Certificates, Outside]:
-    """Every tree counted again by walking the rows, and what is said out of bag."""
+def recounted(
+    trees: Trees, data: Rows, model: Any, forest: Forest
+) -> tuple[Certificates, Outside, NDArray[np.float64]]:
+    """Every tree counted again by walking the rows, what is said out of bag, and the mean of the trees."""
     target, weight = forest.table.target, forest.table.weight
     scale = 1.0 if forest.n_classes else float(np.abs(target).max(initial=0.0)) or 1.0
     votes = OutsideVotes(target, weight, forest.n_classes)
-    off_weight = off_value = 0.0
+    off_weight = off_value = excess = 0.0
+    total = np.zeros((len(target), trees.nodes.value.shape[1]))
     step = max(AT_ONCE // max(data.shape[0], 1), 1)
     for first in range(0, len(trees), step):
         some = Trees.together(trees[first : first + step])
@@ -105,9 +116,11 @@ def recounted(trees: Trees, data: Rows, model: Any, forest: Forest) -> tuple[Cer
 
         for place, each in enumerate(rows.ordered_map(count, range(len(some)))):
             off_weight, off_value = max(off_weight, each.weight), max(off_value, each.value)
+            excess = max(excess, each.excess)
+            total += trees[first + place].value[leaves[:, place]]
             votes.add(trees[first + place].value, each.outside, each.leaves)
     source = SANGNIER
-    return Certificates(
+    certificates = Certificates(
         [
             at_most(
                 "Each node has the weight of the rows of its bag that walk through it.",
@@ -124,6 +137,13 @@ def recounted(trees: Trees, data: Rows, model: Any, forest: Forest) -> tuple[Cer
                 source,
             ),
             at_most(
+                "No split that a node tried gains more than the one taken, and no leaf has one left.",
+                "largest excess of a gain",
+                excess,
+                FIXED_POINT,
+                source,
+            ),
+            at_most(
                 "Trees are drawn apart: no two share a seed.",
                 "seeds that occur twice",
                 len(model.seeds_) - len(np.unique(model.seeds_)),
@@ -131,14 +151,16 @@ def recounted(trees: Trees, data: Rows, model: Any, forest: Forest) -> tuple[Cer
                 source,
             ),
         ]
-    ), votes.result()
+    )
+    return certificates, votes.result(), total / len(trees)
 
 
 def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
     """Every certificate, from the rows and the fitted attributes alone."""
     trees, n_classes = model.trees_, forest.n_classes
-    counted, outside = recounted(trees, data, model, forest)
+    counted, outside, mean = recounted(trees, data, model, forest)
     certificates = [telescope(trees), *counted]
+    certificates.append(variance_certificate(mean, len(trees), model.seeds_, forest, WEI))
     if hasattr(model, "kept_"):
         certificates.append(kept_certificate(model.kept_, keep_rows(forest, trees, model.seeds_)))
     if not model.bootstrap:

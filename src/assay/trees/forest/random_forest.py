@@ -34,8 +34,9 @@ class RandomForestClassifier(ForestClassifier):
 
     Certificates: the gains of the splits of each tree telescope from the root to the leaves; `certify` draws
     the bags again from the seeds and adds that weights and class shares of every node are those of the rows
-    that walk through it, that no two trees share a seed, that out-of-bag votes are what they say, and shows
-    the out-of-bag error with its interval and Breiman's bound ρ̄(1 − s²)/s².
+    that walk through it, that no split that a node tried gains more than the one taken, that the mean of the
+    trees varies as that of independent ones does, that out-of-bag votes are what they say, and shows the
+    out-of-bag error with its interval and Breiman's bound ρ̄(1 − s²)/s².
 
     Parameters
     ----------
@@ -213,8 +214,9 @@ class RandomForestRegressor(ForestRegressor):
 
     Certificates: the gains of the splits of each tree telescope from the root to the leaves; `certify` draws
     the bags again from the seeds and adds that weights and means of every node are those of the rows that
-    walk through it, that no two trees share a seed, that out-of-bag means are what they say, and shows the
-    out-of-bag error with its interval.
+    walk through it, that no split that a node tried gains more than the one taken, that the mean of the trees
+    varies as that of independent ones does, that out-of-bag means are what they say, and shows the out-of-bag
+    error with its interval.
 
     Parameters
     ----------

@@ -1,0 +1,103 @@
+"""What a forest proves of its splits and of its average, and what each proof sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.trees import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from assay.trees.forest.averages import averaging
+from assay.trees.forest.trees import Trees
+
+NUMBERS = [
+    RandomForestRegressor(8, random_state=0, max_features=3),
+    RandomForestRegressor(8, random_state=0, max_depth=4, min_samples_leaf=7, max_features=0.5),
+    RandomForestRegressor(8, random_state=0, criterion="poisson"),
+    RandomForestRegressor(8, random_state=0, monotonic_cst=[0] * 9 + [1], min_impurity_decrease=5.0),
+    RandomForestRegressor(8, random_state=0, interaction_cst="pairwise", max_leaf_nodes=9),
+    ExtraTreesRegressor(8, random_state=0, max_features=4),
+]
+CLASSES = [
+    RandomForestClassifier(8, random_state=0, criterion="entropy"),
+    RandomForestClassifier(8, random_state=0, ccp_alpha=0.01),
+    ExtraTreesClassifier(8, random_state=0, bootstrap=True),
+]
+
+
+def proof(certificates, words):
+    (one,) = [each for each in certificates if words in each.claim]
+    return one
+
+
+@pytest.mark.parametrize("model", NUMBERS + CLASSES, ids=lambda model: repr(model)[:60])
+def test_no_split_that_was_tried_is_better_with_gaps_levels_and_weights(model, with_gaps):
+    X, y, weight = with_gaps
+    y = np.digitize(y, [80, 140, 200]) if model in CLASSES else y
+    model.set_params(categorical_features=[1])
+    certificates = model.fit(X, y, weight).certify(X, y, weight)
+    assert certificates.holds
+    assert proof(certificates, "a node tried").value < 1e-9
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+def test_a_split_that_was_not_the_best_of_those_tried_is_seen(kind, patients):
+    X, y = patients
+    model = kind(3, random_state=0, max_features=2).fit(X, y)
+    more = model.set_params(max_features=4).certify(X, y)
+    assert not proof(more, "a node tried").holds
+    assert proof(more, "weight of the rows").holds
+    fewer = model.set_params(max_features=2, max_depth=20).certify(X, y)
+    assert proof(fewer, "a node tried").holds
+    # A tree that was stopped early has leaves that could have been divided.
+    stopped = kind(3, random_state=0, max_depth=2).fit(X, y).set_params(max_depth=None)
+    assert not proof(stopped.certify(X, y), "no leaf has one left").holds
+
+
+def test_a_threshold_that_is_moved_is_seen_by_the_gains(patients):
+    X, y = patients
+    model = RandomForestRegressor(3, random_state=0, max_features=2).fit(X, y)
+    nodes = model.trees_.nodes
+    column = int(nodes.feature[0])
+    threshold = nodes.threshold.copy()
+    threshold[0] = np.quantile(X[:, column], 0.9)
+    model.trees_ = Trees(model.trees_.starts, model.trees_.bit_starts, replace(nodes, threshold=threshold))
+    assert not proof(model.certify(X, y), "a node tried").holds
+
+
+def test_the_mean_of_trees_varies_as_that_of_independent_ones(patients):
+    X, y = patients
+    model = RandomForestRegressor(25, random_state=0, max_features=3, max_depth=6).fit(X, y)
+    _, forest = model._opened_again(X, y, None)
+    said = np.array([tree.predict(X)[:, 0] for tree in model.trees_])
+    result = averaging(said.mean(axis=0)[:, np.newaxis], len(said), model.seeds_, forest)
+    # Of the trees of the forest itself: σ² over rows and trees, and (1 − ρ)σ² of a tree at a row.
+    total, inside = said.var(), said.var(axis=0, ddof=1).mean()
+    assert result.variance == pytest.approx(total, rel=0.05)
+    assert 1 - result.correlation == pytest.approx(inside / total, rel=0.1)
+    assert result.expected == pytest.approx(inside * (1 / 25 + 1 / 16), rel=0.1)
+    assert abs(result.observed / result.expected - 1) < 5 * result.spread < 2
+
+
+@pytest.mark.parametrize("n_distinct", [1, 3])
+def test_copies_of_a_tree_are_worth_one(n_distinct, patients):
+    X, y = patients
+    model = RandomForestRegressor(30, random_state=0, max_depth=6).fit(X, y)
+    assert proof(model.certify(X, y), "varies").holds
+    model.trees_ = Trees.together([model.trees_[place % n_distinct] for place in range(30)])
+    assert not proof(model.certify(X, y), "varies").holds
+
+
+def test_trees_without_any_chance_in_them_vary_by_nothing(flowers):
+    X, y = flowers
+    for dtype in (np.float64, np.float32):
+        model = RandomForestClassifier(4, bootstrap=False, max_features=None, random_state=0)
+        certificate = proof(model.fit(X.astype(dtype), y).certify(X.astype(dtype), y), "varies")
+        assert certificate.holds
+        assert certificate.value <= 1e-12
