@@ -215,17 +215,31 @@ class LocalTable:
 
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
         """For a loss of the residual, the constant that fits the residuals of each leaf best."""
-
-        def best(leaf: int) -> float:
-            parts = [part.leaf_residuals(output, leaf) for part in self.parts]
-            residuals = np.concatenate([residual for residual, _ in parts])
-            weights = [weight for _, weight in parts if weight is not None]
-            return float(best_constant(loss, residuals, np.concatenate(weights) if weights else None))
-
         leaves = tree.leaves
+        residuals = self._each(lambda part: part.residuals_by_leaf(output, leaves))
+        weights = (
+            [[]]
+            if not self.weighted
+            else [[part.leaf_residuals(output, leaf)[1] for leaf in leaves] for part in self.parts]
+        )
+
+        def best(places: Any) -> list[float]:
+            return [
+                best_constant(
+                    loss,
+                    np.concatenate([one[place] for one in residuals]),
+                    np.concatenate([one[place] for one in weights]) if self.weighted else None,
+                )
+                for place in places
+            ]
+
         if self.n_rows < MANY:
-            return np.array([best(leaf) for leaf in leaves])
-        return np.array(list(ordered_map(best, leaves)))
+            return np.array(best(range(len(leaves))))
+        groups = [range(place, len(leaves), n_threads()) for place in range(n_threads())]
+        values = np.empty(len(leaves))
+        for group, found in zip(groups, ordered_map(best, groups), strict=True):
+            values[group.start :: group.step] = found
+        return values
 
     def loss_sum(self, loss: Loss, scale: float) -> int:
         """Loss of all rows, in units."""
@@ -249,7 +263,7 @@ def nodes_of(tree: Grown, value: NDArray, n_codes: NDArray) -> tuple[NDArray, ..
 def best_constant(loss: Loss, residuals: NDArray, weight: NDArray | None) -> float:
     """argmin_c Σ w ℓ(r, c); the quantile of residuals of weight 1 without sorting them all."""
     form: Any = loss.row_form
-    if weight is not None or not loss.cornered or form.epsilon > 0 or form.labelled or len(residuals) < 64:
+    if weight is not None or not loss.cornered or form.epsilon > 0 or form.labelled:
         return float(loss.constant_minimiser(residuals, weight))
     # Positions as `weighted_quantile` finds them: the first share of at least, or more than, the level.
     level, n = form.upper / (form.upper + form.lower), len(residuals)
