@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask.base import annotate, compute, get_scheduler, persist
+from dask.base import annotate, compute, persist
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from assay.losses import Loss
 from assay.rows import Block, alone
-from assay.rows._dask import FAN_IN
+from assay.rows._dask import FAN_IN, cluster_client
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, SurveyedRows
 from assay.trees.boosting.parts import Part, Totals, blind_below
@@ -297,8 +297,8 @@ class ClusterTable:
 
         Without this, tasks on partitions that are cheap to move would go to whichever worker is idle.
         """
-        client: Any = getattr(get_scheduler(), "__self__", None)  # of a cluster; others are functions
-        if not hasattr(client, "who_has"):
+        client = cluster_client()
+        if client is None:
             return {}
         if not self._known:
             importlib.import_module("distributed").wait(client.futures_of(self._rows.partitions))
