@@ -23,6 +23,7 @@ from assay.trees.boosting.boost import (
     assembled,
     boost,
     joined,
+    least_curvature,
     loss_scale_of,
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
@@ -128,7 +129,7 @@ class Boosting(TreeModel, IterativeModel):
         `held` is held-out data given to the fit (opened, coded target, weights), or None.
         """
         self._mark_categories()
-        columns = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        columns = self._make_columns(data, weight)
         earlier = self._earlier(columns)
         if earlier is None:
             self.seed_ = int(generator(self.random_state).integers(2**62))
@@ -166,7 +167,7 @@ class Boosting(TreeModel, IterativeModel):
         risk, held_out = (-self.train_score_).tolist(), (-self.validation_score_).tolist()
         return Earlier(self.trees_, risk, held_out, int(self.halvings_))
 
-    def _plan(self, weight_unit: float, total: float) -> Plan:
+    def _plan(self, loss: Loss, weight_unit: float) -> Plan:
         d = self.n_features_in_
         signs = signs_of(self, self.is_categorical_)
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
@@ -178,7 +179,8 @@ class Boosting(TreeModel, IterativeModel):
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
         limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
-        return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
+        form = Newton(float(self.l2_regularization))
+        return make_plan(form, limits, rules, self.columns_.n_codes, least_curvature(loss))
 
     def _run(
         self, loss: Loss, train: CodedRows, outside: HeldOut | None, before: Earlier | None, watch: Watch
@@ -190,6 +192,7 @@ class Boosting(TreeModel, IterativeModel):
         scale = loss_scale_of(table.largest_loss(loss), len(target))
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
+        start = abs(table.loss_sum(loss, scale)) / scale / total
         first = 0
         if before is not None:
             if not np.array_equal(before.trees.baseline, baseline):
@@ -209,9 +212,9 @@ class Boosting(TreeModel, IterativeModel):
             self.seed_,
             first,
         )
-        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, total, before)
+        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, start, before)
         done = boost(
-            table, settings, self._plan(unit, total), units, stopping, lambda n: watch.iteration(lambda: {})
+            table, settings, self._plan(loss, unit), units, stopping, lambda n: watch.iteration(lambda: {})
         )
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
@@ -223,6 +226,12 @@ class Boosting(TreeModel, IterativeModel):
             lacking = loss.n_scores - len(best)  # the last classes are not among the rows
             each.append(np.append(best, np.full(lacking, -np.inf)) if lacking > 0 else best)
         return np.nan_to_num(np.concatenate(each), posinf=FAR, neginf=-FAR)
+
+    def _make_columns(self, data: Any, weight: NDArray | None) -> Columns:
+        """Bins of each column, from the rows of the fit."""
+        return make_columns(
+            data, weight, self.is_categorical_, int(self.max_bins), int(self.min_samples_leaf)
+        )
 
     def _labels(self, target: NDArray) -> Any:
         """The target as it was given to the fit."""
@@ -284,7 +293,7 @@ class Boosting(TreeModel, IterativeModel):
             The data of the fit.
         """
         data, target, weight, losses = self._open_again(X, y, sample_weight)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
         return certify_boosting(self, coded, fresh, losses)
 
@@ -330,7 +339,7 @@ class Boosting(TreeModel, IterativeModel):
                 "early_stopping=True and validation_fraction, or with subsample below 1."
             )
         data, target, weight, losses = self._open_again(X, y, sample_weight)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
         if kind == "unbiased":
             if fresh != self.columns_:

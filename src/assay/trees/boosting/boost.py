@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Loss
+from assay.losses import CrossEntropy, Loss, Multinomial
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.parts import Totals, constant_curvature
@@ -24,10 +24,14 @@ from assay.trees.boosting.table import Grown
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.nodes import LEAF
+from assay.trees.growing.searching import LEAST_CURVATURE
 from assay.trees.growing.statistics import unit_of
 
 FARTHEST = 10.0
-"""How far a line search moves the score of a leaf: without curvature it would not end."""
+"""How far a step or a line search moves the score of a leaf: without curvature it would not end."""
+
+UNDECIDED = 4.0
+"""Rows of equal chances whose curvature each side of a split of probabilities has at least."""
 
 STEPS = 50
 HALVINGS = 30
@@ -145,9 +149,10 @@ def boost(
             done.units.append(float(units.units[k, 1]))
             table.move(k, tree, value, settings.share)  # the statistics of the other outputs are kept
         totals = units.begin_round()
-        while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and halvings < HALVINGS:
+        tried = 0
+        while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and tried < HALVINGS:
             # A Newton step went too far: half of it, in all leaves.
-            halvings += 1
+            halvings, tried = halvings + 1, tried + 1
             for k in range(n_outputs):
                 values[k] = 0.5 * values[k]
                 table.walk(k, trees[k], -values[k])
@@ -199,9 +204,27 @@ def leaf_values(table: Any, tree: Grown, settings: Settings, output: int) -> NDA
     else:
         size = tree.sums[leaves, 2] + settings.l2
         values = np.divide(tree.sums[leaves, 1], size, out=np.zeros(len(leaves)), where=size > 0)
+        values = np.clip(values, -farthest(loss), farthest(loss))
         if settings.line_search == "leaf" and loss.strong_convexity == 0 and loss.n_scores == 1:
             values = newton_steps(table, tree, settings, output, values)
-    return np.clip(values, tree.low[leaves], tree.high[leaves])
+    bounds = np.clip([tree.low[leaves], tree.high[leaves]], -farthest(loss), farthest(loss))
+    return np.clip(values, *bounds)
+
+
+def farthest(loss: Loss) -> float:
+    """How far one step moves a score: without a curvature that is known everywhere a parabola misleads."""
+    return math.inf if constant_curvature(loss) >= 0 else FARTHEST
+
+
+def least_curvature(loss: Loss) -> float:
+    """Curvature of each side of a split at least: for probabilities that of a few undecided rows.
+
+    Sides of rows whose class is all but certain have next to none, and a Newton step there is a guess that
+    later rows pay for. At equal chances of K classes a row has 1/K (see `class_curvature`), of two a quarter.
+    """
+    if isinstance(loss, Multinomial):
+        return UNDECIDED / loss.n_scores
+    return UNDECIDED / 4 if isinstance(loss, CrossEntropy) else LEAST_CURVATURE
 
 
 def searches_residuals(loss: Loss) -> bool:

@@ -42,7 +42,7 @@ from assay.trees.boosting.steps import (
     Step,
     Walk,
 )
-from assay.trees.boosting.table import Grown, best_constant, grown_tree, is_whole, mean_step, take_units
+from assay.trees.boosting.table import Grown, best_constant, choose_units, grown_tree, is_whole
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.frontier import Divided, Division, grow_by_frontiers, room_for_frontier
 from assay.trees.growing.leafwise import Growth, Plan, make_growth
@@ -216,16 +216,14 @@ class TreeRows:
     def refine(self, nodes: list[int]) -> None:
         """See `Spread.refine`: a request for the largest statistics, one for sums in units that fit them."""
         table, growth = self._table, self._table.growth
-        centers = [mean_step(growth, node) for node in nodes]
-        tops = table.ask(Measure(self._output, nodes, centers)).value
-        finer = [
-            place
-            for place, node in enumerate(nodes)
-            if take_units(growth, node, centers[place], tops[place], curved=self.curved > 0)
-        ]
+
+        def measure(nodes: list[int], centers: list[float]) -> Any:
+            return table.ask(Measure(self._output, nodes, centers)).value
+
+        finer = choose_units(growth, nodes, measure, curved=self.curved > 0)
         if not finer:
             return
-        nodes, centers = [nodes[place] for place in finer], [centers[place] for place in finer]
+        nodes, centers = [*finer], [*finer.values()]
         summed = [bool(growth.slots[node] >= 0) for node in nodes]
         given = table.ask(
             Refine(self._output, nodes, centers, growth.units[nodes], summed, growth.pool.shape[1])

@@ -18,6 +18,9 @@ from assay.rows import Block, MappedRows, MemoryRows, Rows, coded_rows
 from assay.trees.boosting.table import LocalTable
 from assay.trees.growing.columns import Columns, bin_columns, sampled_rows
 
+LEAST_ROWS, BINS_OF_A_LEAF = 3, 6
+"""Rows of a bin at least, unless a leaf of the least size would then have fewer than so many bins."""
+
 IN_MEMORY_CODES = 2**30
 """Bytes of codes up to which they are kept in memory."""
 
@@ -161,16 +164,17 @@ def _of_classes(block: Block, margin: bool, factors: NDArray[np.float64] | None)
 
 
 def make_columns(
-    data: Opened, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int
+    data: Opened, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int, min_leaf: int
 ) -> Columns:
     """Bins of each column, from all rows or from those that their numbers choose."""
+    least = min(LEAST_ROWS, min_leaf // BINS_OF_A_LEAF)
     if isinstance(data, SurveyedRows):
         chosen = sampled_rows(data.data.shape[0])
         weight = weight if weight is None or chosen is None else weight[chosen]
-        return bin_columns(data.sample, weight, categorical, max_bins)
+        return bin_columns(data.sample, weight, categorical, max_bins, least)
     chosen = sampled_rows(data.shape[0])
     weight = weight if weight is None or chosen is None else weight[chosen]
-    return bin_columns(data.X, weight, categorical, max_bins, chosen)
+    return bin_columns(data.X, weight, categorical, max_bins, least, chosen)
 
 
 def target_of(data: Opened) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

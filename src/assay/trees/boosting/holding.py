@@ -99,28 +99,34 @@ def _rows_of(data: Opened, weight: NDArray | None, places: NDArray) -> Any:
 
 
 def stopping_of(
-    model: Any, loss: Loss, baseline: NDArray, held: HeldOut, total: float, before: Earlier | None
+    model: Any,
+    loss: Loss,
+    baseline: NDArray,
+    held: HeldOut,
+    start: float,
+    before: Earlier | None,
 ) -> Stopping:
-    """When the rounds of one loss end."""
+    """When the rounds of one loss end; falls of it are measured against that of the constant, `start`."""
     patience, tol = int(model.n_iter_no_change), float(model.tol)
     seen = [] if before is None else list(before.held_out)
     if held.coded is None:
-        return Stopping(patience, tol, None, seen)
+        return Stopping(patience, tol * start, None, seen)
     if model.scoring not in (None, "loss"):
         return Stopping(patience, tol, _scorer(model, held, baseline, before), seen)
     coded = held.coded
     table = coded.table(baseline, model.columns_.n_codes)
-    if before is not None:
-        table.resume(before.trees)
-    heaviest = 1.0 if coded.weight is None else float(coded.weight.max())
-    scale = loss_scale_of(heaviest, len(coded.target)) / 64
     weight = float(len(coded.target)) if coded.weight is None else float(coded.weight.sum())
 
     def score(trees: list[Grown], values: list[NDArray]) -> float:
         for k, (tree, value) in enumerate(zip(trees, values, strict=True)):
             table.walk(k, tree, value)
-        return table.loss_sum(loss, scale) / scale / weight
+        # Losses of rows that no tree has seen can grow: each round is summed in a unit of its own.
+        scale = loss_scale_of(table.largest_loss(loss), len(coded.target))
+        return float(table.loss_sum(loss, scale) / scale / weight)
 
+    tol *= abs(score([], []))
+    if before is not None:
+        table.resume(before.trees)
     return Stopping(patience, tol, score, seen)
 
 

@@ -111,7 +111,8 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     n_iter_no_change : int, default=10
         Rounds without progress that end the fit.
     tol : float, default=1e-7
-        Least fall of the loss that counts as progress.
+        Least fall of the loss that counts as progress, as a share of the loss of the constant that boosting
+        starts from; of a score by `scoring`, its least rise.
     verbose : int, default=0
         Accepted; progress is told to callbacks.
     random_state : int, Generator, SeedSequence, RandomState or None

@@ -42,7 +42,7 @@ class Grown(NamedTuple):
     sums: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    units: NDArray[np.float64]
+    units: NDArray[np.float64]  # of weight, slope and curvature, for each node
 
     @property
     def leaves(self) -> NDArray[np.int64]:
@@ -72,29 +72,43 @@ def grown_tree(growth: Growth, places: Any, left: NDArray[np.int64]) -> Grown:
         tree.sums[places].copy(),
         real[:, LOW].copy(),
         real[:, HIGH].copy(),
-        growth.units[places].copy(),
+        whole_units(growth.units[places], real[:, CENTER]),
     )
 
 
-def mean_step(growth: Growth, node: int) -> float:
-    """The centre that the slopes of a node are counted from in finer units."""
-    sums, unit = growth.sums[node], growth.units[node]
-    size = float(sums[2] * unit[2])
-    return float(growth.tree.real[node, CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
+def whole_units(units: NDArray, center: NDArray) -> NDArray[np.float64]:
+    """Units that fit the slopes themselves, not those about the centre of a node."""
+    return np.column_stack([units[:, 0], units[:, 1] + np.abs(center) * units[:, 2], units[:, 2]])
 
 
-def take_units(growth: Growth, node: int, center: float, tops: NDArray, *, curved: bool) -> bool:
-    """Take a centre and units for the largest slope about it and, if `curved`, the largest curvature.
+def choose_units(
+    growth: Growth, nodes: list[int], measure: Callable[[list[int], list[float]], Any], *, curved: bool
+) -> dict[int, float]:
+    """Take finer units for nodes whose slopes lie close together; gives those it was done for, with centres.
 
-    Gives whether that was done: it is not where nothing but the rounding of floats is left.
+    Slopes are counted from the mean step of the node; `measure` gives the largest about a centre, and the
+    largest curvature. Where slopes differ by the rounding of floats alone the centre stays, and units are
+    taken for the curvatures, if `curved` says that they differ.
     """
-    if tops[0] <= ROUNDING * abs(center) * tops[1]:
-        return False
-    growth.tree.real[node, CENTER] = center
-    growth.units[node, 1] = unit_of(tops[:1])
-    if curved and tops[1] > 0:
-        growth.units[node, 2] = unit_of(tops[1:])
-    return True
+    real, centers, tops = growth.tree.real, {}, {}
+    for node in nodes:
+        sums, unit = growth.sums[node], growth.units[node]
+        size = float(sums[2] * unit[2])
+        centers[node] = float(real[node, CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
+    tops = dict(zip(nodes, measure(nodes, [*centers.values()]), strict=True))
+    flat = [node for node in nodes if tops[node][0] <= ROUNDING * abs(centers[node]) * tops[node][1]]
+    for node in flat:
+        if not curved:
+            del centers[node]
+    if curved and flat:
+        centers |= {node: float(real[node, CENTER]) for node in flat}
+        tops |= zip(flat, measure(flat, [centers[node] for node in flat]), strict=True)
+    for node, center in centers.items():
+        real[node, CENTER] = center
+        growth.units[node, 1] = unit_of(tops[node][:1])
+        if curved and tops[node][1] > 0:
+            growth.units[node, 2] = unit_of(tops[node][1:])
+    return centers
 
 
 class LocalTable:
@@ -168,9 +182,12 @@ class LocalTable:
 
     def _refine(self, output: int, node: int) -> None:
         """Count a node whose slopes lie close together from their mean step, in units that fit them."""
-        growth, center = self._growth, mean_step(self._growth, node)
-        tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
-        if not take_units(growth, node, center, tops, curved=self.parts[0].shard.curved > 0):  # type: ignore[union-attr]
+        growth, curved = self._growth, self.parts[0].shard.curved > 0  # type: ignore[union-attr]
+
+        def measure(nodes: list[int], centers: list[float]) -> list[NDArray]:
+            return [np.max(self._each(lambda part: part.measure_node(output, nodes[0], centers[0])), axis=0)]
+
+        if not choose_units(growth, [node], measure, curved=curved):
             return
         sums = growth.sums[node]
         sums[:] = 0

@@ -38,7 +38,7 @@ NOISE = 1e-12
 """Gains below this share of what the node has gained already are rounding."""
 
 LEAST_CURVATURE = 1e-3
-"""Curvature of each side of a split: with less, a Newton step has nothing to go by."""
+"""Curvature of each side of a split at least: with less, a Newton step has nothing to go by."""
 
 SPARE = 3
 """Histograms that are always free: those of two children, and one."""
@@ -81,7 +81,7 @@ class Growth(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What stays the same from tree to tree."""
+    """What stays the same from tree to tree; each side of a cut has at least the curvature `flattest`."""
 
     form: Any
     limits: Limits
@@ -90,13 +90,20 @@ class Plan(NamedTuple):
     stride: int
     space: Space
     lines: NDArray[np.float64]
+    flattest: float
 
 
-def make_plan(form: Any, limits: Limits, columns: ColumnRules, n_codes: NDArray[np.int32]) -> Plan:
+def make_plan(
+    form: Any,
+    limits: Limits,
+    columns: ColumnRules,
+    n_codes: NDArray[np.int32],
+    flattest: float = LEAST_CURVATURE,
+) -> Plan:
     """A plan for trees of these columns; the stride leaves room for the code of missing values."""
     stride = int(n_codes.max(initial=0)) + 1
     space = make_space(1, len(n_codes), 3, 255, np.ones(3))
-    return Plan(form, limits, columns, n_codes, stride, space, np.empty((LINES, 257)))
+    return Plan(form, limits, columns, n_codes, stride, space, np.empty((LINES, 257)), flattest)
 
 
 def make_growth(plan: Plan, capacity: int) -> Growth:
@@ -128,8 +135,9 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
     form = centered(plan.form, center)
     real_sums(whole, space.unit, space.work[3])
     rounding = NOISE * abs(cost(form, space.work[3]))
-    best, n_tried, state = max(limits.min_gain, rounding), 0, growth.paths[node]
-    least = (np.int64(limits.min_leaf), np.int64(np.ceil(LEAST_CURVATURE / space.unit[2])))
+    constant = form.shift * center  # centred slopes gain that much more
+    best, n_tried, state = max(limits.min_gain, rounding) + constant, 0, growth.paths[node]
+    least = (np.int64(limits.min_leaf), np.int64(np.ceil(plan.flattest / space.unit[2])))
     n_columns = list_columns(node, columns, tree, space.columns)
     for place in range(n_columns):
         if limits.n_tried < n_columns:
@@ -159,12 +167,15 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
             cut = best_cut(form, tally, n_codes, whole, missing, space.unit, rule, space.work)
         if cut.place != NO_CUT and cut.gain > best:
             best = cut.gain
-            keep_split(node, j, cut.place, next_code(tally, cut.place), cut.missing_left, cut.gain, tree)
+            after = next_code(tally, cut.place)
+            keep_split(
+                node, j, middle_cut(cut.place, after, n_codes), after, cut.missing_left, cut.gain, tree
+            )
             tree.whole[node, PLACE_OF_BITS] = -1
             if missing[0] == 0:  # later missing values go where most rows went
                 tree.missing_left[node] = 2 * weight_upto(tally, cut.place) >= whole[0]
     if tree.whole[node, COLUMN] != LEAF:
-        tree.real[node, GAIN] -= form.shift * center  # the constant that centred slopes leave
+        tree.real[node, GAIN] -= constant
         sum_left(node, sums, growth, plan)
 
 
@@ -205,6 +216,16 @@ def next_code(tally, place):  # type: ignore[no-untyped-def]
         if tally[code, 0] > 0:
             return np.int64(code)
     return np.int64(place)
+
+
+@compiled
+def middle_cut(place, after, n_codes):  # type: ignore[no-untyped-def]
+    """The cut in the middle of the codes that do not occur between a place and the next code that does.
+
+    All of these cuts divide the rows of the node alike; later rows are nearer to those of their side. Where
+    no code follows, every value goes left.
+    """
+    return (place + after - 1) >> 1 if after > place else n_codes - 1
 
 
 @compiled
