@@ -48,7 +48,10 @@ class Measured:
     failure: str = ""
 
 
-TOOLS = ("assay", "FLAML", "mljar", "LightGBM")
+BEST = "assay, best"
+"""The best model of Assay's leaderboard, which need not be the recommended one."""
+
+TOOLS = ("assay", BEST, "FLAML", "mljar", "LightGBM", "XGBoost", "random forest")
 SECONDS = 20
 """What the tools that search until they are stopped are given, for each fit."""
 

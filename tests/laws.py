@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import PolynomialFeatures
 
-from assay.report.trials.resampling import splits
+from assay.report.trials.scoring.resampling import splits
 
 Draw = Callable[[np.random.Generator, int], tuple[NDArray, NDArray]]
 Fit = Callable[[NDArray, NDArray], Callable[[NDArray], NDArray]]

@@ -118,6 +118,10 @@ def test_a_model_saved_before_its_files_moved_comes_back(name, tmp_path):
         ("assay.linear._ridge.os", "assay.linear._ridge.os"),
         ("assay.persistence.gone.Path", "assay.persistence.gone.Path"),
         ("os.path.Ridge", "os.path.Ridge"),
+        ("assay.report.tables.code_encoder.CodeEncoder", "assay.report.tables.CodeEncoder"),
+        ("assay.report.tables.code_encoder.PlaceOfLevel", "assay.report.tables.PlaceOfLevel"),
+        ("assay.report.trials.stacking.WeightedEnsemble", "assay.report.WeightedEnsemble"),
+        ("assay.report.trials.target_transform.SmearedTarget", "assay.report.SmearedTarget"),
     ],
 )
 def test_only_classes_of_values_of_our_own_have_a_home(name, home):
@@ -384,7 +388,7 @@ def test_an_incomplete_manifest_is_refused(saved, manifest):
         ("assay.persistence", "Path"),
         ("assay.persistence", "BaseEstimator"),
         ("assay.cli", "main"),
-        ("assay.report.tables.byte_streams", "LineReader"),
+        ("assay.report.tables.files.byte_streams", "LineReader"),
         ("assay.persistence", "ModelFileError"),
         ("assay.__main__", "main"),
         ("assay.linear", "Ridge.fit"),

@@ -59,7 +59,8 @@ def _is_plain(X: Any, *, finite: Callable[[NDArray], bool] = _all_finite) -> boo
 
 def _is_plain_target(y: Any, X: NDArray) -> bool:
     floating = type(y) is np.ndarray and y.ndim == 1 and y.dtype in FLOATS
-    return floating and len(y) == len(X) and bool(np.isfinite(y.sum(dtype=np.float64)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return floating and len(y) == len(X) and bool(np.isfinite(y.sum(dtype=np.float64)))
 
 
 def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
@@ -205,7 +206,7 @@ class Model(BaseEstimator):
         if rows.is_external(X):
             data = rows.open_external(X, y, sample_weight, features=getattr(self, "feature_names_in_", None))
             if self._accepts_nan:
-                data.trust_values()
+                data.allow_missing()
             if data.shape[1] != self.n_features_in_:
                 asked = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
                 raise ValueError(f"X has {data.shape[1]} features, but {asked}.")
@@ -221,7 +222,9 @@ class Model(BaseEstimator):
 
     def _open_external(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         data = rows.open_external(X, y, sample_weight)
-        if self._checks_finite or self._accepts_nan:
+        if self._accepts_nan:
+            data.allow_missing()
+        elif self._checks_finite:
             data.trust_values()
         self.n_features_in_ = data.shape[1]
         if data.feature_names is not None:

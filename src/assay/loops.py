@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
-from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,45 +48,35 @@ def inlined(function: Function) -> Function:
     return _njit(function, set(REORDER), forceinline=True)
 
 
+def part(function: Function) -> Function:
+    """Compile as lines of the loop that calls it: nothing to hand over, nothing to compile apart."""
+    return _njit(function, set(REORDER), inline="always")
+
+
+def inner(function: Function) -> Function:
+    """Compile a loop that other loops call and Python never does: nothing is made ready for it."""
+    return _njit(function, set(REORDER), no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def lean(function: Function) -> Function:
+    """Compile a loop that allocates nothing: no array is counted as it is handed on.
+
+    Counting takes longer than a small node of a tree, and compiling it longer than the rest of the loop.
+    """
+    return _njit(function, set(REORDER), _nrt=False)
+
+
 def _exact(function: Function) -> Function:
     """Compile without reordering: the two-part constants below cancel if the compiler rearranges them."""
     return _njit(function, {"contract"})
 
 
-def _njit(function: Any, fastmath: set[str], **options: bool) -> Any:
+def _njit(function: Any, fastmath: set[str], **options: bool | str) -> Any:
     settings: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
     dispatcher = numba.njit(**settings)(function)
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no file to keep the cache beside
         dispatcher._cache = LoopCache(function)
     return dispatcher
-
-
-def _stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    if isinstance(kind, types.Array):
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        return array._getvalue()
-    if isinstance(kind, (types.BaseNamedTuple, types.BaseAnonymousTuple)):
-        parts = zip(list(cast(Any, kind).types), cgutils.unpack_tuple(builder, value), strict=True)
-        return context.make_tuple(builder, kind, [_stripped(context, builder, *part) for part in parts])
-    return value
-
-
-@intrinsic
-def _uncounted(typing: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _stripped(context, builder, signature.args[0], arguments[0])
-
-    return value(value), generate
-
-
-uncounted: Any = _uncounted
-"""The same array, or tuple of arrays, without a count of references; for compiled loops only.
-
-Every function that an array is handed to counts it up and down, which takes longer than a small node of a
-tree. Valid for as long as the caller holds the arrays.
-"""
 
 
 class LoopCache(FunctionCache):

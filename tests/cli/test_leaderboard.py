@@ -39,10 +39,10 @@ def candidate(name: str, score: float, *certificates: Certificate, complexity: i
 def printed(width: int, *, encoding: str = "utf-8", color: bool = False, n_notes: int = 1) -> str:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["height", "age", "price [€]"])
-    task, data = choose_data(RawTable("sales.csv", frame), target="price [€]")
+    data = choose_data(RawTable("sales.csv", frame), target="price [€]")
     notes = tuple(f"Column 'c{number}' is left out: it has no value." for number in range(n_notes))
     comparison = Comparison(
-        task=task,
+        task=data.task,
         data=replace(data, notes=notes),
         score_name="R²",
         candidates=(

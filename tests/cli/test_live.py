@@ -17,12 +17,12 @@ report.writing.render = lambda comparison, model_path: comparison.headline
 WAITS_AT_RIDGE = """
 import time
 from pathlib import Path
-def waiting(data, task, *, progress, real=report.compare, **options):
+def waiting(data, *, progress, real=report.compare, **options):
     def tell(event):
         progress(event)
         while (event.method, event.state) == ("Ridge", "running") and not Path({signal!r}).exists():
             time.sleep(0.01)
-    return real(data, task, progress=tell, **options)
+    return real(data, progress=tell, **options)
 report.compare = waiting
 """
 
@@ -125,13 +125,13 @@ def test_in_a_dumb_terminal_lines_are_plain_and_a_second_ctrl_c_stops_at_once(ta
 def test_ctrl_c_before_any_method_is_finished_leaves_nothing(run, table, monkeypatch):
     real = report.compare
 
-    def compare(data, task, *, progress, **options):
+    def compare(data, *, progress, **options):
         def tell(event):
             progress(event)
             if event.state == "running":
                 signal.raise_signal(signal.SIGINT)
 
-        return real(data, task, progress=tell, **options)
+        return real(data, progress=tell, **options)
 
     monkeypatch.setattr(report, "compare", compare)
     before = signal.getsignal(signal.SIGINT)

@@ -23,20 +23,20 @@ def browser():
 
 @pytest.fixture(scope="session")
 def regression():
-    task, data = choose_data(read_table("diabetes"))
-    return compare(data, task)
+    data = choose_data(read_table("diabetes"))
+    return compare(data)
 
 
 @pytest.fixture(scope="session")
 def classification():
-    task, data = choose_data(read_table("iris"))
-    return compare(data, task, repeats=1)
+    data = choose_data(read_table("iris"))
+    return compare(data, repeats=1)
 
 
 @pytest.fixture(scope="session")
 def clustering():
-    task, data = choose_data(read_table("us_arrests"))
-    return compare(data, task)
+    data = choose_data(read_table("us_arrests"))
+    return compare(data)
 
 
 @pytest.fixture(scope="session")
@@ -49,13 +49,13 @@ def small_comparisons():
     target = 2 * frame["height"].to_numpy() + rng.normal(size=60)
     frame.loc[::9, "weight"] = np.nan
     table = Data.from_frame(frame, target, name="people", target="price")
-    found = {"regression": compare(table, "regression", repeats=1, methods=["LinearRegression", "Ridge"])}
+    found = {"regression": compare(table, repeats=1, methods=["LinearRegression", "Ridge"])}
     for name, methods in (
         ("iris", ["LogisticRegression", "LinearSVC"]),
         ("us_arrests", ["KMeans", "KMedoids"]),
     ):
-        task, data = choose_data(read_table(name))
-        found[task] = compare(data, task, repeats=1, methods=methods)
+        data = choose_data(read_table(name))
+        found[data.task] = compare(data, repeats=1, methods=methods)
     return found
 
 

@@ -30,7 +30,7 @@ def comparison():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
     data = Data.from_frame(frame, frame["a"].to_numpy() + 0.1 * rng.normal(size=40))
-    return compare(data, "regression", folds=2, repeats=1, methods=METHODS)
+    return compare(data, folds=2, repeats=1, methods=METHODS)
 
 
 def entries_of(comparison) -> dict[str, ElementTree.Element]:

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2_contingency, f_oneway
 
 from assay.report import Data
-from assay.report.tables.associations import (
+from assay.report.tables.checks.associations import (
     as_codes,
     correlation_ratio,
     correlations,

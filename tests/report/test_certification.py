@@ -57,8 +57,8 @@ def test_the_format_of_the_table_does_not_matter(folder, table):
     ("name", "method"), [("diabetes", "Ridge"), ("iris", "LogisticRegression"), ("us_arrests", "KMeans")]
 )
 def test_the_model_of_a_comparison_is_certified(tmp_path, name, method, monkeypatch):
-    task, data = choose_data(read_table(name))
-    comparison = compare(data, task, repeats=1, folds=2, methods=(method,))
+    data = choose_data(read_table(name))
+    comparison = compare(data, repeats=1, folds=2, methods=(method,))
     monkeypatch.setattr("assay.report.writing.render", lambda comparison, model_path: "<p></p>")
     model = write(comparison, tmp_path).model
     found = certify_table(model, name)
@@ -106,7 +106,7 @@ def test_a_model_that_does_not_tell_its_table_is_refused(tmp_path):
 
 
 def test_the_fingerprint_is_of_values_not_of_formats():
-    _, data = choose_data(read_table("diabetes"))
+    data = choose_data(read_table("diabetes"))
     X, y, columns = data.X, data.y, data.columns
     assert fingerprint(data) == fingerprint_of(X.astype(object), y, columns)
     assert fingerprint(data) == fingerprint_of(X.assign(more=1.0), y, columns)

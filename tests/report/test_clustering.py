@@ -17,11 +17,11 @@ from assay.cluster import AgglomerativeClustering, KMeans, KMedoids
 from assay.report import Data, ReportError, compare, describe_columns, render
 from assay.report.page.groups import groups_of
 from assay.report.page.model_pictures import of_clusters
-from assay.report.tables.encoder import ClusterEncoder
-from assay.report.trials import clustering as clusterings
+from assay.report.tables.encoding.encoder import ClusterEncoder
 from assay.report.trials import engine
-from assay.report.trials.clustering import strength_of
-from assay.report.trials.repeating import repeated, told_by_columns
+from assay.report.trials.clusters import comparison as clusterings
+from assay.report.trials.clusters.comparison import strength_of
+from assay.report.trials.clusters.repeating import repeated, told_by_columns
 from assay.report.trials.roster import entries
 
 NAMES = {
@@ -52,19 +52,19 @@ def four_groups():
     rng = np.random.default_rng(5)
     truth = np.repeat(np.arange(4), 15)
     X = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[truth] + rng.normal(size=(60, 2))
-    return truth, compare(table(X), "clustering")
+    return truth, compare(table(X))
 
 
 @pytest.fixture(scope="module")
 def moons():
     X, truth = make_moons(200, noise=0.05, random_state=1)
-    return truth, compare(table(X), "clustering")
+    return truth, compare(table(X))
 
 
 @pytest.fixture(scope="module")
 def noise():
     X = np.random.default_rng(3).normal(size=(120, 2))
-    return compare(table(X), "clustering")
+    return compare(table(X))
 
 
 def test_every_method_finds_separate_groups(four_groups):
@@ -144,7 +144,7 @@ def test_noise_is_called_noise(noise):
 
 
 def test_weak_silhouettes_are_no_groups_whatever_the_gap_says(rng):
-    comparison = compare(table(rng.normal(size=(80, 8))), "clustering", methods=("KMeans",))
+    comparison = compare(table(rng.normal(size=(80, 8))), methods=("KMeans",))
     doubtful = dataclasses.replace(comparison, gap=None)
     assert doubtful.recommended.score < 0.25
     assert doubtful.headline.startswith("No clear groups in made")
@@ -164,7 +164,7 @@ def test_bent_groups_are_found_by_density_and_the_silhouette_is_said_not_to_see_
 def test_rows_in_no_group_count_zero_and_are_said(rng):
     blobs = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 12])
     X = np.vstack([blobs, rng.uniform(-25, 40, size=(12, 2))])
-    comparison = compare(table(X), "clustering", methods=("HDBSCAN",))
+    comparison = compare(table(X), methods=("HDBSCAN",))
     found = comparison.recommended
     left_out = found.predictions == -1
     assert 8 <= left_out.sum() == found.n_noise <= 14
@@ -187,7 +187,7 @@ def test_rows_in_no_group_count_zero_and_are_said(rng):
 
 
 def test_a_method_that_finds_no_groups_says_so(rng):
-    comparison = compare(table(rng.normal(size=(60, 6))), "clustering", methods=("HDBSCAN",))
+    comparison = compare(table(rng.normal(size=(60, 6))), methods=("HDBSCAN",))
     assert comparison.headline == "No clear groups in made: HDBSCAN finds none"
     assert comparison.recommended.score == 0.0
     assert "stability" not in comparison.recommended.measures
@@ -245,23 +245,23 @@ def test_the_agreement_of_methods_is_measured_and_told(clustering):
 def test_stability_tells_firm_groups_from_chance(four_groups, rng):
     _, comparison = four_groups
     assert by_name(comparison)["KMeans"].measures["stability"] == 1.0
-    chance = compare(table(rng.normal(size=(80, 5))), "clustering", methods=("KMeans",))
+    chance = compare(table(rng.normal(size=(80, 5))), methods=("KMeans",))
     assert chance.best.measures["stability"] < 0.7
 
 
 def test_methods_are_chosen_and_excluded_by_name(rng):
     X = np.vstack([rng.normal(size=(15, 2)), rng.normal(size=(15, 2)) + 8])
-    chosen = compare(table(X), "clustering", methods=("kmeans", "KMedoids"))
+    chosen = compare(table(X), methods=("kmeans", "KMedoids"))
     assert set(by_name(chosen)) == {"Baseline", "KMeans", "KMedoids"}
     others = ("HDBSCAN", "SpectralClustering", "AgglomerativeClustering", "BisectingKMeans")
-    left = compare(table(X), "clustering", exclude=others)
+    left = compare(table(X), exclude=others)
     assert set(by_name(left)) == {"Baseline", "KMeans", "KMedoids"}
     with pytest.raises(
         ReportError, match=r"There is no method 'Ridge' for clustering\. There are Agglo.*KMe"
     ):
-        compare(table(X), "clustering", methods=("Ridge",))
+        compare(table(X), methods=("Ridge",))
     with pytest.raises(ReportError, match="No method for clustering is left to try"):
-        compare(table(X), "clustering", methods=("KMeans",), exclude=("KMeans",))
+        compare(table(X), methods=("KMeans",), exclude=("KMeans",))
 
 
 def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
@@ -269,16 +269,14 @@ def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
     monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     data = table(np.vstack([rng.normal(size=(15, 2)), rng.normal(size=(15, 2)) + 8]))
     events = []
-    comparison = compare(
-        data, "clustering", budget=8.5, methods=("KMedoids", "KMeans"), progress=events.append
-    )
+    comparison = compare(data, budget=8.5, methods=("KMedoids", "KMeans"), progress=events.append)
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}  # the simplest is tried first
     assert comparison.skipped == ("KMedoids was left out: the 8.5 s of --budget were spent.",)
     assert comparison.gap is comparison.eigengap is None
     assert events[-1][:2] == ("KMedoids", "left out")
     assert "falls best into 2 groups" in comparison.headline
     with pytest.raises(ReportError, match="No model could be fitted: KMeans was left out"):
-        compare(data, "clustering", budget=0.5, methods=("KMeans",))
+        compare(data, budget=0.5, methods=("KMeans",))
 
 
 def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
@@ -287,14 +285,14 @@ def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
 
     monkeypatch.setattr(AgglomerativeClustering, "fit", stop)
     data = table(np.vstack([rng.normal(size=(15, 2)), rng.normal(size=(15, 2)) + 8]))
-    comparison = compare(data, "clustering", methods=("KMeans", "AgglomerativeClustering", "HDBSCAN"))
+    comparison = compare(data, methods=("KMeans", "AgglomerativeClustering", "HDBSCAN"))
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}
     assert comparison.skipped == ("Interrupted before the end: AgglomerativeClustering, HDBSCAN left out.",)
     assert comparison.gap is comparison.eigengap is None
     with pytest.raises(KeyboardInterrupt):
-        compare(data, "clustering", methods=("AgglomerativeClustering",))
+        compare(data, methods=("AgglomerativeClustering",))
     monkeypatch.setattr(clusterings, "select_number", stop)
-    late = compare(data, "clustering", methods=("KMeans",))
+    late = compare(data, methods=("KMeans",))
     assert late.gap is late.eigengap is None
     assert late.headline.startswith("made falls best into 2 groups")
 
@@ -306,14 +304,14 @@ def test_a_method_that_fails_is_left_out_with_a_sentence(kind, rng, monkeypatch)
 
     monkeypatch.setattr(KMedoids, "fit", fail)
     data = table(np.vstack([rng.normal(size=(15, 2)), rng.normal(size=(15, 2)) + 8]))
-    comparison = compare(data, "clustering", methods=("KMeans", "KMedoids"))
+    comparison = compare(data, methods=("KMeans", "KMedoids"))
     assert set(by_name(comparison)) == {"Baseline", "KMeans"}
     assert comparison.skipped == ("KMedoids was left out: its fit failed (It cannot be).",)
 
 
 def test_large_tables_leave_methods_of_all_pairs_out_and_sample_the_silhouette(rng):
     X = np.vstack([rng.normal(size=(2600, 2)), rng.normal(size=(2600, 2)) + 8])
-    comparison = compare(table(X), "clustering", exclude=("HDBSCAN", "AgglomerativeClustering"))
+    comparison = compare(table(X), exclude=("HDBSCAN", "AgglomerativeClustering"))
     assert set(by_name(comparison)) == {"Baseline", "KMeans", "BisectingKMeans"}
     assert {sentence.partition(" ")[0] for sentence in comparison.skipped} == {
         "KMedoids",
@@ -326,19 +324,19 @@ def test_large_tables_leave_methods_of_all_pairs_out_and_sample_the_silhouette(r
 
 def test_rows_that_repeat_make_groups():
     X = np.repeat(np.array([[0.0, 0.0], [1.0, 5.0], [4.0, 1.0]]), 4, axis=0)
-    comparison = compare(table(X), "clustering")
+    comparison = compare(table(X))
     for candidate in comparison.clusterings:
         if candidate.scan.parameter == "n_clusters":
             assert candidate.scan.values == (2, 3)
     assert comparison.headline == "made falls best into 3 groups: silhouette 1.00"
     assert sorted(np.bincount(comparison.recommended.predictions)) == [4, 4, 4]
     with pytest.raises(ReportError, match="made has 2 distinct rows; groups need at least 3"):
-        compare(table(X[:8]), "clustering")
+        compare(table(X[:8]))
 
 
 def test_few_rows_limit_the_number_of_groups():
     X = np.array([[0.0, 0.0], [1.0, 5.0], [4.0, 1.0], [4.0, 2.0]])
-    comparison = compare(table(X), "clustering")
+    comparison = compare(table(X))
     assert by_name(comparison)["KMeans"].scan.values == (2, 3)
     assert len(comparison.clusterings) == len(NAMES)
     assert not comparison.skipped
@@ -357,7 +355,7 @@ def test_words_dates_and_missing_values_are_grouped_with_numbers(rng):
         }
     )
     frame.loc[3, "town"] = None
-    comparison = compare(table(frame), "clustering", methods=("KMeans", "AgglomerativeClustering"))
+    comparison = compare(table(frame), methods=("KMeans", "AgglomerativeClustering"))
     assert comparison.headline.startswith("made falls best into 2 groups")
     assert metrics.adjusted_rand_score(town, comparison.recommended.predictions) == 1.0
     described = groups_of(comparison, comparison.recommended)
@@ -429,7 +427,7 @@ def penguins():
     frame.loc[species == 0, "island"] = somewhere[species == 0]
     frame["sex"] = np.where(male, "male", "female")
     frame.loc[::40, "sex"] = None
-    return species, frame, compare(table(frame), "clustering")
+    return species, frame, compare(table(frame))
 
 
 def test_words_do_not_make_the_groups_of_penguins(penguins):
@@ -471,7 +469,7 @@ def test_scores_of_mixed_tables_are_silhouettes_of_gowers_distances(penguins):
 def test_independent_numbers_and_words_are_no_groups(seed):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"x": rng.normal(size=150), "sex": rng.choice(["m", "f"], 150)})
-    comparison = compare(table(frame), "clustering", methods=("KMeans",))
+    comparison = compare(table(frame), methods=("KMeans",))
     assert comparison.recommended.score > 0.25  # a line cut into pieces has silhouettes that look like groups
     assert comparison.headline.startswith("No clear groups in made")
     assert "with the values of each column shuffled" in words(comparison)
@@ -501,7 +499,7 @@ def test_the_headline_says_when_groups_merely_repeat_a_column(rng):
     kind = np.repeat(["a", "b"], 40)
     frame = pd.DataFrame({"kind": kind, "x": 20.0 * (kind == "b") + rng.normal(size=80)})
     frame["y"] = 5 - frame["x"] + rng.normal(size=80)
-    comparison = compare(table(frame), "clustering", methods=("KMeans",))
+    comparison = compare(table(frame), methods=("KMeans",))
     assert comparison.headline.startswith("made falls best into 2 groups: silhouette 0.")
     assert comparison.headline.endswith(", but they merely repeat 'kind'")
     assert "The groups merely repeat 'kind': they say hardly more than that." in comparison.remarks
@@ -557,7 +555,7 @@ def test_every_model_is_saved_and_comes_back(clustering, tmp_path):
 def test_same_seed_same_groups(rng):
     data = table(rng.normal(size=(40, 3)))
     options = {"seed": 7, "methods": ("KMeans", "SpectralClustering", "HDBSCAN")}
-    one, other = (compare(data, "clustering", **options) for _ in range(2))
+    one, other = (compare(data, **options) for _ in range(2))
     for first, second in zip(one.candidates, other.candidates, strict=True):
         assert first.name == second.name
         assert first.measures == second.measures

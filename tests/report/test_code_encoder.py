@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from assay.linear import Ridge
 from assay.report import BothEncoder, CodeEncoder, Data, OnColumns, TableEncoder, compare, describe_columns
-from assay.report.tables.code_encoder import n_plain_features, places_of_categories
+from assay.report.tables.encoding.code_encoder import n_plain_features, places_of_categories
 from assay.trees import DecisionTreeRegressor
 
 
@@ -82,7 +82,7 @@ def test_trees_get_the_table_as_it_is_and_join_an_ensemble(frame):
     y = (effect + 0.2 * frame["age"].fillna(60.0)).to_numpy() + 0.5 * rng.normal(size=len(frame))
     data = Data.from_frame(frame[["age", "town"]], y, target="y")
     asked = ["Ridge", "DecisionTreeRegressor", "Ensemble"]
-    result = compare(data, "regression", methods=asked, repeats=1, folds=4)
+    result = compare(data, methods=asked, repeats=1, folds=4)
     found = {candidate.name: candidate for candidate in result.candidates}
     table, tree = found["DecisionTreeRegressor"].model
     assert isinstance(table, CodeEncoder)

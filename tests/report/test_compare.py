@@ -13,7 +13,7 @@ from sklearn.model_selection import RepeatedKFold, cross_val_score
 
 from assay.linear import Ridge
 from assay.report import Data, ReportError, certificates_of, compare, plus_minus
-from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials import engine
 from assay.report.trials.roster import entries, roster
 from assay.report.trials.trial import Recipe
@@ -95,7 +95,7 @@ def test_test_rows_change_nothing_in_the_fits_they_are_left_out_of(monkeypatch, 
     monkeypatch.setattr(TableEncoder, "_learn", spy_encoder)
     monkeypatch.setattr(Recipe, "fit", spy_fit)
     data = table(X, y)
-    compare(data, "regression", folds=4, repeats=1, methods=names)
+    compare(data, folds=4, repeats=1, methods=names)
     folds = [train for train, _ in RepeatedKFold(n_splits=4, n_repeats=1, random_state=0).split(X)]
     # The first is a look at the number of features; then one for each fold, shared by all methods.
     for rows, train in zip(learnt[1:], [*folds, np.arange(40)], strict=True):
@@ -112,7 +112,7 @@ def test_same_seed_same_result(rng):
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + rng.normal(size=40)
     options = {"folds": 3, "repeats": 1, "seed": 7, "methods": ("Ridge", "KernelRidge")}
-    one, other = (compare(table(X, y), "regression", **options) for _ in range(2))
+    one, other = (compare(table(X, y), **options) for _ in range(2))
     assert [candidate.score for candidate in one.candidates] == [
         candidate.score for candidate in other.candidates
     ]
@@ -128,7 +128,7 @@ def test_headline_names_the_winner_and_its_score(regression):
 
 def test_noise_is_called_noise(rng):
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
-    comparison = compare(table(X, y), "regression", methods=("LinearRegression", "Ridge"))
+    comparison = compare(table(X, y), methods=("LinearRegression", "Ridge"))
     assert comparison.headline.startswith("No model predicts y clearly better than its mean")
     assert not comparison.best.is_baseline
 
@@ -136,7 +136,7 @@ def test_noise_is_called_noise(rng):
 def test_a_non_linear_law_is_won_by_the_kernel(rng):
     X = rng.uniform(-3, 3, size=(150, 1))
     y = np.sin(2 * X[:, 0]) + 5.0 + 0.1 * rng.normal(size=150)
-    comparison = compare(table(X, y), "regression", methods=("LinearRegression", "Ridge", "KernelRidge"))
+    comparison = compare(table(X, y), methods=("LinearRegression", "Ridge", "KernelRidge"))
     assert comparison.best.name == comparison.recommended.name == "KernelRidge"
     assert comparison.best.score > 0.9
     np.testing.assert_allclose(comparison.best.model.predict(comparison.data.X).mean(), y.mean(), atol=0.05)
@@ -145,13 +145,13 @@ def test_a_non_linear_law_is_won_by_the_kernel(rng):
 def test_more_columns_than_rows(rng):
     X = rng.normal(size=(24, 60))
     y = X[:, 0] + 0.1 * rng.normal(size=24)
-    comparison = compare(table(X, y), "regression", folds=3, repeats=1)
+    comparison = compare(table(X, y), folds=3, repeats=1)
     assert {"LinearRegression", "Ridge", "Lasso", "KernelRidge"} <= set(by_name(comparison))
 
 
 def test_large_tables_leave_the_kernel_out_with_a_sentence(rng):
     X = rng.normal(size=(5200, 2))
-    comparison = compare(table(X, X[:, 0] + rng.normal(size=5200)), "regression", folds=2)
+    comparison = compare(table(X, X[:, 0] + rng.normal(size=5200)), folds=2)
     assert "KernelRidge" not in by_name(comparison)
     assert comparison.repeats == 1
     assert comparison.skipped == (
@@ -167,17 +167,17 @@ def test_a_candidate_that_fails_is_left_out_with_a_sentence(monkeypatch, rng):
     monkeypatch.setattr(Ridge, "select", fail)
     X = rng.normal(size=(30, 2))
     y = X[:, 0] + rng.normal(size=30)
-    comparison = compare(table(X, y), "regression", methods=("LinearRegression", "Ridge"))
+    comparison = compare(table(X, y), methods=("LinearRegression", "Ridge"))
     assert comparison.skipped == ("Ridge was left out: its fit failed (Matrix is singular).",)
     assert comparison.best.name == "LinearRegression"
 
 
 def test_progress_counts_up_to_the_end(rng):
     X = rng.normal(size=(20, 2))
-    for task, y in (("regression", X[:, 0] + rng.normal(size=20)), ("clustering", None)):
+    for y in (X[:, 0] + rng.normal(size=20), None):
         events = []
         names = () if y is None else ("Ridge",)
-        compare(table(X, y), task, folds=2, methods=names, progress=events.append)
+        compare(table(X, y), folds=2, methods=names, progress=events.append)
         announced = [event.method for event in events if event.state == "waiting"]
         assert [event.state for event in events[: len(announced)]] == ["waiting"] * len(announced)
         assert [event.method for event in events if event.state == "done"] == announced
@@ -199,21 +199,21 @@ def test_progress_counts_up_to_the_end(rng):
 )
 def test_too_few_rows_for_the_folds(n_rows, folds, sentence, rng):
     with pytest.raises(ReportError, match=sentence):
-        compare(table(rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)), "regression", folds=folds)
+        compare(table(rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)), folds=folds)
 
 
 def test_a_constant_target_is_refused(rng):
     X = rng.normal(size=(20, 2))
     with pytest.raises(ReportError, match=r"The target 'y' is 3\.0 in every row; there is nothing"):
-        compare(table(X, np.full(20, 3.0)), "regression")
+        compare(table(X, np.full(20, 3.0)))
     with pytest.raises(ReportError, match="The target 'y' is a in every row; there is nothing to predict"):
-        compare(table(X, np.full(20, "a")), "classification")
+        compare(table(X, np.full(20, "a")))
 
 
 def test_constant_and_duplicate_columns_do_no_harm(rng):
     X = rng.normal(size=(40, 2))
     X = np.column_stack([X, X[:, 0], np.ones(40)])
-    comparison = compare(table(X, X[:, 0] + 0.1 * rng.normal(size=40)), "regression", repeats=1)
+    comparison = compare(table(X, X[:, 0] + 0.1 * rng.normal(size=40)), repeats=1)
     assert comparison.best.score > 0.9
     assert not comparison.skipped
 
@@ -265,7 +265,7 @@ def test_words_missing_values_and_dates_are_learnt_from(rng):
         }
     )
     y = 3.0 * (town == "Nice") + 0.01 * np.arange(n) + 0.3 * rng.normal(size=n)
-    comparison = compare(Data.from_frame(frame, y), "regression", methods=("LinearRegression",), repeats=1)
+    comparison = compare(Data.from_frame(frame, y), methods=("LinearRegression",), repeats=1)
     assert comparison.best.score > 0.8
     coefficients = dict(
         zip(comparison.best.model[0].feature_names_out_, comparison.best.model[-1].coef_, strict=True)
@@ -275,7 +275,7 @@ def test_words_missing_values_and_dates_are_learnt_from(rng):
 
 def test_the_simplest_model_within_the_noise_is_recommended_and_saved(rng):
     X = rng.normal(size=(80, 3))
-    comparison = compare(table(X, X[:, 0] + rng.normal(size=80)), "regression", repeats=1)
+    comparison = compare(table(X, X[:, 0] + rng.normal(size=80)), repeats=1)
     assert comparison.recommended.complexity <= comparison.best.complexity
     loss = comparison.against_best(comparison.recommended)
     assert loss.mean <= max(loss.standard_error, 0)
@@ -287,12 +287,12 @@ def test_a_spent_budget_reports_what_was_done(rng, monkeypatch):
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + rng.normal(size=40)
     options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}
-    comparison = compare(table(X, y), "regression", budget=4.5, **options)
+    comparison = compare(table(X, y), budget=4.5, **options)
     # The simplest comes first, whatever the order of the names.
     assert set(by_name(comparison)) == {"Baseline", "LinearRegression"}
     assert comparison.skipped == ("HuberRegressor was left out: the 4.5 s of --budget were spent.",)
     with pytest.raises(ReportError, match="No model could be fitted: LinearRegression was left out"):
-        compare(table(X, y), "regression", budget=0.5, **options)
+        compare(table(X, y), budget=0.5, **options)
 
 
 def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
@@ -302,23 +302,23 @@ def test_an_interruption_keeps_what_is_finished(rng, monkeypatch):
     monkeypatch.setattr(Ridge, "select", stop)
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + rng.normal(size=40)
-    comparison = compare(table(X, y), "regression", methods=("LinearRegression", "Ridge"))
+    comparison = compare(table(X, y), methods=("LinearRegression", "Ridge"))
     assert set(by_name(comparison)) == {"Baseline", "LinearRegression"}
     assert comparison.skipped == ("Interrupted before the end: Ridge left out.",)
     with pytest.raises(KeyboardInterrupt):
-        compare(table(X, y), "regression", methods=("Ridge",))
+        compare(table(X, y), methods=("Ridge",))
 
 
 def test_a_rare_class_limits_the_folds(rng):
     X = rng.normal(size=(40, 2))
     y = np.repeat(["a", "b"], [37, 3])
-    comparison = compare(table(X, y), "classification", methods=("LinearSVC",), repeats=1)
+    comparison = compare(table(X, y), methods=("LinearSVC",), repeats=1)
     assert comparison.folds == 3
 
 
 def test_unknown_methods_are_refused_with_the_list(rng):
     X = rng.normal(size=(40, 2))
     with pytest.raises(ReportError, match=r"There is no method 'Zebra' for regression\. There are Decision"):
-        compare(table(X, X[:, 0]), "regression", methods=("Zebra",))
+        compare(table(X, X[:, 0]), methods=("Zebra",))
     with pytest.raises(ReportError, match="No method for regression is left to try"):
-        compare(table(X, X[:, 0]), "regression", methods=("Ridge",), exclude=("ridge",))
+        compare(table(X, X[:, 0]), methods=("Ridge",), exclude=("ridge",))

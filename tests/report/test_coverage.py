@@ -8,7 +8,7 @@ import pytest
 
 from assay.models.conformal import conformal_width
 from assay.report import Data, compare
-from assay.report.trials.resampling import (
+from assay.report.trials.scoring.resampling import (
     COVERAGE,
     OWN,
     RESIDUALS,
@@ -89,11 +89,11 @@ def test_intervals_that_break_their_promise_are_told(rng):
     """Noise that grows with a column no linear model sees: the remark says what was measured."""
     X = rng.normal(size=(300, 2))
     y = X[:, 0] + rng.normal(size=300)
-    comparison = compare(table(X, y), "regression", methods=("LinearRegression",), repeats=1)
+    comparison = compare(table(X, y), methods=("LinearRegression",), repeats=1)
     chosen = comparison.recommended
     said = f"Its 90 % intervals held {100 * chosen.intervals.held:.1f} % of unseen rows"
     assert any(remark.startswith(said) for remark in comparison.remarks)
-    other = compare(table(X, y), "regression", methods=("Ridge",), repeats=1)
+    other = compare(table(X, y), methods=("Ridge",), repeats=1)
     assert any("from the residuals of the folds" in remark for remark in other.remarks)
 
 

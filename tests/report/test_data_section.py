@@ -11,8 +11,8 @@ import pytest
 from assay.report import Comparison, Data, choose_data
 from assay.report.page.columns import histogram, summarise_levels, summarise_numbers
 from assay.report.page.data import count_doubles, data_section, double_remarks, target_remarks
-from assay.report.tables.associations import signed, with_target
-from assay.report.tables.reading import RawTable
+from assay.report.tables.checks.associations import signed, with_target
+from assay.report.tables.files.reading import RawTable
 
 
 def section(data: Data, task: str) -> ElementTree.Element:
@@ -52,7 +52,7 @@ def customers(rng):
 
 
 def test_the_target_comes_first_and_every_column_is_described(customers):
-    task, data = customers
+    data, task = customers, customers.task
     element = section(data, task)
     lines = rows(element, "columns")
     assert [line[0] for line in lines] == ["churn (target)", "age", "income", "town", "size", "since"]
@@ -69,7 +69,7 @@ def test_the_target_comes_first_and_every_column_is_described(customers):
 
 
 def test_every_small_picture_has_a_text_alternative(customers):
-    task, data = customers
+    data, task = customers, customers.task
     pictures = list(section(data, task).iter("svg"))
     assert len(pictures) == 6
     labels = [picture.get("aria-label") for picture in pictures]
@@ -80,7 +80,7 @@ def test_every_small_picture_has_a_text_alternative(customers):
 
 
 def test_what_is_left_out_is_told_once_with_its_reason(customers):
-    task, data = customers
+    data, task = customers, customers.task
     text = words(section(data, task))
     assert "customer (identifier): it names the rows: nearly every value differs." in text
     assert "empty (empty): it has no value." in text
@@ -89,7 +89,7 @@ def test_what_is_left_out_is_told_once_with_its_reason(customers):
 
 
 def test_missing_values_are_said_to_be_filled_inside_the_folds(customers, rng):
-    task, data = customers
+    data, task = customers, customers.task
     text = words(section(data, task))
     assert "23 values are missing, in 2 of 5 columns." in text
     assert "from the training rows of each fold alone: numbers by the median" in text
@@ -105,7 +105,7 @@ def test_missing_values_are_said_to_be_filled_inside_the_folds(customers, rng):
 
 
 def test_columns_are_ranked_by_what_they_tell(customers):
-    task, data = customers
+    data, task = customers, customers.task
     told = {line[0]: line[-1] for line in rows(section(data, task), "columns")}
     associations = with_target(data, task)
     assert associations[0].name == "age"

@@ -10,21 +10,21 @@ from numpy.testing import assert_allclose
 from assay.report import Data, RawTable, choose_data, compare
 from assay.report.page.explanations import explanations, relies_on
 from assay.report.results import about_model
-from assay.report.trials.explanation import (
+from assay.report.trials.explaining.explanation import (
     Explanation,
     LearningCurve,
     below_zero,
     weight_of_columns,
 )
-from assay.report.trials.importance import Importances, class_error
-from assay.report.trials.learning_curve import learning_curve
-from assay.report.trials.resampling import Difference
-from assay.report.trials.thresholds import (
+from assay.report.trials.explaining.importance import Importances, class_error
+from assay.report.trials.explaining.learning_curve import learning_curve
+from assay.report.trials.explaining.thresholds import (
     balanced_accuracies,
     best_threshold,
     choose_threshold,
     named_out_of_fold,
 )
+from assay.report.trials.scoring.resampling import Difference
 
 SLOPE, TOWNS = 4.0, {"Lyon": 0.0, "Nice": 3.0, "Brest": -2.0}
 
@@ -53,7 +53,7 @@ def law():
 @pytest.fixture(scope="module")
 def explained(law):
     frame, y = law
-    return compare(Data.from_frame(frame, y), "regression", repeats=1, methods=["LinearRegression", "Ridge"])
+    return compare(Data.from_frame(frame, y), repeats=1, methods=["LinearRegression", "Ridge"])
 
 
 def by_column(comparison):
@@ -76,7 +76,7 @@ def test_importances_are_of_columns_as_they_are_in_the_table_ranked_and_for_ever
 def test_importances_of_a_linear_law_are_twice_the_variance_of_the_term(law):
     frame, y = law
     data = Data.from_frame(frame[["size", "town", "noise"]], y)
-    found = compare(data, "regression", repeats=1, methods=["LinearRegression"]).recommended.importances
+    found = compare(data, repeats=1, methods=["LinearRegression"]).recommended.importances
     mean, error = (dict(zip(found.columns, part, strict=True)) for part in (found.means, found.errors))
     for name, term in (("size", SLOPE * frame["size"]), ("town", frame["town"].map(TOWNS))):
         assert abs(mean[name] - 2 * term.var() / y.var()) <= 4 * error[name] + 0.05 * mean[name]
@@ -86,7 +86,7 @@ def test_importances_of_a_linear_law_are_twice_the_variance_of_the_term(law):
 def test_effects_are_in_the_units_of_the_table(law):
     frame, y = law
     data = Data.from_frame(frame[["size", "town", "grade", "flag", "day"]], y)
-    effects = by_column(compare(data, "regression", repeats=1, methods=["LinearRegression"]))
+    effects = by_column(compare(data, repeats=1, methods=["LinearRegression"]))
     size, town = effects["size"], effects["town"]
     assert size.positions[0] == frame["size"].min()
     assert size.positions[-1] == frame["size"].max()
@@ -115,7 +115,7 @@ def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, 
 def test_at_most_eight_columns_those_that_matter(rng):
     X = pd.DataFrame(rng.normal(size=(200, 15)), columns=[f"x{index}" for index in range(15)])
     y = X.to_numpy() @ np.arange(15.0) + rng.normal(size=200)
-    found = compare(Data.from_frame(X, y), "regression", repeats=1, methods=["LinearRegression"])
+    found = compare(Data.from_frame(X, y), repeats=1, methods=["LinearRegression"])
     names = [effect.column for effect in found.explanation.effects]
     assert len(names) == 8
     assert set(names[:4]) == {"x14", "x13", "x12", "x11"}
@@ -125,7 +125,7 @@ def test_at_most_eight_columns_those_that_matter(rng):
 def test_a_wide_table_is_examined_on_the_columns_that_move_its_predictions(rng):
     X = pd.DataFrame(rng.normal(size=(80, 300)), columns=[f"x{index}" for index in range(300)])
     y = 5 * X["x250"] - 4 * X["x290"] + 0.5 * rng.normal(size=80)
-    found = compare(Data.from_frame(X, y.to_numpy()), "regression", repeats=1, methods=["Lasso"])
+    found = compare(Data.from_frame(X, y.to_numpy()), repeats=1, methods=["Lasso"])
     assert found.recommended.importances.columns[:2] == ("x250", "x290")
     assert len(found.recommended.importances.columns) == 200
     assert {"x250", "x290"} <= {effect.column for effect in found.explanation.effects}
@@ -135,7 +135,7 @@ def test_classes_have_effects_on_their_probabilities(rng):
     x = rng.normal(size=300)
     y = np.where(x + 0.5 * rng.normal(size=300) > 0, "yes", "no")
     data = Data.from_frame(pd.DataFrame({"x": x, "other": rng.normal(size=300)}), y)
-    found = compare(data, "classification", repeats=1, methods=["LogisticRegression", "LinearSVC"])
+    found = compare(data, repeats=1, methods=["LogisticRegression", "LinearSVC"])
     for candidate in found.candidates:
         if not candidate.is_baseline:
             assert candidate.importances.columns[0] == "x"
@@ -229,7 +229,7 @@ def test_the_learning_curve_is_of_the_metric(rng, metric):
     x = rng.normal(size=240)
     y = np.where(x + rng.normal(size=240) > 0, "yes", "no")
     data = Data.from_frame(pd.DataFrame({"x": x}), y)
-    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"], metric=metric)
+    found = compare(data, repeats=1, methods=["LogisticRegression"], metric=metric)
     curve = found.explanation.learning
     assert curve.score_name == found.score_name
     assert curve.scores[-1] == pytest.approx(curve.sign * found.recommended.score)
@@ -250,7 +250,7 @@ def test_more_rows_help_a_law_that_is_barely_learnt(rng):
     X = rng.normal(size=(130, 60))
     y = X @ rng.normal(size=60) + 0.5 * rng.normal(size=130)
     frame = pd.DataFrame(X, columns=[f"x{index}" for index in range(60)])
-    found = compare(Data.from_frame(frame, y), "regression", repeats=1, methods=["Ridge"])
+    found = compare(Data.from_frame(frame, y), repeats=1, methods=["Ridge"])
     assert found.explanation.learning.sentence.startswith("More rows would help")
 
 
@@ -315,7 +315,7 @@ def test_a_comparison_of_a_rare_class_tells_its_threshold(rng):
     rare, _ = rare_law(rng, 500)
     x = rng.normal(size=500) + 2.0 * rare
     data = Data.from_frame(pd.DataFrame({"x": x}), np.where(rare, "yes", "no"))
-    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
+    found = compare(data, repeats=1, methods=["LogisticRegression"])
     assert found.explanation.threshold.label == "yes"
     assert any(remark.startswith("Named from a probability of 0.") for remark in found.remarks)
 
@@ -324,7 +324,7 @@ def test_where_the_commonest_class_is_not_beaten_a_threshold_is_still_told():
     rng = np.random.default_rng(1)  # of a law that is too hard for the accuracy
     rare = rng.random(600) < 0.1
     data = Data.from_frame(pd.DataFrame({"x": rng.normal(size=600) + rare}), np.where(rare, "yes", "no"))
-    found = compare(data, "classification", repeats=1, methods=["LogisticRegression"])
+    found = compare(data, repeats=1, methods=["LogisticRegression"])
     assert found.recommended.is_baseline
     assert found.explanation.threshold.method == "LogisticRegression"
     assert found.remarks[-1].startswith("With LogisticRegression, named from a probability of 0.")
@@ -336,8 +336,8 @@ def test_folds_in_the_order_of_the_time_are_explained_on_the_rows_that_they_pred
     rare, _ = rare_law(rng, 400)
     frame = pd.DataFrame({"x": rng.normal(size=400) + 2.0 * rare, "when": np.arange(400.0)})
     frame["y"] = np.where(rare, "yes", "no")
-    task, data = choose_data(RawTable("made", frame), target="y", time="when")
-    found = compare(data, task, folds=3, methods=["LogisticRegression"])
+    data = choose_data(RawTable("made", frame), target="y", time="when")
+    found = compare(data, folds=3, methods=["LogisticRegression"])
     chosen = found.recommended
     assert len(chosen.probabilities) == len(found.data.y) < 400
     threshold = found.explanation.threshold

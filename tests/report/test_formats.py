@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from assay.report import Reading, ReportError, choose_data, read_table
-from assay.report.tables.reading import table_blocks
+from assay.report.tables.files.reading import table_blocks
 from assay.report.tables.schema import describe_columns
 
 
@@ -139,11 +139,11 @@ def test_a_packed_file_that_is_cut_short_or_a_workbook_is_one_sentence(tmp_path,
 
 
 def test_blocks_of_json_and_workbooks_are_those_of_the_table(tmp_path, frame, monkeypatch):
-    monkeypatch.setattr("assay.report.tables.reading.BLOCK_VALUES", 1)  # blocks of 256 rows
+    monkeypatch.setattr("assay.report.tables.files.reading.BLOCK_VALUES", 1)  # blocks of 256 rows
     long = pd.concat([frame] * 20, ignore_index=True)
     (tmp_path / "t.jsonl").write_text(lines(long))
     long.to_excel(tmp_path / "t.xlsx", index=False)
-    _, data = choose_data(read_table(tmp_path / "t.jsonl"))
+    data = choose_data(read_table(tmp_path / "t.jsonl"))
     for name in ("t.jsonl", "t.xlsx"):
         blocks = list(table_blocks(tmp_path / name, data.columns))
         whole = pd.concat(blocks, ignore_index=True)

@@ -13,7 +13,7 @@ import assay
 from assay.linear import LinearRegression, LogisticRegression, Ridge
 from assay.models.stacking import convex_weights
 from assay.report import Data, SmearedTarget, WeightedEnsemble, certificates_of, compare
-from assay.report.trials.resampling import FoldSplit
+from assay.report.trials.scoring.resampling import FoldSplit
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
 from assay.report.trials.target_transform import TransformedRecipe
 from assay.report.trials.trial import Answers
@@ -30,7 +30,7 @@ def mixed():
 
 @pytest.fixture(scope="module")
 def compared(mixed):
-    return compare(mixed, "regression", repeats=2, methods=["Ridge", "KernelRidge", "Ensemble"])
+    return compare(mixed, repeats=2, methods=["Ridge", "KernelRidge", "Ensemble"])
 
 
 def made_answers(rng, n=60, folds=3, members=2):
@@ -120,12 +120,12 @@ def test_the_ensemble_is_recommended_only_when_it_is_clearly_better(compared):
 
 
 def test_one_method_makes_no_ensemble(mixed):
-    found = compare(mixed, "regression", repeats=1, methods=["Ridge", "Ensemble"])
+    found = compare(mixed, repeats=1, methods=["Ridge", "Ensemble"])
     assert [item.name for item in found.candidates] == ["Ridge", "Baseline"]
 
 
 def test_methods_that_were_named_are_tried_without_company(mixed):
-    found = compare(mixed, "regression", repeats=1, methods=["Ridge", "Lasso"])
+    found = compare(mixed, repeats=1, methods=["Ridge", "Lasso"])
     assert {item.name for item in found.candidates} == {"Ridge", "Lasso", "Baseline"}
 
 
@@ -181,7 +181,7 @@ def prices():
 
 def test_a_skewed_target_is_tried_on_its_logarithm_and_that_helps(prices, tmp_path):
     methods = ["LinearRegression", "Ridge", "LinearRegression (log target)"]
-    found = compare(prices, "regression", repeats=1, methods=methods)
+    found = compare(prices, repeats=1, methods=methods)
     by_name = {item.name: item for item in found.candidates}
     logarithm = by_name["LinearRegression (log target)"]
     assert logarithm.score > by_name["LinearRegression"].score + 0.02
@@ -196,7 +196,7 @@ def test_a_skewed_target_is_tried_on_its_logarithm_and_that_helps(prices, tmp_pa
 
 
 def test_the_two_best_are_tried_where_no_method_is_named(prices):
-    found = compare(prices, "regression", repeats=1, folds=3)
+    found = compare(prices, repeats=1, folds=3)
     tried = [item.name for item in found.candidates if "target)" in item.name]
     assert len(tried) == 2
     assert found.candidates[-1].name == "Ensemble"
@@ -207,12 +207,12 @@ def test_the_two_best_are_tried_where_no_method_is_named(prices):
 
 
 def test_a_target_that_is_not_skewed_stays_as_it_is(mixed):
-    found = compare(mixed, "regression", repeats=1, folds=3, exclude=["KernelRidge", "SparseRegressor"])
+    found = compare(mixed, repeats=1, folds=3, exclude=["KernelRidge", "SparseRegressor"])
     assert not [item.name for item in found.candidates if "target)" in item.name]
 
 
 def test_a_positive_target_predicted_below_zero_is_told(prices):
-    found = compare(prices, "regression", repeats=1, methods=["LinearRegression"])
+    found = compare(prices, repeats=1, methods=["LinearRegression"])
     assert any("below zero, where price never is" in remark for remark in found.remarks)
 
 
@@ -222,7 +222,7 @@ def test_an_interruption_among_the_variants_keeps_the_methods(prices, monkeypatc
 
     monkeypatch.setattr(TransformedRecipe, "fit", interrupted)
     methods = ["LinearRegression", "Ridge", "Ridge (log target)", "Ensemble"]
-    found = compare(prices, "regression", repeats=1, methods=methods)
+    found = compare(prices, repeats=1, methods=methods)
     assert {item.name for item in found.candidates} == {"LinearRegression", "Ridge", "Ensemble", "Baseline"}
     assert found.explanation is None
 
@@ -231,7 +231,7 @@ def test_an_interruption_of_the_explanation_keeps_the_comparison(prices, monkeyp
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("assay.report.trials.explaining.learning_curve", interrupted)
-    found = compare(prices, "regression", repeats=1, methods=["Ridge"])
+    monkeypatch.setattr("assay.report.trials.explaining.following.learning_curve", interrupted)
+    found = compare(prices, repeats=1, methods=["Ridge"])
     assert found.explanation is None
     assert found.recommended.name == "Ridge"

@@ -10,7 +10,7 @@ from assay.persistence import about, save
 from assay.report import Data, ReportError, compare, entries, fit_table, predict_table
 from assay.report.answers import Answerer
 from assay.report.results import about_model
-from assay.report.trials.guarantees import COVERAGES, confused_shares, quantile_for
+from assay.report.trials.scoring.guarantees import COVERAGES, confused_shares, quantile_for
 
 N_FIT, N_NEW = 400, 3000
 
@@ -90,7 +90,7 @@ def test_the_model_of_a_comparison_keeps_them_too(classes, tmp_path):
     frame = pd.read_csv(classes / "fit.csv")
     data = Data.from_frame(frame[["x", "z", "town"]], frame["y"].to_numpy(dtype=str))
     for method in ("LogisticRegression", "LinearSVC"):
-        found = compare(data, "classification", repeats=1, methods=[method])
+        found = compare(data, repeats=1, methods=[method])
         save(found.recommended.model, tmp_path / "m.skops", about=about_model(found))
         predict_table(tmp_path / "m.skops", classes / "new.csv", tmp_path / "out.csv", interval=0.8)
         y = pd.read_csv(classes / "new.csv")["y"]
@@ -102,7 +102,7 @@ def test_the_model_of_a_comparison_keeps_them_too(classes, tmp_path):
 def test_a_model_whose_own_intervals_fail_falls_back_on_the_residuals(numbers, tmp_path):
     frame = pd.read_csv(numbers / "fit.csv")
     data = Data.from_frame(frame.drop(columns="y").assign(again=2 * frame["x"]), frame["y"].to_numpy())
-    found = compare(data, "regression", repeats=1, methods=["LinearRegression"])
+    found = compare(data, repeats=1, methods=["LinearRegression"])
     answer = Answerer.for_model(found.recommended.model, about_model(found), interval=0.9)
     assert answer.half_width > 0
     assert answer.notes[0].startswith("LinearRegression cannot tell its own prediction intervals (")
@@ -138,7 +138,6 @@ def rare(tmp_path_factory):
     frame = pd.DataFrame({"x": rng.normal(size=n) + 2 * yes})
     found = compare(
         Data.from_frame(frame, np.where(yes, "yes", "no")),
-        "classification",
         repeats=1,
         methods=["LogisticRegression"],
     )

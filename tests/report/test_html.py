@@ -160,9 +160,7 @@ def test_clusters_are_described_in_the_units_of_the_table(clustering, clustering
 def test_names_are_escaped(rng):
     X = pd.DataFrame(rng.normal(size=(30, 2)), columns=["<b>bold</b>", 'a"&b 年齢 $_$'])
     data = Data.from_frame(X, rng.normal(size=30), name="<script>alert(1)</script>", target="<y>")
-    text = render(
-        compare(data, "regression", folds=2, repeats=1, methods=["LinearRegression"]), model_path="a<b>.skops"
-    )
+    text = render(compare(data, folds=2, repeats=1, methods=["LinearRegression"]), model_path="a<b>.skops")
     page = Page(text)
     assert page.tags.count("script") == 1
     assert "<script>alert" not in text
@@ -188,7 +186,7 @@ def test_one_feature_shows_the_curve_and_skipped_candidates_are_told(rng):
     X = pd.DataFrame({"x": rng.normal(size=40)})
     data = Data.from_frame(X, np.sin(X["x"].to_numpy()), notes=("A note.",))
     comparison = dataclasses.replace(
-        compare(data, "regression", folds=2, repeats=1, methods=["KernelRidge"]),
+        compare(data, folds=2, repeats=1, methods=["KernelRidge"]),
         skipped=("Something was left out.",),
     )
     text = render(comparison)
@@ -207,7 +205,7 @@ def test_the_page_follows_the_colours_of_the_reader_and_prints(regression_page):
 def test_clusters_of_many_columns_are_listed_downwards(rng):
     X = pd.DataFrame(rng.normal(size=(30, 12)), columns=[f"measure {index}" for index in range(12)])
     X.iloc[:15] += 5.0
-    comparison = compare(Data.from_frame(X), "clustering", methods=["KMeans"])
+    comparison = compare(Data.from_frame(X), methods=["KMeans"])
     page = Page(render(comparison))
     assert "Cluster 1" in page.text
     assert comparison.best.parameters["n_clusters"] == 2
@@ -282,14 +280,14 @@ def test_the_command_that_reproduces_it_says_every_choice(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["size", "b c", "price"])
     frame.to_csv("my sales.csv", index=False)
-    task, data = choose_data(read_table("my sales.csv"), target="price", drop=["b c"])
-    found = compare(data, task, folds=4, repeats=2, seed=7, methods=["Ridge", "LinearRegression"])
+    data = choose_data(read_table("my sales.csv"), target="price", drop=["b c"])
+    found = compare(data, folds=4, repeats=2, seed=7, methods=["Ridge", "LinearRegression"])
     assert command(found).strip() == (
         "assay compare 'my sales.csv' --task regression --target price --drop 'b c' --folds 4 --repeats 2 "
         "--methods LinearRegression,Ridge --seed 7"
     )
-    task, data = choose_data(read_table("us_arrests"))
-    again = command(compare(data, task, methods=["KMeans"]))
+    data = choose_data(read_table("us_arrests"))
+    again = command(compare(data, methods=["KMeans"]))
     assert again == "assay compare us_arrests --task clustering --methods KMeans --seed 0\n"
 
 

@@ -21,7 +21,7 @@ from assay.report import Data, ReportError, compare
 from assay.report.tables.schema import describe_columns
 from assay.report.trials import engine, supervised
 from assay.report.trials.engine import carry_out
-from assay.report.trials.resampling import splits
+from assay.report.trials.scoring.resampling import splits
 from assay.report.trials.trial import Encodings
 from assay.rows import n_threads
 
@@ -32,7 +32,7 @@ from assay.report import Data, compare
 print("begun")
 frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
 data = Data.from_frame(frame, frame["a"].to_numpy() + frame["b"].to_numpy())
-print(compare(data, "regression", folds=2, repeats=1, methods=("Ridge",), jobs=2).best.name)
+print(compare(data, folds=2, repeats=1, methods=("Ridge",), jobs=2).best.name)
 """
 
 
@@ -65,8 +65,8 @@ def test_two_jobs_give_the_results_of_one_bit_for_bit(rng):
     data = mixed_table(rng)
     options = {"folds": 2, "repeats": 2, "methods": ("LinearRegression", "Ridge")}
     events = []
-    one = compare(data, "regression", jobs=1, **options)
-    two = compare(data, "regression", jobs=2, progress=events.append, **options)
+    one = compare(data, jobs=1, **options)
+    two = compare(data, jobs=2, progress=events.append, **options)
     assert told(one) == told(two)
     np.testing.assert_array_equal(one.best.model.predict(data.X), two.best.model.predict(data.X))
     done = [event.method for event in events if event.state == "done"]
@@ -83,7 +83,7 @@ def test_classes_of_words_reach_the_other_processes(rng):
     y = np.where(X[:, 0] > 0, "large", "small").astype(object)
     data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), y)
     options = {"folds": 2, "repeats": 1, "methods": ("LogisticRegression",)}
-    one, two = (compare(data, "classification", jobs=jobs, **options) for jobs in (1, 2))
+    one, two = (compare(data, jobs=jobs, **options) for jobs in (1, 2))
     assert told(one) == told(two)
 
 
@@ -172,7 +172,7 @@ def test_a_failed_fit_in_another_process_is_left_out_with_a_sentence(rng, monkey
     data = mixed_table(rng, 30)
     data.y[:] = -np.abs(data.y) - 0.5
     methods = ("Ridge", "GeneralizedLinear", "Lasso")
-    comparison = compare(data, "regression", folds=2, repeats=1, jobs=2, methods=methods)
+    comparison = compare(data, folds=2, repeats=1, jobs=2, methods=methods)
     assert comparison.best.name == "Ridge"
     assert comparison.skipped == (
         "GeneralizedLinear was left out: it is for a target of counts (whole numbers from zero or a few up) "
@@ -186,7 +186,7 @@ def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
     clock = iter(range(10_000))
     monkeypatch.setattr(engine, "monotonic", lambda: float(next(clock)))
     options = {"folds": 2, "repeats": 1, "methods": ("HuberRegressor", "LinearRegression")}
-    comparison = compare(mixed_table(rng, 40), "regression", budget=4.5, jobs=2, **options)
+    comparison = compare(mixed_table(rng, 40), budget=4.5, jobs=2, **options)
     # The simple ones are tried first.
     assert {candidate.name for candidate in comparison.candidates} == {"Baseline", "LinearRegression"}
     assert comparison.skipped == ("HuberRegressor was left out: the 4.5 s of --budget were spent.",)
@@ -195,7 +195,7 @@ def test_a_spent_budget_stops_new_work_for_any_number_of_jobs(rng, monkeypatch):
 @pytest.mark.parametrize("jobs", [0, -2])
 def test_jobs_must_be_positive(jobs, rng):
     with pytest.raises(ReportError, match=f"The number of jobs must be at least 1. Got {jobs} instead"):
-        compare(mixed_table(rng, 30), "regression", jobs=jobs)
+        compare(mixed_table(rng, 30), jobs=jobs)
 
 
 def test_small_tables_stay_in_this_process_and_large_ones_use_every_core():
@@ -249,7 +249,7 @@ def test_an_interruption_keeps_what_is_finished_and_ends_the_processes(rng):
             raise KeyboardInterrupt
 
     options = {"folds": 2, "repeats": 4, "methods": ("LinearRegression", "Ridge")}
-    comparison = compare(mixed_table(rng), "regression", jobs=2, progress=listen, **options)
+    comparison = compare(mixed_table(rng), jobs=2, progress=listen, **options)
     assert [candidate.name for candidate in comparison.candidates] == ["LinearRegression", "Baseline"]
     assert comparison.skipped == ("Interrupted before the end: Ridge left out.",)
     assert len(workers) == 2
@@ -269,7 +269,7 @@ def test_a_process_that_is_killed_is_one_sentence(rng):
 
     others = set(multiprocessing.active_children())
     with pytest.raises(ReportError, match=r"ended from outside, most likely .*: use --jobs 1"):
-        compare(mixed_table(rng), "regression", folds=2, jobs=2, methods=("Ridge",), progress=listen)
+        compare(mixed_table(rng), folds=2, jobs=2, methods=("Ridge",), progress=listen)
 
 
 def test_a_script_that_compares_is_not_run_again_by_the_processes_that_fit(tmp_path):

@@ -34,7 +34,7 @@ def large():
     target = 400_000 + 20_000 * (numbers[:, 0] - numbers[:, 3] + rng.normal(size=150))
     data = Data.from_frame(frame, target, name="communities.csv", target="house_price_in_euros")
     forests = ["DecisionTreeRegressor", "HistGradientBoostingRegressor", "RandomForestRegressor"]
-    found = compare(data, "regression", folds=3, repeats=1, exclude=[*forests, "SparseRegressor"])
+    found = compare(data, folds=3, repeats=1, exclude=[*forests, "SparseRegressor"])
     assert sum(not item.is_baseline for item in found.candidates) == 10
     *others, worst = sorted(
         found.candidates, key=lambda item: item.name != "PolynomialRegression", reverse=True
@@ -58,7 +58,7 @@ def classes():
     data = Data.from_frame(
         frame, np.array([f"kind {label}" for label in labels]), name="kinds", target="kind"
     )
-    return compare(data, "classification", folds=2, repeats=1, methods=["LogisticRegression", "LinearSVC"])
+    return compare(data, folds=2, repeats=1, methods=["LogisticRegression", "LinearSVC"])
 
 
 @pytest.fixture(scope="module")

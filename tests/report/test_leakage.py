@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, choose_data, compare, read_table
-from assay.report.tables.leakage import alarms, likeness_in_time
-from assay.report.tables.relations import linear_relations, numbers_of, together
+from assay.report.tables.checks.leakage import alarms, likeness_in_time
+from assay.report.tables.checks.relations import linear_relations, numbers_of, together
 
 
 def of_columns(frame, y):
@@ -42,12 +42,12 @@ def test_columns_that_give_the_target_away_together_are_told_and_the_headline_do
         "count is casual + registered: together they give it away; unless they are known beforehand, "
         "--drop them.",
     )
-    comparison = compare(data, "regression", repeats=1, methods=["LinearRegression"])
+    comparison = compare(data, repeats=1, methods=["LinearRegression"])
     assert comparison.alarms[0] == told[0]
     assert comparison.recommended.score > 0.999
     assert comparison.headline == ("LinearRegression has R² 1.00 ± 0.00, but the table may give count away")
     without = Data.from_frame(frame.drop(columns="casual"), count, target="count")
-    honest = compare(without, "regression", repeats=1, methods=["LinearRegression"])
+    honest = compare(without, repeats=1, methods=["LinearRegression"])
     assert honest.alarms == ()
     assert honest.headline.startswith("LinearRegression predicts count best")
 
@@ -79,8 +79,8 @@ def test_a_good_linear_law_with_noise_is_no_leak(rng):
 
 @pytest.mark.parametrize("name", ["diabetes", "iris", "breast_cancer"])
 def test_embedded_tables_raise_no_alarm(name):
-    task, data = choose_data(read_table(name))
-    assert alarms(data, task) == ()
+    data = choose_data(read_table(name))
+    assert alarms(data, data.task) == ()
 
 
 def test_relations_name_the_columns_of_a_sum_and_no_others(rng):

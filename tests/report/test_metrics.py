@@ -11,7 +11,7 @@ from sklearn.metrics import mean_pinball_loss
 
 from assay.report import Data, ReportError, compare
 from assay.report.results import to_json
-from assay.report.trials.metrics import KNOWN, Judged, metric_of, pinball
+from assay.report.trials.scoring.metrics import KNOWN, Judged, metric_of, pinball
 
 LABELS = np.array([0, 1])
 SOME = Judged(
@@ -77,7 +77,7 @@ def by_name(comparison):
 @pytest.mark.parametrize("wish", ["rmse", "MAE", "pinball:0.8", "cost:size"])
 def test_errors_decide_and_are_told_as_errors(numbers, wish):
     methods = ("LinearRegression", "HuberRegressor")
-    found = compare(numbers, "regression", repeats=1, methods=methods, metric=wish)
+    found = compare(numbers, repeats=1, methods=methods, metric=wish)
     metric = metric_of(wish, "regression", numbers)
     assert found.score_name == metric.name
     means = [item.score for item in found.candidates if not item.is_ensemble]
@@ -94,7 +94,7 @@ def test_errors_decide_and_are_told_as_errors(numbers, wish):
 
 
 def test_costs_are_those_of_the_rows_in_error(classes):
-    found = compare(classes, "classification", repeats=1, methods=("LogisticRegression",), metric="cost:loss")
+    found = compare(classes, repeats=1, methods=("LogisticRegression",), metric="cost:loss")
     own = by_name(found)["LogisticRegression"]
     costs = classes.X["loss"].to_numpy()
     from sklearn.model_selection import RepeatedStratifiedKFold
@@ -108,7 +108,7 @@ def test_costs_are_those_of_the_rows_in_error(classes):
 @pytest.mark.parametrize("wish", ["auc", "log-loss", "brier"])
 def test_metrics_of_probabilities_leave_out_methods_without_any(classes, wish):
     methods = ("LogisticRegression", "LinearSVC")
-    found = compare(classes, "classification", repeats=2, methods=methods, metric=wish)
+    found = compare(classes, repeats=2, methods=methods, metric=wish)
     assert "LinearSVC" not in by_name(found)
     name = metric_of(wish, "classification", classes).name
     assert any(
@@ -120,9 +120,9 @@ def test_metrics_of_probabilities_leave_out_methods_without_any(classes, wish):
 
 def test_the_measures_are_means_over_all_splits_of_all_repeats(classes):
     """Figures beside the score come from the same rows and repeats as the score itself."""
-    found = compare(classes, "classification", repeats=3, methods=("LogisticRegression",))
+    found = compare(classes, repeats=3, methods=("LogisticRegression",))
     again = {
-        wish: compare(classes, "classification", repeats=3, methods=("LogisticRegression",), metric=wish)
+        wish: compare(classes, repeats=3, methods=("LogisticRegression",), metric=wish)
         for wish in ("balanced-accuracy", "auc", "log-loss", "brier")
     }
     own = by_name(found)["LogisticRegression"]
@@ -143,8 +143,8 @@ def test_the_metric_moves_the_recommendation():
     y = X[:, 0] + rng.gamma(0.4, 4.0, size=400)
     data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), y)
     options = {"repeats": 1, "methods": ("LinearRegression", "HuberRegressor")}
-    assert compare(data, "regression", metric="mae", **options).recommended.name == "HuberRegressor"
-    assert compare(data, "regression", metric="rmse", **options).best.name == "LinearRegression"
+    assert compare(data, metric="mae", **options).recommended.name == "HuberRegressor"
+    assert compare(data, metric="rmse", **options).best.name == "LinearRegression"
 
 
 @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ def test_the_metric_moves_the_recommendation():
 def test_bad_metrics_get_one_sentence(numbers, classes, task, wish, sentence):
     data = numbers if task == "regression" else classes
     with pytest.raises(ReportError) as caught:
-        compare(data, task, metric=wish)
+        compare(data, metric=wish)
     assert sentence in str(caught.value)
 
 
 def test_clusterings_have_no_other_metric(numbers):
     with pytest.raises(ReportError, match="judged by their silhouette"):
-        compare(Data.from_frame(numbers.X), "clustering", metric="r2")
+        compare(Data.from_frame(numbers.X), metric="r2")

@@ -70,8 +70,8 @@ CASES = {
 @pytest.fixture(scope="module", params=CASES, ids=lambda name: name.replace(" ", "-"))
 def case(request):
     name, methods, metric = CASES[request.param]
-    task, data = choose_data(read_table(name))
-    comparison = compare(data, task, repeats=2, methods=methods, metric=metric)
+    data = choose_data(read_table(name))
+    comparison = compare(data, repeats=2, methods=methods, metric=metric)
     return comparison, Page(render(comparison)), json.loads(to_json(comparison))
 
 

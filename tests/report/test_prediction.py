@@ -23,9 +23,9 @@ from assay.report import (
     read_table,
 )
 from assay.report.results import about_model
-from assay.report.tables import reading as blocks
-from assay.report.tables.byte_streams import opened
-from assay.report.tables.csv_files import csv_blocks
+from assay.report.tables.files import reading as blocks
+from assay.report.tables.files.byte_streams import opened
+from assay.report.tables.files.csv_files import csv_blocks
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def shop():
 @pytest.fixture(scope="module")
 def model(shop):
     options = {"methods": ("LinearRegression",), "repeats": 1}
-    return compare(Data.from_frame(*shop), "regression", **options).recommended.model
+    return compare(Data.from_frame(*shop), **options).recommended.model
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "csv.gz"])
@@ -70,7 +70,7 @@ def test_classes_come_with_probabilities(shop):
     frame, spend = shop
     y = np.where(spend > 80, "rich", "poor")
     options = {"methods": ("LogisticRegression",), "repeats": 1}
-    model = compare(Data.from_frame(frame, y), "classification", **options).recommended.model
+    model = compare(Data.from_frame(frame, y), **options).recommended.model
     found = predictions(model, frame)
     assert list(found) == ["prediction", "probability of poor", "probability of rich"]
     assert_allclose(found["probability of poor"] + found["probability of rich"], 1)
@@ -138,7 +138,7 @@ def test_what_cannot_be_done_is_said(tmp_path, shop, model):
         predict_table(LinearRegression().fit(frame[["age"]], spend), source)
     with pytest.raises(ReportError, match="name a file in a folder that exists"):
         predict_table(model, source, tmp_path / "nowhere" / "out.csv")
-    ridge = compare(Data.from_frame(frame, spend), "regression", methods=("Lasso",), repeats=1)
+    ridge = compare(Data.from_frame(frame, spend), methods=("Lasso",), repeats=1)
     with pytest.raises(ReportError, match="Lasso has no prediction intervals; leave out --interval"):
         predict_table(ridge.recommended.model, source, interval=0.9)
 
@@ -195,8 +195,8 @@ def coded():
         }
     )
     y = 3.0 * (frame["code"] == "01") + (frame["day"] == "03/04/2021") + frame["x"] + rng.normal(size=300)
-    _, data = choose_data(RawTable("t", frame.assign(y=y)), target="y")
-    return frame, compare(data, "regression", methods=("Ridge",), repeats=1, folds=2).recommended.model
+    data = choose_data(RawTable("t", frame.assign(y=y)), target="y")
+    return frame, compare(data, methods=("Ridge",), repeats=1, folds=2).recommended.model
 
 
 def test_blocks_of_a_column_are_of_one_kind_whatever_they_hold(tmp_path, coded, monkeypatch):
@@ -233,7 +233,7 @@ def test_numbers_are_read_in_blocks_as_in_the_whole(tmp_path, shop, model, monke
 def test_tables_without_header_or_with_row_names_are_predicted(tmp_path, rng):
     X = rng.normal(size=(40, 2))
     data = Data.from_frame(pd.DataFrame(X, columns=["column 1", "column 2"]), X @ [1.0, 2.0])
-    model = compare(data, "regression", methods=("LinearRegression",), repeats=1, folds=2).recommended.model
+    model = compare(data, methods=("LinearRegression",), repeats=1, folds=2).recommended.model
     np.savetxt(tmp_path / "bare.csv", X, delimiter=",")
     predict_table(model, tmp_path / "bare.csv", tmp_path / "out.csv")
     assert_allclose(pd.read_csv(tmp_path / "out.csv")["prediction"], X @ [1.0, 2.0])
@@ -384,7 +384,7 @@ def test_a_disk_that_fills_up_leaves_the_file_of_before(tmp_path, shop, model, m
 @pytest.fixture(scope="module")
 def lasso(shop, tmp_path_factory):
     """A comparison whose model has no intervals of its own, written to a folder."""
-    found = compare(Data.from_frame(*shop), "regression", methods=("Lasso",), repeats=1)
+    found = compare(Data.from_frame(*shop), methods=("Lasso",), repeats=1)
     folder = tmp_path_factory.mktemp("lasso")
     save(found.recommended.model, folder / "m.skops", about=about_model(found))
     return found, folder / "m.skops"

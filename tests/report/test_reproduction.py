@@ -61,9 +61,9 @@ def shop(tmp_path_factory):
     frame["spend"] = np.exp(0.03 * frame["age"].fillna(40) + 0.8 * rng.normal(size=n))
     path = tmp_path_factory.mktemp("shop") / "it's a shop.csv"
     frame.to_csv(path, index=False)
-    task, data = choose_data(read_table(path), target="spend", drop=["extra"])
+    data = choose_data(read_table(path), target="spend", drop=["extra"])
     methods = ["Lasso", "LinearRegression", "Lasso (log target)", "Ensemble"]
-    return path, compare(data, task, repeats=1, folds=3, methods=methods)
+    return path, compare(data, repeats=1, folds=3, methods=methods)
 
 
 def test_the_script_runs_by_itself_and_predicts_the_same(shop, tmp_path):
@@ -115,8 +115,8 @@ def test_how_a_table_was_read_is_told_to_the_script_and_to_the_command(tmp_path,
     (tmp_path / "t.csv").write_text("a title\n" + frame.to_csv(index=False, sep=";"))
     reading = Reading(skip=1, separator=";", categorical=("code",), na=("-999",))
     table = read_table(tmp_path / "t.csv", reading=reading)
-    task, data = choose_data(table, target="y", group="who", drop=[])
-    found = compare(data, task, repeats=1, folds=3, methods=["Ridge"])
+    data = choose_data(table, target="y", group="who", drop=[])
+    found = compare(data, repeats=1, folds=3, methods=["Ridge"])
     scope: dict = {}
     exec(script(found), scope)
     assert_allclose(scope["model"].predict(data.X), found.recommended.model.predict(data.X), rtol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.report.trials.resampling import compare_scores, corrected_error, splits
+from assay.report.trials.scoring.resampling import compare_scores, corrected_error, splits
 
 
 def test_every_row_is_predicted_once_a_repetition_and_never_learnt_from_there():

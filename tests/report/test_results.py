@@ -11,7 +11,7 @@ import pytest
 
 from assay.report import Data, choose_data, compare, read_table
 from assay.report.results import FORMAT, results, to_json
-from assay.report.trials.guarantees import residual_quantiles
+from assay.report.trials.scoring.guarantees import residual_quantiles
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 BY_NAME = (
@@ -29,8 +29,8 @@ BY_NAME = (
 )
 def comparison(request):
     name, method = request.param
-    task, data = choose_data(read_table(name))
-    return compare(data, task, methods=(method,), folds=2, repeats=1)
+    data = choose_data(read_table(name))
+    return compare(data, methods=(method,), folds=2, repeats=1)
 
 
 def fields(value, place=""):
@@ -80,7 +80,7 @@ def test_predictions_of_rows_are_not_in_the_file(comparison):
 
 def test_measures_that_are_not_finite_are_null(rng):
     data = Data.from_frame(*_small(rng))
-    found = compare(data, "regression", methods=("Ridge",), folds=2, repeats=1)
+    found = compare(data, methods=("Ridge",), folds=2, repeats=1)
     best = found.candidates[0]
     best.measures["odd"] = np.inf
     best.measures["count"] = np.int64(3)

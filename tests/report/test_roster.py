@@ -37,9 +37,7 @@ def test_counts_get_a_poisson_regression_and_amounts_a_gamma_one(rng):
 
 def test_a_method_asked_for_a_target_it_is_not_for_is_left_out_with_a_sentence(rng):
     X = rng.normal(size=(40, 2))
-    comparison = compare(
-        table(X, X[:, 0]), "regression", methods=("GeneralizedLinear", "Ridge"), folds=2, repeats=1
-    )
+    comparison = compare(table(X, X[:, 0]), methods=("GeneralizedLinear", "Ridge"), folds=2, repeats=1)
     assert comparison.skipped == (
         "GeneralizedLinear was left out: it is for a target of counts (whole numbers from zero or a few up) "
         "or numbers above zero.",
@@ -50,7 +48,7 @@ def test_a_poisson_law_is_won_by_poisson_regression(rng):
     X = rng.normal(size=(400, 2))
     y = rng.poisson(np.exp(1.5 * X[:, 0])).astype(float)
     methods = ("LinearRegression", "Ridge", "GeneralizedLinear")
-    comparison = compare(table(X, y), "regression", methods=methods, folds=3, repeats=1)
+    comparison = compare(table(X, y), methods=methods, folds=3, repeats=1)
     assert comparison.best.name == "GeneralizedLinear"
     assert comparison.best.summary.startswith("Poisson regression")
     assert comparison.best.predictions.min() > 0
@@ -92,7 +90,7 @@ def test_a_leaking_column_is_told(rng):
     X = rng.normal(size=(120, 3))
     y = X[:, 0] + rng.normal(size=120)
     X[:, 2] = np.exp(y)
-    comparison = compare(table(X, y), "regression", methods=("LinearRegression",), folds=3, repeats=1)
+    comparison = compare(table(X, y), methods=("LinearRegression",), folds=3, repeats=1)
     (told,) = comparison.alarms
     assert told.startswith("'x2' alone gives y away")
 
@@ -100,7 +98,7 @@ def test_a_leaking_column_is_told(rng):
 def test_few_rows_and_a_common_class_are_told(rng):
     X = rng.normal(size=(60, 2))
     y = np.where(np.arange(60) < 54, "no", "yes")
-    small = compare(table(X, y), "classification", methods=("LinearSVC",), folds=3, repeats=1)
+    small = compare(table(X, y), methods=("LinearSVC",), folds=3, repeats=1)
     said = " ".join(small.remarks)
     assert "With 60 rows, another sample could well rank the methods otherwise." in said
     assert "90 % of the rows are 'no', which flatters the accuracy" in said

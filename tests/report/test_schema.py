@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import assay
 from assay.report import ReportError, describe_columns
-from assay.report.tables.encoder import TableEncoder
+from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.schema import left_out
 
 N = 60

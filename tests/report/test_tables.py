@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.report import RawTable, ReportError, choose_data, choose_task, read_table
-from assay.report.tables import byte_streams
-from assay.report.tables.encoder import TableEncoder, days_of
+from assay.report.tables.encoding.encoder import TableEncoder, days_of
+from assay.report.tables.files import byte_streams
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def test_csv_and_parquet_give_the_same_table(tmp_path, frame):
 
 def test_target_is_parted_from_the_features(tmp_path, frame):
     frame.to_csv(tmp_path / "t.csv", index=False)
-    task, data = choose_data(read_table(tmp_path / "t.csv"), target="y", drop=("b",))
-    assert task == "regression"
+    data = choose_data(read_table(tmp_path / "t.csv"), target="y", drop=("b",))
+    assert data.task == "regression"
     assert data.feature_names == ["a"]
     np.testing.assert_allclose(data.y, frame["y"])
     assert "Left out by request: b." in data.notes
@@ -130,7 +130,7 @@ def test_a_target_without_values_or_with_one_is_refused(tmp_path):
 
 def test_rows_without_a_target_are_left_out_and_said(tmp_path):
     lines = "a,y\n" + "".join(f"{row / 7},{'' if row % 5 == 0 else row * 1.5}\n" for row in range(30))
-    _, data = choose_data(read_table(written(tmp_path / "t.csv", lines)), target="y")
+    data = choose_data(read_table(written(tmp_path / "t.csv", lines)), target="y")
     assert data.X.shape == (24, 1)
     assert len(data.y) == 24
     assert "6 rows have no value of 'y': left out." in data.notes
@@ -231,11 +231,11 @@ def test_task_follows_the_target(tmp_path, frame):
     assert choose_task(table, target="few", task="regression") == ("regression", "few")
     for name in ("few", "text", "truth"):
         assert choose_task(table, target=name) == ("classification", name)
-    _, data = choose_data(table, target="few")
+    data = choose_data(table, target="few")
     assert data.classes == ("0", "1", "2")
     assert data.y.dtype.kind == "i"
     assert any("were taken for classes; --task regression" in note for note in data.notes)
-    _, data = choose_data(table, target="text")
+    data = choose_data(table, target="text")
     assert data.classes == ("no", "yes")
 
 
@@ -267,14 +267,14 @@ def test_regression_on_text_is_refused(mixed):
 
 
 def test_clusters_of_an_embedded_table_do_not_see_its_classes():
-    task, data = choose_data(read_table("iris"), task="clustering")
-    assert task == "clustering"
+    data = choose_data(read_table("iris"), task="clustering")
+    assert data.task == "clustering"
     assert "species" not in data.feature_names
     assert data.X.shape == (150, 4)
-    task, data = choose_data(read_table("iris"))
-    assert (task, data.classes) == ("classification", ("setosa", "versicolor", "virginica"))
-    task, data = choose_data(read_table("diabetes"), drop=("progression",))
-    assert task == "clustering"
+    data = choose_data(read_table("iris"))
+    assert (data.task, data.classes) == ("classification", ("setosa", "versicolor", "virginica"))
+    data = choose_data(read_table("diabetes"), drop=("progression",))
+    assert data.task == "clustering"
     assert "progression" not in data.feature_names
 
 
@@ -394,7 +394,7 @@ def test_words_for_missing_and_infinite_numbers_are_understood_and_said(tmp_path
 def test_a_column_of_numbers_and_words_stays_words(tmp_path):
     table = read_table(written(tmp_path / "t.csv", "a,b\n1,x\n2,x\nmany,y\n1,y\n"))
     assert table.frame["a"].tolist() == ["1", "2", "many", "1"]
-    _, data = choose_data(table)
+    data = choose_data(table)
     assert [column.kind for column in data.columns] == ["categorical", "categorical"]
 
 
@@ -415,7 +415,7 @@ def test_a_column_of_numbers_and_words_stays_words(tmp_path):
 )
 def test_dates_of_a_column_name_day_and_month_in_one_order(texts, expected, day_first):
     frame = pd.DataFrame({"day": texts * 10, "x": np.arange(30.0) ** 2})
-    _, data = choose_data(RawTable("t", frame))
+    data = choose_data(RawTable("t", frame))
     column = data.columns[0]
     assert (column.kind, column.day_first) == ("date", day_first)
     days = (pd.to_datetime(pd.Series(expected * 10), format="mixed") - pd.Timestamp(0)) / pd.Timedelta(days=1)
@@ -427,7 +427,7 @@ def test_dates_of_a_column_name_day_and_month_in_one_order(texts, expected, day_
 
 def test_empty_and_constant_columns_are_left_out_and_said(tmp_path):
     table = read_table(written(tmp_path / "t.csv", "a,b,c,x\n,7,1.5,p\n,7,2.5,q\n,7,9.5,p\n"))
-    _, data = choose_data(table)
+    data = choose_data(table)
     assert data.feature_names == ["c", "x"]
     assert "Column 'a' is left out: it has no value." in data.notes
     assert "Column 'b' is left out: every value is '7'." in data.notes
@@ -442,7 +442,7 @@ def test_one_column_leaves_nothing_to_learn_from(tmp_path):
 def test_ten_thousand_categories_become_a_few_features(rng):
     frame = pd.DataFrame({"code": [f"k{number}" for number in rng.integers(0, 10_000, 30_000)]})
     frame["y"] = rng.normal(size=30_000)
-    _, data = choose_data(RawTable("t", frame), target="y")
+    data = choose_data(RawTable("t", frame), target="y")
     encoder = TableEncoder(data.columns).fit(data.X)
     assert data.columns[0].kind == "categorical"
     assert encoder.transform(data.X).shape == (30_000, 30)
@@ -459,8 +459,8 @@ def test_columns_that_are_dropped_stay_on_the_disk(tmp_path):
         table = read_table(source, without=("b", "z"))
         assert list(table.frame.columns) == ["a", "y"]
         assert table.unread == ("b",)
-        task, data = choose_data(table, target="y", drop=("b",))
-        assert (task, data.feature_names, data.dropped) == ("regression", ["a"], ("b",))
+        data = choose_data(table, target="y", drop=("b",))
+        assert (data.task, data.feature_names, data.dropped) == ("regression", ["a"], ("b",))
         assert "Left out by request: b." in data.notes
         with pytest.raises(ReportError, match="has no column 'z'"):
             choose_data(table, target="y", drop=("z",))

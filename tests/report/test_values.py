@@ -9,11 +9,11 @@ import pytest
 from assay.report import RawTable, Reading, ReportError, choose_data, predict_table, read_table
 from assay.report.fitting import fit_table
 from assay.report.prediction import certify_table
-from assay.report.tables.doubts import doubts, mistyped, sentinel
-from assay.report.tables.leakage import alarms
+from assay.report.tables.checks.doubts import doubts, mistyped, sentinel
+from assay.report.tables.checks.leakage import alarms
+from assay.report.tables.files.totals import without_totals
+from assay.report.tables.files.values import amount, numbers_from_texts
 from assay.report.tables.schema import describe_columns
-from assay.report.tables.totals import without_totals
-from assay.report.tables.values import amount, numbers_from_texts
 
 
 def written(path, text: str):
@@ -22,7 +22,7 @@ def written(path, text: str):
 
 
 def chosen(table, **options):
-    return choose_data(table, **options)[1]
+    return choose_data(table, **options)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def prices(n=40, **more):
 def test_money_per_cents_and_brackets_are_numbers_and_said(tmp_path):
     prices().to_csv(tmp_path / "t.csv", index=False)
     table = read_table(tmp_path / "t.csv")
-    task, data = choose_data(table, target="price")
-    assert task == "regression"
+    data = choose_data(table, target="price")
+    assert data.task == "regression"
     assert {column.name: column.kind for column in data.columns} == dict.fromkeys(
         ("size", "discount", "balance"), "numeric"
     )
@@ -228,7 +228,7 @@ def test_a_mistyped_digit_is_told_in_a_column_and_in_the_target(rng):
     price = rng.lognormal(5, 0.4, 150).round(2)
     price[17] = 150_000.0
     frame = pd.DataFrame({"size": rng.normal(100, 10, 150), "price": price})
-    _, data = choose_data(RawTable("t", frame), target="price")
+    data = choose_data(RawTable("t", frame), target="price")
     (told,) = [note for note in data.notes if "mistyped" in note]
     assert told.startswith("'price' is ")
     assert "use --na price=150000." in told
@@ -273,8 +273,8 @@ def test_categorical_and_numeric_decide_against_the_looks(tmp_path):
         "mixed": "categorical",
     }
     reading = Reading(categorical=("zip", "y"), numeric=("row", "mixed"))
-    task, data = choose_data(read_table(path, reading=reading), target="y")
-    assert task == "classification"
+    data = choose_data(read_table(path, reading=reading), target="y")
+    assert data.task == "classification"
     assert {column.name: column.kind for column in data.columns} == {
         "zip": "categorical",
         "row": "numeric",

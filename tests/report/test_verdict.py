@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from assay.report.trials.resampling import compare_scores, corrected_error
-from assay.report.trials.verdict import LEVEL, Verdict, decide, holm
+from assay.report.trials.scoring.resampling import compare_scores, corrected_error
+from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide, holm
 from laws import LAWS, METHODS, Trial, run
 
 COMPLEXITY = [method.complexity for method in METHODS.values()]

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from assay.report import Data, ReportError, choose_data, compare
-from assay.report.tables.cells import cells
-from assay.report.tables.encoder import NumericCode, TableEncoder
-from assay.report.tables.plain_numbers import read_once
-from assay.report.tables.reading import RawTable
+from assay.report.tables.encoding.cells import cells
+from assay.report.tables.encoding.encoder import NumericCode, TableEncoder
+from assay.report.tables.encoding.plain_numbers import read_once
+from assay.report.tables.files.reading import RawTable
 from assay.report.tables.schema import describe_columns
-from assay.report.trials.resampling import default_repeats
+from assay.report.trials.scoring.resampling import default_repeats
 from assay.report.trials.trial import TUNING_FOLDS, ClassFolds
 
 
@@ -27,7 +27,7 @@ def test_more_columns_than_rows_and_classes_of_two_rows_are_compared(rng):
     X[:, :40] += 3 * rng.normal(size=(9, 40))[y]
     frame = pd.DataFrame(X, columns=[f"g{index}" for index in range(300)])
     data = Data.from_frame(frame, np.array([f"c{label}" for label in y]))
-    found = compare(data, "classification", repeats=1, methods=("LogisticRegression", "LinearSVC"))
+    found = compare(data, repeats=1, methods=("LogisticRegression", "LinearSVC"))
     assert not found.skipped
     assert found.folds == 2
     assert found.recommended.score > 0.5
@@ -49,8 +49,8 @@ def test_every_class_is_learnt_in_each_fold_of_a_choice():
 
 def test_classes_of_one_row_are_set_aside_and_said():
     frame = pd.DataFrame({"x": np.arange(9.0) ** 2, "y": list("aabbbbcad")})
-    task, data = choose_data(raw(frame), target="y")
-    assert task == "classification"
+    data = choose_data(raw(frame), target="y")
+    assert data.task == "classification"
     assert data.classes == ("a", "b")
     assert data.y.tolist() == list("aabbbba")
     assert data.X["x"].tolist() == [0.0, 1, 4, 9, 16, 25, 49]

@@ -20,7 +20,7 @@ from assay.trees.growing.criteria import Newton
 from assay.trees.growing.cuts import Rule, best_cut
 from assay.trees.growing.histograms import divide_shard, fill_histogram, make_shard
 from assay.trees.growing.scan import best_newton_cut
-from assay.trees.growing.whole import Split
+from assay.trees.growing.space import Split
 
 
 @pytest.fixture(scope="module")
@@ -176,15 +176,15 @@ def test_a_line_search_in_each_leaf_leaves_no_slope(two_classes, loss, label):
 
 
 def test_trees_are_those_of_scikit_learn_where_bins_are_the_same(numbers, two_classes):
-    """Whole-number columns of few values have the same bins in both: predictions agree to rounding."""
-    X, y = numbers
+    """Columns of few values of many rows have the same bins in both: predictions agree to rounding."""
+    X, y = np.round(numbers[0], 1), numbers[1]
     shape = {"max_iter": 20, "max_leaf_nodes": 8, "early_stopping": False}
     ours, theirs = (
         HistGradientBoostingRegressor(**shape).fit(X, y),
         TheirRegressor(**shape, random_state=0).fit(X, y),
     )
     assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=1e-4 * np.ptp(y))
-    X, y = two_classes
+    y = two_classes[1]
     mine, other = (
         HistGradientBoostingClassifier(**shape).fit(X, y),
         TheirClassifier(**shape, random_state=0).fit(X, y),
@@ -289,6 +289,75 @@ def test_the_quick_quantile_is_the_minimiser_of_the_loss(level):
         assert best_constant(loss, values, None) == loss.constant_minimiser(values)
 
 
+# Where cuts and bins are.
+
+
+def test_a_cut_is_in_the_middle_of_the_values_that_its_node_lacks():
+    # Where z is 0, x has no value from 10 to 89, and rows of z = 1 say nothing about where to cut there.
+    x = np.concatenate([np.arange(10), np.arange(90, 100), np.arange(10, 90)]).repeat(3).astype(float)
+    z = (np.arange(100) >= 20).repeat(3).astype(float)
+    y = np.where(z == 1, 50.0, np.where(x < 50, 0.0, 10.0))
+    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=5)
+    model.fit(np.column_stack([z, x]), y)
+    asked = np.array([5.0, 45.0, 55.0, 95.0])
+    said = model.predict(np.column_stack([np.zeros(4), asked]))
+    assert said == pytest.approx([0.0, 0.0, 10.0, 10.0], abs=1e-6)
+    assert model.certify(np.column_stack([z, x]), y).holds
+
+
+def test_every_value_is_on_the_other_side_where_missing_ones_are_alone():
+    x = np.concatenate([np.arange(10.0).repeat(2), np.full(20, np.nan), np.arange(10.0, 50.0)])
+    z = np.concatenate([np.zeros(40), np.ones(40)])
+    y = np.where(z == 1, 50.0, np.where(np.isnan(x), 10.0, 0.0))
+    model = HistGradientBoostingRegressor(max_iter=1, learning_rate=1.0, min_samples_leaf=5)
+    model.fit(np.column_stack([z, x]), y)
+    said = model.predict(np.column_stack([np.zeros(4), [5.0, 30.0, 1e6, np.nan]]))
+    assert said == pytest.approx([0.0, 0.0, 0.0, 10.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("max_bins", [255, 40])
+def test_bins_have_three_rows_where_leaves_have_many(max_bins):
+    rng = np.random.default_rng(0)
+    x = np.round(rng.standard_normal((400, 1)), 1)
+    ordered = np.array([False])
+    columns = bin_columns(x, None, ordered, max_bins, 3)
+    counts = np.bincount(columns.encode(x, by_column=False)[:, 0])
+    assert counts.min() >= 3
+    assert len(counts) <= max_bins
+    # A weight is a repetition, and weights that are shares of the table still leave bins.
+    values, repeats = np.unique(x, return_counts=True)
+    weighted = bin_columns(values[:, np.newaxis], repeats.astype(float), ordered, max_bins, 3)
+    assert weighted == columns
+    shares = bin_columns(values[:, np.newaxis], repeats / 400, ordered, max_bins, 3)
+    assert len(shares.low) >= min(len(columns.low), 20)
+    # Small leaves keep every value apart.
+    alone = HistGradientBoostingRegressor(min_samples_leaf=10, max_iter=1).fit(x, x[:, 0])
+    assert len(alone.columns_.low) == len(values)
+    assert len(HistGradientBoostingRegressor(max_iter=1).fit(x, x[:, 0]).columns_.low) < len(values)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_both_sides_of_a_cut_have_the_curvature_of_four_undecided_rows(numbers, n_classes):
+    X, y = numbers
+    y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    model = HistGradientBoostingClassifier(learning_rate=0.5, max_iter=12, min_samples_leaf=1).fit(X, y)
+    shares = np.bincount(y) / len(y)
+    chances = [np.tile(shares, (len(y), 1)), *model.staged_predict_proba(X)][:-1]
+    factor = n_classes / (n_classes - 1) if n_classes > 2 else 1.0
+    leaves, least = model.trees_.leaves(X, model.columns_), []
+    n_outputs = 1 if n_classes == 2 else n_classes
+    for place in range(model.n_iter_ * n_outputs):
+        p = chances[place // n_outputs][:, place % n_outputs + (n_outputs == 1)]
+        sizes = np.bincount(leaves[:, place], weights=factor * p * (1 - p))
+        if np.count_nonzero(sizes) > 1:
+            least.append(sizes[sizes > 0].min())
+    limit = 1.0 if n_classes == 2 else 4 / n_classes
+    assert limit - 1e-6 < min(least) < 1.2 * limit
+    # A loss without probabilities has no such limit.
+    other = HistGradientBoostingClassifier("exponential", learning_rate=0.5, max_iter=12, min_samples_leaf=1)
+    assert other.fit(X, y > 0).trees_.weight.min() < 4
+
+
 # Options.
 
 
@@ -305,6 +374,21 @@ def test_early_stopping_ends_when_held_out_rows_no_longer_gain(two_classes):
     )
     staged = [-np.mean(np.log(p[np.arange(200), y[400:]])) for p in model.staged_predict_proba(X[400:])]
     assert -model.validation_score_ == pytest.approx(staged, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [2.0**-30, 2.0**10, 2.0**40])
+@pytest.mark.parametrize("held", [0.2, None])
+def test_early_stopping_does_not_depend_on_the_unit_of_the_target(numbers, scale, held):
+    X, y = numbers
+    shape = {"max_iter": 60, "n_iter_no_change": 3, "validation_fraction": held, "tol": 5e-3}
+
+    def fitted(target):
+        return HistGradientBoostingRegressor(early_stopping=True, random_state=0, **shape).fit(X, target)
+
+    model, scaled = fitted(y), fitted(scale * y)
+    assert 10 < model.n_iter_ < 60
+    assert scaled.n_iter_ == model.n_iter_
+    assert scaled.validation_score_ / scale**2 == pytest.approx(model.validation_score_, rel=1e-9)
 
 
 def test_constraints_hold_everywhere(numbers):

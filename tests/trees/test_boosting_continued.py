@@ -130,7 +130,8 @@ def test_the_unbiased_importance_does_not_favour_columns_of_many_values(noisy, o
     impurity, fair = model.importance(), model.importance("unbiased", X, y)
     assert impurity.importances[2] > 3 * impurity.importances[3] > 0
     assert np.all(fair.importances[:2] > 3 * fair.standard_errors[:2])
-    assert np.all(fair.importances[2:] < 3 * fair.standard_errors[2:])
+    assert fair.importances[2] < 3 * fair.standard_errors[2]
+    assert fair.importances[3] < 0.1 * fair.importances[:2].min()  # errors over trees know one sample of rows
 
 
 def test_the_unbiased_importance_of_the_first_tree_by_hand(noisy):

@@ -178,7 +178,7 @@ def test_the_best_gain_by_sorting_is_that_of_all_splits():
                     gain = slope[left].sum() ** 2 / left.sum() + slope[~left].sum() ** 2 / (~left).sum()
                     best = max(best, gain)
     assert model.trees_.gain[0] == pytest.approx(best, rel=1e-7)
-    trees, rules = model.trees_, splits.rules_of(model, None, None)
+    trees, rules = model.trees_, splits.rules_of(model, None, None, 1e-3)
     codes = model.columns_.encode(X, by_column=True)
     leaf = trees.leaves(X, model.columns_)[:, 0]
     kinds = np.vstack([np.ones(60), slope, np.ones(60), np.zeros(60), np.zeros(60)])

@@ -149,12 +149,11 @@ def run_compare(table: str, output: Path, options: CompareOptions) -> None:
         watch.stage(f"reading {table}")
         raw = report.read_table(table, without=drop, reading=reading_of(options))
         by: dict[str, Any] = {"time": options.time, "group": options.group, "keep_rare": options.keep_rare}
-        task, data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
-        watch.begin(title(task, data))
+        data = report.choose_data(raw, target=options.target, task=options.task, drop=drop, **by)
+        watch.begin(title(data.task, data))
         watch.stage("")
         comparison = report.compare(
             data,
-            task,
             folds=options.folds,
             repeats=options.repeats,
             seed=options.seed,

@@ -7,19 +7,21 @@ from assay.report.fitting import FittedTable, fit_table, parse_value
 from assay.report.methods import Method, catalogue, find_method
 from assay.report.page.document import render
 from assay.report.prediction import Predicted, certify_table, predict_table
-from assay.report.tables.code_encoder import BothEncoder, CodeEncoder, OnColumns
-from assay.report.tables.data import Data, choose_data, choose_task
-from assay.report.tables.encoder import TableEncoder
-from assay.report.tables.options import Reading
-from assay.report.tables.reading import RawTable, read_table
+from assay.report.tables.choosing import choose_data, choose_task
+from assay.report.tables.data import Data
+from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.tables.files.options import Reading
+from assay.report.tables.files.reading import RawTable, read_table
 from assay.report.tables.schema import Column, describe_columns
+from assay.report.trials.candidate import Candidate, certificates_of
 from assay.report.trials.compare import compare
-from assay.report.trials.comparison import Candidate, Comparison, certificates_of
+from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Event, Progress
 from assay.report.trials.roster import entries, roster
 from assay.report.trials.stacking import WeightedEnsemble
 from assay.report.trials.target_transform import SmearedTarget
-from assay.report.trials.wording import plus_minus, shown, shown_measure
+from assay.report.wording import plus_minus, shown, shown_measure
 from assay.report.writing import check_folder, write
 
 __all__ = [
@@ -64,3 +66,6 @@ __all__ = [
     "shown_measure",
     "write",
 ]
+
+for _kind in (SmearedTarget, WeightedEnsemble):  # saved models name them by their public home
+    _kind.__module__ = __name__

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from assay.models.conformal import class_sets
 from assay.report.errors import ReportError
-from assay.report.trials.guarantees import joined_classes, quantile_for
+from assay.report.trials.scoring.guarantees import joined_classes, quantile_for
 
 FROM_RESIDUALS = (
     "{name} has no prediction intervals of its own: these come from the residuals of the folds and are all "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,14 @@ from assay.certificates import Certificates
 from assay.report.errors import ReportError
 from assay.report.methods import find_method
 from assay.report.results import about_fit
-from assay.report.tables.code_encoder import CodeEncoder, places_of_categories
-from assay.report.tables.data import TASKS, Data, Task, choose_data
-from assay.report.tables.encoder import ClusterEncoder, PlainEncoder, TableEncoder
-from assay.report.tables.options import Reading
-from assay.report.tables.reading import read_table
-from assay.report.trials.comparison import certificates_of
-from assay.report.trials.guarantees import kept_for_classes, residual_quantiles
+from assay.report.tables.choosing import choose_data
+from assay.report.tables.data import TASKS, Data, Task
+from assay.report.tables.encoding.code_encoder import CodeEncoder, places_of_categories
+from assay.report.tables.encoding.encoder import ClusterEncoder, PlainEncoder, TableEncoder
+from assay.report.tables.files.options import Reading
+from assay.report.tables.files.reading import read_table
+from assay.report.trials.candidate import certificates_of
+from assay.report.trials.scoring.guarantees import kept_for_classes, residual_quantiles
 from assay.report.trials.trial import noted
 
 
@@ -57,10 +58,9 @@ def fit_table(
 ) -> FittedTable:
     """Fit one estimator of the library to a table and save it with all that is needed to use it.
 
-    The columns become standardised numbers as in a comparison, learnt from the rows of the table. The file
-    holds the model, what its columns are, the fingerprint of the table, the versions and the certificates,
-    and what prediction intervals or class sets need: how far models fitted without a fold, or without a tenth
-    of a large table, were off on it.
+    The columns become standardised numbers as in a comparison. The file holds the model, what its columns
+    are, the fingerprint of the table, the versions, the certificates, and what intervals or class sets need:
+    how far models fitted without a fold, or without a tenth of a large table, were off on it.
 
     Parameters
     ----------
@@ -92,11 +92,9 @@ def fit_table(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> from assay.report import fit_table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder, "ridge.skops")
-    ...     fitted = fit_table("ridge", "diabetes", parameters={"alpha": "0.1"}, output=place)
+    ...     fitted = fit_table("ridge", "diabetes", parameters={"alpha": "0.1"}, output=f"{folder}/ridge")
     >>> fitted.model[-1], fitted.certificates.holds
     (Ridge(alpha=0.1), True)
     """
@@ -105,19 +103,30 @@ def fit_table(
 
     place = check_file(output, force=force)
     kind, asked = find_estimator(method, task)
-    settings = parse_parameters(kind, parameters or {})
-    if "random_state" in inspect.signature(kind).parameters:
-        settings.setdefault("random_state", seed)
+    settings = parse_parameters(kind, _with_seed(kind, parameters or {}, seed))
     table = read_table(source, without=drop, reading=reading)
-    chosen, data = choose_data(table, target=target, task=asked, drop=drop)
+    data = choose_data(table, target=target, task=asked, drop=drop)
     pipeline, notes = fit(kind(**settings), data)
     certificates = certificates_of(pipeline)
-    about = about_fit(data, chosen, kind.__name__, certificates) | kept_for_intervals(pipeline, data, seed)
-    try:
+    about = about_fit(data, data.task, kind.__name__, certificates) | kept_for_intervals(pipeline, data, seed)
+    with _writing(place):
         save(pipeline, place, about=about)
+    return FittedTable(pipeline, certificates, place, data.task, (*data.notes, *notes))
+
+
+def _with_seed(kind: type, given: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Parameters of an estimator, with a seed where it draws and has none."""
+    draws = "random_state" in inspect.signature(kind).parameters
+    return ({"random_state": seed} if draws else {}) | dict(given)
+
+
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    """A sentence for a file that cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise ReportError(f"The model cannot be written to {place}: {error.strerror or error}.") from error
-    return FittedTable(pipeline, certificates, place, chosen, (*data.notes, *notes))
 
 
 LARGE_TABLE = 20_000

@@ -19,10 +19,11 @@ from assay.certificates import Certificates
 from assay.report.answers import Answerer
 from assay.report.errors import ReportError
 from assay.report.results import fingerprint_of
-from assay.report.tables.data import TASKS, open_target
-from assay.report.tables.encoder import TableEncoder
-from assay.report.tables.options import Reading
-from assay.report.tables.reading import PARQUET_ENDINGS, RawTable, read_table, table_blocks
+from assay.report.tables.choosing import open_target
+from assay.report.tables.data import TASKS
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.tables.files.options import Reading
+from assay.report.tables.files.reading import PARQUET_ENDINGS, RawTable, read_table, table_blocks
 
 
 class Predicted(NamedTuple):

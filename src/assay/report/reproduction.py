@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from assay.report.tables.data import Data
-from assay.report.tables.options import Reading
-from assay.report.tables.reading import STANDARD_INPUT
+from assay.report.tables.files.options import Reading
+from assay.report.tables.files.reading import STANDARD_INPUT
 from assay.report.trials.comparison import Comparison
 
 
@@ -120,8 +120,8 @@ def script(comparison: Comparison) -> str:
     Examples
     --------
     >>> from assay.report import choose_data, compare, read_table
-    >>> task, data = choose_data(read_table("iris"))
-    >>> text = script(compare(data, task, repeats=1, methods=["LinearSVC"]))
+    >>> data = choose_data(read_table("iris"))
+    >>> text = script(compare(data, repeats=1, methods=["LinearSVC"]))
     >>> "LinearSVC(penalty_strength=" in text
     True
     """
@@ -151,7 +151,7 @@ def _parts(comparison: Comparison) -> list[str]:
         *code.lines(),
         "",
         f"table = read_table({', '.join(read)})",
-        f"task, data = choose_data(table, {told})",
+        f"data = choose_data(table, {told})",
         f"model = make_pipeline(\n{steps})",
         f"model.fit({fit})",
     ]

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 import assay
 from assay.certificates import Certificates
 from assay.report.tables.data import Data, Task
-from assay.report.tables.encoder import days_of, read_numbers, read_words
+from assay.report.tables.encoding.encoder import days_of, read_numbers, read_words
 from assay.report.tables.schema import Column
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.explanation import Effect, Explanation
-from assay.report.trials.guarantees import kept_for_classes, residual_quantiles
-from assay.report.trials.importance import Importances
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.trials.explaining.explanation import Effect, Explanation
+from assay.report.trials.explaining.importance import Importances
+from assay.report.trials.scoring.guarantees import kept_for_classes, residual_quantiles
 
 FORMAT = 1
 """Version of results.json; docs/results.md tells its fields."""

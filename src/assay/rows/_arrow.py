@@ -144,6 +144,7 @@ class TableSource:
         names = table.schema.names
         require_distinct(names, table.where)
         self._table, self._weight = table, weight
+        self._if_null: str | None = NULL_IN_X
         self._target = [target] if isinstance(target, str) else list(target or ())
         self._vector_target = isinstance(target, str)
         self._features = feature_columns(names, self._target, weight, features, table.where)
@@ -185,7 +186,7 @@ class TableSource:
         self, unit: list[pa.RecordBatch], n_rows: int
     ) -> Iterator[tuple[NDArray, NDArray | None, NDArray | None]]:
         """See `Source.arrays`."""
-        features = _numbers(unit, self._features, NULL_IN_X)
+        features = _numbers(unit, self._features, self._if_null)
         target = _numbers(unit, self._target, "y contains NaN; drop or fill those rows first.")
         weight = _numbers(
             unit,
@@ -216,6 +217,14 @@ class TableSource:
             begin = end
         return result
 
+    def allow_missing(self) -> None:
+        """See `Source.allow_missing`."""
+        self._if_null = None
+
+    def release(self) -> None:
+        """See `Source.release`; Arrow keeps for later what it no longer uses."""
+        pa.default_memory_pool().release_unused()
+
     def take(self, indices: NDArray) -> NDArray:
         """See `Source.take`."""
         result = np.empty((len(indices), self.shape[1]), dtype=self.dtype)
@@ -223,7 +232,9 @@ class TableSource:
             first, last = np.searchsorted(indices, [start, start + batch.num_rows])
             if first < last:
                 unit = [batch.take(pa.array(indices[first:last] - start))]
-                result[first:last] = self._fill(_numbers(unit, self._features, NULL_IN_X), 0, last - first)
+                result[first:last] = self._fill(
+                    _numbers(unit, self._features, self._if_null), 0, last - first
+                )
             if last == len(indices):
                 break
         return result
@@ -281,18 +292,23 @@ def _numbered(batches: Iterable[pa.RecordBatch], start: int) -> Batches:
         start += batch.num_rows
 
 
-def _numbers(unit: list[pa.RecordBatch], names: list[str], if_null: str) -> list[list[NDArray]]:
-    """The columns of each batch as arrays of numbers, without a copy where there need be none."""
+def _numbers(unit: list[pa.RecordBatch], names: list[str], if_null: str | None) -> list[list[NDArray]]:
+    """The columns of each batch as arrays of numbers, without a copy where there need be none.
+
+    Nulls are refused with a sentence, or without one become NaN.
+    """
     return [[_column_numbers(batch.column(name), if_null) for name in names] for batch in unit]
 
 
-def _column_numbers(column: pa.Array, if_null: str) -> NDArray:
-    if column.null_count:
+def _column_numbers(column: pa.Array, if_null: str | None) -> NDArray:
+    if column.null_count and if_null is not None:
         raise ValueError(if_null)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
+    if column.null_count and not pa.types.is_floating(column.type):
+        column = column.cast(pa.uint8() if pa.types.is_boolean(column.type) else pa.float64())
     return column.to_numpy(zero_copy_only=False)
 
 

@@ -107,6 +107,14 @@ class Rows(ABC):
     def take(self, indices: NDArray) -> NDArray:
         """The rows of these (increasing) indices, dense, in memory."""
 
+    def keep(self, step: Step, *state: Any) -> list[Any]:
+        """Apply `step(block, *state)` to each partition of a cluster, as one block; results stay there.
+
+        Gives one handle per partition that has rows, in their order, to be passed to tasks; the step must be
+        a pure function, since the result of a lost worker is computed again. Not for `local` sources.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no partitions.")
+
     @abstractmethod
     def head(self, n_rows: int, step: Step, *state: Any) -> Any:
         """Apply `step(block, *state)` to one block made of the first rows, at most `n_rows` of them.
@@ -119,6 +127,9 @@ class Rows(ABC):
 
         Weights are checked all the same. Sources that check nothing themselves ignore this.
         """
+
+    def allow_missing(self) -> None:  # noqa: B027 (rows in memory are checked when they are opened)
+        """Let NaN and nulls among the features pass, which are missing values; the rest is checked."""
 
     @property
     def total_weight(self) -> float:

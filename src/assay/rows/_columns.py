@@ -176,19 +176,25 @@ def check_target(y: Any, n_samples: int, dtype: Any) -> NDArray | None:
     return target
 
 
-def check_values(X: NDArray, y: NDArray | None, weight: NDArray | None, start: int) -> None:
-    """Check the values of the rows from `start` on."""
-    check_finite(X, "X")
+def check_values(
+    X: NDArray, y: NDArray | None, weight: NDArray | None, start: int, *, missing: bool = False
+) -> None:
+    """Check the values of the rows from `start` on; with `missing`, features may be NaN."""
+    check_finite(X, "X", missing=missing)
     if y is not None:
         check_finite(y, "y")
     if weight is not None:
         check_block_weights(weight, start)
 
 
-def check_finite(X: NDArray, what: str) -> None:
-    """Raise one sentence if an array of floats holds NaN or infinity."""
+def check_finite(X: NDArray, what: str, *, missing: bool = False) -> None:
+    """Raise one sentence if an array of floats holds infinity or, unless it may be `missing`, NaN."""
     with np.errstate(invalid="ignore", over="ignore"):
         suspicious = not np.isfinite(X.sum())
+    if suspicious and missing:
+        if np.isinf(X).any():
+            raise ValueError(f"{what} contains infinity; drop those rows or put NaN or a number there first.")
+        return
     if suspicious and not np.isfinite(X).all():
         kind = "NaN" if np.isnan(X).any() else "infinity"
         raise ValueError(f"{what} contains {kind}; drop or fill those rows first.")

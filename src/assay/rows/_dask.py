@@ -9,7 +9,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.base import compute
+from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -57,6 +57,7 @@ class DaskWalk:
 
     layout: Layout
     check: bool
+    missing: bool
     step: Step
     state: tuple[Any, ...]
 
@@ -85,17 +86,21 @@ class DaskRows(Rows):
                 f"X must have at least one row and one column. It has shape {self.shape} instead."
             )
         self._parts, self._layout = parts, layout
-        self._checked = False
+        self._checked = self._missing = False
 
     def trust_values(self) -> None:
         """See `Rows.trust_values`."""
         self._checked = not self.has_weight
 
+    def allow_missing(self) -> None:
+        """See `Rows.allow_missing`."""
+        self._missing = True
+
     def _task(self, function: Any, walk: Delayed, part: Part, *arguments: Any) -> Delayed:
         return delayed(alone)(function, walk, part.X, part.y, part.weight, part.start, *arguments)
 
     def _walk(self, step: Step, state: tuple[Any, ...]) -> Delayed:
-        return delayed(DaskWalk(self._layout, not self._checked, step, state), traverse=False)
+        return delayed(DaskWalk(self._layout, not self._checked, self._missing, step, state), traverse=False)
 
     def reduce(
         self, step: Step, *state: Any, combine: Combine | None = None, rowwise: Sequence[NDArray] = ()
@@ -129,6 +134,11 @@ class DaskRows(Rows):
             pieces.append(da.from_delayed(piece, (part.n_rows, *columns), dtype, meta=meta))
         return da.concatenate(pieces)
 
+    def keep(self, step: Step, *state: Any) -> list[Delayed]:
+        """See `Rows.keep`."""
+        walk = self._walk(step, state)
+        return list(persist(*(self._task(_on_partition, walk, part) for part in self._parts if part.n_rows)))
+
     def head(self, n_rows: int, step: Step, *state: Any) -> Any:
         """See `Rows.head`; only the first partitions are computed."""
         walk = self._walk(step, state)
@@ -148,6 +158,12 @@ class DaskRows(Rows):
             if first < last:
                 pieces.append(self._task(_take, walk, part, indices[first:last] - part.start))
         return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *compute(*pieces)])
+
+
+def cluster_client() -> Any | None:
+    """The client of the cluster that tasks run on; None where they run in this process or its children."""
+    client = getattr(get_scheduler(), "__self__", None)  # other schedulers are plain functions
+    return client if hasattr(client, "who_has") else None
 
 
 def open_dask(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> DaskRows:
@@ -267,7 +283,7 @@ def _arrays(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int) -> Block:
         for values in (X, y, weight)
     )
     if walk.check:
-        check_values(X, y, weight, start)
+        check_values(X, y, weight, start, missing=walk.missing)
     return Block(X, y, weight, start)
 
 
@@ -291,6 +307,10 @@ def _map(
         first = block.start - start
         result[first : first + block.X.shape[0]] = walk.step(block, *walk.state)
     return result
+
+
+def _on_partition(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int) -> Any:
+    return walk.step(_arrays(walk, X, y, weight, start), *walk.state)
 
 
 def _any_weight(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int) -> bool:

@@ -198,6 +198,10 @@ class MappedRows(Rows):
         """See `Rows.map`."""
         return self._data.map(_map_pieces, self._through, step, state, dtype=dtype, width=width)
 
+    def keep(self, step: Step, *state: Any) -> list[Any]:
+        """See `Rows.keep`."""
+        return self._data.keep(_on_mapped, self._through, step, state)
+
     def head(self, n_rows: int, step: Step, *state: Any) -> Any:
         """See `Rows.head`."""
         return self._data.head(n_rows, _on_mapped, self._through, step, state)
@@ -209,6 +213,10 @@ class MappedRows(Rows):
     def trust_values(self) -> None:
         """See `Rows.trust_values`."""
         self._data.trust_values()
+
+    def allow_missing(self) -> None:
+        """See `Rows.allow_missing`."""
+        self._data.allow_missing()
 
 
 class Through(NamedTuple):

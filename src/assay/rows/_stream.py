@@ -58,6 +58,12 @@ class Source(Protocol):
     def take(self, indices: NDArray) -> NDArray:
         """The features of these rows."""
 
+    def allow_missing(self) -> None:
+        """Give NaN for what the table has no value for."""
+
+    def release(self) -> None:
+        """Give back what memory was taken to read; called after every walk."""
+
 
 class StreamRows(LocalRows):
     """A `Source`, with target and weights of its own or from memory. Values are checked at the first walk."""
@@ -75,7 +81,7 @@ class StreamRows(LocalRows):
             block_rows(source.shape[1], source.dtype.itemsize), max(MIN_BLOCK_ROWS, UNIT_BYTES // row_bytes)
         )
         self._unit_rows = self._step * max(1, UNIT_BYTES // (self._step * row_bytes))
-        self._checked = self._trusted = False
+        self._checked = self._trusted = self._missing = False
         self._some_weight = threading.Event()
 
     def _units(self) -> Generator[tuple[int, Any], None, None]:
@@ -96,7 +102,7 @@ class StreamRows(LocalRows):
             if self._weight is not None:
                 weight = self._weight[start:stop]
             if not self._checked:
-                check_values(X, y, weight, start)
+                check_values(X, y, weight, start, missing=self._missing)
                 if weight is not None and weight.any():
                     self._some_weight.set()
             yield Block(X, y, weight, start)
@@ -106,6 +112,11 @@ class StreamRows(LocalRows):
         """See `Rows.trust_values`."""
         self._checked, self._trusted = not self.has_weight, True
 
+    def allow_missing(self) -> None:
+        """See `Rows.allow_missing`."""
+        self._missing = True
+        self._source.allow_missing()
+
     def _window(self) -> int:
         return n_threads()
 
@@ -113,6 +124,7 @@ class StreamRows(LocalRows):
         if self.has_weight and not self._some_weight.is_set():
             raise all_weights_zero()
         self._checked = True
+        self._source.release()
 
     def head(self, n_rows: int, step: Step, *state: Any) -> Any:
         """See `Rows.head`; no more is read than these rows."""
@@ -125,7 +137,7 @@ class StreamRows(LocalRows):
         """See `Rows.take`."""
         taken = self._source.take(np.asarray(indices, dtype=np.intp))
         if not self._trusted:
-            check_finite(taken, "X")
+            check_finite(taken, "X", missing=self._missing)
         return taken
 
 
@@ -237,6 +249,12 @@ class ArrayMap:
         taken = np.asarray(self._map[indices]).astype(self.dtype, order="C", copy=False)
         self._release_pages()
         return taken
+
+    def allow_missing(self) -> None:
+        """See `Source.allow_missing`; arrays hold NaN as it is."""
+
+    def release(self) -> None:
+        """See `Source.release`; pages are given back as they are read."""
 
     def _release_pages(self) -> None:
         """Give back the pages that were read, which otherwise count as memory of this process.

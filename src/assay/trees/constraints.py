@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_PAIRED = 800
+"""Columns up to which all pairs of them are listed as groups."""
+
 
 def signs_of(model: Any, categorical: NDArray[np.bool_]) -> NDArray[np.int8] | None:
     """The direction of each column from `monotonic_cst`, None where no column has one."""
@@ -41,6 +44,8 @@ def groups_of(model: Any) -> NDArray[np.bool_] | None:
     sets: list[set[int]]
     if isinstance(given, str):
         size = 2 if given == "pairwise" else 1
+        if size == 2 and d > MOST_PAIRED:
+            raise model._refuse("interaction_cst", f"a list of groups where there are {d} columns")
         sets = [set(pair) for pair in combinations(range(d), min(size, d))]
     else:
         if isinstance(given, np.ndarray) and given.ndim == 0:

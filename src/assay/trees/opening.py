@@ -59,9 +59,10 @@ class TreeModel(Model):
         return split_columns(X, y, sample_weight)
 
     def _mark_categories(self) -> None:
-        """Set `is_categorical_` for a table without names, once its rows are opened."""
+        """Set `is_categorical_` for a table that is not a frame in memory, once its rows are opened."""
         if "is_categorical_" not in vars(self):
-            self.is_categorical_ = self._mask(self.n_features_in_, None)
+            names = getattr(self, "feature_names_in_", None)
+            self.is_categorical_ = self._mask(self.n_features_in_, None if names is None else names.tolist())
 
     def _mask(self, n_columns: int, names: list[Any] | None) -> NDArray[np.bool_]:
         """Which columns are named, or marked, as categories."""

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from assay.report.methods import Method, catalogue
 from assay.report.page.pieces import scrolling
-from assay.report.trials.comparison import Candidate, final_step
-from assay.report.trials.wording import capital, joined
+from assay.report.trials.candidate import Candidate, final_step
+from assay.report.wording import capital, joined
 from assay.suitability import Suitability
 
 TARGETS = {"counts": "the target counts something", "positive": "the target is above zero"}

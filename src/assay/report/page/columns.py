@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.display.plane import shortened
 from assay.report.page.pieces import Cell, Heading, Row, breakable, notes, scrolling, table
-from assay.report.tables.associations import (
+from assay.report.tables.checks.associations import (
     MAX_COLUMNS,
     SAMPLE_ROWS,
     Association,
@@ -24,9 +24,9 @@ from assay.report.tables.associations import (
     signed,
 )
 from assay.report.tables.data import Data
-from assay.report.tables.encoder import days_of, finite, read_words
+from assay.report.tables.encoding.encoder import days_of, finite, read_words
 from assay.report.tables.schema import Column
-from assay.report.trials.wording import shown
+from assay.report.wording import shown
 from assay.rows import alone
 
 MOST_BINS, FEWEST_BINS = 24, 8

@@ -24,7 +24,7 @@ from assay.report.page.columns import (
     warnings_in_html,
 )
 from assay.report.page.pieces import Cell, Heading, Row, notes, table
-from assay.report.tables.associations import (
+from assay.report.tables.checks.associations import (
     SAMPLE_ROWS,
     Association,
     leaks,
@@ -33,8 +33,8 @@ from assay.report.tables.associations import (
     signed,
     with_target,
 )
+from assay.report.tables.checks.doubles import mixed, row_keys
 from assay.report.tables.data import Data, Task
-from assay.report.tables.doubles import mixed, row_keys
 from assay.report.tables.schema import left_out
 from assay.report.trials.comparison import Comparison
 

@@ -17,7 +17,7 @@ from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.wording import shown
+from assay.report.wording import shown
 
 CONTENTS = {
     "verdict": "Verdict",
@@ -51,8 +51,8 @@ def render(comparison: Comparison, *, model_path: str = "model.skops") -> str:
     Examples
     --------
     >>> from assay.report import choose_data, compare, read_table, render
-    >>> task, data = choose_data(read_table("iris"))
-    >>> page = render(compare(data, task, repeats=1, methods=["LogisticRegression"]))
+    >>> data = choose_data(read_table("iris"))
+    >>> page = render(compare(data, repeats=1, methods=["LogisticRegression"]))
     >>> page.startswith("<!DOCTYPE html>"), "LogisticRegression predicts species best" in page
     (True, True)
     """

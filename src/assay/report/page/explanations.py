@@ -13,10 +13,11 @@ import numpy as np
 from assay.display.style import ACCENT, FAINT_INK, PALETTE
 from assay.report.page.pictures import Picture, draw
 from assay.report.page.pieces import figure, notes, section
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.explanation import Effect, LearningCurve, Threshold, weight_of_columns
-from assay.report.trials.importance import Importances
-from assay.report.trials.wording import capital, joined, plus_minus, shown
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.trials.explaining.explanation import Effect, LearningCurve, Threshold, weight_of_columns
+from assay.report.trials.explaining.importance import Importances
+from assay.report.wording import capital, joined, plus_minus, shown
 
 MAX_BARS = 12
 """Columns in the picture of importances."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from assay.report.page.pieces import Heading, Row, breakable, notes, table
-from assay.report.trials.clustering import CRITERIA, ClusteringComparison
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import capital, shown
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.clusters.comparison import CRITERIA, ClusteringComparison
+from assay.report.trials.comparison import Comparison
+from assay.report.wording import capital, shown
 
 MAX_MEMBERS = 120
 MAX_GROUP_COLUMNS = 9

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.report.tables.associations import short
-from assay.report.trials.clustering import ClusteringComparison
+from assay.report.tables.checks.associations import short
+from assay.report.trials.clusters.comparison import ClusteringComparison
 from assay.report.trials.comparison import Comparison
 
 IN_ORDER = (

@@ -27,10 +27,11 @@ from assay.display import (
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
 from assay.report.page.patterns import patterns
 from assay.report.tables.data import Data
-from assay.report.trials.clustering import CRITERIA, Clustering, ClusteringComparison
-from assay.report.trials.comparison import Candidate, Comparison, final_step
+from assay.report.trials.candidate import Candidate, final_step
+from assay.report.trials.clusters.comparison import CRITERIA, Clustering, ClusteringComparison
+from assay.report.trials.comparison import Comparison
 from assay.report.trials.stacking import WeightedEnsemble
-from assay.report.trials.wording import shown
+from assay.report.wording import shown
 
 ALL_PAIRS_ROWS = 2000
 """Pictures of methods that need all pairs of rows fit them again and again: drawn up to so many rows."""

@@ -25,9 +25,10 @@ from assay.report.page.pieces import (
 )
 from assay.report.page.proofs import certificates_of_model
 from assay.report.page.strips import Scale, ruler, scale_notes, scale_of, strip
-from assay.report.trials.clustering import ClusteringComparison
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import BELOW, FLOOR, capital, joined, shown, shown_difference, shown_measure
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.clusters.comparison import ClusteringComparison
+from assay.report.trials.comparison import Comparison
+from assay.report.wording import BELOW, FLOOR, capital, joined, shown, shown_difference, shown_measure
 
 MEASURES = {
     "regression": ("RMSE", "MAE"),

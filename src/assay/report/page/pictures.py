@@ -17,8 +17,9 @@ import numpy as np
 from assay.display import house_style
 from assay.display.style import FAINT_INK, GRID, GROUND, INK
 from assay.report.page.model_pictures import of_classes, of_clusters, of_regression
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import shown
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.wording import shown
 
 OnAxes = Callable[[Any], Any]
 

@@ -8,8 +8,9 @@ from html import escape
 from typing import NamedTuple
 
 from assay.report.page.pictures import Picture
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import shown
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.wording import shown
 
 
 class Heading(NamedTuple):

@@ -8,8 +8,9 @@ from html import escape
 
 from assay.certificates import SYMBOLS, Certificate, Certificates
 from assay.report.page.pieces import Cell, Heading, Row, anchor, section, table, tag
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import capital, joined, shown
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.wording import capital, joined, shown
 
 CERTIFICATES_NOTE = (
     "A certificate is a claim about a fit that was measured and could have failed. It holds, it fails, or "

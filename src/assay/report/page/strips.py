@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.report.trials.comparison import Candidate, Comparison
-from assay.report.trials.wording import shown
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.wording import shown
 
 WIDTH, HEIGHT, MARGIN = 190, 24, 11
 """Pixels of a strip, and those at either end that are kept for the marks of what lies beyond the scale."""

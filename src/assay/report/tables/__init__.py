@@ -3,7 +3,15 @@
 What a saved model holds of a table lives here, whichever file defines it: files can move, saved models load.
 """
 
-from assay.report.tables.encoder import (
+from assay.homes import publish
+from assay.report.tables.encoding.code_encoder import (
+    BothCodes,
+    BothEncoder,
+    CodeEncoder,
+    OnColumns,
+    PlaceOfLevel,
+)
+from assay.report.tables.encoding.encoder import (
     ClusterEncoder,
     DateCode,
     LevelCode,
@@ -16,16 +24,19 @@ from assay.report.tables.encoder import (
 from assay.report.tables.schema import Column
 
 __all__ = [
+    "BothCodes",
+    "BothEncoder",
     "ClusterEncoder",
+    "CodeEncoder",
     "Column",
     "DateCode",
     "LevelCode",
     "NumericCode",
+    "OnColumns",
     "OrderCode",
+    "PlaceOfLevel",
     "PlainEncoder",
     "ShareCode",
     "TableEncoder",
 ]
-
-for _name in __all__:
-    globals()[_name].__module__ = __name__
+publish(globals())

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.report.errors import ReportError
-from assay.report.tables.data import Data, Task
+from assay.report.tables.data import Data
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Progress
 
 
 def compare(
     data: Data,
-    task: Task,
     *,
     folds: int = 5,
     repeats: int | None = None,
@@ -25,7 +24,7 @@ def compare(
     metric: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Measure every candidate for a task on a table.
+    """Measure every candidate for the question that a table asks.
 
     Predictions: repeated cross-validation on the same folds for all, with equal shares of every class;
     whatever a candidate learns or chooses (medians, levels, scales, penalties) it learns on the training
@@ -35,9 +34,7 @@ def compare(
     Parameters
     ----------
     data : Data
-        The table, from `choose_data`.
-    task : {"regression", "classification", "clustering"}
-        The question.
+        The table, from `choose_data`, which has chosen the task.
     folds : int, default=5
         Number of folds.
     repeats : int, optional
@@ -52,8 +49,7 @@ def compare(
         Seconds after which no fit is begun, the simple and quick methods first; those that were not finished
         are left out, and said.
     jobs : int, optional
-        Number of fits at the same time, with the same results; one, or one per core on a large table, by
-        default.
+        Number of fits at the same time, with the same results; by default one, or on a large table all cores.
     metric : str, optional
         What predictions are judged and recommended by: "r2" (the default), "rmse", "mae" or "pinball:Q" for a
         regression; "accuracy" (the default), "balanced-accuracy", "f1", "auc", "log-loss" or "brier" for
@@ -70,22 +66,17 @@ def compare(
     Examples
     --------
     >>> from assay.report import choose_data, compare, read_table
-    >>> task, data = choose_data(read_table("us_arrests"))
-    >>> comparison = compare(data, task)
-    >>> comparison.headline
+    >>> compare(choose_data(read_table("us_arrests"))).headline
     'us_arrests falls best into 2 groups: silhouette 0.41'
     """
-    # All comparisons share these; folds, repeats and jobs are for predictions alone.
     options: dict[str, Any] = {"seed": seed, "methods": methods, "exclude": exclude, "budget": budget}
-    options["progress"] = progress or (lambda event: None)
-    if task == "clustering":
-        from assay.report.trials.clustering import compare_clusterings
+    options["progress"] = progress or (lambda event: None)  # folds, repeats, jobs: for predictions alone
+    if data.task == "clustering":
+        from assay.report.trials.clusters.comparison import compare_clusterings
 
         if metric is not None:
             raise ReportError("Clusterings are judged by their silhouette; leave out --metric.")
         return compare_clusterings(data, **options)
     from assay.report.trials.supervised import compare_predictions
 
-    options["metric"] = metric
-
-    return compare_predictions(data, task, folds=folds, repeats=repeats, jobs=jobs, **options)
+    return compare_predictions(data, folds=folds, repeats=repeats, jobs=jobs, metric=metric, **options)

@@ -2,126 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
-
-from assay.certificates import Certificates
-from assay.models import Selection
-from assay.report.errors import ReportError
-from assay.report.tables.associations import short
+from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
-from assay.report.tables.leakage import alarms
-from assay.report.trials.explanation import Explanation
-from assay.report.trials.importance import Importances
-from assay.report.trials.resampling import OWN, Difference, Intervals, compare_scores
-from assay.report.trials.verdict import LEVEL, Verdict, decide
-from assay.report.trials.wording import joined, plus_minus, shown, shown_measure, shown_score
-
-FEW_ROWS = 100
-"""Below so many rows the ranking is said to be uncertain."""
-
-FLATTERING = 0.8
-"""A class with a greater share of the rows makes any accuracy look good."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One line of the leaderboard, with the model behind it.
-
-    Attributes
-    ----------
-    name : str
-        Name of the method.
-    summary : str
-        What it does, in a sentence.
-    score, standard_error : float
-        Mean score and its standard error, corrected for the overlap of the training rows; the greater the
-        score the better.
-    scores : ndarray
-        Scores behind the mean: one per split for a prediction, one per sampled row for a clustering.
-    measures : mapping of str to float
-        Further measures, by name.
-    fit_seconds : float
-        Median time of one fit, choice of the parameters included; the columns are encoded once for all.
-    parameters : mapping of str to float
-        The parameters chosen on the whole table.
-    model : estimator
-        Fitted on the whole table.
-    certificates : Certificates
-        Those of the fitted model.
-    predictions : ndarray
-        Out-of-fold predictions, or the labels of a clustering.
-    probabilities : ndarray of shape (n_rows, n_classes) or None
-        Out-of-fold probabilities, where the model has them.
-    family : str
-        The family of methods it belongs to.
-    complexity : int
-        How much there is to understand; 0 for a baseline.
-    notes : tuple of str
-        Warnings of the fits.
-    sign : int
-        1, or −1 where the measure of the comparison is an error: `score` is then minus the error.
-    intervals : Intervals or None
-        How the prediction intervals of a regression fared on rows they had not seen.
-    selection : Selection or None
-        The curve on which the parameter of the model was chosen.
-    importances : Importances or None
-        What shuffling each column costs, out of fold.
-    weights : mapping of str to float or None
-        Weight of each member, for an ensemble.
-    """
-
-    name: str
-    summary: str
-    score: float
-    standard_error: float
-    scores: NDArray
-    measures: Mapping[str, float]
-    fit_seconds: float
-    parameters: Mapping[str, float]
-    model: Any
-    certificates: Certificates
-    predictions: NDArray
-    probabilities: NDArray | None = None
-    family: str = ""
-    complexity: int = 1
-    notes: tuple[str, ...] = ()
-    intervals: Intervals | None = None
-    selection: Selection | None = None
-    sign: int = 1
-    importances: Importances | None = None
-    weights: Mapping[str, float] | None = None
-
-    @property
-    def shown_score(self) -> str:
-        """The measure of the comparison and its standard error as one writes them: errors are positive."""
-        return shown_score(self.sign * self.score, self.standard_error, is_error=self.sign < 0)
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether it is only there to be beaten."""
-        return self.complexity == 0
-
-    @property
-    def is_ensemble(self) -> bool:
-        """Whether it is the weighted mean of other candidates."""
-        return self.weights is not None
-
-    @property
-    def verdict(self) -> str:
-        """The certificates that could have failed, in a few words: "4/4 hold", "4/4 hold, 1 vacuous"."""
-        counted = self.certificates.decisive
-        if not counted:
-            return "none"
-        holding = sum(item.holds for item in counted)
-        vacuous = sum(item.verdict == "vacuous" for item in counted)
-        return f"{holding}/{len(counted)} hold" + (f", {vacuous} vacuous" if vacuous else "")
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.cautions import FEW_ROWS, of_classes, of_intervals, too_good
+from assay.report.trials.explaining.explanation import Explanation
+from assay.report.trials.scoring.resampling import Difference, compare_scores
+from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
+from assay.report.wording import joined, plus_minus, shown
 
 
 @dataclass(frozen=True)
@@ -335,85 +226,3 @@ def clear_ensemble(comparison: Comparison) -> Candidate | None:
             if gain.mean > 0 and gain.p_value < LEVEL:
                 return candidate
     return None
-
-
-def final_step(model: Any) -> Any:
-    """The estimator inside pipelines and target transformers."""
-    if isinstance(model, Pipeline):
-        return final_step(model[-1])
-    if hasattr(model, "regressor_"):
-        return final_step(model.regressor_)
-    return model
-
-
-def certificates_of(model: Any) -> Certificates:
-    """The certificates that a model, or the one inside it, carries; empty when there are none."""
-    return getattr(final_step(model), "certificates_", Certificates())
-
-
-def ranked(candidates: list[Candidate], skipped: list[str]) -> tuple[Candidate, ...]:
-    """The candidates, best first; refuses when none but baselines is there."""
-    if all(candidate.is_baseline for candidate in candidates):
-        raise ReportError(f"No model could be fitted: {' '.join(skipped)}")
-    return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
-
-
-TOO_GOOD = {"R²": 0.999, "accuracy": 0.9995}
-"""Scores above these are told to be rare."""
-
-
-def too_good(comparison: Comparison) -> Iterator[str]:
-    """A word on a score that leaves nothing to err about, which real tables hardly give."""
-    limit, score = TOO_GOOD.get(comparison.score_name), comparison.recommended.score
-    if limit is not None and score > limit and len(comparison.data.X) >= FEW_ROWS:
-        yield (
-            f"So good a score ({comparison.score_name} {score:.3f}) is rare outside of exercises: make sure "
-            f"that no column is only known after {short(str(comparison.data.target))}."
-        )
-
-
-def of_intervals(comparison: Comparison) -> Iterator[str]:
-    """How often the prediction intervals held rows that no fit had seen."""
-    intervals = comparison.recommended.intervals
-    if intervals is None:
-        return
-    meant = f"{intervals.coverage:.0%}".replace("%", " %")
-    held = f"held {100 * intervals.held:.1f} % of unseen rows"
-    noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / len(comparison.data.X))
-    if abs(intervals.held - intervals.coverage) > noise:
-        fewer = intervals.held < intervals.coverage
-        held += ", fewer than they promise" if fewer else ", more than they need to"
-    width = f"{shown(intervals.width, 3)} wide on average"
-    if intervals.source == OWN:
-        yield f"Its {meant} intervals {held}; they are {width}."
-    else:
-        yield f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and {held}."
-
-
-def of_classes(comparison: Comparison) -> Iterator[str]:
-    """How true the probabilities are, and whether one class makes the accuracy look good."""
-    chosen, data = comparison.recommended, comparison.data
-    error = chosen.measures.get("calibration error")
-    if error is None:
-        yield f"{chosen.name} names classes without a probability."
-    else:
-        shares = [item.measures.get("log-loss") for item in comparison.candidates if item.is_baseline]
-        loss = ""
-        if shares and shares[0] is not None:
-            own = chosen.measures["log-loss"]
-            said = [shown_measure("log-loss", value) for value in (own, shares[0])]
-            loss = f"; their log-loss is {said[0]}, {said[1]} for the shares of the classes"
-        yield (
-            f"Its probabilities miss how often it is right by {100 * error:.1f} percentage points on "
-            f"average, out of fold{loss}."
-        )
-    assert data.y is not None
-    labels, counts = np.unique(data.y, return_counts=True)
-    share = counts.max() / counts.sum()
-    if share > FLATTERING:
-        balanced = chosen.measures["balanced accuracy"]
-        commonest = short((data.classes or labels)[counts.argmax()])
-        yield (
-            f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
-            f"the classes, it is right in {100 * balanced:.0f} % of cases."
-        )

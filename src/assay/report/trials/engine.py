@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from assay.registry import Entry
 from assay.report.errors import ReportError
-from assay.report.trials.comparison import Candidate
+from assay.report.trials.candidate import Candidate
 from assay.rows import n_threads
 
 FAILURES = (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError)

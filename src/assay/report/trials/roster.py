@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from assay.registry import Entry, estimators
 from assay.report.errors import ReportError
-from assay.report.tables.words import suggestion
-from assay.report.trials.metrics import Metric
+from assay.report.trials.scoring.metrics import Metric
+from assay.report.wording import suggestion
 from assay.suitability import Suitability
 
 

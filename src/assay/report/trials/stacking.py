@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from assay.certificates import Certificates
 from assay.models.stacking import convex_weights
-from assay.report.trials.resampling import FoldSplit
+from assay.report.trials.scoring.resampling import FoldSplit
 from assay.report.trials.trial import Answers
 
 LEAST_WEIGHT = 0.01

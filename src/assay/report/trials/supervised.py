@@ -15,23 +15,24 @@ from sklearn.pipeline import Pipeline
 
 from assay.registry import Entry
 from assay.report.errors import ReportError
-from assay.report.tables.code_encoder import places_of_categories
-from assay.report.tables.data import Data, Task
-from assay.report.tables.encoder import TableEncoder
-from assay.report.trials.comparison import Candidate, Comparison, certificates_of, ranked
+from assay.report.tables.data import Data
+from assay.report.tables.encoding.code_encoder import places_of_categories
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.trials.candidate import Candidate, certificates_of, ranked
+from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Contender, Engine, Progress, Work
-from assay.report.trials.explaining import Afterwards
-from assay.report.trials.folds import folds_of, judged_rows, predicted_share, repeats_of
-from assay.report.trials.importance import Examination, summarise
-from assay.report.trials.metrics import KNOWN, SHOWN, Judged, Metric, metric_of
-from assay.report.trials.resampling import (
+from assay.report.trials.explaining.following import Afterwards
+from assay.report.trials.explaining.importance import Examination, summarise
+from assay.report.trials.roster import roster
+from assay.report.trials.scoring.folds import folds_of, judged_rows, predicted_share, repeats_of
+from assay.report.trials.scoring.metrics import KNOWN, SHOWN, Judged, Metric, metric_of
+from assay.report.trials.scoring.resampling import (
     FoldSplit,
     calibration_error,
     corrected_error,
     default_repeats,
     measure_intervals,
 )
-from assay.report.trials.roster import roster
 from assay.report.trials.trial import (
     Answers,
     Encodings,
@@ -82,7 +83,6 @@ def measures_of(splits: Sequence[Judged], metric: Metric) -> dict[str, float]:
 
 def compare_predictions(
     data: Data,
-    task: Task,
     *,
     folds: int,
     repeats: int | None,
@@ -95,7 +95,7 @@ def compare_predictions(
     progress: Progress,
 ) -> Comparison:
     """Cross-validate the candidates on the same folds, then fit each on the whole table."""
-    start, y = perf_counter(), data.y
+    start, task, y = perf_counter(), data.task, data.y
     question = Question(metric_of(metric, task, data), *BASELINES[task])
     assert y is not None
     labels = data.labels if task == "classification" else None

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from assay.models.target_transform import helpful_scale, learn_scale, smeared
 from assay.registry import Entry
-from assay.report.trials.comparison import Candidate
+from assay.report.trials.candidate import Candidate
 from assay.report.trials.trial import FittedMethod, Recipe
 
 HOW_MANY = 2

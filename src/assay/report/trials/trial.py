@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from assay.models import Selection
 from assay.registry import Entry
-from assay.report.tables.code_encoder import CodeEncoder
-from assay.report.tables.encoder import TableEncoder
-from assay.report.tables.plain_numbers import read_once
+from assay.report.tables.encoding.code_encoder import CodeEncoder
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.schema import Column
-from assay.report.trials.importance import Examination
-from assay.report.trials.resampling import COVERAGE, FoldSplit
+from assay.report.trials.explaining.importance import Examination
+from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit
 
 MEMORY = 1 << 30
 """EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""

@@ -15,7 +15,7 @@ from assay.certificates import Certificates
 from assay.losses import Loss
 from assay.parameters import Domain
 from assay.randomness import generator
-from assay.rows import Block, Rows, one_blas_thread
+from assay.rows import Block, one_blas_thread
 from assay.trees.boosting.boost import (
     Boosted,
     Settings,
@@ -23,21 +23,23 @@ from assay.trees.boosting.boost import (
     assembled,
     boost,
     joined,
+    least_curvature,
     loss_scale_of,
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, code_rows, make_columns
+from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, train_rows
 from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
-from assay.trees.boosting.table import Grown, LocalTable
+from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
+from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.leafwise import Plan, make_plan
+from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import unit_of
-from assay.trees.growing.whole import Limits
 from assay.trees.importance import KINDS, Importance, names_of, summarised
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 
@@ -86,7 +88,7 @@ BOOSTING_DOMAINS: Mapping[str, Domain] = {
 class OpenedRows(NamedTuple):
     """The data of a fit, opened once more: rows, coded target, weights, a loss per run."""
 
-    data: Rows
+    data: Opened
     target: NDArray[np.float64]
     weight: NDArray[np.float64] | None
     losses: list[Loss]
@@ -121,22 +123,22 @@ class Boosting(TreeModel, IterativeModel):
         """One loss per run of boosting."""
         raise NotImplementedError
 
-    def _boost(self, X: Any, data: Rows, target: NDArray, weight: NDArray | None, held: Any) -> None:
+    def _boost(self, X: Any, data: Opened, target: NDArray, weight: NDArray | None, held: Any) -> None:
         """Bin the rows, boost, and certify what is seen at once.
 
-        `held` is held-out data given to the fit (features, coded target, weights), or None.
+        `held` is held-out data given to the fit (opened, coded target, weights), or None.
         """
         self._mark_categories()
-        columns = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
+        columns = self._make_columns(data, weight)
         earlier = self._earlier(columns)
         if earlier is None:
             self.seed_ = int(generator(self.random_state).integers(2**62))
         self.columns_ = columns
-        coded = code_rows(data, target, weight, columns)
+        train = train_rows(data, target, weight, columns)
         self.do_early_stopping_ = (
-            len(coded.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
+            len(train.target) > MANY_ROWS if self.early_stopping == "auto" else bool(self.early_stopping)
         )
-        train, outside = divide_rows(self, data, weight, coded, held)
+        train, outside = divide_rows(self, data, weight, train, held)
         watch = self._watch_fit(X, None, n_runs=1, max_iter=int(self.max_iter))
         losses = self._losses(train.target)
         n_outputs = losses[0].n_scores
@@ -165,30 +167,32 @@ class Boosting(TreeModel, IterativeModel):
         risk, held_out = (-self.train_score_).tolist(), (-self.validation_score_).tolist()
         return Earlier(self.trees_, risk, held_out, int(self.halvings_))
 
-    def _plan(self, weight_unit: float, total: float) -> Plan:
+    def _plan(self, loss: Loss, weight_unit: float) -> Plan:
         d = self.n_features_in_
         signs = signs_of(self, self.is_categorical_)
         if signs is not None and len(getattr(self, "classes_", ())) > 2:
             raise self._refuse("monotonic_cst", "None where there are more than two classes")
         least = int(np.ceil(float(self.min_samples_leaf) / weight_unit)) if self.min_samples_leaf > 1 else 1
+        least = min(least, HEAVY)
         depth = 10**6 if self.max_depth is None else int(self.max_depth)
         n_tried = max(1, int(np.ceil(float(self.max_features) * d)))
         leaves = 0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes)
-        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, False, 0)
+        limits = Limits(depth, 1, least, 0.0, leaves, n_tried, 0)
         rules = column_rules(self.columns_, signs, groups_of(self))
-        return make_plan(Newton(float(self.l2_regularization)), limits, rules, self.columns_.n_codes)
+        form = Newton(float(self.l2_regularization))
+        return make_plan(form, limits, rules, self.columns_.n_codes, least_curvature(loss))
 
     def _run(
         self, loss: Loss, train: CodedRows, outside: HeldOut | None, before: Earlier | None, watch: Watch
     ) -> tuple[Boosted, NDArray]:
         """Boost with one loss; the result and the constant that it starts from."""
-        codes, target, weight = train
+        target, weight = train.target, train.weight
         baseline = self._baseline([loss], target, weight)
-        table = LocalTable(codes, target, weight, baseline, self.columns_.n_codes)
-        scores = table.scores[0] if len(baseline) == 1 else table.scores.T
-        scale = loss_scale_of(loss.value(target, scores.copy()), weight)
+        table = train.table(baseline, self.columns_.n_codes)
+        scale = loss_scale_of(table.largest_loss(loss), len(target))
         unit = 1.0 if weight is None else unit_of(weight, whole=True)
         total = float(len(target)) if weight is None else float(weight.sum())
+        start = abs(table.loss_sum(loss, scale)) / scale / total
         first = 0
         if before is not None:
             if not np.array_equal(before.trees.baseline, baseline):
@@ -208,9 +212,9 @@ class Boosting(TreeModel, IterativeModel):
             self.seed_,
             first,
         )
-        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, total, before)
+        stopping = None if outside is None else stopping_of(self, loss, baseline, outside, start, before)
         done = boost(
-            table, settings, self._plan(unit, total), units, stopping, lambda n: watch.iteration(lambda: {})
+            table, settings, self._plan(loss, unit), units, stopping, lambda n: watch.iteration(lambda: {})
         )
         return done._replace(risk=[risk / total for risk in done.risk]), baseline
 
@@ -222,6 +226,12 @@ class Boosting(TreeModel, IterativeModel):
             lacking = loss.n_scores - len(best)  # the last classes are not among the rows
             each.append(np.append(best, np.full(lacking, -np.inf)) if lacking > 0 else best)
         return np.nan_to_num(np.concatenate(each), posinf=FAR, neginf=-FAR)
+
+    def _make_columns(self, data: Any, weight: NDArray | None) -> Columns:
+        """Bins of each column, from the rows of the fit."""
+        return make_columns(
+            data, weight, self.is_categorical_, int(self.max_bins), int(self.min_samples_leaf)
+        )
 
     def _labels(self, target: NDArray) -> Any:
         """The target as it was given to the fit."""
@@ -283,8 +293,8 @@ class Boosting(TreeModel, IterativeModel):
             The data of the fit.
         """
         data, target, weight, losses = self._open_again(X, y, sample_weight)
+        fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
         return certify_boosting(self, coded, fresh, losses)
 
     def importance(
@@ -329,8 +339,8 @@ class Boosting(TreeModel, IterativeModel):
                 "early_stopping=True and validation_fraction, or with subsample below 1."
             )
         data, target, weight, losses = self._open_again(X, y, sample_weight)
+        fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
-        fresh = make_columns(data, weight, self.is_categorical_, int(self.max_bins))
         if kind == "unbiased":
             if fresh != self.columns_:
                 raise ValueError(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.losses import Loss
+from assay.losses import CrossEntropy, Loss, Multinomial
 from assay.losses.residual import SidedLoss
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.parts import Totals, constant_curvature
@@ -24,10 +24,14 @@ from assay.trees.boosting.table import Grown
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.nodes import LEAF
+from assay.trees.growing.searching import LEAST_CURVATURE
 from assay.trees.growing.statistics import unit_of
 
 FARTHEST = 10.0
 """How far a step or a line search moves the score of a leaf: without curvature it would not end."""
+
+UNDECIDED = 4.0
+"""Rows of equal chances whose curvature each side of a split of probabilities has at least."""
 
 STEPS = 50
 HALVINGS = 30
@@ -212,6 +216,17 @@ def farthest(loss: Loss) -> float:
     return math.inf if constant_curvature(loss) >= 0 else FARTHEST
 
 
+def least_curvature(loss: Loss) -> float:
+    """Curvature of each side of a split at least: for probabilities that of a few undecided rows.
+
+    Sides of rows whose class is all but certain have next to none, and a Newton step there is a guess that
+    later rows pay for. At equal chances of K classes a row has 1/K (see `class_curvature`), of two a quarter.
+    """
+    if isinstance(loss, Multinomial):
+        return UNDECIDED / loss.n_scores
+    return UNDECIDED / 4 if isinstance(loss, CrossEntropy) else LEAST_CURVATURE
+
+
 def searches_residuals(loss: Loss) -> bool:
     """Whether the best constant of a leaf is found from its residuals alone."""
     return isinstance(loss, SidedLoss) and loss.strong_convexity == 0 and not loss.row_form.labelled
@@ -234,12 +249,11 @@ def newton_steps(
     return values
 
 
-def loss_scale_of(losses: NDArray, weight: NDArray | None) -> float:
-    """One over the unit of losses, such that their sum takes 60 bits at the start at most."""
-    largest = float(np.max(np.abs(losses) * (1.0 if weight is None else weight), initial=0.0))
+def loss_scale_of(largest: float, n_rows: int) -> float:
+    """One over the unit of losses, such that the sum of losses up to the largest takes 60 bits at most."""
     if not 0 < largest < math.inf:
         largest = 1.0
-    return math.ldexp(1.0, min(58 - math.frexp(largest)[1] - math.ceil(math.log2(len(losses) + 1)), 1000))
+    return math.ldexp(1.0, min(58 - math.frexp(largest)[1] - math.ceil(math.log2(n_rows + 1)), 1000))
 
 
 def assembled(boosted: Boosted, columns: Columns, baseline: NDArray) -> BoostedTrees:

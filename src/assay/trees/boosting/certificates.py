@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.losses import Loss
-from assay.trees.boosting.boost import FARTHEST, HALVINGS, farthest, searches_residuals
+from assay.trees.boosting.boost import FARTHEST, HALVINGS, farthest, least_curvature, searches_residuals
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.boosting.gathering import CodedRows
 from assay.trees.boosting.holding import divided
@@ -251,7 +251,8 @@ def walk_rounds(model: Any, coded: CodedRows, losses: list[Loss]) -> Rounds:
     """Go through the rounds again, in floats and on the rows of the fit."""
     trees: BoostedTrees = model.trees_
     signs, groups = signs_of(model, model.is_categorical_), groups_of(model)
-    rules, codes = rules_of(model, signs, groups), np.ascontiguousarray(coded.codes.T)
+    rules = rules_of(model, signs, groups, least_curvature(losses[0]))
+    codes = np.ascontiguousarray(coded.codes.T)
     counted, worst = np.zeros(len(trees.feature)), np.zeros(5)
     for turn in replay(trees, coded, losses):
         nodes, inside = turn.nodes, drawn(model, turn.place, len(coded.target))

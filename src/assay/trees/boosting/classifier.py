@@ -15,11 +15,11 @@ from assay.losses import CrossEntropy, Exponential, Loss, Multinomial, softmax
 from assay.losses.margin import MarginLoss
 from assay.models.classes import CLASS_WEIGHT, Classifier, class_factors, class_of
 from assay.parameters import Domain
-from assay.rows import Block, Rows
+from assay.rows import Block
 from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import target_of
+from assay.trees.boosting.gathering import Opened, survey, survey_classes, target_of, with_classes
 from assay.trees.growing.columns import Columns
 
 LOSS = Domain(
@@ -86,7 +86,8 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
     n_iter_no_change : int, default=10
         Rounds without progress that end the fit.
     tol : float, default=1e-7
-        Least fall of the loss that counts as progress.
+        Least fall of the loss that counts as progress, as a share of the loss of the constant that boosting
+        starts from; of a score by `scoring`, its least rise.
     verbose : int, default=0
         Accepted; progress is told to callbacks.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -226,17 +227,22 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
         if isinstance(self._named(), MarginLoss) and len(self.classes_) > 2:
             raise self._refuse("loss", "'log_loss' where there are more than two classes")
         self.n_classes_ = len(self.classes_)
-        target, weight = self._weighted(data, weights)
-        held = None
+        seen = survey(data)
+        target, weight = self._weighted(seen, weights)
+        held, margin = None, isinstance(self._named(), MarginLoss)
         if X_val is not None:
-            places = rows.code(np.asarray(y_val), self.classes_, None).astype(np.float64)
-            held = (
-                X_val,
-                self._coded(places),
-                rows.check_weights(sample_weight_val, len(places), np.float64),
-            )
-        self._boost(X, data, target, weight, held)
+            other = survey(self._open_new_classes(X_val, y_val, sample_weight_val))
+            places, own = target_of(other)
+            held = (with_classes(other, margin, None), self._coded(places), own)
+        self._boost(X, with_classes(seen, margin, self._factors(weights)), target, weight, held)
         return self
+
+    def _open_external_classes(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Any, NDArray]:
+        if not (rows.is_name(y) or hasattr(y, "dask")):
+            return super()._open_external_classes(X, y, sample_weight, offset)
+        seen, classes, weights = survey_classes(self._open_external(X, y, sample_weight))
+        self._set_classes(classes)
+        return seen, weights
 
     def _named(self) -> Any:
         return (
@@ -259,15 +265,22 @@ class HistGradientBoostingClassifier(Classifier, Boosting):
             (target > 0).astype(np.intp) if len(self.classes_) == 2 else target.astype(np.intp)
         ]
 
-    def _weighted(self, data: Rows, weights: NDArray) -> tuple[NDArray, NDArray | None]:
+    def _weighted(self, data: Opened, weights: NDArray) -> tuple[NDArray, NDArray | None]:
         places, weight = target_of(data)
-        if self.class_weight is not None:
-            factors = class_factors(self.class_weight, self.classes_, weights)[places.astype(np.intp)]
-            weight = factors if weight is None else weight * factors
+        factors = self._factors(weights)
+        if factors is not None:
+            own = factors[places.astype(np.intp)]
+            weight = own if weight is None else weight * own
         return self._coded(places), weight
 
+    def _factors(self, weights: NDArray) -> NDArray[np.float64] | None:
+        """Factors of the weights of each class."""
+        if self.class_weight is None:
+            return None
+        return class_factors(self.class_weight, self.classes_, weights)
+
     def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
-        data = self._open_new_classes(X, y, sample_weight)
+        data = survey(self._open_new_classes(X, y, sample_weight))
         places, weight = target_of(data)
         weights = np.bincount(places.astype(np.intp), weight, minlength=len(self.classes_))
         target, weight = self._weighted(data, weights)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 
 from assay.losses import Loss
-from assay.rows import Rows
+from assay.rows import MemoryRows
 from assay.trees.boosting.boost import Boosted, Stopping, assembled, joined, loss_scale_of
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, code_rows
-from assay.trees.boosting.table import Grown, LocalTable
+from assay.trees.boosting.gathering import CodedRows, Opened, train_rows
+from assay.trees.boosting.table import Grown
 
 MOST_SCORED = 10_000
 """Training rows that a scorer sees where none are held out, as in scikit-learn."""
@@ -54,14 +54,21 @@ def n_held_out(n_rows: int, share: float | None) -> int:
     return 0 if share is None else min(max(1, round(share * n_rows)), n_rows - 1)
 
 
+def drawn(n_rows: int, n_held: int, seed: int) -> NDArray[np.bool_]:
+    """Which rows are held out, drawn by a seed."""
+    held = np.zeros(n_rows, dtype=np.bool_)
+    held[np.random.default_rng(seed).permutation(n_rows)[:n_held]] = True
+    return held
+
+
 def divided(n_rows: int, n_held: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to train on and rows held out, drawn by a seed: both in order."""
-    order = np.random.default_rng(seed).permutation(n_rows)
-    return np.sort(order[n_held:]), np.sort(order[:n_held])
+    """Rows to train on and rows held out: both in order."""
+    held = drawn(n_rows, n_held, seed)
+    return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 def divide_rows(
-    model: Any, data: Rows, weight: NDArray | None, coded: CodedRows, given: Any
+    model: Any, data: Opened, weight: NDArray | None, coded: CodedRows, given: Any
 ) -> tuple[CodedRows, HeldOut | None]:
     """Training rows, and rows held out where early stopping is on; `given` are those handed to the fit."""
     model.n_held_out_ = 0
@@ -69,50 +76,57 @@ def divide_rows(
         return coded, None
     by_scorer = model.scoring not in (None, "loss")
     if given is not None:
-        X, target, weight = given
-        data = model._open_new_rows(X)
-        held_out = code_rows(data, target, weight, model.columns_)
-        every = np.arange(len(held_out.target))
-        return coded, HeldOut(held_out, _rows_of(data, weight, every) if by_scorer else None)
+        other, target, weight = given
+        every = np.arange(len(target) if weight is None else np.count_nonzero(weight))
+        X = _rows_of(other, weight, every) if by_scorer else None
+        return coded, HeldOut(train_rows(other, target, weight, model.columns_), X)
     n_rows = len(coded.target)
     model.n_held_out_ = n_held_out(n_rows, model.validation_fraction)
     if model.n_held_out_ == 0 and not by_scorer:
         return coded, HeldOut(None, None)
-    train, held = divided(n_rows, model.n_held_out_, model.seed_)
+    held = drawn(n_rows, model.n_held_out_ or min(n_rows, MOST_SCORED), model.seed_)
+    X = _rows_of(data, weight, np.flatnonzero(held)) if by_scorer else None
     if model.n_held_out_ == 0:
-        _, held = divided(n_rows, min(n_rows, MOST_SCORED), model.seed_)
-    X = _rows_of(data, weight, held) if by_scorer else None
-    return coded if len(train) == n_rows else coded.take(train), HeldOut(coded.take(held), X)
+        return coded, HeldOut(coded.take(np.flatnonzero(held)), X)
+    train, rest = coded.divide(held)  # writes to the weights of a survey
+    return train, HeldOut(rest, X)
 
 
-def _rows_of(data: Rows, weight: NDArray | None, places: NDArray) -> Any:
+def _rows_of(data: Opened, weight: NDArray | None, places: NDArray) -> Any:
     """Some of the rows that weigh something, as an array."""
-    return data.take(places if weight is None else np.flatnonzero(weight > 0)[places])
+    places = places if weight is None else np.flatnonzero(weight > 0)[places]
+    return data.take(places) if isinstance(data, MemoryRows) else data.data.take(places)
 
 
 def stopping_of(
-    model: Any, loss: Loss, baseline: NDArray, held: HeldOut, total: float, before: Earlier | None
+    model: Any,
+    loss: Loss,
+    baseline: NDArray,
+    held: HeldOut,
+    start: float,
+    before: Earlier | None,
 ) -> Stopping:
-    """When the rounds of one loss end."""
+    """When the rounds of one loss end; falls of it are measured against that of the constant, `start`."""
     patience, tol = int(model.n_iter_no_change), float(model.tol)
     seen = [] if before is None else list(before.held_out)
     if held.coded is None:
-        return Stopping(patience, tol, None, seen)
+        return Stopping(patience, tol * start, None, seen)
     if model.scoring not in (None, "loss"):
         return Stopping(patience, tol, _scorer(model, held, baseline, before), seen)
     coded = held.coded
-    table = LocalTable(coded.codes, coded.target, coded.weight, baseline, model.columns_.n_codes)
-    scores = table.scores[0] if len(baseline) == 1 else table.scores.T
-    scale = loss_scale_of(loss.value(coded.target, scores.copy()), coded.weight) / 64
-    if before is not None:
-        table.resume(before.trees)
+    table = coded.table(baseline, model.columns_.n_codes)
     weight = float(len(coded.target)) if coded.weight is None else float(coded.weight.sum())
 
     def score(trees: list[Grown], values: list[NDArray]) -> float:
         for k, (tree, value) in enumerate(zip(trees, values, strict=True)):
             table.walk(k, tree, value)
-        return table.loss_sum(loss, scale) / scale / weight
+        # Losses of rows that no tree has seen can grow: each round is summed in a unit of its own.
+        scale = loss_scale_of(table.largest_loss(loss), len(coded.target))
+        return float(table.loss_sum(loss, scale) / scale / weight)
 
+    tol *= abs(score([], []))
+    if before is not None:
+        table.resume(before.trees)
     return Stopping(patience, tol, score, seen)
 
 

@@ -70,31 +70,32 @@ def move_scores(rows, bounds, leaves, values, scores):  # type: ignore[no-untype
 
 
 @compiled
-def sum_leaves(slope, curvature, weight, scales, whole, bounds, leaves, out):  # type: ignore[no-untyped-def]
-    """Sums of negative slopes and curvatures of the rows of each leaf, in units.
+def sum_leaves(slope, curvature, weight, scales, whole, leaves, out):  # type: ignore[no-untyped-def]
+    """Add negative slopes and curvatures of rows to the sums of the leaf of each, in units of the leaf.
 
     Parameters
     ----------
-    slope, curvature : float64 arrays of shape (n_tree_rows,)
-        In the order of the tree.
-    weight : float64 array of shape (n_tree_rows,) or (0,)
+    slope, curvature : float64 arrays of shape (n_rows,)
+    weight : float64 array of shape (n_rows,) or (0,)
         Empty where all weights are 1.
     scales : float64 array of shape (n_leaves + 1, 2)
         One over the units of each leaf; last the most units that a row may have: away from the scores of the
         round it may need more than 32 bits.
     whole : bool
         Whether a row of weight k counts as k rows to the last bit.
+    leaves : int64 array of shape (n_rows,)
+    out : int64 array of shape (n_leaves, 2)
     """
-    most, weighted = scales[leaves.shape[0], 0], weight.shape[0] > 0
-    for leaf in range(leaves.shape[0]):
-        for p in range(bounds[leaves[leaf], 0], bounds[leaves[leaf], 1]):
-            share = weight[p] if weighted else 1.0
-            factor = 1.0 if whole else share
-            times = np.int64(share) if whole else np.int64(1)
-            first = np.rint(-slope[p] * factor * scales[leaf, 0])
-            second = np.rint(max(curvature[p] * factor, 0.0) * scales[leaf, 1])
-            out[leaf, 0] += times * np.int64(min(max(first, -most), most))
-            out[leaf, 1] += times * np.int64(min(second, most))
+    most, weighted = scales[out.shape[0], 0], weight.shape[0] > 0
+    for p in range(slope.shape[0]):
+        leaf = leaves[p]
+        share = weight[p] if weighted else 1.0
+        factor = 1.0 if whole else share
+        times = np.int64(share) if whole else np.int64(1)
+        first = np.rint(-slope[p] * factor * scales[leaf, 0])
+        second = np.rint(max(curvature[p] * factor, 0.0) * scales[leaf, 1])
+        out[leaf, 0] += times * np.int64(min(max(first, -most), most))
+        out[leaf, 1] += times * np.int64(min(second, most))
 
 
 @compiled

@@ -27,6 +27,9 @@ from assay.trees.growing.statistics import SMALL
 BLOCK = 8192
 """Rows whose slopes and curvatures are computed at once: they stay in the second cache."""
 
+LEAF_BLOCK = 2**16
+"""Rows of a tree that are looked at once: they are far apart in memory."""
+
 NO_WEIGHT = np.empty(0)
 
 
@@ -195,14 +198,17 @@ class Part:
     ) -> NDArray[np.int64]:
         """Negative slopes and curvatures of each leaf, in units of its own, were its value added."""
         assert self.shard is not None
-        rows, bounds = self.shard.rows[: self.shard.bounds[0, 1]], self.shard.bounds
-        lengths = bounds[leaves, 1] - bounds[leaves, 0]
-        order = np.argsort(bounds[leaves, 0], kind="stable")
-        scores = self.scores[output][rows] + np.repeat(values[order], lengths[order])
-        terms = loss.terms(self.target[rows], scores)
-        weight = NO_WEIGHT if self.weight is None else self.weight[rows]
+        order = np.argsort(self.shard.bounds[leaves, 0], kind="stable")
+        begin, end = self.shard.bounds[leaves[order]].T
+        count = int(self.shard.bounds[0, 1])
         sums = np.zeros((len(leaves), 2), dtype=np.int64)
-        sum_leaves(terms.slope, terms.curvature, weight, scales, self.whole, bounds, leaves, sums)
+        for start in range(0, count, LEAF_BLOCK):
+            stop = min(start + LEAF_BLOCK, count)
+            leaf = np.repeat(order, np.clip(end, start, stop) - np.clip(begin, start, stop))
+            rows = self.shard.rows[start:stop]
+            terms = loss.terms(self.target[rows], self.scores[output][rows] + values[leaf])
+            weight = NO_WEIGHT if self.weight is None else self.weight[rows]
+            sum_leaves(terms.slope, terms.curvature, weight, scales, self.whole, leaf, sums)
         return sums
 
     def leaf_residuals(self, output: int, leaf: int) -> tuple[NDArray, NDArray | None]:
@@ -221,6 +227,16 @@ class Part:
         out = np.empty(int(ends[-1]))
         gather_residuals(self.shard.rows, self.shard.bounds, leaves, self.target, self.scores[output], out)
         return np.split(out, ends[:-1])
+
+    def largest_loss(self, loss: Loss) -> float:
+        """Largest loss of a row, times its weight."""
+        largest = 0.0
+        for start in range(0, len(self.codes), BLOCK):
+            rows = slice(start, start + BLOCK)
+            sizes = np.abs(self._terms(loss, rows).value)
+            sizes = sizes if self.weight is None else sizes * self.weight[rows]
+            largest = max(largest, float(np.max(sizes, initial=0.0)))
+        return largest
 
     def loss_sum(self, loss: Loss, scale: float) -> int:
         """Loss of all rows in units."""

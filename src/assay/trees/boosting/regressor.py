@@ -20,7 +20,7 @@ from assay.rows import Block
 from assay.suitability import Suitability
 from assay.trees.boosting.base import BOOSTING_DOMAINS, Boosting, OpenedRows
 from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import target_of
+from assay.trees.boosting.gathering import survey, target_of
 from assay.trees.decision.regressor import require_range
 from assay.trees.growing.columns import Columns
 
@@ -42,7 +42,7 @@ LEVELS = (
     | Domain(
         "a list of increasing numbers between 0 and 1",
         lambda value: (
-            isinstance(value, (list, tuple, np.ndarray))
+            (isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1))
             and len(value) > 0
             and all(LEVEL.contains(level) for level in value)
             and bool(np.all(np.diff(np.asarray(value, dtype=float)) > 0))
@@ -111,7 +111,8 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
     n_iter_no_change : int, default=10
         Rounds without progress that end the fit.
     tol : float, default=1e-7
-        Least fall of the loss that counts as progress.
+        Least fall of the loss that counts as progress, as a share of the loss of the constant that boosting
+        starts from; of a score by `scoring`, its least rise.
     verbose : int, default=0
         Accepted; progress is told to callbacks.
     random_state : int, Generator, SeedSequence, RandomState or None
@@ -240,16 +241,17 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
         X_val, y_val, sample_weight_val : array-like, optional
             Rows held out for early stopping.
         """
-        data = self._open_vector(X, y, sample_weight)
+        data = survey(self._open_vector(X, y, sample_weight))
         if isinstance(self.loss, str) and self.loss == "quantile" and self.quantile is None:
             raise self._refuse("quantile", "a level between 0 and 1, or a list of them, with loss='quantile'")
         target, weight = target_of(data)
         self._require_targets(target if weight is None else target[weight > 0])
         held = None
         if X_val is not None:
-            other = rows.real_numbers(np.asarray(y_val), np.dtype(np.float64), "y_val")
-            self._require_targets(other)
-            held = (X_val, other, rows.check_weights(sample_weight_val, len(other), np.float64))
+            other = survey(self._open_new_vector(X_val, y_val, sample_weight_val))
+            numbers, own = target_of(other)
+            self._require_targets(numbers)
+            held = (other, numbers, own)
         self._boost(X, data, target, weight, held)
         return self
 
@@ -275,7 +277,7 @@ class HistGradientBoostingRegressor(Regressor, Boosting):
                 )
 
     def _open_again(self, X: Any, y: Any, sample_weight: Any) -> OpenedRows:
-        data = self._open_new_vector(X, y, sample_weight)
+        data = survey(self._open_new_vector(X, y, sample_weight))
         target, weight = target_of(data)
         return OpenedRows(data, target, weight, self._losses(target))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.searching import LEAST_CURVATURE, NOISE
+from assay.trees.growing.searching import NOISE
 
 SLACK = 1e-9
 """Sides that just miss or just meet a limit are left out by this share: their sums are rounded."""
@@ -39,9 +39,10 @@ class Rules(NamedTuple):
     signs: NDArray[np.int8] | None
     groups: NDArray[np.bool_] | None
     columns: Columns
+    flattest: float
 
 
-def rules_of(model: Any, signs: NDArray | None, groups: NDArray | None) -> Rules:
+def rules_of(model: Any, signs: NDArray | None, groups: NDArray | None, flattest: float) -> Rules:
     """The rules of a fitted model."""
     return Rules(
         float(model.l2_regularization),
@@ -52,6 +53,7 @@ def rules_of(model: Any, signs: NDArray | None, groups: NDArray | None) -> Rules
         signs,
         groups,
         model.columns_,
+        flattest,
     )
 
 
@@ -195,7 +197,7 @@ def _largest(first: NDArray, whole: NDArray, bounds: NDArray, j: int, rules: Rul
     fits = (first[0] >= least) & (second[0] >= least) & (first[0] > 0) & (second[0] > 0)
     sign = 0 if rules.signs is None else int(rules.signs[j])
     if sign == 0 and not rules.columns.categorical[j]:
-        lowest = LEAST_CURVATURE * (1 + SLACK) + np.maximum(first[4], second[4])
+        lowest = rules.flattest * (1 + SLACK) + np.maximum(first[4], second[4])
         fits &= (first[2] >= lowest) & (second[2] >= lowest)
     elif sign != 0:
         values = [

@@ -15,7 +15,7 @@ from assay.rows import n_threads, ordered_map
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
-from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS, RIGHT
+from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
 from assay.trees.growing.statistics import unit_of
 
 SMALL = 2**20
@@ -50,37 +50,65 @@ class Grown(NamedTuple):
         return np.flatnonzero(self.feature == LEAF)
 
 
-def grown_tree(growth: Growth, n_nodes: int) -> Grown:
-    """A copy of the nodes of a tree."""
+def grown_tree(growth: Growth, places: Any, left: NDArray[np.int64]) -> Grown:
+    """A copy of the nodes at some places; `left` numbers their left children in that order, −1 for leaves."""
     tree = growth.tree
-    whole, real = tree.whole[:n_nodes], tree.real[:n_nodes]
-    feature = whole[:, COLUMN].astype(np.int32)
-    inner = feature != LEAF
-    levels = np.full(n_nodes, -1, dtype=np.int32)
+    whole, real, inner = tree.whole[places], tree.real[places], left >= 0
+    levels = np.full(len(left), -1, dtype=np.int32)
     bits = np.empty((0, 8), dtype=np.uint32)
     if len(tree.bits):
         grouped = inner & (whole[:, PLACE_OF_BITS] >= 0)
         levels[grouped] = np.arange(grouped.sum())
-        bits = tree.bits[:n_nodes][grouped]
+        bits = tree.bits[places][grouped]
     return Grown(
-        feature,
+        np.where(inner, whole[:, COLUMN], LEAF).astype(np.int32),
         np.where(inner, whole[:, CUT], -1).astype(np.int32),
-        whole[:, LEFT].astype(np.int32),
-        whole[:, RIGHT].astype(np.int32),
-        tree.missing_left[:n_nodes] & inner,
+        left.astype(np.int32),
+        np.where(inner, left + 1, -1).astype(np.int32),
+        tree.missing_left[places] & inner,
         levels,
         bits,
         np.where(inner, real[:, GAIN], 0.0),
-        tree.sums[:n_nodes].copy(),
+        tree.sums[places].copy(),
         real[:, LOW].copy(),
         real[:, HIGH].copy(),
-        whole_units(growth.units[:n_nodes], real[:, CENTER]),
+        whole_units(growth.units[places], real[:, CENTER]),
     )
 
 
 def whole_units(units: NDArray, center: NDArray) -> NDArray[np.float64]:
     """Units that fit the slopes themselves, not those about the centre of a node."""
     return np.column_stack([units[:, 0], units[:, 1] + np.abs(center) * units[:, 2], units[:, 2]])
+
+
+def choose_units(
+    growth: Growth, nodes: list[int], measure: Callable[[list[int], list[float]], Any], *, curved: bool
+) -> dict[int, float]:
+    """Take finer units for nodes whose slopes lie close together; gives those it was done for, with centres.
+
+    Slopes are counted from the mean step of the node; `measure` gives the largest about a centre, and the
+    largest curvature. Where slopes differ by the rounding of floats alone the centre stays, and units are
+    taken for the curvatures, if `curved` says that they differ.
+    """
+    real, centers, tops = growth.tree.real, {}, {}
+    for node in nodes:
+        sums, unit = growth.sums[node], growth.units[node]
+        size = float(sums[2] * unit[2])
+        centers[node] = float(real[node, CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
+    tops = dict(zip(nodes, measure(nodes, [*centers.values()]), strict=True))
+    flat = [node for node in nodes if tops[node][0] <= ROUNDING * abs(centers[node]) * tops[node][1]]
+    for node in flat:
+        if not curved:
+            del centers[node]
+    if curved and flat:
+        centers |= {node: float(real[node, CENTER]) for node in flat}
+        tops |= zip(flat, measure(flat, [centers[node] for node in flat]), strict=True)
+    for node, center in centers.items():
+        real[node, CENTER] = center
+        growth.units[node, 1] = unit_of(tops[node][:1])
+        if curved and tops[node][1] > 0:
+            growth.units[node, 2] = unit_of(tops[node][1:])
+    return centers
 
 
 class LocalTable:
@@ -115,7 +143,8 @@ class LocalTable:
         for start, stop in pairwise(bounds):
             rows = slice(start, stop)
             own = None if weight is None else weight[rows]
-            self.parts.append(Part(codes[rows], target[rows], own, start, self.scores[:, rows], whole=whole))
+            scores = self.scores[:, rows]
+            self.parts.append(Part(codes[rows], target[rows], own, start, scores, whole=whole))
 
     def prepare(self, plan: Plan, growth: Growth) -> None:
         """Make room for the trees of a plan."""
@@ -148,31 +177,25 @@ class LocalTable:
             root += more
         shards = [part.shard for part in self.parts if part.shard is not None]
         refine = partial(self._refine, output)
-        return grown_tree(growth, grow_on_shards(shards, growth, plan, seed, refine))
+        every = slice(grow_on_shards(shards, growth, plan, seed, refine))
+        return grown_tree(growth, every, growth.tree.whole[every, LEFT])
 
     def _refine(self, output: int, node: int) -> None:
         """Count a node whose slopes lie close together from their mean step, in units that fit them."""
-        growth = self._growth
-        real, unit, sums = growth.tree.real[node], growth.units[node], growth.sums[node]
-        size = float(sums[2] * unit[2])
-        center = float(real[CENTER]) + (float(sums[1] * unit[1]) / size if size > 0 else 0.0)
-        curved = self.parts[0].shard.curved > 0  # type: ignore[union-attr]
-        tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
-        if tops[0] <= ROUNDING * abs(center) * tops[1]:  # the slopes differ by the rounding of floats
-            if not curved:
-                return
-            center = float(real[CENTER])
-            tops = np.max(self._each(lambda part: part.measure_node(output, node, center)), axis=0)
-        real[CENTER] = center
-        unit[1] = unit_of(tops[:1])
-        if curved and tops[1] > 0:
-            unit[2] = unit_of(tops[1:])
+        growth, curved = self._growth, self.parts[0].shard.curved > 0  # type: ignore[union-attr]
+
+        def measure(nodes: list[int], centers: list[float]) -> list[NDArray]:
+            return [np.max(self._each(lambda part: part.measure_node(output, nodes[0], centers[0])), axis=0)]
+
+        if not choose_units(growth, [node], measure, curved=curved):
+            return
+        sums = growth.sums[node]
         sums[:] = 0
         histogram = growth.pool[growth.slots[node]] if growth.slots[node] >= 0 else None
         if histogram is not None:
             histogram[:] = 0
         for part in self.parts:
-            part.refine_node(node, unit, sums, histogram)
+            part.refine_node(node, growth.units[node], sums, histogram)
 
     def move(self, output: int, tree: Grown, values: NDArray, share: float) -> None:
         """Add the values of the leaves of the last tree to the scores, rows that it did not draw included."""
@@ -181,15 +204,13 @@ class LocalTable:
         def task(part: Part) -> None:
             part.move(output, leaves, values)
             if share < 1.0:
-                self._walk(part, output, tree, values, part.left_out())
+                walk_part(part, output, tree, values, self.n_codes, part.left_out())
 
         self._each(task)
 
     def walk(self, output: int, tree: Grown, values: NDArray) -> None:
         """The same for any tree, by walking it."""
-        self._each(
-            lambda part: self._walk(part, output, tree, values, np.arange(len(part.codes), dtype=np.int32))
-        )
+        self._each(lambda part: walk_part(part, output, tree, values, self.n_codes))
 
     def resume(self, trees: BoostedTrees) -> None:
         """Add the values of fitted trees to the scores, in their order."""
@@ -200,11 +221,6 @@ class LocalTable:
                 walk_rows(part.codes, rows, trees.one_tree(place), part.scores[place % trees.n_outputs])
 
         self._each(task)
-
-    def _walk(self, part: Part, output: int, tree: Grown, values: NDArray, rows: NDArray) -> None:
-        value = np.zeros(len(tree.feature))
-        value[tree.leaves] = values
-        walk_rows(part.codes, rows, nodes_of(tree, value, self.n_codes), part.scores[output])
 
     def leaf_sums(
         self, loss: Loss, output: int, tree: Grown, values: NDArray, scales: NDArray
@@ -241,6 +257,10 @@ class LocalTable:
             values[group.start :: group.step] = found
         return values
 
+    def largest_loss(self, loss: Loss) -> float:
+        """Largest loss of a row, times its weight."""
+        return float(max(self._each(lambda part: part.largest_loss(loss))))
+
     def loss_sum(self, loss: Loss, scale: float) -> int:
         """Loss of all rows, in units."""
         return int(sum(self._each(lambda part: part.loss_sum(loss, scale))))
@@ -252,6 +272,21 @@ class LocalTable:
 def is_whole(weight: NDArray) -> bool:
     """Whether weights are whole numbers whose products with statistics can be summed in 64 bits."""
     return bool(weight.sum() < 2**31 and np.all(weight == np.rint(weight)))
+
+
+def walk_part(
+    part: Part,
+    output: int,
+    tree: Grown,
+    values: NDArray,
+    n_codes: NDArray[np.int32],
+    rows: NDArray[np.int32] | None = None,
+) -> None:
+    """Add the values of the leaves of a tree to the scores of some rows of a part, or of all."""
+    value = np.zeros(len(tree.feature))
+    value[tree.leaves] = values
+    rows = np.arange(len(part.codes), dtype=np.int32) if rows is None else rows
+    walk_rows(part.codes, rows, nodes_of(tree, value, n_codes), part.scores[output])
 
 
 def nodes_of(tree: Grown, value: NDArray, n_codes: NDArray) -> tuple[NDArray, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.trees.growing.criteria import cost
-from assay.trees.growing.cuts import EXHAUSTIVE
+from assay.trees.growing.levels import EXHAUSTIVE
 
 
 class Admissible(NamedTuple):

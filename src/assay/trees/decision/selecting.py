@@ -85,18 +85,12 @@ class HasPruning:
         table, target, weight, n_classes, form = whole._opened(X, y, sample_weight)
         path = whole.fit(X, y, sample_weight).pruning_path()
         alphas = path.middles[::-1].copy()
-        tried = np.append(
-            np.inf, alphas[1:]
-        )  # the first is the root alone, also in a fold that would keep more
+        tried = np.append(np.inf, alphas[1:])  # the root alone comes first, also where a fold would keep more
         pairs = folds("select", cv, FoldTable(table, target, weight), random_state)
 
         def one(pair: tuple[NDArray, NDArray]) -> HeldOut:
-            train, test = (rows[weight[rows] > 0] for rows in pair)
-            growth = whole._growth(form, float(weight[train].sum()))
-            grown = grow_exact(table[train], target[train], weight[train], n_classes, growth)
-            held_out = grown.columns.levels_as_codes(table[test])
-            kind = {"is_class": n_classes > 0}
-            return held_out_losses(grown.tree, held_out, target[test], weight[test], tried, **kind)
+            growth = whole._growth(form, float(weight[pair[0]].sum()))
+            return held_out(pair, table, target, weight, n_classes, growth, tried)
 
         parts = list(ordered_map(one, pairs))
         mean, error = standard_errors(parts)
@@ -118,3 +112,19 @@ class HasPruning:
             one_se_index=simplest,
             table=measured | grown,
         )
+
+
+def held_out(
+    pair: tuple[NDArray, NDArray],
+    table: NDArray,
+    target: NDArray,
+    weight: NDArray,
+    n_classes: int,
+    growth: Growth,
+    penalties: NDArray,
+) -> HeldOut:
+    """Losses of the rows of one fold by a tree grown on the others, pruned at each penalty."""
+    train, test = (rows[weight[rows] > 0] for rows in pair)
+    grown = grow_exact(table[train], target[train], weight[train], n_classes, growth)
+    rest = grown.columns.levels_as_codes(table[test])
+    return held_out_losses(grown.tree, rest, target[test], weight[test], penalties, is_class=n_classes > 0)

@@ -17,9 +17,10 @@ from assay.trees.growing.criteria import (
     Newton,
     PoissonDeviance,
 )
+from assay.trees.growing.finding import BestCuts, RandomCuts
+from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import center_of, class_rows, moment_rows
 from assay.trees.growing.table import sorted_table
-from assay.trees.growing.whole import Limits
 from assay.trees.tree import EVERY_VALUE, Tree
 
 CLASS_CRITERIA: dict[str, Any] = {
@@ -60,6 +61,11 @@ class Growth(NamedTuple):
     signs: NDArray | None
     groups: NDArray | None
 
+    @property
+    def finder(self) -> Any:
+        """How a column is cut."""
+        return RandomCuts() if self.random_cuts else BestCuts()
+
     def limits(self, unit: float) -> Limits:
         """The stopping rules in units of the weights."""
         return Limits(
@@ -69,7 +75,6 @@ class Growth(NamedTuple):
             self.min_gain,
             0 if self.max_leaves is None else self.max_leaves,
             self.n_tried,
-            self.random_cuts,
             self.seed,
         )
 
@@ -108,7 +113,8 @@ def grow_exact(X: NDArray, target: NDArray, weight: NDArray, n_classes: int, gro
         is_centered = not isinstance(growth.form, PoissonDeviance)
         center = center_of(target, weight) if is_centered else 0.0
         rows, units = moment_rows(weight, target - center, weight, centered=is_centered)
-    tree, leaves = grow_tree(table, rows, units, growth.form, growth.limits(units[0]), columns, rules)
+    limits = growth.limits(units[0])
+    tree, leaves = grow_tree(table, rows, units, growth.form, growth.finder, limits, columns, rules)
     tree = replace(tree, threshold=np.minimum(tree.threshold, EVERY_VALUE))
     if not n_classes:
         if center != 0.0:

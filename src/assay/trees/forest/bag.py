@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
+from assay.randomness import generator
 from assay.trees.growing.nodes import mixed, uniform
 
 WHOLE = 2.0**31
 """Sums of whole weights up to which a draw can count as one row."""
+
+SEEDS = 2**16
+"""Seeds drawn at a time: a billion trees begin at once and may be stopped."""
+
+
+def seeds_of(random_state: Any, n_trees: int, n_kept: int = 0) -> Iterator[int]:
+    """The seed of each tree, but for those that are there already."""
+    random, done = generator(random_state), 0
+    while done < n_trees:
+        some = random.integers(2**62, size=min(n_trees - done, SEEDS))
+        yield from some[max(n_kept - done, 0) :].tolist()
+        done += len(some)
 
 
 class Bag(NamedTuple):

@@ -18,11 +18,10 @@ from assay.certificates import Certificates, agreement, at_most
 from assay.models import convergence
 from assay.models.classes import class_of
 from assay.parameters import Domain
-from assay.randomness import generator
 from assay.rows import Block, MemoryRows
 from assay.trees.decision.base import SHARE
 from assay.trees.decision.classifier import DecisionTreeClassifier
-from assay.trees.forest.bag import Bag, make_bag, single_bits
+from assay.trees.forest.bag import Bag, make_bag, seeds_of, single_bits
 from assay.trees.forest.outside import Outside, OutsideVotes, outside_score
 
 SOURCE = "Sangnier §1.6.3; Wei §8.2"
@@ -166,15 +165,16 @@ class BaggingModel(Model):
         kept = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
         if kept > self.n_estimators:
             raise self._refuse("n_estimators", f"at least the {kept} members of the warm start")
-        seeds = generator(self.random_state).integers(2**62, size=self.n_estimators)
-        self.seeds_ = np.concatenate([self.seeds_[:kept], seeds[kept:]]) if kept else seeds
         bag = self._bag(data, target)
-        earlier = self.estimators_ if kept else []
+        seeds, members = (self.seeds_.tolist(), [*self.estimators_]) if kept else ([], [])
         with rows.threads(self._n_threads()) if self.n_jobs is not None else contextlib.nullcontext():
-            new = rows.ordered_map(
-                lambda seed: self._fit_member(seed, data, target, bag), [int(s) for s in self.seeds_[kept:]]
-            )
-            self.estimators_ = [*earlier, *new]
+            for seed, member in rows.ordered_map(
+                lambda seed: (seed, self._fit_member(seed, data, target, bag)),
+                seeds_of(self.random_state, self.n_estimators, kept),
+            ):
+                seeds.append(seed)
+                members.append(member)
+        self.seeds_, self.estimators_ = np.array(seeds), members
         self.estimators_features_ = [self._features(int(seed)) for seed in self.seeds_]
         self.estimator_ = self._member()
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_", "oob_errors_"):

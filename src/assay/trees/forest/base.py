@@ -22,7 +22,7 @@ from assay.rows import Block, Rows
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.decision.base import EPS, GROWTH_DOMAINS, SHARE, _in_weight, n_features_tried
 from assay.trees.decision.solver import Growth
-from assay.trees.forest.bag import make_bag
+from assay.trees.forest.bag import make_bag, seeds_of
 from assay.trees.forest.importance import (
     KINDS,
     Importance,
@@ -102,7 +102,8 @@ class ForestModel(TreeModel):
             size = f"{data.shape[0]} rows of {data.shape[1]} columns"
             raise ValueError(
                 f"{type(self).__name__} keeps one byte per value in memory, up to {MAX_CODES // 2**30} GiB; "
-                f"got {size}: fit on a sample of the rows."
+                f"got {size}: fit on a sample of the rows, or boost trees (HistGradientBoosting…), which "
+                "keeps the codes where the rows are."
             )
 
     def _growth(self, form: Any, total: float) -> Growth:
@@ -151,18 +152,17 @@ class ForestModel(TreeModel):
         kept = self.trees_ if self.warm_start and hasattr(self, "trees_") else None
         if kept is not None and len(kept) > self.n_estimators:
             raise self._refuse("n_estimators", f"at least the {len(kept)} trees of the warm start")
-        seeds = generator(self.random_state).integers(2**62, size=self.n_estimators)
         table, n_kept = forest.table, 0 if kept is None else len(kept)
-        if kept is not None:
-            seeds = np.concatenate([self.seeds_, seeds[n_kept:]])
+        seeds: list[int] = [] if kept is None else self.seeds_.tolist()
         votes = OutsideVotes(table.target, table.weight, forest.n_classes)
         trees: list[Tree] = []
         with rows.threads(self._n_threads()) if self.n_jobs is not None else contextlib.nullcontext():
             if kept is not None and forest.with_outside:
-                for tree, grown in zip(kept, grow_each(forest, seeds[:n_kept]), strict=True):
+                for tree, grown in zip(kept, grow_each(forest, seeds), strict=True):
                     votes.add(tree.value, grown.outside, grown.leaves)
-            for grown in grow_each(forest, seeds[n_kept:]):
+            for grown in grow_each(forest, seeds_of(self.random_state, self.n_estimators, n_kept)):
                 trees.append(grown.tree)
+                seeds.append(grown.seed)
                 if self.verbose:
                     logger.info("%s: tree %d of %d", type(self).__name__, len(trees), self.n_estimators)
                 if forest.with_outside:
@@ -170,7 +170,7 @@ class ForestModel(TreeModel):
                     if self.oob_tol is not None and votes.has_settled(self.oob_tol):
                         break
         self.trees_ = Trees.together([*(kept or ()), *trees])
-        self.seeds_ = seeds[: len(self.trees_)]
+        self.seeds_ = np.array(seeds)
         self.columns_ = table.columns.of_categories()
         self.n_outputs_ = 1
         self._keep_outside(forest, votes)

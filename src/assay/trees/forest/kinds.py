@@ -14,7 +14,7 @@ from assay.models.capabilities import Regressor
 from assay.models.classes import Classifier, class_factors, class_of
 from assay.rows import Block, Rows
 from assay.trees.decision.classifier import DecisionTreeClassifier
-from assay.trees.decision.regressor import DecisionTreeRegressor
+from assay.trees.decision.regressor import DecisionTreeRegressor, require_range
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
 from assay.trees.forest.certificates import certify_forest, fit_certificates
@@ -117,6 +117,7 @@ class ForestRegressor(Regressor, ForestModel):
     def _opened_forest(self, data: Rows) -> Forest:
         table = self._read(data)
         table = table._replace(target=table.target.astype(np.float64))
+        require_range(self, table.target[table.weight > 0])
         if self.criterion == "poisson" and (table.target.min() < 0 or not np.any(table.target > 0)):
             raise ValueError("The criterion 'poisson' takes targets of at least 0, not all of them 0.")
         return self._forest(table, NUMBER_CRITERIA[self.criterion], 0, None)

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay import parameters
+
 SETTLED = 20
 """Trees over which the error must not have moved for it to have settled."""
 
@@ -93,8 +95,13 @@ def outside_score(model: Any, outside: Outside, target: NDArray, weight: NDArray
     if callable(model.oob_score):
         if n_classes:
             said, true = np.argmax(outside.mean[there], axis=1), target[there].astype(np.int64)
-            return float(model.oob_score(model.classes_[true], model.classes_[said]))
-        return float(model.oob_score(target[there], outside.mean[there, 0]))
+            score = model.oob_score(model.classes_[true], model.classes_[said])
+        else:
+            score = model.oob_score(target[there], outside.mean[there, 0])
+        if not parameters.real().contains(score):
+            words = "a function that gives a finite number"
+            raise parameters.refusal(type(model).__name__, "oob_score", words, score)
+        return float(score)
     error, _ = outside_error(outside, target, weight, n_classes)
     if n_classes:
         return 1.0 - error

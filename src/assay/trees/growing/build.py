@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.loops import compiled
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import PoissonDeviance, impurity
+from assay.trees.growing.finding import Site
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -24,12 +25,14 @@ from assay.trees.growing.nodes import (
     NEXT,
     RIGHT,
     START,
+    WORDS,
     GrowingTree,
     empty_tree,
     preorder,
 )
-from assay.trees.growing.table import CodeTable, room_near
-from assay.trees.growing.whole import ColumnRules, Limits, grow, make_space
+from assay.trees.growing.space import ColumnRules, Limits, make_space
+from assay.trees.growing.table import BinnedTable, SortedTable, room_near
+from assay.trees.growing.whole import grow
 from assay.trees.tree import NO_THRESHOLD, Tree
 
 
@@ -48,10 +51,11 @@ def column_rules(
 
 
 def grow_tree(
-    table: CodeTable,
+    table: SortedTable | BinnedTable,
     rows: Any,
     unit: NDArray,
     form: Any,
+    finder: Any,
     limits: Limits,
     columns: Columns,
     rules: ColumnRules,
@@ -68,16 +72,21 @@ def grow_tree(
     most = n_rows if limits.max_leaves == 0 else min(n_rows, limits.max_leaves)
     if limits.max_depth < 40:
         most = min(most, 2**limits.max_depth)
-    growing = empty_tree(2 * most + 1, n_sums, categories=bool(rules.categorical.any()))
-    n_total = table.codes.shape[1] if table.codes.size else n_rows
-    space = make_space(n_rows, len(rules.signs), n_sums, int(table.n_codes.max(initial=0)), unit)
+    capacity, has_levels = 2 * most + 1, bool(rules.categorical.any())
+    growing = empty_tree(capacity, n_sums, categories=has_levels)
+    if not has_levels:  # nothing is compiled for levels
+        growing = growing._replace(bits=None)
+    n_total = n_rows if isinstance(table, SortedTable) else table.codes.shape[1]
+    most_codes = int(table.n_codes.max(initial=0))
+    space = make_space(n_rows, len(rules.signs), n_sums, most_codes, unit, capacity)
     goes_left = np.empty(max(n_total, int(table.rows.max(initial=0)) + 1), dtype=np.bool_)
-    n_nodes = grow(table, rows, room_near(table, rows), form, limits, rules, growing, space, goes_left)
-    return finished(growing, n_nodes, form, columns, table, len(goes_left))
+    site = Site(table, rows, rules, growing, space)
+    n_nodes = grow(site, room_near(table, rows), form, finder, limits, goes_left)
+    return finished(growing, n_nodes, form, columns, table.rows, len(goes_left))
 
 
 def finished(
-    growing: GrowingTree, n_nodes: int, form: Any, columns: Columns, table: CodeTable, n_total: int
+    growing: GrowingTree, n_nodes: int, form: Any, columns: Columns, rows: NDArray, n_total: int
 ) -> tuple[Tree, NDArray[np.int32]]:
     """The grown nodes in the order of readers, and the leaf of each row."""
     order, place = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes + 1, dtype=np.int64)
@@ -98,7 +107,7 @@ def finished(
         threshold=threshold,
         missing_go_to_left=growing.missing_left[order] & inner,
         levels=levels.astype(np.int32),
-        bits=growing.bits[order[grouped]] if grouped.any() else np.empty((0, 8), dtype=np.uint32),
+        bits=np.empty((0, WORDS), dtype=np.uint32) if growing.bits is None else growing.bits[order[grouped]],
         value=node_values(form, sums, real),
         impurity=impurity(form, sums),
         gain=np.where(inner, real[:, GAIN], 0.0),
@@ -109,7 +118,7 @@ def finished(
     leaves = np.full(n_total, -1, dtype=np.int32)
     ends = np.flatnonzero(~inner)
     ends = ends[np.argsort(whole[ends, START])]
-    leaves[table.rows] = np.repeat(ends, (whole[ends, END] - whole[ends, START]))
+    leaves[rows] = np.repeat(ends, (whole[ends, END] - whole[ends, START]))
     return tree, leaves
 
 

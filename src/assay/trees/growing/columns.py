@@ -26,6 +26,9 @@ SAMPLE_ROWS = 200_000
 SMALL_TABLE = 2**15
 """Values up to which one thread is enough."""
 
+COARSEST = 64
+"""Bins that a column of as many values has at least, however few its rows."""
+
 ROWS_AT_ONCE = 256
 """Rows that are coded column by column: they stay in the first cache meanwhile."""
 
@@ -225,16 +228,26 @@ def rank_columns(X, order, pairs, values, counts):  # type: ignore[no-untyped-de
 
 
 def bin_columns(
-    X: NDArray, weight: NDArray | None, categorical: NDArray[np.bool_], max_bins: int = MAX_BINS
+    X: NDArray,
+    weight: NDArray | None,
+    categorical: NDArray[np.bool_],
+    max_bins: int = MAX_BINS,
+    least: float = 0.0,
+    rows: NDArray | None = None,
 ) -> Columns:
-    """At most `max_bins` codes per column: one per value where there are few, else bins of like weight."""
+    """At most `max_bins` codes per column: one per value where there are few, else bins of like weight.
+
+    Neighbouring values share a bin until it has the weight `least`, or one part in `COARSEST` of the column
+    if that is less: every cut between single rows is one more way to fit their noise. With `rows`, whose
+    weights are given then, of these rows alone.
+    """
     lows, highs, shares = [], [], []
 
     def bins_of(j: int) -> tuple[NDArray, NDArray, NDArray]:
-        values, weights = distinct_values(X[:, j], weight)
+        values, weights = distinct_values(X[:, j] if rows is None else X[rows, j], weight)
         if categorical[j]:
             return values, values, _level_codes(weights, max_bins)
-        first = _bin_starts(weights, max_bins)
+        first = _bin_starts(weights, max_bins, least)
         ends = values[np.append(first[1:], len(values)) - 1] if len(values) else values
         return values[first], ends, np.arange(len(first))
 
@@ -287,12 +300,27 @@ def _level_codes(weights: NDArray, max_bins: int) -> NDArray[np.int64]:
     return np.where(heavy, np.cumsum(heavy) - 1, max_bins - 2)
 
 
-def _bin_starts(weights: NDArray, max_bins: int) -> NDArray[np.int64]:
+def _bin_starts(weights: NDArray, max_bins: int, least: float) -> NDArray[np.int64]:
     """Places of the values that begin a bin: bins of like weight, heavy values alone in theirs."""
-    if len(weights) <= max_bins:
-        return np.arange(len(weights))
-    starts = np.empty(max_bins, dtype=np.int64)
-    return starts[: fill_bins(weights.astype(np.float64), starts)]
+    starts = np.empty(len(weights), dtype=np.int64)
+    starts = starts[: join_values(weights, min(least, weights.sum() / COARSEST), starts)]
+    if len(starts) <= max_bins:
+        return starts
+    chosen = np.empty(max_bins, dtype=np.int64)
+    return starts[chosen[: fill_bins(np.add.reduceat(weights, starts).astype(np.float64), chosen)]]
+
+
+@compiled
+def join_values(weights, least, starts):  # type: ignore[no-untyped-def]
+    """Begin a bin at each value after which the bin before has the least weight; gives their number."""
+    count, inside = 0, least
+    for v in range(weights.shape[0]):
+        if inside >= least:
+            starts[count] = v
+            count += 1
+            inside = 0.0
+        inside += weights[v]
+    return count - 1 if count > 1 and inside < least else count
 
 
 @compiled

@@ -18,13 +18,15 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from assay.loops import REORDER, inlined, log
+from assay.loops import REORDER, log
 
 OPTIONS: Any = {
     "forceinline": True,
     "nogil": True,
     "fastmath": set(REORDER),
     "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
 }
 
 
@@ -141,15 +143,54 @@ def _chosen_joining(form, first, second):  # type: ignore[no-untyped-def]
     return lambda form, first, second: first + second
 
 
-@inlined
-def cost(form, sums):  # type: ignore[no-untyped-def]
-    """Cost of a node with these sums."""
-    if form.classes:
-        parts = 0.0
-        for k in range(1, sums.shape[0]):
-            parts = joined_parts(form, parts, class_part(form, sums[0], sums[k]))
-        return class_cost(form, sums[0], parts)
+def cost(form: Any, sums: NDArray) -> float:
+    """Cost of a node with these sums; for compiled loops only."""
+    raise NotImplementedError("cost is called inside compiled loops.")
+
+
+def _cost_of_classes(form, sums):  # type: ignore[no-untyped-def]
+    parts = 0.0
+    for k in range(1, sums.shape[0]):
+        parts = joined_parts(form, parts, class_part(form, sums[0], sums[k]))
+    return class_cost(form, sums[0], parts)
+
+
+def _cost_of_numbers(form, sums):  # type: ignore[no-untyped-def]
     return number_cost(form, sums[0], sums[1], sums[2])
+
+
+@overload(cost, jit_options=OPTIONS)
+def _chosen_cost(form, sums):  # type: ignore[no-untyped-def]
+    return _cost_of_classes if of_classes(form) else _cost_of_numbers
+
+
+def of_classes(form: Any) -> bool:
+    """Whether a form, as the compiler knows it, is one of classes."""
+    return bool(form.instance_class._field_defaults["classes"])
+
+
+def cost_apart(form: Any, whole: NDArray, left: NDArray) -> float:
+    """Cost of two sides of a node, from the sums of the node and of the left one; for compiled loops only."""
+    raise NotImplementedError("cost_apart is called inside compiled loops.")
+
+
+def _classes_apart(form, whole, left):  # type: ignore[no-untyped-def]
+    rest = whole[0] - left[0]
+    parts, others = 0.0, 0.0
+    for k in range(1, whole.shape[0]):
+        parts = joined_parts(form, parts, class_part(form, left[0], left[k]))
+        others = joined_parts(form, others, class_part(form, rest, whole[k] - left[k]))
+    return class_cost(form, left[0], parts) + class_cost(form, rest, others)
+
+
+def _numbers_apart(form, whole, left):  # type: ignore[no-untyped-def]
+    first = number_cost(form, left[0], left[1], left[2])
+    return first + number_cost(form, whole[0] - left[0], whole[1] - left[1], whole[2] - left[2])
+
+
+@overload(cost_apart, jit_options=OPTIONS)
+def _chosen_cost_apart(form, whole, left):  # type: ignore[no-untyped-def]
+    return _classes_apart if of_classes(form) else _numbers_apart
 
 
 def impurity(form: Any, sums: NDArray, squares: NDArray | None = None) -> NDArray:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from assay.loops import compiled, inlined
-from assay.trees.growing.criteria import class_cost, class_part, cost, joined_parts, number_cost
+from assay.loops import compiled, inner
+from assay.trees.growing.criteria import OPTIONS, cost, cost_apart, of_classes
 
 NO_CUT = -1
-
-EXHAUSTIVE = 8
-"""Levels up to which all groupings are tried where no order of the levels is known to be optimal."""
 
 
 class Rule(NamedTuple):
@@ -43,30 +41,44 @@ class Cut(NamedTuple):
     missing_left: bool
 
 
-@inlined
+@compiled
 def real_sums(sums, unit, out):  # type: ignore[no-untyped-def]
     """Integer sums as numbers."""
     for k in range(sums.shape[0]):
         out[k] = sums[k] * unit[k]
 
 
-@inlined
-def node_value(form, sums):  # type: ignore[no-untyped-def]
+def node_value(form: Any, sums: Any) -> float:
     """What constraints order: the mean or the Newton step of a node, or its share of the second class."""
-    if form.classes:
-        return sums[2] / sums[0] if sums[0] > 0.0 else 0.0
+    raise NotImplementedError("node_value is called inside compiled loops.")
+
+
+def _value_of_classes(form, sums):  # type: ignore[no-untyped-def]
+    return sums[2] / sums[0] if sums[0] > 0.0 else 0.0
+
+
+def _value_of_numbers(form, sums):  # type: ignore[no-untyped-def]
     return sums[1] / sums[2] if sums[2] > 0.0 else 0.0
 
 
-@inlined
-def cut_gain(form, whole, left, right, rule):  # type: ignore[no-untyped-def]
-    """Gain of a division of a node, −inf where it breaks a constraint."""
-    if rule.sign != 0:
-        first = min(max(node_value(form, left), rule.low), rule.high)
-        second = min(max(node_value(form, right), rule.low), rule.high)
-        if rule.sign * (second - first) < 0.0:
-            return -np.inf
-    return whole - cost(form, left) - cost(form, right)
+@overload(node_value, jit_options=OPTIONS)
+def _chosen_value(form, sums):  # type: ignore[no-untyped-def]
+    return _value_of_classes if of_classes(form) else _value_of_numbers
+
+
+@inner
+def is_admissible(form, whole, left, unit, rule, right):  # type: ignore[no-untyped-def]
+    """Whether both sides of a cut weigh enough, and predict in the order that a constraint asks for."""
+    for k in range(whole.shape[0]):
+        right[k] = whole[k] - left[k]
+    least = rule.min_leaf * unit[0]
+    if left[0] < least or right[0] < least:
+        return False
+    if rule.sign == 0:
+        return True
+    first = min(max(node_value(form, left), rule.low), rule.high)
+    second = min(max(node_value(form, right), rule.low), rule.high)
+    return rule.sign * (second - first) >= 0.0
 
 
 @compiled
@@ -111,117 +123,8 @@ def best_cut(form, tally, n_codes, node, missing, unit, rule, work):  # type: ig
                 continue
             if left[0] > heaviest:
                 break
-            rest = whole[0] - left[0]
-            if form.classes:
-                parts, others = 0.0, 0.0
-                for k in range(1, n_sums):
-                    parts = joined_parts(form, parts, class_part(form, left[0], left[k]))
-                    others = joined_parts(form, others, class_part(form, rest, whole[k] - left[k]))
-                gain = parent - class_cost(form, left[0], parts) - class_cost(form, rest, others)
-            else:
-                gain = parent - number_cost(form, left[0], left[1], left[2])
-                gain -= number_cost(form, rest, whole[1] - left[1], whole[2] - left[2])
-            if gain > best and (rule.sign == 0 or in_order(form, whole, left, rule)):
+            gain = parent - cost_apart(form, whole, left)
+            # Few cuts are better than all before them: only those are asked whether they are in order.
+            if gain > best and (rule.sign == 0 or is_admissible(form, whole, left, unit, rule, work[2])):
                 best, place, best_left = gain, p, missing_left == 1
     return Cut(best, place, best_left)
-
-
-@compiled
-def in_order(form, whole, left, rule):  # type: ignore[no-untyped-def]
-    """Whether the sides of a cut predict in the order that a constraint asks for."""
-    if form.classes:
-        first, second = left[2] / left[0], (whole[2] - left[2]) / (whole[0] - left[0])
-    else:
-        first = left[1] / left[2] if left[2] > 0.0 else 0.0
-        size = whole[2] - left[2]
-        second = (whole[1] - left[1]) / size if size > 0.0 else 0.0
-    first = min(max(first, rule.low), rule.high)
-    second = min(max(second, rule.low), rule.high)
-    return rule.sign * (second - first) >= 0.0
-
-
-@compiled
-def cut_at(form, tally, place, node, missing, unit, rule, work):  # type: ignore[no-untyped-def]
-    """The cut after a given place (drawn at random); missing values go where they gain more."""
-    n_sums = node.shape[0]
-    whole, left, right = work[0], work[1], work[2]
-    real_sums(node, unit, whole)
-    parent = cost(form, whole)
-    best, best_left = -np.inf, False
-    for missing_left in range(2 if missing[0] > 0 else 1):
-        for k in range(n_sums):
-            inside = missing[k] if missing_left else 0
-            for p in range(place + 1):
-                inside += tally[p, k]
-            left[k] = inside * unit[k]
-            right[k] = (node[k] - inside) * unit[k]
-        if left[0] < rule.min_leaf * unit[0] or right[0] < rule.min_leaf * unit[0]:
-            continue
-        gain = cut_gain(form, parent, left, right, rule)
-        if gain > best:
-            best, best_left = gain, missing_left == 1
-    return Cut(best, place if best > -np.inf else NO_CUT, best_left)
-
-
-@compiled
-def order_levels(form, tally, n_codes, first, order):  # type: ignore[no-untyped-def]
-    """Levels of a category by their mean statistic, smallest first.
-
-    For two classes, squared error and Newton steps the best grouping is a cut in this order (Fisher 1958).
-    The statistic is the share of class `first` (a place among the sums), or the mean.
-    """
-    below = 0 if form.classes else 2
-    means = np.empty(n_codes)
-    for p in range(n_codes):
-        size = tally[p, below]
-        means[p] = tally[p, first] / size if size > 0 else 0.0
-    sort_places(means, n_codes, order)
-
-
-@compiled
-def sort_places(values, count, order):  # type: ignore[no-untyped-def]
-    """Places of few numbers in increasing order; equal ones keep their order."""
-    for p in range(count):
-        order[p] = p
-    for p in range(1, count):
-        place = order[p]
-        q = p - 1
-        while q >= 0 and values[order[q]] > values[place]:
-            order[q + 1] = order[q]
-            q -= 1
-        order[q + 1] = place
-
-
-@compiled
-def best_grouping(form, tally, n_codes, node, missing, unit, rule, work):  # type: ignore[no-untyped-def]
-    """The best of all groupings of few levels, as the bits of those that go left; one level stays right.
-
-    Returns
-    -------
-    gain, bits, missing_left
-        `bits` is 0 where nothing can be cut.
-    """
-    n_sums = node.shape[0]
-    whole, left, right = work[0], work[1], work[2]
-    real_sums(node, unit, whole)
-    parent = cost(form, whole)
-    best, best_bits, best_left = -np.inf, 0, False
-    for missing_left in range(2 if missing[0] > 0 else 1):
-        for bits in range(1, 1 << n_codes):
-            if bits & (1 << (n_codes - 1)) and missing[0] == 0:
-                continue  # a grouping and its mirror image are the same without missing values
-            if bits == (1 << n_codes) - 1 and (missing_left == 1 or missing[0] == 0):
-                continue
-            for k in range(n_sums):
-                inside = missing[k] if missing_left else 0
-                for p in range(n_codes):
-                    if bits & (1 << p):
-                        inside += tally[p, k]
-                left[k] = inside * unit[k]
-                right[k] = (node[k] - inside) * unit[k]
-            if left[0] < rule.min_leaf * unit[0] or right[0] < rule.min_leaf * unit[0]:
-                continue
-            gain = cut_gain(form, parent, left, right, rule)
-            if gain > best:
-                best, best_bits, best_left = gain, bits, missing_left == 1
-    return best, best_bits, best_left

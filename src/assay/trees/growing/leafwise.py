@@ -137,8 +137,16 @@ def choose(growth, plan):  # type: ignore[no-untyped-def]
             end_leaf(node, growth, plan)
         return np.int64(-1)
     node = pop(growth.heap, counts[N_OPEN], tree)
-    first = counts[N_NODES]
     counts[N_OPEN] -= 1
+    begin_children(node, growth, plan)
+    return node
+
+
+@compiled
+def begin_children(node, growth, plan):  # type: ignore[no-untyped-def]
+    """Begin the children of a node that has a split, as the last two nodes."""
+    tree, counts = growth.tree, growth.counts
+    first = counts[N_NODES]
     counts[N_NODES] += 2
     counts[N_LEAVES] += 1
     tree.whole[node, LEFT], tree.whole[node, RIGHT] = first, first + 1
@@ -156,7 +164,6 @@ def choose(growth, plan):  # type: ignore[no-untyped-def]
             growth.sums[child, k] = growth.sums[node, k] - left if side else left
         end_leaf(child, growth, plan)
     bound_children(node, first, growth, plan)
-    return node
 
 
 @compiled

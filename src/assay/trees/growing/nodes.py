@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import compiled, inner
 
 LEAF = -1
 WORDS = 8
@@ -34,14 +34,14 @@ class GrowingTree(NamedTuple):
     missing_left : bool array of shape (capacity,)
     sums : float64 array of shape (capacity, n_sums)
     bits : uint32 array of shape (capacity, 8)
-        Of categorical splits: the levels that go left. Without rows where no column is a category.
+        Of categorical splits: the levels that go left. Without rows, or None, where no column is a category.
     """
 
     whole: NDArray[np.int64]
     real: NDArray[np.float64]
     missing_left: NDArray[np.bool_]
     sums: NDArray[np.float64]
-    bits: NDArray[np.uint32]
+    bits: Any
 
 
 def empty_tree(capacity: int, n_sums: int, *, categories: bool) -> GrowingTree:
@@ -53,6 +53,15 @@ def empty_tree(capacity: int, n_sums: int, *, categories: bool) -> GrowingTree:
         np.empty((capacity, n_sums)),
         np.zeros((capacity if categories else 0, WORDS), dtype=np.uint32),
     )
+
+
+@inner
+def keep_split(node, column, cut, after, missing_left, gain, tree):  # type: ignore[no-untyped-def]
+    """Write a split into the tree."""
+    tree.whole[node, COLUMN] = column
+    tree.whole[node, CUT], tree.whole[node, NEXT] = cut, after
+    tree.missing_left[node] = missing_left
+    tree.real[node, GAIN] = gain
 
 
 @compiled

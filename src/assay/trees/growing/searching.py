@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from assay.loops import compiled
 from assay.trees.growing.criteria import Newton, cost
 from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, real_sums
+from assay.trees.growing.finding import list_columns
 from assay.trees.growing.histograms import goes_left
+from assay.trees.growing.levels import copy_bits, finish_grouping, group_levels
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -22,22 +24,12 @@ from assay.trees.growing.nodes import (
     PLACE_OF_BITS,
     GrowingTree,
     empty_tree,
+    keep_split,
     mixed,
     uniform,
 )
 from assay.trees.growing.scan import LINES, best_newton_cut
-from assay.trees.growing.whole import (
-    ColumnRules,
-    Limits,
-    Space,
-    Split,
-    copy_bits,
-    finish_grouping,
-    group_levels,
-    keep_split,
-    list_columns,
-    make_space,
-)
+from assay.trees.growing.space import ColumnRules, Limits, Space, Split, make_space
 
 POOL_BYTES = 2**28
 """Memory for the histograms of open nodes; nodes beyond it have theirs summed up again when divided."""
@@ -46,7 +38,7 @@ NOISE = 1e-12
 """Gains below this share of what the node has gained already are rounding."""
 
 LEAST_CURVATURE = 1e-3
-"""Curvature of each side of a split: with less, a Newton step has nothing to go by."""
+"""Curvature of each side of a split at least: with less, a Newton step has nothing to go by."""
 
 SPARE = 3
 """Histograms that are always free: those of two children, and one."""
@@ -89,7 +81,7 @@ class Growth(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What stays the same from tree to tree."""
+    """What stays the same from tree to tree; each side of a cut has at least the curvature `flattest`."""
 
     form: Any
     limits: Limits
@@ -98,13 +90,20 @@ class Plan(NamedTuple):
     stride: int
     space: Space
     lines: NDArray[np.float64]
+    flattest: float
 
 
-def make_plan(form: Any, limits: Limits, columns: ColumnRules, n_codes: NDArray[np.int32]) -> Plan:
+def make_plan(
+    form: Any,
+    limits: Limits,
+    columns: ColumnRules,
+    n_codes: NDArray[np.int32],
+    flattest: float = LEAST_CURVATURE,
+) -> Plan:
     """A plan for trees of these columns; the stride leaves room for the code of missing values."""
     stride = int(n_codes.max(initial=0)) + 1
     space = make_space(1, len(n_codes), 3, 255, np.ones(3))
-    return Plan(form, limits, columns, n_codes, stride, space, np.empty((LINES, 257)))
+    return Plan(form, limits, columns, n_codes, stride, space, np.empty((LINES, 257)), flattest)
 
 
 def make_growth(plan: Plan, capacity: int) -> Growth:
@@ -138,7 +137,7 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
     rounding = NOISE * abs(cost(form, space.work[3]))
     constant = form.shift * center  # centred slopes gain that much more
     best, n_tried, state = max(limits.min_gain, rounding) + constant, 0, growth.paths[node]
-    least = (np.int64(limits.min_leaf), np.int64(np.ceil(LEAST_CURVATURE / space.unit[2])))
+    least = (np.int64(limits.min_leaf), np.int64(np.ceil(plan.flattest / space.unit[2])))
     n_columns = list_columns(node, columns, tree, space.columns)
     for place in range(n_columns):
         if limits.n_tried < n_columns:
@@ -168,7 +167,10 @@ def search(node, growth, plan):  # type: ignore[no-untyped-def]
             cut = best_cut(form, tally, n_codes, whole, missing, space.unit, rule, space.work)
         if cut.place != NO_CUT and cut.gain > best:
             best = cut.gain
-            keep_split(node, j, cut.place, next_code(tally, cut.place), cut.missing_left, cut.gain, tree)
+            after = next_code(tally, cut.place)
+            keep_split(
+                node, j, middle_cut(cut.place, after, n_codes), after, cut.missing_left, cut.gain, tree
+            )
             tree.whole[node, PLACE_OF_BITS] = -1
             if missing[0] == 0:  # later missing values go where most rows went
                 tree.missing_left[node] = 2 * weight_upto(tally, cut.place) >= whole[0]
@@ -214,6 +216,16 @@ def next_code(tally, place):  # type: ignore[no-untyped-def]
         if tally[code, 0] > 0:
             return np.int64(code)
     return np.int64(place)
+
+
+@compiled
+def middle_cut(place, after, n_codes):  # type: ignore[no-untyped-def]
+    """The cut in the middle of the codes that do not occur between a place and the next code that does.
+
+    All of these cuts divide the rows of the node alike; later rows are nearer to those of their side. Where
+    no code follows, every value goes left.
+    """
+    return (place + after - 1) >> 1 if after > place else n_codes - 1
 
 
 @compiled

@@ -1,0 +1,182 @@
+"""Values that may not mean what they say: codes for missing numbers, mistyped digits, columns said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assay.report.tables.checks.relations import linear_relations, numbers_of
+from assay.report.tables.encoding.encoder import finite
+from assay.report.tables.schema import Column
+from assay.report.wording import listed, number, quoted, quoted_na, short
+
+SENTINELS = frozenset(
+    float(sign * value)
+    for sign in (-1, 1)
+    for digits in range(2, 7)
+    for value in (10**digits - 1, 10**digits - 2, 8 * (10**digits - 1) // 9)
+    if value >= 88
+) | {-1.0, -9.0}
+"""Numbers that people write where there is none: ±99, ±999, ±9999, ±888, ±998, −1, −9."""
+
+FAR = 3.0
+"""A code for a missing number is so many ranges of the other values away from them; −1 is below zero."""
+
+FEWEST = 20
+TAIL = 10
+UNLIKELY = 1e-3
+"""Share of the columns without a slip that are said to have one, at most."""
+
+MOST_TOLD = 5
+"""Sentences of one kind, at most."""
+
+
+class Oddity(NamedTuple):
+    """A value of a column that stands apart, and the rows that hold it."""
+
+    value: float
+    n_rows: int
+    least: float  # of the other values
+    greatest: float
+
+
+def doubts(
+    frame: pd.DataFrame, columns: Sequence[Column], y: NDArray | None = None, target: str | None = None
+) -> tuple[str, ...]:
+    """Sentences on values and columns that a person would look at twice, each with the option that acts.
+
+    Examples
+    --------
+    >>> from assay.report import describe_columns
+    >>> frame = pd.DataFrame({"degrees": [*np.sqrt(np.arange(40.0)), -999.0, -999.0]})
+    >>> print(*doubts(frame, describe_columns(frame)))
+    'degrees' is −999 in 2 rows and 0 to 6.245 in the others: if that means missing, use --na degrees=-999.
+    """
+    values = {
+        column.name: finite(frame[column.name])
+        for column in columns
+        if column.learnable and column.kind == "numeric"
+    }
+    if y is not None and y.dtype.kind == "f" and target is not None:
+        values[target] = y
+    codes, slips = list[str](), list[str]()
+    for name, numbers in values.items():
+        code = sentinel(numbers)
+        if code is not None:
+            codes.append(_of_code(name, code))
+            continue
+        slip = mistyped(numbers)
+        if slip is not None:
+            slips.append(_of_slip(name, slip))
+    return (*_cut(codes), *_cut(slips), *_of_sums(frame, columns))
+
+
+def sentinel(values: NDArray) -> Oddity | None:
+    """A number that stands for a missing one: it repeats, is written as such codes are, and is far off.
+
+    Examples
+    --------
+    >>> sentinel(np.array([*np.linspace(0.0, 40.0, 50), -999.0, -999.0])).value
+    -999.0
+    >>> sentinel(np.linspace(0.0, 2000.0, 2001)) is None
+    True
+    """
+    known = values[~np.isnan(values)]
+    if len(known) < FEWEST:
+        return None
+    for value in (float(known.min()), float(known.max())):
+        if value not in SENTINELS:
+            continue
+        others = known[known != value]
+        n_rows = len(known) - len(others)
+        if n_rows < 2 or len(others) < FEWEST / 2:
+            continue
+        least, greatest = float(others.min()), float(others.max())
+        distance = least - value if value < least else value - greatest
+        far = distance > FAR * max(greatest - least, 1e-12 * abs(value))
+        # −1 and −9 among numbers that are never negative, and not merely the next whole number below.
+        below = (
+            value in (-1.0, -9.0) and least >= 0 and greatest >= 20 and len(np.unique(others)) >= FEWEST / 2
+        )
+        if (far and abs(value) > 9) or below:
+            return Oddity(value, n_rows, least, greatest)
+    return None
+
+
+def mistyped(values: NDArray) -> Oddity | None:
+    """A value whose distance from the middle is out of all proportion to the next ones, as by a slip.
+
+    In the tail of a law of powers the j-th gap between the logarithms of the greatest distances, times j, is
+    exponential with one mean for all (Rényi), and in lighter tails the first is smaller still. The mean of
+    k gaps below the first one (Hill) is exceeded r-fold by the first with probability (1 + r/k)⁻ᵏ.
+
+    Examples
+    --------
+    >>> prices = np.random.default_rng(0).lognormal(5.0, 0.5, 200)
+    >>> mistyped(prices) is None
+    True
+    >>> prices[7] *= 1000
+    >>> bool(mistyped(prices).value == prices[7])
+    True
+    """
+    known = values[~np.isnan(values)]
+    if len(known) < 2 * FEWEST:
+        return None
+    away = np.abs(known - np.median(known))
+    order = np.argsort(-away, kind="stable")
+    n_tail = min(max(TAIL, len(known) // 20), 200)
+    tail = away[order[: n_tail + 2]]
+    if not tail[-1] > 0 or len(np.unique(tail[1:])) < TAIL / 2:
+        return None
+    gaps = np.arange(1, len(tail)) * np.log(tail[:-1] / tail[1:])
+    gap, usual, n_gaps = float(gaps[0]), float(gaps[1:].mean()), len(gaps) - 1
+    unusual = n_gaps * (UNLIKELY ** (-1 / n_gaps) - 1)
+    if gap <= max(unusual * usual, np.log(3.0)):
+        return None
+    value = float(known[order[0]])
+    others = known[known != value]
+    return Oddity(value, len(known) - len(others), float(others.min()), float(others.max()))
+
+
+def _of_code(name: str, odd: Oddity) -> str:
+    return (
+        f"{short(name)!r} is {number(odd.value)} in {odd.n_rows} rows and {number(odd.least)} to "
+        f"{number(odd.greatest)} in the others: if that means missing, use --na "
+        f"{quoted_na(name, _typed(odd.value))}."
+    )
+
+
+def _of_slip(name: str, odd: Oddity) -> str:
+    return (
+        f"{short(name)!r} is {number(odd.value)} in one row and {number(odd.least)} to "
+        f"{number(odd.greatest)} in the others: a mistyped digit? Correct it, or use --na "
+        f"{quoted_na(name, _typed(odd.value))}."
+    )
+
+
+def _typed(value: float) -> str:
+    """A number as one types it."""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def _of_sums(frame: pd.DataFrame, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Columns that others give exactly."""
+    names, table, _ = numbers_of(frame, columns)
+    told = []
+    for relation in linear_relations(names, table):
+        name, others = short(relation.name), [short(other) for other, _ in relation.terms]
+        what = f"{name!r} is linear in {listed(others, 4)}"
+        if relation.formula:
+            what = f"{name!r} is {relation.formula}" + (" up to a constant" if len(others) == 1 else "")
+        told.append(f"{what}: it adds nothing to them; --drop {quoted(relation.name)} leaves it out.")
+    return _cut(told)
+
+
+def _cut(sentences: list[str]) -> tuple[str, ...]:
+    more = len(sentences) - MOST_TOLD
+    rest = (f"{more} more columns are like that.",) if more > 0 else ()
+    return (*sentences[:MOST_TOLD], *rest)

@@ -1,0 +1,181 @@
+"""Columns that add up: a column that others give exactly, and a target that a few columns give away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assay.report.tables.encoding.encoder import finite
+from assay.report.tables.schema import Column
+from assay.report.wording import short
+from assay.rows import alone
+
+FEWEST = 10
+MAX_COLUMNS = 500
+MOST_ROWS = 20_000
+
+EXACT = 1e-8
+"""A column is linear in others when they leave at most this share of its variance."""
+
+TOGETHER = 0.999
+"""A few columns that explain more than this share of the target's variance give it away."""
+
+MOST_TOGETHER = 4
+"""As many columns, at most, are named as giving the target away together."""
+
+KNOWN = 0.8
+"""Columns with fewer known values than this share are not looked at together."""
+
+ROWS_PER_COLUMN = 5
+"""With fewer rows per column, a fit of the columns looks exact by chance."""
+
+
+class Relation(NamedTuple):
+    """A column that is a sum of multiples of others, up to a constant."""
+
+    name: str
+    terms: tuple[tuple[str, float], ...]  # columns and their multiples
+    product: bool = False  # whether it holds for the logarithms: a product of powers
+
+    @property
+    def formula(self) -> str:
+        """The right-hand side, where it is one that people write: "a + b − c", "a × b / c"; else empty."""
+        weights = np.array([weight for _, weight in self.terms])
+        if not np.allclose(np.abs(weights), 1.0, atol=1e-3):
+            return ""
+        plus, minus = (" × ", " / ") if self.product else (" + ", " − ")
+        first, *rest = sorted(self.terms, key=lambda term: term[1] < 0)
+        if first[1] < 0:
+            return ""
+        return short(first[0]) + "".join(
+            (plus if weight > 0 else minus) + short(name) for name, weight in rest
+        )
+
+
+class NumberColumns(NamedTuple):
+    """The columns of numbers of a table over the rows where all of them are known, and the target there."""
+
+    names: list[str]
+    values: NDArray
+    target: NDArray | None
+
+
+def numbers_of(frame: pd.DataFrame, columns: Sequence[Column], y: NDArray | None = None) -> NumberColumns:
+    """The columns of numbers, of all rows or of some drawn at random, always the same ones."""
+    if len(frame) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(len(frame), MOST_ROWS, replace=False))
+        frame, y = frame.iloc[rows], None if y is None else y[rows]
+    used = [column.name for column in columns if column.learnable and column.kind == "numeric"]
+    known = {name: values for name in used[:MAX_COLUMNS] if _is_known(values := finite(frame[name]))}
+    if not known:
+        return NumberColumns([], np.empty((len(frame), 0)), y)
+    table = np.column_stack(list(known.values()))
+    whole = ~np.isnan(table).any(axis=1)
+    return NumberColumns(list(known), table[whole], None if y is None else y[whole])
+
+
+def _is_known(values: NDArray) -> bool:
+    return float(np.mean(~np.isnan(values))) >= KNOWN
+
+
+def linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
+    """Columns that are linear in those before them, each with the columns that give it.
+
+    Examples
+    --------
+    >>> a, b = np.random.default_rng(0).normal(size=(2, 50))
+    >>> [(found.name, found.formula) for found in linear_relations("abc", np.column_stack([a, b, a + b]))]
+    [('c', 'a + b')]
+    """
+    if len(table) < max(FEWEST, ROWS_PER_COLUMN * table.shape[1]):
+        return []
+    return alone(_linear_relations, names, table)
+
+
+def _linear_relations(names: Sequence[str], table: NDArray) -> list[Relation]:
+    unit, scale = _standardised(table)
+    gram = unit.T @ unit
+    left = gram.copy()  # what the columns in the basis leave of each other: a Cholesky factorisation by steps
+    basis, relations = list[int](), list[Relation]()
+    for place in map(int, np.flatnonzero(scale > 0)):
+        if left[place, place] > EXACT:
+            basis.append(place)
+            step = left[:, place] / np.sqrt(left[place, place])
+            left -= np.outer(step, step)
+            continue
+        weights = np.linalg.lstsq(gram[np.ix_(basis, basis)], gram[basis, place], rcond=None)[0]
+        used = np.flatnonzero(np.abs(weights) > 1e-3)
+        multiples = weights * scale[place] / scale[basis]
+        terms = tuple((names[basis[index]], float(multiples[index])) for index in used)
+        relations.append(Relation(names[place], terms))
+    return relations
+
+
+def together(columns: NumberColumns, target: str) -> Relation | None:
+    """The few columns that give a number target away between them, though none does alone.
+
+    Sums are looked for, then products: `count = casual + registered`, `total = price × quantity`.
+
+    Examples
+    --------
+    >>> casual, registered = np.random.default_rng(0).gamma(2.0, 50.0, (2, 80)).round()
+    >>> columns = NumberColumns(["a", "b"], np.column_stack([casual, registered]), casual + registered)
+    >>> together(columns, "count").formula
+    'a + b'
+    """
+    names, table, y = columns
+    if y is None or len(y) < ROWS_PER_COLUMN * FEWEST or len(names) < 2:
+        return None
+    exact = linear_relations([*names, target], np.column_stack([table, y]))
+    if exact and exact[-1].name == target:
+        return exact[-1] if len(exact[-1].terms) > 1 else None  # a single column is told by `leaks`
+    chosen = alone(_chosen, names, table, y, target)
+    positive = np.flatnonzero((table > 0).all(axis=0))
+    if chosen is None and (y > 0).all() and len(positive) > 1:
+        some = [names[place] for place in positive]
+        chosen = alone(_chosen, some, np.log(table[:, positive]), np.log(y), target)
+        chosen = None if chosen is None else chosen._replace(product=True)
+    return chosen
+
+
+def _chosen(names: Sequence[str], table: NDArray, y: NDArray, target: str) -> Relation | None:
+    """The first few columns that explain nearly all of the target, chosen one by one."""
+    unit, scale = _standardised(table)
+    aim, spread = _standardised(y[:, None])
+    if not spread[0] > 0:
+        return None
+    rest, chosen, frame = aim[:, 0].copy(), list[int](), np.empty((len(y), 0))
+    for _ in range(min(MOST_TOGETHER, int((scale > 0).sum()))):
+        free = unit - frame @ (frame.T @ unit)
+        size = np.sqrt(np.maximum((free**2).sum(axis=0), 0.0))
+        free[:, size < np.sqrt(EXACT)] = 0.0
+        gain = np.abs(rest @ free) / np.where(size > 0, size, 1.0)
+        best = int(gain.argmax())
+        if not gain[best] > 0:
+            return None
+        chosen.append(best)
+        direction = free[:, best] / size[best]
+        frame = np.column_stack([frame, direction])
+        rest -= (rest @ direction) * direction
+        if float(rest @ rest) * (len(y) - 1) / (len(y) - 1 - len(chosen)) < 1 - TOGETHER:
+            break
+    else:
+        return None
+    if len(chosen) < 2:
+        return None
+    weights = np.linalg.lstsq(unit[:, chosen], aim[:, 0], rcond=None)[0] * spread[0] / scale[chosen]
+    return Relation(target, tuple((names[place], float(w)) for place, w in zip(chosen, weights, strict=True)))
+
+
+def _standardised(table: NDArray) -> tuple[NDArray, NDArray]:
+    """Columns centred and of norm 1, and the norms; zero where a column does not vary."""
+    size = np.abs(table).max(axis=0)
+    scaled = table / np.where(size > 0, size, 1.0)
+    centred = scaled - scaled.mean(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    norm = np.where(norm > 1e-12 * np.sqrt(len(table)), norm, 0.0)
+    return np.where(norm > 0, centred / np.where(norm > 0, norm, 1.0), 0.0), norm * size

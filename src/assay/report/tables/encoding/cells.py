@@ -1,0 +1,70 @@
+"""The cells of a column as floats, as words or as days, whatever they were read as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assay.report.errors import ReportError
+from assay.report.tables.files.values import amount, masked, numbers_from_texts
+from assay.report.tables.schema import Column, dates, truth
+
+SECONDS_OF_DAY = 86400.0
+
+
+def cells(X: pd.DataFrame, column: Column) -> pd.Series[Any]:
+    """The values of a column, without those that stand for a missing one."""
+    return masked(X[column.name], column.missing)
+
+
+def read_numbers(values: pd.Series[Any], column: Column) -> NDArray:
+    """A column as floats, NaN where a value is missing or infinite; a sentence where it is no number."""
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return finite(values)
+    if column.kind == "boolean":
+        numbers = truth(values)
+        wrong = numbers.isna() & values.notna()
+    else:
+        read = numbers_from_texts(values, forced=True)  # as the fit read them: $7,440, 60%, (12)
+        numbers = pd.Series(np.nan, index=values.index) if read is None else read.values
+        words = read_words(values)
+        strays = {word for word in words.dropna() if amount(word) is None} if read is None else read.strays
+        wrong = words.isin(list(strays))
+    if wrong.any():
+        example = values[wrong].iloc[0]
+        kind = "truth values" if column.kind == "boolean" else "numbers"
+        raise ReportError(f"Column {column.name!r} must hold {kind}. Got {str(example)!r} instead.")
+    return finite(numbers)
+
+
+def finite(values: pd.Series[Any]) -> NDArray:
+    """Numbers as floats, NaN where they are missing or infinite."""
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def read_words(values: pd.Series[Any]) -> pd.Series[Any]:
+    """A column as texts without blanks at the ends, missing where there is nothing."""
+    # Each different value is read once; values of mixed types may be equal and read differently (1 and True).
+    if pd.api.types.infer_dtype(values, skipna=True) == "string":
+        places, different = pd.factorize(values)
+        read = np.array([*(_word(value) for value in different), None], dtype=object)
+        return pd.Series(read[places], index=values.index, name=values.name, dtype=object)
+    words = values.astype(object).where(values.notna(), None)
+    return words.map(_word).astype(object)
+
+
+def _word(value: Any) -> str | None:
+    if isinstance(value, float) and value.is_integer():  # whole numbers beside a gap: 3, not 3.0
+        return str(int(value))
+    return None if value is None else (str(value).strip() or None)
+
+
+def days_of(values: pd.Series[Any], *, day_first: bool = False) -> NDArray:
+    """Days since 1970, NaN where there is no date."""
+    moments = dates(values, day_first=day_first)
+    seconds = (moments - pd.Timestamp(0)).dt.total_seconds().to_numpy(dtype=np.float64, na_value=np.nan)
+    return seconds / SECONDS_OF_DAY

@@ -1,0 +1,81 @@
+"""How far the scores of a comparison can be trusted, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.report.trials.scoring.resampling import OWN
+from assay.report.wording import short, shown, shown_measure
+
+if TYPE_CHECKING:
+    from assay.report.trials.comparison import Comparison
+
+FEW_ROWS = 100
+"""Below so many rows the ranking is said to be uncertain."""
+
+FLATTERING = 0.8
+"""A class with a greater share of the rows makes any accuracy look good."""
+
+
+TOO_GOOD = {"R²": 0.999, "accuracy": 0.9995}
+"""Scores above these are told to be rare."""
+
+
+def too_good(comparison: Comparison) -> Iterator[str]:
+    """A word on a score that leaves nothing to err about, which real tables hardly give."""
+    limit, score = TOO_GOOD.get(comparison.score_name), comparison.recommended.score
+    if limit is not None and score > limit and len(comparison.data.X) >= FEW_ROWS:
+        yield (
+            f"So good a score ({comparison.score_name} {score:.3f}) is rare outside of exercises: make sure "
+            f"that no column is only known after {short(str(comparison.data.target))}."
+        )
+
+
+def of_intervals(comparison: Comparison) -> Iterator[str]:
+    """How often the prediction intervals held rows that no fit had seen."""
+    intervals = comparison.recommended.intervals
+    if intervals is None:
+        return
+    meant = f"{intervals.coverage:.0%}".replace("%", " %")
+    held = f"held {100 * intervals.held:.1f} % of unseen rows"
+    noise = 2 * np.sqrt(intervals.coverage * (1 - intervals.coverage) / len(comparison.data.X))
+    if abs(intervals.held - intervals.coverage) > noise:
+        fewer = intervals.held < intervals.coverage
+        held += ", fewer than they promise" if fewer else ", more than they need to"
+    width = f"{shown(intervals.width, 3)} wide on average"
+    if intervals.source == OWN:
+        yield f"Its {meant} intervals {held}; they are {width}."
+    else:
+        yield f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and {held}."
+
+
+def of_classes(comparison: Comparison) -> Iterator[str]:
+    """How true the probabilities are, and whether one class makes the accuracy look good."""
+    chosen, data = comparison.recommended, comparison.data
+    error = chosen.measures.get("calibration error")
+    if error is None:
+        yield f"{chosen.name} names classes without a probability."
+    else:
+        shares = [item.measures.get("log-loss") for item in comparison.candidates if item.is_baseline]
+        loss = ""
+        if shares and shares[0] is not None:
+            own = chosen.measures["log-loss"]
+            said = [shown_measure("log-loss", value) for value in (own, shares[0])]
+            loss = f"; their log-loss is {said[0]}, {said[1]} for the shares of the classes"
+        yield (
+            f"Its probabilities miss how often it is right by {100 * error:.1f} percentage points on "
+            f"average, out of fold{loss}."
+        )
+    assert data.y is not None
+    labels, counts = np.unique(data.y, return_counts=True)
+    share = counts.max() / counts.sum()
+    if share > FLATTERING:
+        balanced = chosen.measures["balanced accuracy"]
+        commonest = short((data.classes or labels)[counts.argmax()])
+        yield (
+            f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
+            f"the classes, it is right in {100 * balanced:.0f} % of cases."
+        )

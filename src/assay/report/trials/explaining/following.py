@@ -1,0 +1,327 @@
+"""What follows the trials: variants of the best methods, an ensemble, what the recommended model learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from assay.registry import Entry
+from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.trials.candidate import Candidate
+from assay.report.trials.comparison import Comparison
+from assay.report.trials.engine import FAILURES, Engine
+from assay.report.trials.explaining.effects import MAX_COLUMNS, Split, effects_of
+from assay.report.trials.explaining.explanation import (
+    Effect,
+    Explanation,
+    LearningCurve,
+    Threshold,
+    below_zero,
+)
+from assay.report.trials.explaining.importance import (
+    PREDICTIONS_OF_THE_CHOSEN,
+    Examination,
+    Importances,
+    answers_of,
+    screened,
+    summarise,
+)
+from assay.report.trials.explaining.learning_curve import learning_curve
+from assay.report.trials.explaining.thresholds import choose_threshold
+from assay.report.trials.scoring.metrics import Judged
+from assay.report.trials.stacking import (
+    NAME,
+    SUMMARY,
+    WeightedEnsemble,
+    can_join,
+    heavy_members,
+    stacked_answers,
+)
+from assay.report.trials.target_transform import is_variant, transformed_recipes
+from assay.report.trials.trial import Encodings, FittedMethod, Recipe, noted
+from assay.report.wording import joined
+from assay.suitability import Suitability
+
+if TYPE_CHECKING:
+    from assay.report.trials.supervised import ValidatedMethod, Validation
+
+LARGE_TABLE = 20_000
+"""Beyond so many rows two splits explain a model, in place of all."""
+
+MAX_CLASSES = 4
+"""Classes whose probabilities are followed, the most frequent ones."""
+
+
+@dataclass
+class Afterwards:
+    """What is done once every method has been tried, on the same splits.
+
+    Parameters
+    ----------
+    settings : Validation
+    contenders : list of ValidatedMethod
+        Those that were tried; variants are added.
+    engine : Engine
+    make : callable
+        Gives the contender of a recipe.
+    asked : sequence of str
+        Names that the user gave; none for all.
+    """
+
+    settings: Validation
+    contenders: list[ValidatedMethod]
+    engine: Engine
+    make: Callable[[Recipe], ValidatedMethod]
+    asked: Sequence[str] = ()
+
+    @staticmethod
+    def without_made(names: Sequence[str]) -> list[str]:
+        """Names of methods, without those of what is made of them: variants and the ensemble."""
+        return [name for name in names if not (is_variant(name) or name.lower() == NAME.lower())]
+
+    def variants(self, candidates: Sequence[Candidate], *, jobs: int) -> list[Candidate]:
+        """The best methods on another scale of the target, where that helps."""
+        named = [name for name in self.asked if is_variant(name)]
+        if self.settings.labels is not None or not self.engine.has_time or (self.asked and not named):
+            return []
+        entries = [item.entry for item in self.contenders if item.entry is not None]
+        y = self.settings.encodings.target
+        recipes = transformed_recipes(candidates, entries, y, named)
+        added = [self.make(recipe) for recipe in recipes]
+        self.contenders += added
+        try:
+            return self.engine.run(added, jobs=jobs) if added else []
+        except KeyboardInterrupt:  # the methods themselves are finished
+            self.engine.interrupted = True
+            return []
+
+    def ensemble(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The stacked ensemble of the candidates; None where fewer than two can join."""
+        if self.asked and NAME.lower() not in {name.lower() for name in self.asked}:
+            return None
+        labels, encodings = self.settings.labels, self.settings.encodings
+        finished = {candidate.name: candidate for candidate in candidates if not candidate.is_baseline}
+        members = [
+            item
+            for item in self.contenders
+            if item.recipe.name in finished and can_join(item.answers, classes=labels)
+        ]
+        if len(members) < 2:
+            return None
+        said = [item.answers for item in members]
+        options: dict[str, Any] = {"folds": self.settings.folds, "classes": labels}
+        with suppress(*FAILURES):
+            answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
+            kept, weights = heavy_members(weights)
+            chosen = [finished[members[place].recipe.name] for place in kept]
+            n_plain = n_plain_features(encodings.columns)
+            recipes = tuple(item.recipe for item in members)
+            recipe = EnsembleRecipe(_entry(candidates), None, recipes, kept, weights, n_plain)
+            contender = self.make(recipe)
+            contender.encodings[len(encodings.parts)]  # the whole table, which no fit has asked for yet
+            pairs = zip(recipe.heavy, chosen, strict=True)
+            fitted = [recipe.on_its_columns(member, item.model[-1]) for member, item in pairs]
+            model = WeightedEnsemble.from_fitted(fitted, weights.tolist())
+            self.contenders.append(contender)
+            candidate = contender.conclude([*answers, FittedMethod(model, {}, None)])
+            shares = {item.name: float(weight) for item, weight in zip(chosen, weights, strict=True)}
+            shares = dict(sorted(shares.items(), key=lambda pair: -pair[1]))
+            told = joined([f"{name} {weight:.0%}" for name, weight in shares.items()])
+            return replace(candidate, weights=shares, summary=SUMMARY.format(members=told))
+        return None
+
+    def explain(self, comparison: Comparison) -> Comparison:
+        """The comparison with what its recommended model has learnt."""
+        if not self.engine.has_time:
+            return comparison
+        chosen = comparison.recommended
+        if chosen.is_baseline:
+            return replace(comparison, explanation=self._of_the_best(comparison))
+        contender = next(item for item in self.contenders if item.recipe.name == chosen.name)
+        try:
+            with noted():
+                parts = self._parts(comparison, chosen, contender)
+        except KeyboardInterrupt:
+            self.engine.interrupted = True
+            return comparison
+        candidates = tuple(
+            replace(item, importances=parts.importances or item.importances) if item is chosen else item
+            for item in comparison.candidates
+        )
+        return replace(comparison, candidates=candidates, explanation=parts)
+
+    def _of_the_best(self, comparison: Comparison) -> Explanation | None:
+        """Where naming the commonest class is not beaten: what a threshold would make of probabilities."""
+        best = next(
+            (
+                item
+                for item in comparison.candidates
+                if item.probabilities is not None and not item.is_baseline
+            ),
+            None,
+        )
+        threshold = None if best is None else self._threshold(comparison, best)
+        if best is None or threshold is None or not threshold.helps:
+            return None
+        return Explanation(threshold=threshold._replace(method=best.name))
+
+    def _parts(self, comparison: Comparison, chosen: Candidate, contender: ValidatedMethod) -> Explanation:
+        data, y = comparison.data, self.settings.encodings.target
+        importances, effects = chosen.importances, tuple[Effect, ...]()
+        with suppress(*FAILURES):
+            splits, whole = self._splits(chosen, contender.encodings), self._whole(chosen)
+            importances = self._importances(splits, whole, chosen) or importances
+            names = () if importances is None else importances.columns[:MAX_COLUMNS]
+            followed = _followed(data.classes, data.labels, y) if self.settings.labels is not None else None
+            options: dict[str, Any] = {"labels": self.settings.labels, "followed": followed}
+            effects = effects_of(splits, names, data.X, whole, share=self.settings.share, **options)
+        learning = None
+        with suppress(*FAILURES):
+            learning = self._learning(chosen, contender)
+        cautions = tuple[str, ...]()
+        if self.settings.labels is None:
+            cautions = tuple(below_zero(y, chosen.predictions, data.target))
+        return Explanation(importances, effects, learning, self._threshold(comparison, chosen), cautions)
+
+    @property
+    def _n_splits(self) -> int:
+        large = self.settings.encodings.target.size > LARGE_TABLE
+        return min(2, self.settings.folds) if large else self.settings.folds
+
+    def _splits(self, chosen: Candidate, encodings: Encodings) -> list[Split]:
+        """Models with the parameters that were chosen, each with the rows that it has not seen."""
+        splits = []
+        for number in range(self._n_splits):
+            encoded = encodings[number]
+            model = clone(chosen.model[-1]).fit(encoded.train, encoded.target)
+            frame = encodings.frame.iloc[encodings.parts[number].test]
+            splits.append(Split(model, encoded.encoder, frame, encoded.test))
+        return splits
+
+    def _whole(self, chosen: Candidate) -> Split:
+        frame = self.settings.encodings.frame
+        encoder = chosen.model[0]
+        some = frame.iloc[:: max(1, len(frame) // 2000)]
+        return Split(chosen.model[-1], encoder, some, encoder.transform(some))
+
+    def _importances(self, splits: Sequence[Split], whole: Split, chosen: Candidate) -> Importances | None:
+        encodings, labels = self.settings.encodings, self.settings.labels
+        kept = screened(whole.model, whole.encoder, whole.features, labels)
+        n_asked = PREDICTIONS_OF_THE_CHOSEN // len(splits)
+        examined = []
+        for number, split in enumerate(splits):
+            truth = encodings.target[encodings.parts[number].test]
+            groups = [split.encoder.groups()[place] for place in kept]
+            ask = Examination(truth, groups, labels, self.settings.seed, n_asked)
+            examined.append(ask(split.model, split.features))
+        used = [column.name for column in encodings.columns if column.learnable]
+        names = [used[place] for place in kept]
+        certain = chosen.probabilities is None
+        share = self.settings.share
+        return summarise(examined, names, y=encodings.target, labels=labels, certain=certain, share=share)
+
+    def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
+        encodings, settings, rows = contender.encodings, self.settings, []
+        metric, labels = settings.question.metric, settings.labels
+        for number in range(self._n_splits):
+            encoded = encodings[number]
+            rows.append((encoded.train, encoded.target, encoded.test))
+
+        def judge(model: Any, number: int) -> float:
+            features, shown = rows[number][-1], encodings.parts[number].test
+            certain = labels is None or not hasattr(model, "predict_proba")
+            chances = None if certain else answers_of(model, labels)(features)
+            costs = None if metric.costs is None else metric.costs[shown]
+            said = np.asarray(model.predict(features))
+            return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
+
+        return learning_curve(
+            lambda features, target: contender.recipe.fit(features, target, settings.seed).model,
+            rows,
+            chosen.scores[: len(rows)],
+            judge=judge,
+            score_name=settings.question.score_name,
+            sign=metric.sign,
+            seed=settings.seed,
+            classes=settings.labels,
+            share=settings.share,
+        )
+
+    def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
+        labels, parts = self.settings.labels, self.settings.encodings.parts
+        if labels is None or chosen.probabilities is None:
+            return None
+        folds = np.full(self.settings.encodings.target.size, -1)
+        for number in range(self.settings.folds):
+            folds[parts[number].test] = number
+        names = comparison.data.classes or tuple(str(label) for label in labels)
+        # Folds in the order of the time leave the first rows unpredicted.
+        judged = np.unique(np.concatenate([part.test for part in parts]))
+        y = self.settings.encodings.target[judged]
+        return choose_threshold(y, chosen.probabilities, folds[judged], labels=labels, names=names)
+
+
+@dataclass(frozen=True)
+class EnsembleRecipe(Recipe):
+    """How the ensemble is fitted to numbers: its members, each by its own recipe, with the final weights."""
+
+    members: tuple[Recipe, ...] = ()
+    kept: Any = ()
+    weights: Any = ()
+
+    n_plain: int = 0  # features of members that take columns as they are, where members differ
+
+    @property
+    def heavy(self) -> list[Recipe]:
+        """The members that have a weight."""
+        return [self.members[place] for place in self.kept]
+
+    @property
+    def encoder(self) -> type[TableEncoder]:
+        """That of the members; both ways at once where they differ."""
+        kinds = {member.encoder for member in self.heavy}
+        return kinds.pop() if len(kinds) == 1 else BothEncoder
+
+    def fit(self, features: NDArray, target: NDArray, seed: int) -> FittedMethod:
+        """Fit every member that has a weight."""
+        fitted = []
+        for member in self.heavy:
+            first, end = self._columns(member)
+            model = member.fit(features[:, first:end], target, seed).model
+            fitted.append(self.on_its_columns(member, model))
+        return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
+
+    def on_its_columns(self, member: Recipe, model: Any) -> Any:
+        """A fitted member, as one that is handed the features of all."""
+        if self.encoder is not BothEncoder:
+            return model
+        return OnColumns.from_fitted(model, *self._columns(member))
+
+    def _columns(self, member: Recipe) -> tuple[int, int | None]:
+        if self.encoder is not BothEncoder:
+            return 0, None
+        return (0, self.n_plain) if member.encoder is CodeEncoder else (self.n_plain, None)
+
+
+def _entry(candidates: Sequence[Candidate]) -> Entry:
+    """What an ensemble says of itself: more to understand than any of its members."""
+    complexity = 1 + max(candidate.complexity for candidate in candidates)
+    suits = Suitability(complexity=complexity)
+    return Entry(NAME, WeightedEnsemble, "", "ensembles", "", suits, SUMMARY, ())
+
+
+def _followed(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
+    """Classes whose probabilities are followed: the second of two, else the most frequent ones."""
+    names = classes or tuple(str(label) for label in labels)
+    if len(names) == 2:
+        return {names[1]: 1}
+    counts = np.array([np.sum(y == label) for label in labels])
+    order = np.sort(np.argsort(-counts, kind="stable")[:MAX_CLASSES])
+    return {names[place]: int(place) for place in order}

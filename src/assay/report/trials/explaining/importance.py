@@ -1,0 +1,171 @@
+"""What each column of the table is worth to a model, on rows that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.models.importance import permutation_importance, squared_error
+from assay.report.tables.encoding.encoder import TableEncoder
+from assay.report.trials.scoring.resampling import corrected_error
+
+PREDICTIONS_OF_A_SPLIT = 5_000
+"""Rows that every model is asked about for its importances on one split: a fraction of what its fit takes."""
+
+PREDICTIONS_OF_THE_CHOSEN = 100_000
+"""Rows that the recommended model is asked about, on all splits together."""
+
+ROWS, REPEATS = 400, 5
+"""Rows of a split and shuffles of each column, at most."""
+
+MAX_COLUMNS, SCREENED_ROWS = 200, 8
+"""In a wider table the recommended model is examined on the columns that move the most, for so many rows."""
+
+TRIFLE = 0.01
+"""Importances below this share of the greatest are not spoken of."""
+
+FEWEST_ROWS = 20
+"""With fewer rows for each column, importances of models that are not recommended are left out."""
+
+
+class Importances(NamedTuple):
+    """What shuffling a column costs, the dearest first.
+
+    Attributes
+    ----------
+    measure : str
+        What grows: "R²" (of which so much is lost), "Brier score", or "share of wrong classes".
+    columns : tuple of str
+        Columns as they are in the table: a column of words is one column.
+    means, errors : arrays of shape (n_columns,)
+        Mean growth over the rows that no fit had seen, and its standard error over the splits.
+    """
+
+    measure: str
+    columns: tuple[str, ...]
+    means: NDArray
+    errors: NDArray
+
+    @property
+    def matters(self) -> tuple[str, ...]:
+        """Columns of importance above zero by two standard errors, and no trifle beside the greatest."""
+        least = TRIFLE * max(float(self.means.max(initial=0.0)), 0.0)
+        return tuple(
+            name
+            for name, mean, error in zip(self.columns, self.means, self.errors, strict=True)
+            if mean > 2 * error and mean > least
+        )
+
+
+def answers_of(model: Any, labels: NDArray | None) -> Callable[[NDArray], NDArray]:
+    """What a model says about rows as numbers: its prediction, or a probability for each class.
+
+    A classifier without probabilities gives 1 to the class that it names.
+    """
+    if labels is None:
+        return lambda rows: np.asarray(model.predict(rows), dtype=np.float64)
+    places = np.searchsorted(labels, model.classes_) if hasattr(model, "classes_") else None
+
+    def shares(rows: NDArray) -> NDArray:
+        table = np.zeros((len(rows), len(labels)))
+        if hasattr(model, "predict_proba"):
+            table[:, places] = model.predict_proba(rows)
+        else:
+            table[np.arange(len(rows)), np.searchsorted(labels, model.predict(rows))] = 1.0
+        return table
+
+    return shares
+
+
+def class_error(y: NDArray, shares: NDArray) -> NDArray:
+    """Σ_k (p_k − 1{y = k})² of each row, the true class given by its place; half where p is 0 or 1."""
+    true = np.zeros_like(shares)
+    true[np.arange(len(true)), y] = 1.0
+    certain = bool(np.all((shares == 0.0) | (shares == 1.0)))
+    return np.square(shares - true).sum(axis=1) * (0.5 if certain else 1.0)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Asks a model about the rows of a split with each column shuffled in turn."""
+
+    truth: NDArray  # the target of the rows
+    groups: Sequence[NDArray]  # features of each column
+    labels: NDArray | None  # all classes, for a classification
+    seed: int
+    predictions: int = PREDICTIONS_OF_A_SPLIT
+
+    def __call__(self, model: Any, features: NDArray) -> NDArray | None:
+        """Mean growth of the loss for each column; None where there would be too few rows for each."""
+        n_asked = self.predictions // max(1, len(self.groups))
+        n_rows = min(len(features), ROWS, n_asked)
+        if n_rows < min(FEWEST_ROWS, len(features)) or n_rows < 2:
+            return None
+        rng = np.random.default_rng([self.seed, len(features)])
+        rows = np.sort(rng.choice(len(features), n_rows, replace=False))
+        truth = self.truth[rows] if self.labels is None else np.searchsorted(self.labels, self.truth[rows])
+        loss = squared_error if self.labels is None else class_error
+        options: dict[str, Any] = {"groups": self.groups, "random_state": rng}
+        options["n_repeats"] = int(np.clip(n_asked // n_rows, 1, REPEATS))
+        predict = answers_of(model, self.labels)
+        return permutation_importance(predict, features[rows], truth, loss, **options).mean
+
+
+def screened(
+    model: Any, encoder: TableEncoder, features: NDArray, labels: NDArray | None
+) -> NDArray[np.intp]:
+    """Places of the columns that move the predictions of a few rows most; all of them where they are few."""
+    groups = encoder.groups()
+    if len(groups) <= MAX_COLUMNS:
+        return np.arange(len(groups))
+    rows, predict = features[:SCREENED_ROWS], answers_of(model, labels)
+
+    def moved(before: NDArray, after: NDArray) -> NDArray:
+        return np.square(after - before).reshape(len(before), -1).sum(axis=1)
+
+    options: dict[str, Any] = {"groups": groups, "n_repeats": 1, "random_state": 0}
+    moves = permutation_importance(predict, rows, np.asarray(predict(rows)), moved, **options).mean
+    return np.sort(np.argsort(-moves, kind="stable")[:MAX_COLUMNS])
+
+
+def summarise(
+    examined: Sequence[NDArray | None],
+    columns: Sequence[str],
+    *,
+    y: NDArray,
+    labels: NDArray | None,
+    certain: bool,
+    share: float,
+) -> Importances | None:
+    """Importances from those on each split; None where a split has none.
+
+    Parameters
+    ----------
+    examined : sequence of arrays of shape (n_columns,)
+        What an `Examination` measured on each split.
+    columns : sequence of str
+        Their names.
+    y : array
+        The target of all rows.
+    labels : array or None
+        The classes.
+    certain : bool
+        Whether a classifier names classes without probabilities.
+    share : float
+        Share of the rows that a split predicts.
+    """
+    there = [item for item in examined if item is not None]
+    if not there or len(there) < len(examined):
+        return None
+    growth = np.array(there)
+    measure = "R²" if labels is None else "share of wrong classes" if certain else "Brier score"
+    if labels is None:
+        growth = growth / (float(np.var(y)) or 1.0)
+    means = growth.mean(axis=0)
+    errors = np.array([corrected_error(line, share) for line in growth.T])
+    order = np.argsort(-means, kind="stable")
+    return Importances(measure, tuple(columns[place] for place in order), means[order], errors[order])

@@ -1,0 +1,1 @@
+"""Which rows judge a method, by what measure, and what may be concluded."""

@@ -1,0 +1,231 @@
+"""What predictions are judged by: each measure once, on the rows of a split, for tables and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    r2_score,
+    roc_auc_score,
+)
+
+from assay.report.errors import ReportError
+from assay.report.tables.data import Data
+from assay.report.trials.scoring.resampling import brier_score
+
+
+class Judged(NamedTuple):
+    """The truth of some rows, and what a model says of them.
+
+    Attributes
+    ----------
+    y, predictions : ndarray
+    probabilities : ndarray of shape (n_rows, n_classes) or None
+    labels : ndarray or None
+        All classes, sorted, for a classification.
+    costs : ndarray or None
+        What an error in each row costs, where the user has said so.
+    """
+
+    y: NDArray
+    predictions: NDArray
+    probabilities: NDArray | None = None
+    labels: NDArray | None = None
+    costs: NDArray | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that says how well rows are predicted.
+
+    Attributes
+    ----------
+    key : str
+        Its name on the command line.
+    name : str
+        Its name in sentences and tables.
+    measure : callable
+        The number for some rows; NaN where they do not tell.
+    greater_is_better : bool
+    of_probabilities : bool
+        Whether it judges probabilities, which not every method has.
+    costs : ndarray or None
+        Cost of an error in each row of the table.
+    """
+
+    key: str
+    name: str
+    measure: Callable[[Judged], float]
+    greater_is_better: bool = True
+    of_probabilities: bool = False
+    costs: NDArray | None = None
+
+    @property
+    def sign(self) -> int:
+        """1, or −1 for an error: sign times the number is the greater the better."""
+        return 1 if self.greater_is_better else -1
+
+    def score(self, judged: Judged) -> float:
+        """The number, turned so that the greater is the better."""
+        return self.sign * self.measure(judged)
+
+
+def _r2(rows: Judged) -> float:
+    return float(r2_score(rows.y, rows.predictions))
+
+
+def _rmse(rows: Judged) -> float:
+    return float(np.sqrt(np.mean((rows.y - rows.predictions) ** 2)))
+
+
+def _mae(rows: Judged) -> float:
+    return float(np.mean(np.abs(rows.y - rows.predictions)))
+
+
+def _accuracy(rows: Judged) -> float:
+    return float(accuracy_score(rows.y, rows.predictions))
+
+
+def _balanced_accuracy(rows: Judged) -> float:
+    return float(balanced_accuracy_score(rows.y, rows.predictions))
+
+
+def _f1(rows: Judged) -> float:
+    """Mean over the classes of 2 · precision · recall / (precision + recall)."""
+    return float(f1_score(rows.y, rows.predictions, labels=rows.labels, average="macro", zero_division=0.0))
+
+
+def _auc(rows: Judged) -> float:
+    labels, chances = rows.labels, rows.probabilities
+    assert labels is not None
+    assert chances is not None
+    if len(np.unique(rows.y)) < len(labels):
+        return float("nan")  # a class that is not there is neither above nor below the others
+    shown = chances[:, 1] if len(labels) == 2 else chances / chances.sum(axis=1, keepdims=True)
+    return float(roc_auc_score(rows.y, shown, multi_class="ovr", labels=labels))
+
+
+def _log_loss(rows: Judged) -> float:
+    return float(log_loss(rows.y, rows.probabilities, labels=rows.labels))
+
+
+def _brier(rows: Judged) -> float:
+    assert rows.probabilities is not None
+    assert rows.labels is not None
+    return brier_score(rows.y, rows.probabilities, rows.labels)
+
+
+R2 = Metric("r2", "R²", _r2)
+RMSE = Metric("rmse", "RMSE", _rmse, greater_is_better=False)
+MAE = Metric("mae", "MAE", _mae, greater_is_better=False)
+ACCURACY = Metric("accuracy", "accuracy", _accuracy)
+BALANCED = Metric("balanced-accuracy", "balanced accuracy", _balanced_accuracy)
+F1 = Metric("f1", "F1", _f1)
+AUC = Metric("auc", "ROC AUC", _auc, of_probabilities=True)
+LOG_LOSS = Metric("log-loss", "log-loss", _log_loss, greater_is_better=False, of_probabilities=True)
+BRIER = Metric("brier", "Brier score", _brier, greater_is_better=False, of_probabilities=True)
+
+KNOWN = {
+    "regression": (R2, RMSE, MAE),
+    "classification": (ACCURACY, BALANCED, F1, AUC, LOG_LOSS, BRIER),
+}
+"""Metrics that need no further word; the first of a task is its own."""
+
+SHOWN = {"regression": (RMSE, MAE), "classification": (BALANCED, AUC, LOG_LOSS, BRIER)}
+"""Measures beside the score, in this order."""
+
+
+def pinball(quantile: float) -> Metric:
+    """The loss whose best prediction is a quantile: q per unit too low, 1 − q per unit too high."""
+
+    def measure(rows: Judged) -> float:
+        short = rows.y - rows.predictions
+        return float(np.mean(np.maximum(quantile * short, (quantile - 1) * short)))
+
+    return Metric(f"pinball:{quantile:g}", f"pinball loss at {quantile:g}", measure, greater_is_better=False)
+
+
+def _cost_of_classes(rows: Judged) -> float:
+    """Share of all costs that the rows of a wrong class make up."""
+    assert rows.costs is not None
+    return float(rows.costs @ (rows.y != rows.predictions) / max(rows.costs.sum(), np.finfo(float).tiny))
+
+
+def _cost_of_errors(rows: Judged) -> float:
+    """Mean absolute error, each row weighted by its cost."""
+    assert rows.costs is not None
+    return float(rows.costs @ np.abs(rows.y - rows.predictions) / max(rows.costs.sum(), np.finfo(float).tiny))
+
+
+def metric_of(wish: str | None, task: str, data: Data) -> Metric:
+    """The metric that a user names, or that of the task.
+
+    Parameters
+    ----------
+    wish : str or None
+        "r2", "rmse", "mae", "pinball:0.9", "accuracy", "balanced-accuracy", "f1", "auc", "log-loss", "brier",
+        or "cost:COLUMN" for a column of numbers from zero up, what an error in each row costs.
+    task : {"regression", "classification"}
+    data : Data
+        The table, for its column of costs.
+    """
+    if wish is None:
+        return KNOWN[task][0]
+    word, _, rest = wish.partition(":")
+    key = word.strip().lower().replace("_", "-").replace("²", "2")
+    if key == "cost" and rest:
+        return _of_costs(rest.strip(), task, data)
+    if key == "pinball" and task == "regression":
+        return _pinball_of(rest)
+    names = {"roc-auc": "auc", "logloss": "log-loss", "balanced": "balanced-accuracy"}
+    there = {metric.key: metric for metric in KNOWN[task]}
+    chosen = there.get(names.get(key, key))
+    if chosen is None or rest:
+        further = ["pinball:0.9"] if task == "regression" else []
+        listed = ", ".join([*there, *further, "cost:COLUMN"])
+        raise ReportError(f"The metric of a {task} must be one of {listed}. Got {wish!r} instead.")
+    return chosen
+
+
+def _pinball_of(text: str) -> Metric:
+    try:
+        quantile = float(text or 0.5)
+    except ValueError:
+        quantile = np.nan
+    if not 0 < quantile < 1:
+        raise ReportError(
+            f"The quantile of --metric pinball:Q must be between 0 and 1. Got {text!r} instead."
+        )
+    return pinball(quantile)
+
+
+def _of_costs(column: str, task: str, data: Data) -> Metric:
+    if column not in data.X.columns:
+        raise ReportError(
+            f"There is no column {column!r} of costs among those of {data.name} that are learnt from."
+        )
+    costs = (
+        data.X[column].to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+        if _is_number(data, column)
+        else None
+    )
+    if costs is None or not np.isfinite(costs).all() or costs.min() < 0 or costs.max() == 0:
+        raise ReportError(
+            f"The costs {column!r} must be numbers from zero up in every row, and not all of them zero."
+        )
+    measure = _cost_of_errors if task == "regression" else _cost_of_classes
+    name = f"mean error by {column}" if task == "regression" else f"share of {column} lost"
+    return Metric(f"cost:{column}", name, measure, greater_is_better=False, costs=costs)
+
+
+def _is_number(data: Data, column: str) -> bool:
+    kinds = {item.name: item.kind for item in data.columns}
+    return kinds[column] in ("numeric", "boolean") and data.X[column].dtype.kind not in "OSU"
