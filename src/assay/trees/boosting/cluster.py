@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import importlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -314,6 +314,10 @@ class ClusterTable:
         self.loss = loss
         totals: Totals = self.ask(BeginRound(loss, scales))
         return totals
+
+    def each_output(self, add: Callable[[Any, Plan, int], Any], n_outputs: int) -> list[Any]:
+        """What `add` gives for this table, its plan and each output; see `LocalTable.each_output`."""
+        return [add(self, self.plan, output) for output in range(n_outputs)]
 
     def grow(self, output: int, share: float, state: int, seed: int) -> Grown:
         """See `LocalTable.grow`."""
