@@ -205,6 +205,20 @@ def test_the_number_of_threads_changes_no_bit(numbers, monkeypatch, options):
     assert np.array_equal(fitted[0].train_score_, fitted[2].train_score_)
 
 
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.6, "line_search": "leaf"}, {"early_stopping": True}])
+def test_trees_of_several_classes_may_grow_at_the_same_time(numbers, monkeypatch, options):
+    X, y = numbers[0], np.digitize(numbers[1], [11.0, 16.0])
+    weight = np.random.default_rng(0).random(len(y))
+    models = {}
+    for count in (1, 2, 5):
+        monkeypatch.setattr(tables, "SMALL", 100)
+        with threads(count):
+            model = HistGradientBoostingClassifier(max_iter=5, random_state=3, **options)
+            models[count] = model.fit(X, y, sample_weight=weight)
+    assert models[1].trees_ == models[2].trees_ == models[5].trees_
+    assert models[5].certify(X, y, sample_weight=weight).holds
+
+
 def test_many_nodes_without_room_for_their_histograms_give_the_same_tree(numbers, monkeypatch):
     X, y = numbers
     fit = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=None, min_samples_leaf=2).fit
@@ -283,7 +297,7 @@ def test_several_quantiles_never_cross_and_cover(numbers):
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 1 / 3])
 def test_the_quick_quantile_is_the_minimiser_of_the_loss(level):
     rng = np.random.default_rng(0)
-    for n in (64, 65, 90, 100, 101):
+    for n in (*range(1, 30), 64, 65, 90, 100, 101):
         values = rng.integers(0, 40, n).astype(float)
         loss = Quantile(level)
         assert best_constant(loss, values, None) == loss.constant_minimiser(values)

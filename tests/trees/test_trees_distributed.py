@@ -10,8 +10,14 @@ import time
 import numpy as np
 import pytest
 
-from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from assay.trees import (
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from assay.trees.boosting import cluster as on_cluster
+from assay.trees.forest import workers
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -131,3 +137,42 @@ def test_a_worker_that_dies_between_rounds_changes_no_bit(cluster, problem, lost
     assert killed
     assert lost
     assert model.trees_ == trees
+
+
+def test_forests_of_a_cluster_are_those_of_memory_and_their_trees_are_grown_there(
+    cluster, problem, monkeypatch
+):
+    X, y, weight = problem
+    forest = RandomForestClassifier(6, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="Some rows are in the bag of every tree"):
+        trees = forest.fit(X, y, weight).trees_
+    votes = forest.oob_decision_function_
+    extra = ExtraTreesRegressor(4, random_state=0, max_leaf_nodes=12)
+    others = extra.fit(X, X[:, 0], weight).trees_
+    monkeypatch.setattr(
+        "assay.trees.forest.solver.rows.ordered_map", lambda *given: pytest.fail("grown here")
+    )
+    with pytest.warns(UserWarning, match="Some rows are in the bag of every tree"):
+        forest.fit(*chunks(X, y, weight))
+    assert forest.trees_ == trees
+    np.testing.assert_array_equal(forest.oob_decision_function_, votes)
+    assert extra.fit(*chunks(X, X[:, 0], weight)).trees_ == others
+
+
+def test_a_worker_that_dies_with_a_forest_changes_no_bit(cluster, problem, tmp_path, monkeypatch):
+    X, y, weight = problem
+    forest = RandomForestClassifier(6, random_state=0)
+    trees = forest.fit(X, y, weight).trees_
+    flag = str(tmp_path / "worker")
+
+    def grow(codes, seed):
+        if not os.path.exists(flag):
+            with open(flag, "x") as file:
+                file.write(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return codes.grow(seed)
+
+    monkeypatch.setattr(workers, "_grow", grow)
+    forest.fit(*chunks(X, y, weight))
+    assert os.path.exists(flag)
+    assert forest.trees_ == trees

@@ -9,7 +9,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.base import compute, persist
+from dask.base import compute, get_scheduler, persist
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -158,6 +158,12 @@ class DaskRows(Rows):
             if first < last:
                 pieces.append(self._task(_take, walk, part, indices[first:last] - part.start))
         return np.concatenate([np.empty((0, self.shape[1]), dtype=self.dtype), *compute(*pieces)])
+
+
+def cluster_client() -> Any | None:
+    """The client of the cluster that tasks run on; None where they run in this process or its children."""
+    client = getattr(get_scheduler(), "__self__", None)  # other schedulers are plain functions
+    return client if hasattr(client, "who_has") else None
 
 
 def open_dask(X: Any, y: Any, sample_weight: Any, *, features: NDArray | None = None) -> DaskRows:

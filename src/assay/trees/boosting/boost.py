@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,16 +139,9 @@ def boost(
     losses = [totals.loss]
     stopped, halvings = stopping is not None and settled(done.held_out, stopping), 0
     for number in range(settings.n_rounds if stopped else settings.first, settings.n_rounds):
-        trees, values = [], []
-        for k in range(n_outputs):
-            plan.space.unit[:] = units.units[k]
-            state = state_of(settings.seed, number, k, n_outputs)
-            tree = table.grow(k, settings.share, state, state >> 1)
-            value = settings.learning_rate * leaf_values(table, tree, settings, k)
-            trees.append(tree)
-            values.append(value)
-            done.units.append(float(units.units[k, 1]))
-            table.move(k, tree, value, settings.share)  # the statistics of the other outputs are kept
+        add = partial(add_tree, settings=settings, units=units, number=number)
+        trees, values = (list(kind) for kind in zip(*table.each_output(add, n_outputs), strict=True))
+        done.units.extend(units.units[:, 1].tolist())
         totals = units.begin_round()
         tried = 0
         while settings.share >= 1.0 and totals.loss > losses[-1] + table.n_rows and tried < HALVINGS:
@@ -171,6 +165,18 @@ def boost(
     return done._replace(
         risk=[loss / units.loss_scale for loss in losses], stopped=stopped, halvings=halvings
     )
+
+
+def add_tree(
+    table: Any, plan: Plan, output: int, *, settings: Settings, units: Units, number: int
+) -> tuple[Grown, NDArray[np.float64]]:
+    """Grow the tree of one output and move its scores; the statistics of the other outputs stay."""
+    plan.space.unit[:] = units.units[output]
+    state = state_of(settings.seed, number, output, len(units.units))
+    tree = table.grow(output, settings.share, state, state >> 1)
+    value = settings.learning_rate * leaf_values(table, tree, settings, output)
+    table.move(output, tree, value, settings.share)
+    return tree, value
 
 
 def state_of(seed: int, number: int, output: int, n_outputs: int) -> int:

@@ -12,17 +12,17 @@ from __future__ import annotations
 import functools
 import importlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask.base import annotate, compute, get_scheduler, persist
+from dask.base import annotate, compute, persist
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from assay.losses import Loss
 from assay.rows import Block, alone
-from assay.rows._dask import FAN_IN
+from assay.rows._dask import FAN_IN, cluster_client
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, SurveyedRows
 from assay.trees.boosting.parts import Part, Totals, blind_below
@@ -295,8 +295,8 @@ class ClusterTable:
 
         Without this, tasks on partitions that are cheap to move would go to whichever worker is idle.
         """
-        client: Any = getattr(get_scheduler(), "__self__", None)  # of a cluster; others are functions
-        if not hasattr(client, "who_has"):
+        client = cluster_client()
+        if client is None:
             return {}
         if not self._known:
             importlib.import_module("distributed").wait(client.futures_of(self._rows.partitions))
@@ -314,6 +314,10 @@ class ClusterTable:
         self.loss = loss
         totals: Totals = self.ask(BeginRound(loss, scales))
         return totals
+
+    def each_output(self, add: Callable[[Any, Plan, int], Any], n_outputs: int) -> list[Any]:
+        """What `add` gives for this table, its plan and each output; see `LocalTable.each_output`."""
+        return [add(self, self.plan, output) for output in range(n_outputs)]
 
     def grow(self, output: int, share: float, state: int, seed: int) -> Grown:
         """See `LocalTable.grow`."""

@@ -99,6 +99,16 @@ def sum_leaves(slope, curvature, weight, scales, whole, leaves, out):  # type: i
 
 
 @compiled
+def gather_residuals(rows, bounds, leaves, target, scores, out):  # type: ignore[no-untyped-def]
+    """Target less score of the rows of each leaf, leaf after leaf."""
+    place = 0
+    for leaf in leaves:
+        for p in range(bounds[leaf, 0], bounds[leaf, 1]):
+            out[place] = target[rows[p]] - scores[rows[p]]
+            place += 1
+
+
+@compiled
 def draw_rows(rows, first, share, state):  # type: ignore[no-untyped-def]
     """List the rows that a hash of their number draws; gives how many there are.
 

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from assay.losses import Loss
 from assay.losses.residual import SidedLoss
-from assay.trees.boosting.loops import draw_rows, move_scores, round_terms, sum_leaves, sum_losses
+from assay.trees.boosting.loops import (
+    draw_rows,
+    gather_residuals,
+    move_scores,
+    round_terms,
+    sum_leaves,
+    sum_losses,
+)
 from assay.trees.growing.histograms import Shard, fill_histogram, make_shard, sum_rows
 from assay.trees.growing.statistics import SMALL
 
@@ -211,6 +218,15 @@ class Part:
         rows = self.shard.rows[start:end]
         weight = None if self.weight is None else self.weight[rows]
         return self.target[rows] - self.scores[output][rows], weight
+
+    def residuals_by_leaf(self, output: int, leaves: NDArray) -> list[NDArray[np.float64]]:
+        """The residuals of each of several leaves."""
+        assert self.shard is not None
+        bounds = self.shard.bounds[leaves]
+        ends = np.cumsum(bounds[:, 1] - bounds[:, 0])
+        out = np.empty(int(ends[-1]))
+        gather_residuals(self.shard.rows, self.shard.bounds, leaves, self.target, self.scores[output], out)
+        return np.split(out, ends[:-1])
 
     def largest_loss(self, loss: Loss) -> float:
         """Largest loss of a row, times its weight."""

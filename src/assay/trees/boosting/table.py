@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from assay.losses import Loss
 from assay.rows import n_threads, ordered_map
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
-from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards
+from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards, make_growth
 from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
 from assay.trees.growing.statistics import unit_of
 
@@ -138,6 +140,8 @@ class LocalTable:
         self.scores = np.repeat(baseline[:, np.newaxis], len(codes), axis=1)
         n_parts = 1 if codes.size <= SMALL else n_threads()
         bounds = [len(codes) * part // n_parts for part in range(n_parts + 1)]
+        self._rows = (codes, target, weight)
+        self._workers: SimpleQueue[LocalTable] | None = None
         self.whole = whole = weight is not None and is_whole(weight)
         self.parts = []
         for start, stop in pairwise(bounds):
@@ -149,8 +153,50 @@ class LocalTable:
     def prepare(self, plan: Plan, growth: Growth) -> None:
         """Make room for the trees of a plan."""
         self._plan, self._growth = plan, growth
+        capacity = growth.tree.whole.shape[0]
+        if len(self.scores) > 1 and len(self.parts) > 1:
+            self._share_outputs(capacity)
+            return
         for part in self.parts:
-            part.prepare(plan.stride, growth.tree.whole.shape[0])
+            part.prepare(plan.stride, capacity)
+
+    def _share_outputs(self, capacity: int) -> None:
+        """Make a table per thread that grows trees on all rows: those of several outputs at the same time."""
+        first, plan = self.parts[0], self._plan
+        width, n_outputs = first.statistics.shape[2], len(self.scores)
+        statistics = np.empty((n_outputs, self.n_rows, width), dtype=np.int32)
+        for part in self.parts:
+            part.statistics = statistics[:, part.start : part.start + len(part.codes)]
+        codes, target, weight = self._rows
+        self._workers = SimpleQueue()
+        flat = None
+        for _ in range(n_threads()):
+            own, part = copy.copy(self), Part(codes, target, weight, 0, self.scores, whole=self.whole)
+            part.statistics = statistics
+            part.prepare(plan.stride, capacity)
+            assert part.shard is not None
+            flat = part.shard.flat if flat is None else flat
+            part.shard = part.shard._replace(flat=flat)
+            space = plan.space._replace(**{name: kind.copy() for name, kind in plan.space._asdict().items()})
+            own.parts, own._workers = [part], None
+            own._plan = plan._replace(space=space, lines=plan.lines.copy())
+            own._growth = make_growth(plan, capacity)
+            self._workers.put(own)
+
+    def each_output(self, add: Callable[[LocalTable, Plan, int], Any], n_outputs: int) -> list[Any]:
+        """What `add` gives for a table, its plan and each output."""
+        workers = self._workers
+        if workers is None:
+            return [add(self, self._plan, output) for output in range(n_outputs)]
+
+        def task(output: int) -> Any:
+            own = workers.get()
+            try:
+                return add(own, own._plan, output)
+            finally:
+                workers.put(own)
+
+        return list(ordered_map(task, range(n_outputs)))
 
     def _each(self, task: Callable[[Part], Any]) -> list[Any]:
         if len(self.parts) == 1:
@@ -231,17 +277,31 @@ class LocalTable:
 
     def leaf_minimisers(self, loss: Loss, output: int, tree: Grown) -> NDArray[np.float64]:
         """For a loss of the residual, the constant that fits the residuals of each leaf best."""
-
-        def best(leaf: int) -> float:
-            parts = [part.leaf_residuals(output, leaf) for part in self.parts]
-            residuals = np.concatenate([residual for residual, _ in parts])
-            weights = [weight for _, weight in parts if weight is not None]
-            return float(best_constant(loss, residuals, np.concatenate(weights) if weights else None))
-
         leaves = tree.leaves
+        residuals = self._each(lambda part: part.residuals_by_leaf(output, leaves))
+        weights = (
+            [[]]
+            if not self.weighted
+            else [[part.leaf_residuals(output, leaf)[1] for leaf in leaves] for part in self.parts]
+        )
+
+        def best(places: Any) -> list[float]:
+            return [
+                best_constant(
+                    loss,
+                    np.concatenate([one[place] for one in residuals]),
+                    np.concatenate([one[place] for one in weights]) if self.weighted else None,
+                )
+                for place in places
+            ]
+
         if self.n_rows < MANY:
-            return np.array([best(leaf) for leaf in leaves])
-        return np.array(list(ordered_map(best, leaves)))
+            return np.array(best(range(len(leaves))))
+        groups = [range(place, len(leaves), n_threads()) for place in range(n_threads())]
+        values = np.empty(len(leaves))
+        for group, found in zip(groups, ordered_map(best, groups), strict=True):
+            values[group.start :: group.step] = found
+        return values
 
     def largest_loss(self, loss: Loss) -> float:
         """Largest loss of a row, times its weight."""
@@ -284,7 +344,7 @@ def nodes_of(tree: Grown, value: NDArray, n_codes: NDArray) -> tuple[NDArray, ..
 def best_constant(loss: Loss, residuals: NDArray, weight: NDArray | None) -> float:
     """argmin_c Σ w ℓ(r, c); the quantile of residuals of weight 1 without sorting them all."""
     form: Any = loss.row_form
-    if weight is not None or not loss.cornered or form.epsilon > 0 or form.labelled or len(residuals) < 64:
+    if weight is not None or not loss.cornered or form.epsilon > 0 or form.labelled:
         return float(loss.constant_minimiser(residuals, weight))
     # Positions as `weighted_quantile` finds them: the first share of at least, or more than, the level.
     level, n = form.upper / (form.upper + form.lower), len(residuals)

@@ -103,7 +103,8 @@ class ForestModel(TreeModel):
             size = f"{data.shape[0]} rows of {data.shape[1]} columns"
             raise ValueError(
                 f"{type(self).__name__} keeps one byte per value in memory, up to {MAX_CODES // 2**30} GiB; "
-                f"got {size}: fit on a sample of the rows."
+                f"got {size}: fit on a sample of the rows, or boost trees (HistGradientBoosting…), which "
+                "keeps the codes where the rows are."
             )
 
     def _growth(self, form: Any, total: float) -> Growth:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay import rows
-from assay.rows import Block, Rows
+from assay.rows import Block, MemoryRows, Rows
 from assay.trees.decision.pruning import pruned
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import Bag
 from assay.trees.forest.trees import leaves_of_codes, snap_thresholds
+from assay.trees.forest.workers import grow_on_workers
 from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
 from assay.trees.growing.columns import Columns, bin_columns
 from assay.trees.growing.criteria import PoissonDeviance
@@ -29,12 +30,16 @@ MAX_CODES = 2**32
 
 
 class Table(NamedTuple):
-    """A table as forests take it: codes (one row per column), target and weights."""
+    """A table as forests take it: codes (one row per column), target and weights.
+
+    `from_cluster` says that the rows came from a cluster, whose workers then grow the trees.
+    """
 
     columns: Columns
     codes: NDArray[np.uint8]
     target: NDArray
     weight: NDArray[np.float64]
+    from_cluster: bool = False
 
 
 class Grown(NamedTuple):
@@ -51,15 +56,26 @@ def read_table(data: Rows, categorical: NDArray[np.bool_]) -> Table:
     n_rows = data.shape[0]
     some = n_rows > EDGE_ROWS
     chosen = np.unique(np.linspace(0, n_rows - 1, EDGE_ROWS).astype(np.int64)) if some else np.arange(n_rows)
-    sample, sample_weight = data.take(chosen), None
-    if data.has_weight:
-        weight = gathered(data.reduce(block_weights, combine=appended))
-        there = weight[chosen] > 0
-        sample, sample_weight = sample[there], weight[chosen][there]
+    sample, sample_weight = sampled(data, chosen)
     columns = bin_columns(sample, sample_weight, categorical)
     parts = data.reduce(block_codes, columns, combine=appended)
     codes, targets, weights = zip(*parts, strict=True)
-    return Table(columns, np.concatenate(codes, axis=1), gathered(targets), gathered(weights))
+    codes_of_all = np.concatenate(codes, axis=1)
+    return Table(columns, codes_of_all, gathered(targets), gathered(weights), not data.local)
+
+
+def sampled(data: Rows, chosen: NDArray[np.int64]) -> tuple[NDArray, NDArray[np.float64] | None]:
+    """The chosen rows that weigh something, and their weights; rows outside memory are walked once."""
+    if isinstance(data, MemoryRows):
+        sample = data.take(chosen)
+        weight = None if data.weight is None else data.weight[chosen].astype(np.float64)
+    else:
+        parts = data.reduce(block_sample, chosen, combine=appended)
+        sample, weights = (gathered(values) for values in zip(*parts, strict=True))
+        weight = weights if data.has_weight else None
+    if weight is None:
+        return sample, None
+    return sample[weight > 0], weight[weight > 0]
 
 
 def appended(first: list[Any], second: list[Any]) -> list[Any]:
@@ -72,9 +88,11 @@ def gathered(parts: Any) -> NDArray:
     return np.concatenate(list(parts))
 
 
-def block_weights(block: Block) -> list[NDArray]:
-    """Weights of a block."""
-    return [block.weights]
+def block_sample(block: Block, chosen: NDArray[np.int64]) -> list[tuple[NDArray, NDArray]]:
+    """The chosen rows of a block, and their weights."""
+    first, last = np.searchsorted(chosen, [block.start, block.start + block.X.shape[0]])
+    places = chosen[first:last] - block.start
+    return [(np.ascontiguousarray(block.dense[places]), block.weights[places])]
 
 
 def block_codes(block: Block, columns: Columns) -> list[tuple[NDArray, NDArray, NDArray]]:
@@ -178,5 +196,11 @@ def short(factors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def grow_each(forest: Forest, seeds: Iterable[int]) -> Iterator[Grown]:
-    """The trees in the order of their seeds, grown on the thread pool."""
+    """The trees in the order of their seeds, grown on the thread pool or by the workers of a cluster."""
+    if forest.table.from_cluster:
+        from assay.rows._dask import cluster_client  # needs Dask
+
+        client = cluster_client()
+        if client is not None:
+            return grow_on_workers(client, forest, seeds)
     return rows.ordered_map(forest.grow, seeds)

@@ -29,6 +29,12 @@ TILE_BYTES = 2**18
 COPIED = 2**26
 """Codes of a shard up to which a second copy, by column, is kept: dividing rows then reads less memory."""
 
+FEW = 4
+"""Rows per bin of a column below which rows are added one sum at a time."""
+
+NEAR = 2**20
+"""Rows of a shard up to which a column of codes stays in the second cache."""
+
 SHIFT = np.int64(47)
 ONE = np.int64(1) << SHIFT
 LOW_PART = ONE - np.int64(1)
@@ -156,10 +162,14 @@ def fill_histogram(shard, start, end, stride, sums):  # type: ignore[no-untyped-
     d = shard.codes.shape[1]
     width = shard.packed.shape[0] // stride
     weighted = shard.statistics.shape[1] == 3
+    few = end - start < FEW * stride  # to add up and unpack a packed histogram would take longer
     for first in range(0, d, width):
         last = min(first + width, d)
         if weighted:
             add_weighted(shard, start, end, first, last, stride, sums)
+            continue
+        if few:
+            add_few(shard, start, end, first, last, stride, sums)
             continue
         for begin in range(start, end, PACKED_ROWS):
             add_packed(shard, begin, min(begin + PACKED_ROWS, end), first, last, stride)
@@ -171,21 +181,52 @@ def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyp
     """Histogram of at most `PACKED_ROWS` rows of weight 1, the number of rows above the curvature."""
     codes, statistics, rows, packed = shard.codes, shard.statistics, shard.rows, shard.packed
     d = codes.shape[1]
-    for b in range((last - first) * stride):
-        packed[b, 0] = 0
-        packed[b, 1] = 0
-    for p in range(start, end):
-        later = np.int64(rows[min(p + AHEAD, end - 1)])
-        prefetch(codes, later * d + first)
-        prefetch(codes, later * d + last - 1)
-        prefetch(statistics, later * 2)
-        i = np.int64(rows[p])
-        slope = np.int64(statistics[i, 0])
-        curvature = np.int64(statistics[i, 1]) + ONE
+    for place in range((last - first) * stride):
+        packed[place, 0] = 0
+        packed[place, 1] = 0
+    whole = start + (end - start) // 4 * 4
+    for p in range(start, whole, 4):  # four rows at a time: fewer instructions per sum
+        for q in range(p + AHEAD, p + AHEAD + 4):
+            later = np.int64(rows[min(q, end - 1)])
+            prefetch(codes, later * d + first)
+            prefetch(codes, later * d + last - 1)
+            prefetch(statistics, later * 2)
+        a, b, c, e = np.int64(rows[p]), np.int64(rows[p + 1]), np.int64(rows[p + 2]), np.int64(rows[p + 3])
+        slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
+        slope_b, curvature_b = np.int64(statistics[b, 0]), np.int64(statistics[b, 1]) + ONE
+        slope_c, curvature_c = np.int64(statistics[c, 0]), np.int64(statistics[c, 1]) + ONE
+        slope_e, curvature_e = np.int64(statistics[e, 0]), np.int64(statistics[e, 1]) + ONE
         base = np.int64(0)
         for j in range(first, last):
-            add_pair(packed, base + np.int64(codes[i, j]), slope, curvature)
+            add_pair(packed, base + np.int64(codes[a, j]), slope_a, curvature_a)
+            add_pair(packed, base + np.int64(codes[b, j]), slope_b, curvature_b)
+            add_pair(packed, base + np.int64(codes[c, j]), slope_c, curvature_c)
+            add_pair(packed, base + np.int64(codes[e, j]), slope_e, curvature_e)
             base += stride
+    for p in range(whole, end):
+        a = np.int64(rows[p])
+        slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
+        base = np.int64(0)
+        for j in range(first, last):
+            add_pair(packed, base + np.int64(codes[a, j]), slope_a, curvature_a)
+            base += stride
+
+
+@compiled
+def add_few(shard, start, end, first, last, stride, sums):  # type: ignore[no-untyped-def]
+    """Histogram of few rows of weight 1."""
+    codes, statistics, rows = shard.codes, shard.statistics, shard.rows
+    step = np.uint64(stride)
+    for p in range(start, end):
+        i = np.int64(rows[p])
+        slope, curvature = np.int64(statistics[i, 0]), np.int64(statistics[i, 1])
+        base = np.uint64(first * stride)
+        for j in range(first, last):
+            b = base + np.uint64(codes[i, j])
+            sums[b, 0] += 1
+            sums[b, 1] += slope
+            sums[b, 2] += curvature
+            base += step
 
 
 @compiled
@@ -243,14 +284,23 @@ def divide_shard(shard, node, first, split, absent):  # type: ignore[no-untyped-
     for code in range(256):
         table[code] = goes_left(code, absent, split)
     front, back = start, np.int64(0)
-    for p in range(start, end):
-        prefetch(flat, begin + np.int64(rows[min(p + AHEAD, end - 1)]) * step)
-        i = rows[p]
-        left = np.int64(table[flat[begin + np.int64(i) * step]])
-        rows[front] = i
-        buffer[back] = i
-        front += left
-        back += 1 - left
+    if shard.by_column and n_rows <= NEAR:
+        for p in range(start, end):
+            i = rows[p]
+            left = np.int64(table[flat[begin + np.int64(i)]])
+            rows[front] = i
+            buffer[back] = i
+            front += left
+            back += 1 - left
+    else:
+        for p in range(start, end):
+            prefetch(flat, begin + np.int64(rows[min(p + AHEAD, end - 1)]) * step)
+            i = rows[p]
+            left = np.int64(table[flat[begin + np.int64(i) * step]])
+            rows[front] = i
+            buffer[back] = i
+            front += left
+            back += 1 - left
     for p in range(back):
         rows[front + p] = buffer[p]
     bounds[first, 0], bounds[first, 1] = start, front

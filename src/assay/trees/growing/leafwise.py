@@ -321,7 +321,11 @@ def _divide_next(
     divide = partial(_divide, shards, growth, plan, own, (node, split, small, other))
     work = growth.sums[node, 0] + len(plan.n_codes) * growth.sums[max(small, 0), 0]
     places = range(len(shards))
-    deque(map(divide, places) if work < ALONE else ordered_map(divide, places), maxlen=0)
+    if work < ALONE:
+        for place in places:
+            _divide(shards, growth, plan, own[:0], (node, split, small, other), place)
+        return node, small
+    deque(ordered_map(divide, places), maxlen=0)
     for sums, more in own:
         if small >= 0:
             growth.pool[growth.slots[small]] += sums
@@ -333,9 +337,9 @@ def _divide_next(
 def _divide(
     shards: Sequence[Shard], growth: Growth, plan: Plan, own: NDArray, division: tuple[Any, ...], place: int
 ) -> None:
-    """One division on one shard; the first adds to the pool, the others to histograms of their own."""
+    """One division on one shard; the first adds to the pool, the others to their own histograms if any."""
     node, split, small, other = division
-    if place == 0:
+    if place == 0 or len(own) == 0:
         sums, more = (growth.pool[growth.slots[max(child, 0)]] for child in (small, other))
     else:
         sums, more = own[place - 1]
