@@ -57,7 +57,8 @@ class Limits(NamedTuple):
     Weights are in units of the statistics. A node is divided if it is less deep than `max_depth`, weighs at
     least `min_split` and gains more than `min_gain`; each side weighs at least `min_leaf`. `max_leaves` of 0
     means no limit; else the node that gains most is divided first. `n_tried` columns are drawn per node, all
-    if there are no more; `random_cuts` tries one cut of each, at a value drawn between its ends.
+    if there are no more; 0 is all in a drawn order, so that among cuts of equal gain the draw decides, not
+    the place of the column. `random_cuts` tries one cut of each, at a value drawn between its ends.
     """
 
     max_depth: int
@@ -264,7 +265,7 @@ def find_split(node, table, rows, form, limits, columns, tree, space, path):  # 
     n_tried, state = 0, path
     for place in range(n_columns):
         if limits.n_tried < n_columns:
-            if n_tried >= limits.n_tried and tree.whole[node, COLUMN] != LEAF:
+            if 0 < limits.n_tried <= n_tried and tree.whole[node, COLUMN] != LEAF:
                 break
             state = mixed(state)
             other = place + np.int64(uniform(state) * (n_columns - place))
