@@ -21,8 +21,8 @@ class Suitability:
     complexity : int
         How much there is to understand, 1 for the least: among models that are equally good within the
         noise, the one of least complexity is recommended.
-    max_rows, max_features : int, optional
-        Size beyond which a fit takes too long for a comparison.
+    max_rows, max_features, max_numbers : int, optional
+        Size beyond which a fit takes too long for a comparison; numbers are rows × features.
     min_rows : int, optional
         Rows below which others do the same better.
     select : mapping of str to Any, optional
@@ -47,6 +47,8 @@ class Suitability:
     True
     >>> Suitability(complexity=3, max_rows=5000).admits(n_rows=10**6, n_features=50)
     False
+    >>> Suitability(complexity=3, max_numbers=10**7).admits(n_rows=10**6, n_features=50)
+    False
     >>> Suitability(complexity=2, target="counts").serves([3, 0, 1])
     True
     """
@@ -54,6 +56,7 @@ class Suitability:
     complexity: int
     max_rows: int | None = None
     max_features: int | None = None
+    max_numbers: int | None = None
     min_rows: int | None = None
     select: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -64,8 +67,9 @@ class Suitability:
 
     def admits(self, n_rows: int, n_features: int) -> bool:
         """Whether a table is small enough."""
-        sizes = ((n_rows, self.max_rows), (n_features, self.max_features))
-        return all(most is None or size <= most for size, most in sizes)
+        sizes = (n_rows, n_features, n_rows * n_features)
+        limits = (self.max_rows, self.max_features, self.max_numbers)
+        return all(most is None or size <= most for size, most in zip(sizes, limits, strict=True))
 
     def serves(self, target: Any) -> bool:
         """Whether a target is what the estimator is for."""

@@ -113,6 +113,7 @@ def test_a_method_for_some_targets_says_for_which():
     assert _limits(Suitability(3, max_rows=5000, max_features=40)) == (
         "It is tried on tables of up to 5,000 rows and 40 columns of numbers. Complexity 3."
     )
+    assert "tables of up to 1,000 numbers in all." in _limits(Suitability(3, max_numbers=1000))
 
 
 def test_a_method_told_in_words_has_no_formula(comparison):

@@ -84,6 +84,18 @@ def test_a_suitability_knows_its_sizes():
     assert suits.admits(100, 10)
     assert not suits.admits(101, 10)
     assert not suits.admits(100, 11)
+    assert Suitability(complexity=3, max_numbers=1000).admits(100, 10)
+    assert not Suitability(complexity=3, max_numbers=1000).admits(100, 11)
+
+
+def test_a_large_table_is_told_which_trees_take_too_long():
+    names, left = roster("regression", 100_000, 50)
+    assert "HistGradientBoostingRegressor" in [entry.name for entry in names]
+    told = [sentence for sentence in left if sentence.startswith("RandomForestRegressor")]
+    assert told == [
+        "RandomForestRegressor was left out: it takes too long beyond 500,000 numbers; "
+        "--methods RandomForestRegressor tries it all the same."
+    ]
 
 
 def test_a_leaking_column_is_told(rng):

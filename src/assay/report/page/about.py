@@ -99,7 +99,11 @@ def _limits(suits: Suitability | None) -> str:
         return "It is tried where it is asked for by name."
     limits = [
         f"{limit:,} {what}"
-        for limit, what in ((suits.max_rows, "rows"), (suits.max_features, "columns of numbers"))
+        for limit, what in (
+            (suits.max_rows, "rows"),
+            (suits.max_features, "columns of numbers"),
+            (suits.max_numbers, "numbers in all"),
+        )
         if limit is not None
     ]
     size = f"tables of up to {joined(limits)}" if limits else "tables of any size"

@@ -75,7 +75,8 @@ def roster(
         elif methods or suits.admits(n_rows, n_features):
             chosen.append(replace(entry, suits=suits, summary=suits.summary or entry.summary))
         else:
-            sizes = ((entry.suits.max_rows, "rows"), (entry.suits.max_features, "features"))
+            most = entry.suits
+            sizes = ((most.max_rows, "rows"), (most.max_features, "features"), (most.max_numbers, "numbers"))
             limits = [f"{limit:,} {what}" for limit, what in sizes if limit is not None]
             left_out.append(
                 f"{entry.name} was left out: it takes too long beyond {' or '.join(limits)}; "

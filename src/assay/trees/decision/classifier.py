@@ -107,7 +107,7 @@ class DecisionTreeClassifier(Classifier, DecisionTree):
 
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=2,
-        max_rows=200_000,
+        max_numbers=5_000_000,
         select={"rule": "min"},
         encoding="codes",
         summary="One tree of yes-or-no questions, pruned to the size that predicts best.",

@@ -122,7 +122,7 @@ class RandomForestClassifier(ForestClassifier):
 
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=6,
-        max_rows=200_000,
+        max_numbers=1_000_000,
         encoding="codes",
         summary="The votes of a hundred trees, each grown on rows and columns drawn at random.",
     )
@@ -288,7 +288,7 @@ class RandomForestRegressor(ForestRegressor):
 
     _suits: ClassVar[Suitability | None] = Suitability(
         complexity=6,
-        max_rows=200_000,
+        max_numbers=500_000,
         encoding="codes",
         summary="The mean of a hundred trees, each grown on rows and columns drawn at random.",
     )
