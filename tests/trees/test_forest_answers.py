@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor as TheirForest
 
 from assay.theory import ensemble_variance_decomposition
-from assay.trees import BaggingRegressor, RandomForestClassifier, RandomForestRegressor
+from assay.trees import (
+    BaggingRegressor,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from assay.trees.forest.importance import decrease_of_rows
 
 
@@ -210,3 +216,39 @@ def test_pictures_of_importance_and_out_of_bag_error(diabetes):
     assert_allclose(OutOfBagDisplay.from_estimator(model).errors, model.oob_errors_)
     with pytest.raises(ValueError, match="oob_score=True"):
         OutOfBagDisplay.from_estimator(RandomForestRegressor(2, random_state=0).fit(X, y))
+
+
+def test_the_place_of_a_column_does_not_decide_between_equal_cuts():
+    """Two equal columns share the splits of a forest that tries both in every node."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(80)
+    y = x + rng.standard_normal(80)
+    model = RandomForestRegressor(20, random_state=0).fit(np.column_stack([x, x]), y)
+    columns = np.concatenate([tree.feature[tree.feature >= 0] for tree in model.trees_])
+    assert abs(columns.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(columns))
+
+
+def test_a_value_in_the_middle_of_a_gap_goes_left_as_in_scikit_learn():
+    # Where z is 0, x is 1 or 3; rows of z = 1 have a 2 as well, which gives it a bin of its own.
+    x, z = np.array([1.0, 3.0, 1.0, 2.0, 3.0]).repeat(20), np.array([0, 0, 1, 1, 1]).repeat(20)
+    X, y = np.column_stack([z, x]), np.where(z == 1, 50.0, x)
+    ours = RandomForestRegressor(10, random_state=0).fit(X, y)
+    theirs = TheirForest(10, random_state=0).fit(X, y)
+    assert ours.predict([[0.0, 2.0]]) == theirs.predict([[0.0, 2.0]]) == 1.0
+
+
+def test_random_cuts_are_anywhere_in_the_gap_that_they_fall_in():
+    """Between two groups the mean of many trees rises in a line, and rows of the fit keep their side."""
+    x = np.concatenate([np.zeros(30), np.full(30, 100.0), np.arange(101.0)])
+    others = np.arange(161) >= 60  # apart from the two groups, they only make bins in between
+    y = np.where(others, 50.0, x > 50)
+    X = np.column_stack([x, others])
+    model = ExtraTreesRegressor(400, random_state=0).fit(X, y)
+    assert np.array_equal(model.predict(X), y)
+    asked = np.arange(5.0, 100.0, 10.0)
+    error = np.sqrt(asked / 100 * (1 - asked / 100) / 400)
+    said = model.predict(np.column_stack([asked, np.zeros(10)]))
+    assert np.all(np.abs(said - asked / 100) < 4 * error + 0.01)
+    X = np.round(np.random.default_rng(0).standard_normal((300, 3)), 1)
+    labels = np.unique(X, axis=0, return_inverse=True)[1].ravel().astype(float)
+    assert ExtraTreesRegressor(20, random_state=0).fit(X, labels).predict(X) == pytest.approx(labels)

@@ -242,7 +242,7 @@ def split_certificates(
     order, ends = np.argsort(leaves, kind="stable"), last_nodes(tree)
     ranked = leaves[order]
     excess, off, misplaced, depths = 0.0, 0.0, 0, tree.depths
-    exhaustive = not growth.random_cuts and growth.n_tried >= data.X.shape[1]
+    exhaustive = not growth.random_cuts and (growth.n_tried == 0 or growth.n_tried >= data.X.shape[1])
     # A leaf of a tree that was neither pruned nor stopped by a number of leaves must have no split at all.
     closed = exhaustive and is_whole and growth.max_leaves is None
     size = float(seen.weight[0] * seen.impurity[0]) or 1.0

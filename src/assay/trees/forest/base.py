@@ -120,7 +120,7 @@ class ForestModel(TreeModel):
             max(_in_weight(self.min_samples_leaf, total, 1), self.min_weight_fraction_leaf * total),
             (self.min_impurity_decrease - EPS) * total if self.min_impurity_decrease > 0 else -np.inf,
             self.max_leaf_nodes,
-            self.max_features_,
+            self.max_features_ if self.max_features_ < self.n_features_in_ else 0,
             self._random_cuts,
             0,
             self.is_categorical_,

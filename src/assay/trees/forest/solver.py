@@ -13,7 +13,7 @@ from assay.rows import Block, MemoryRows, Rows
 from assay.trees.decision.pruning import pruned
 from assay.trees.decision.solver import Growth
 from assay.trees.forest.bag import Bag
-from assay.trees.forest.trees import leaves_of_codes, snap_thresholds
+from assay.trees.forest.trees import leaves_of_codes, snap_thresholds, spread_thresholds
 from assay.trees.forest.workers import grow_on_workers
 from assay.trees.growing.build import column_rules, grow_tree, measured_impurity
 from assay.trees.growing.columns import Columns, bin_columns
@@ -153,6 +153,10 @@ class Forest(NamedTuple):
             rules,
         )
         columns = table.columns
+        if growth.random_cuts:
+            shares = np.random.default_rng(seed).random(tree.node_count)
+            spread_thresholds(shares, tree.feature, tree.levels, columns.low, columns.high, columns.offsets,
+                              columns.cuts, tree.threshold, tree.cut)  # fmt: skip
         snap_thresholds(tree.feature, tree.levels, columns.cuts, columns.offsets, tree.threshold, tree.cut)
         if not self.n_classes:
             tree = tree.with_values(tree.value + center)

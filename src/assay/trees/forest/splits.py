@@ -184,7 +184,7 @@ def best_of_tried(form, claim, columns, tree, rows, node, stats, path, noise):  
     n_seen, state, best = 0, path, -np.inf
     for place in range(n_columns):
         if claim.n_tried < n_columns:
-            if n_seen >= claim.n_tried and best > claim.min_gain - noise:
+            if 0 < claim.n_tried <= n_seen and best > claim.min_gain - noise:
                 break
             state = mixed(state)
             other = place + np.int64(uniform(state) * (n_columns - place))

@@ -167,8 +167,29 @@ def leaves_of_codes(splits, cut, codes, n_codes, rows, out):  # type: ignore[no-
 
 
 @compiled
+def spread_thresholds(shares, feature, levels, low, high, offsets, cuts, threshold, cut):  # type: ignore[no-untyped-def]
+    """Move the thresholds of random cuts from the middle of the gap that a cut falls in to anywhere in it.
+
+    A value drawn between the ends of a column is uniform in the gap, too, and trees that differ there have a
+    smooth mean. `shares` are drawn from 0 to 1; the first code right of the gap stays there.
+    """
+    for node in range(feature.shape[0]):
+        j = feature[node]
+        if j < 0 or levels[node] >= 0 or threshold[node] == np.inf:
+            continue
+        begin = high[offsets[j] + cut[node]]
+        half = threshold[node] - begin
+        right = offsets[j] + cut[node] + 1
+        while right + 1 < offsets[j + 1] and low[right] < begin + (2.0 - 1e-9) * half:
+            right += 1
+        threshold[node] = min(begin + 2.0 * shares[node] * half, cuts[right - 1])
+
+
+@compiled
 def snap_thresholds(feature, levels, cuts, offsets, threshold, cut):  # type: ignore[no-untyped-def]
     """Move each threshold to the nearest edge of a bin, so that codes and values go the same way.
+
+    Of two edges as near the upper one: a bin of one value that is the threshold goes left, as values do.
 
     The rows of a node leave a gap between two codes, with the threshold in its middle, which may be inside
     the bin of rows that are not in the bag.
@@ -186,6 +207,6 @@ def snap_thresholds(feature, levels, cuts, offsets, threshold, cut):  # type: ig
             first += 1
         if first < last:
             below, above = cuts[offsets[j] + first], cuts[offsets[j] + first + 1]
-            if above - value < value - below:
+            if above - value <= value - below:
                 first += 1
         cut[node], threshold[node] = first, cuts[offsets[j] + first]

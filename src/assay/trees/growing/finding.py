@@ -70,7 +70,7 @@ def find_split(node, site, form, finder, limits, path):  # type: ignore[no-untyp
     n_tried, state = 0, path
     for place in range(n_columns):
         if limits.n_tried < n_columns:
-            if n_tried >= limits.n_tried and tree.whole[node, COLUMN] != LEAF:
+            if 0 < limits.n_tried <= n_tried and tree.whole[node, COLUMN] != LEAF:
                 break
             state = mixed(state)
             other = place + np.int64(uniform(state) * (n_columns - place))

@@ -225,7 +225,7 @@ def middle_cut(place, after, n_codes):  # type: ignore[no-untyped-def]
     All of these cuts divide the rows of the node alike; later rows are nearer to those of their side. Where
     no code follows, every value goes left.
     """
-    return (place + after - 1) >> 1 if after > place else n_codes - 1
+    return (place + after) >> 1 if after > place else n_codes - 1
 
 
 @compiled

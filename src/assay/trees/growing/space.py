@@ -16,7 +16,8 @@ class Limits(NamedTuple):
     Weights are in units of the statistics. A node is divided if it is less deep than `max_depth`, weighs at
     least `min_split` and gains more than `min_gain`; each side weighs at least `min_leaf`. `max_leaves` of 0
     means no limit; else the node that gains most is divided first. `n_tried` columns are drawn per node, all
-    if there are no more.
+    if there are no more; 0 is all in a drawn order, so that among cuts of equal gain the draw decides, not
+    the place of the column.
     """
 
     max_depth: int
