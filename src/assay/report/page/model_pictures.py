@@ -90,13 +90,15 @@ MODEL_PICTURES = {
     "curve": "The fitted function of the standardised column, and the rows.",
     "effects": "What each column adds to the prediction.",
     "coefficients": "Change for one standard deviation more in each column.",
+    "shap": "By how much each column moves the score of a row: the mean size of its Shapley values.",
+    "waterfall": "Why the first row gets its score: what each of its values adds, the largest on top.",
     "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
     "path": "Coefficients as the penalty grows; the dashed line is the choice.",
     "leave_one_out": "Error of predicting each row from all others, by penalty.",
 }
 """Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
 
-TELLING = {"curve", "effects", "coefficients", "map"}
+TELLING = {"curve", "effects", "coefficients", "map", "shap"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
 
 
