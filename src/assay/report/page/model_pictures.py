@@ -171,7 +171,11 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
         yield Drawing("selection", SELECTION, drawn, LEFT_OUT)
     listed = model_kinds(model, len(data.X))
     for kind in listed if chosen else [kind for kind in listed if kind in TELLING][:1]:
-        options = {"alphas": selection.alphas} if kind == "path" and selection is not None else {}
+        options: dict[str, Any] = {}
+        if kind == "path" and selection is not None:
+            options = {"alphas": selection.alphas}
+        elif kind == "waterfall":
+            options = {"values": data.X.iloc[0].to_dict()}
         drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))
         basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
         many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES
