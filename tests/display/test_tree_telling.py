@@ -77,6 +77,10 @@ def test_a_waterfall_runs_from_the_base_value_to_the_score(table, boosted):
     assert shown.base_value + shown.steps.sum() == pytest.approx(shown.score)
     assert "strong = missing" in shown.names
     assert any(name in ("town = north", "town = south") for name in shown.names)
+    named = display.ShapWaterfallDisplay.from_estimator(
+        boosted, frame, row=9, values={"town": "Ys", "strong": None, "weak": 2.5}
+    )
+    assert {"town = Ys", "strong = missing", "weak = 2.5"} <= set(named.names)
     bars = shown.ax_.patches
     assert bars[0].get_x() == pytest.approx(shown.base_value)
     assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(shown.score)

@@ -252,3 +252,23 @@ def test_random_cuts_are_anywhere_in_the_gap_that_they_fall_in():
     X = np.round(np.random.default_rng(0).standard_normal((300, 3)), 1)
     labels = np.unique(X, axis=0, return_inverse=True)[1].ravel().astype(float)
     assert ExtraTreesRegressor(20, random_state=0).fit(X, labels).predict(X) == pytest.approx(labels)
+
+
+def test_so_many_rows_kept_are_rows_of_the_fit_and_their_intervals_cover():
+    random = np.random.default_rng(7)
+    X = random.normal(size=(1200, 3))
+    y = X[:, 0] + random.normal(size=1200)
+    some = RandomForestRegressor(30, keep_rows=90, random_state=0).fit(X[:400], y[:400])
+    every = RandomForestRegressor(30, keep_rows=True, random_state=0).fit(X[:400], y[:400])
+    kept = np.linspace(0, 399, 90).astype(int)
+    np.testing.assert_array_equal(some.kept_.target, y[kept])
+    np.testing.assert_array_equal(some.kept_.leaves, every.kept_.leaves[:, kept])
+    np.testing.assert_array_equal(some.kept_.weights, every.kept_.weights[:, kept])
+    low, high = some.predict_interval(X[400:], coverage=0.9).T
+    held = np.mean((low <= y[400:]) & (y[400:] <= high))
+    assert abs(held - 0.9) <= 3 * np.sqrt(0.09 * (1 / 90 + 1 / 800))
+    assert some.certify(X[:400], y[:400]).holds
+    whole = RandomForestRegressor(3, keep_rows=10_000, random_state=0).fit(X[:50], y[:50])
+    assert len(whole.kept_.target) == 50
+    some.kept_.weights[0, 0] += 1
+    assert not some.certify(X[:400], y[:400]).holds

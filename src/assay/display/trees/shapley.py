@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.display.base import Display
-from assay.display.plane import column_names, n_rows, rows_at, sampled, shortened
+from assay.display.plane import column_names, n_rows, plain, rows_at, sampled, shortened
 from assay.display.registry import Pictures, pictures
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, require_matplotlib, written
 from assay.trees import (
@@ -215,23 +216,27 @@ class ShapWaterfallDisplay(Display, needs=("X",)):
 
     @classmethod
     def _collect(
-        cls, estimator: Any, X: Any, y: Any, *, row: int = 0, output: Any = None, feature_names: Any = None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        row: int = 0,
+        output: Any = None,
+        values: Mapping[Any, Any] | None = None,
+        feature_names: Any = None,
     ) -> Self:
         total = n_rows(X)
         if not -total <= row < total:
             raise ValueError(f"The 'row' of a waterfall must be one of {total} rows. Got {row} instead.")
         result = estimator.shap_values(rows_at(X, np.array([row % total])))
-        names = [
-            shortened(name) for name in column_names(estimator, X, feature_names, result.values.shape[1])
-        ]
+        names = column_names(estimator, X, feature_names, result.values.shape[1])
         several = result.outputs
         if several is not None and output is None and hasattr(estimator, "classes_"):
             output = several[int(np.argmax(result.scores[0]))]  # the class that the row is given
         result = result.of_output(output)
-        steps, data = result.values[0], result.data
-        levels = getattr(estimator, "levels_", {})
-        told = [f"{name} = {shown_value(data, j, levels)}" if data is not None else name
-                for j, name in enumerate(names)]  # fmt: skip
+        steps = result.values[0]
+        told = with_values(names, result.data, getattr(estimator, "levels_", {}), values or {})
         order = np.argsort(np.abs(steps), kind="stable")
         order = order[steps[order] != 0]
         rest, kept = order[:-MOST_STEPS], order[-MOST_STEPS:]
@@ -263,14 +268,24 @@ class ShapWaterfallDisplay(Display, needs=("X",)):
         caption(ax, f"{self.measure}; dashed: the base value", "", self.title)
 
 
-def shown_value(data: NDArray, j: int, levels: dict[int, list[Any]]) -> str:
-    """The value of a column of the one row, by its name where it is a level."""
-    value = float(data[0, j])
-    if np.isnan(value):
-        return "missing"
-    if j in levels and 0 <= value < len(levels[j]):
-        return str(levels[j][int(value)])
-    return written(value)
+def with_values(
+    names: list[str], data: NDArray | None, levels: Mapping[int, list[Any]], values: Mapping[Any, Any]
+) -> list[str]:
+    """The columns with the values of the one row: those handed in by name, names of levels, or numbers."""
+    known, told = {plain(str(name)): value for name, value in values.items()}, []
+    for j, name in enumerate(names):
+        value: Any = known.get(name, None if data is None else float(data[0, j]))
+        if name not in known and j in levels and value is not None and 0 <= value < len(levels[j]):
+            value = levels[j][int(value)]
+        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if value is None and name not in known:
+            told.append(shortened(name))
+        elif value is None or value != value:
+            told.append(f"{shortened(name)} = missing")
+        else:
+            text = written(float(value)) if is_number else plain(shortened(str(value)))
+            told.append(f"{shortened(name)} = {text}")
+    return told
 
 
 def ranks(values: NDArray) -> NDArray:

@@ -96,6 +96,8 @@ MODEL_PICTURES = {
     "curve": "The fitted function of the standardised column, and the rows.",
     "effects": "What each column adds to the prediction.",
     "coefficients": "Change for one standard deviation more in each column.",
+    "shap": "By how much each column moves the score of a row: the mean size of its Shapley values.",
+    "waterfall": "Why the first row gets its score: what each of its values adds, the largest on top.",
     "map": "The rows in the plane of their first two principal axes, and the class the model names there.",
     "tree": "The questions from the root down: yes goes left, no goes right.",
     "importance": "What the splits on each column gain on the rows that a tree was not grown on.",
@@ -108,7 +110,7 @@ MODEL_PICTURES = {
 
 MOVES = "How the prediction moves around its mean with the columns that matter."
 
-TELLING = {"curve", "effects", "coefficients", "map", "importance", "risk"}
+TELLING = {"curve", "effects", "coefficients", "map", "shap", "importance", "risk"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
 
 
@@ -197,6 +199,8 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
             options = {"measure": "unbiased", "with_noise": False}
         elif kind == "tree":
             options = {"max_depth": 4}
+        elif kind == "waterfall":
+            options = {"values": data.X.iloc[0].to_dict()}
         drawn = _on(partial(plot, model, data.X, y, kind=kind, **options))
         basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
         many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES

@@ -44,7 +44,7 @@ FOREST_DOMAINS: Mapping[str, Domain] = {
     "bootstrap": parameters.boolean,
     "oob_score": parameters.boolean | parameters.function,
     "oob_tol": parameters.nothing | parameters.real(at_least=0.0),
-    "keep_rows": parameters.boolean,
+    "keep_rows": parameters.boolean | parameters.integer(at_least=1),
     "max_samples": parameters.nothing | parameters.integer(at_least=1) | SHARE,
     "warm_start": parameters.boolean,
     "n_jobs": parameters.nothing
@@ -79,7 +79,7 @@ class ForestModel(TreeModel):
     monotonic_cst: Any
     interaction_cst: Any
     oob_tol: float | None
-    keep_rows: bool
+    keep_rows: bool | int
     trees_: Trees
     seeds_: NDArray[np.int64]
     columns_: Columns
@@ -178,7 +178,7 @@ class ForestModel(TreeModel):
         self._keep_outside(forest, votes)
         self.__dict__.pop("kept_", None)
         if self.keep_rows:
-            self.kept_ = keep_rows(forest, self.trees_, self.seeds_)
+            self.kept_ = keep_rows(forest, self.trees_, self.seeds_, self.keep_rows)
 
     def _n_threads(self) -> int:
         return rows.n_threads() if self.n_jobs == -1 else int(self.n_jobs or 1)

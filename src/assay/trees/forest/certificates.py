@@ -162,7 +162,8 @@ def certify_forest(model: Any, data: Rows, forest: Forest) -> Certificates:
     certificates = [telescope(trees), *counted]
     certificates.append(variance_certificate(mean, len(trees), model.seeds_, forest, WEI))
     if hasattr(model, "kept_"):
-        certificates.append(kept_certificate(model.kept_, keep_rows(forest, trees, model.seeds_)))
+        fresh_rows = keep_rows(forest, trees, model.seeds_, model.keep_rows)
+        certificates.append(kept_certificate(model.kept_, fresh_rows))
     if not model.bootstrap:
         return Certificates(certificates)
     target, weight = forest.table.target, forest.table.weight

@@ -84,9 +84,9 @@ class ExtraTreesClassifier(ForestClassifier):
         Columns whose levels are divided into two groups instead of cut at a threshold.
     oob_tol : float, optional
         Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
-    keep_rows : bool, default=False
-        Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
-        forests of numbers need it.
+    keep_rows : bool or int, default=False
+        Keep the leaf of every row of the fit, or of so many at equal distances, in every tree:
+        `predict_quantile` and `predict_interval` of forests of numbers need it.
     calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
         How votes are brought to the shares observed out of bag (needs `bootstrap`); the class predicted is
         then the one of the largest probability so found.
@@ -159,7 +159,7 @@ class ExtraTreesClassifier(ForestClassifier):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
-        keep_rows: bool = False,
+        keep_rows: bool | int = False,
         calibration_method: str | None = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -256,9 +256,9 @@ class ExtraTreesRegressor(ForestRegressor):
         Columns whose levels are divided into two groups instead of cut at a threshold.
     oob_tol : float, optional
         Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
-    keep_rows : bool, default=False
-        Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
-        forests of numbers need it.
+    keep_rows : bool or int, default=False
+        Keep the leaf of every row of the fit, or of so many at equal distances, in every tree:
+        `predict_quantile` and `predict_interval` of forests of numbers need it.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ class ExtraTreesRegressor(ForestRegressor):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
-        keep_rows: bool = False,
+        keep_rows: bool | int = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion

@@ -99,19 +99,19 @@ def upper_quantile(values: NDArray, weight: NDArray, total: float, coverage: flo
     return np.where(place < values.shape[1], chosen, np.inf)
 
 
-def keep_rows(forest: Forest, trees: Any, seeds: NDArray[np.int64]) -> KeptRows:
-    """The leaves of all rows of the fit, and their weights in each tree."""
+def keep_rows(forest: Forest, trees: Any, seeds: NDArray[np.int64], how: Any = True) -> KeptRows:
+    """The leaves of rows of the fit, and their weights in each tree: all, or so many at equal distances."""
     table = forest.table
-    everything = np.arange(len(table.target))
-    leaves = np.empty((len(trees), len(everything)), dtype=np.int32)
+    n_rows = len(table.target)
+    most = n_rows if isinstance(how, (bool, np.bool_)) else min(int(how), n_rows)
+    kept = np.unique(np.linspace(0, n_rows - 1, most).astype(np.int64))
+    leaves = np.empty((len(trees), len(kept)), dtype=np.int32)
     weights = np.empty(leaves.shape, dtype=np.float32)
     tree: Tree
     for place, tree in enumerate(trees):
-        leaves_of_codes(
-            tree._splits(), tree.cut, table.codes, table.columns.n_codes, everything, leaves[place]
-        )
-        weights[place] = forest.weights(int(seeds[place]))[1]
-    return KeptRows(leaves, weights, table.target.astype(np.float64), table.weight)
+        leaves_of_codes(tree._splits(), tree.cut, table.codes, table.columns.n_codes, kept, leaves[place])
+        weights[place] = forest.weights(int(seeds[place]))[1][kept]
+    return KeptRows(leaves, weights, table.target[kept].astype(np.float64), table.weight[kept])
 
 
 @compiled

@@ -86,9 +86,9 @@ class RandomForestClassifier(ForestClassifier):
         Columns whose levels are divided into two groups instead of cut at a threshold.
     oob_tol : float, optional
         Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
-    keep_rows : bool, default=False
-        Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
-        forests of numbers need it.
+    keep_rows : bool or int, default=False
+        Keep the leaf of every row of the fit, or of so many at equal distances, in every tree:
+        `predict_quantile` and `predict_interval` of forests of numbers need it.
     calibration_method : {"sigmoid", "isotonic", "temperature"} or None, default=None
         How votes are brought to the shares observed out of bag (needs `bootstrap`); the class predicted is
         then the one of the largest probability so found.
@@ -166,7 +166,7 @@ class RandomForestClassifier(ForestClassifier):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
-        keep_rows: bool = False,
+        keep_rows: bool | int = False,
         calibration_method: str | None = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -264,9 +264,9 @@ class RandomForestRegressor(ForestRegressor):
         Columns whose levels are divided into two groups instead of cut at a threshold.
     oob_tol : float, optional
         Stop adding trees once the out-of-bag error has moved by no more than this over the last 20 trees.
-    keep_rows : bool, default=False
-        Keep the leaf of every row of the fit in every tree: `predict_quantile` and `predict_interval` of
-        forests of numbers need it.
+    keep_rows : bool or int, default=False
+        Keep the leaf of every row of the fit, or of so many at equal distances, in every tree:
+        `predict_quantile` and `predict_interval` of forests of numbers need it.
 
     Attributes
     ----------
@@ -302,6 +302,7 @@ class RandomForestRegressor(ForestRegressor):
         complexity=6,
         max_numbers=500_000,
         encoding="codes",
+        settings={"keep_rows": 500},
         summary="The mean of a hundred trees, each grown on rows and columns drawn at random.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {
@@ -333,7 +334,7 @@ class RandomForestRegressor(ForestRegressor):
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         oob_tol: float | None = None,
-        keep_rows: bool = False,
+        keep_rows: bool | int = False,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
