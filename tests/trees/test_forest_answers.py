@@ -210,3 +210,15 @@ def test_pictures_of_importance_and_out_of_bag_error(diabetes):
     assert_allclose(OutOfBagDisplay.from_estimator(model).errors, model.oob_errors_)
     with pytest.raises(ValueError, match="oob_score=True"):
         OutOfBagDisplay.from_estimator(RandomForestRegressor(2, random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 300])
+def test_rows_sent_down_together_reach_the_leaves_that_single_trees_send_them_to(n_rows, with_gaps):
+    X, y, _ = with_gaps
+    for settings in ({}, {"max_leaf_nodes": 4}, {"min_samples_leaf": len(X)}):
+        model = RandomForestRegressor(7, random_state=0, **settings).fit(X, y)
+        some = X[:n_rows]
+        leaves = np.column_stack([tree.apply(some) for tree in model.trees_])
+        assert np.array_equal(model.apply(some), leaves)
+        values = [tree.value[leaves[:, place], 0] for place, tree in enumerate(model.trees_)]
+        np.testing.assert_allclose(model.predict(some), np.mean(values, axis=0), rtol=1e-14)
