@@ -132,3 +132,20 @@ def test_small_forest(contest: Contest, small, library: str) -> None:
         lambda model: float(np.mean(model.predict(X) != y)),
         rounds=20,
     )
+
+
+@pytest.mark.parametrize("library", FORESTS)
+def test_prediction(contest: Contest, library: str) -> None:
+    X, y, *_ = forest_rows(20_000)
+    new = np.random.default_rng(2).standard_normal((rows(1_000_000), 20))
+    model = peer(FORESTS[library], "RandomForestRegressor")(
+        100, max_leaf_nodes=31, n_jobs=2, random_state=0
+    ).fit(X, y)
+    contest.run(
+        "RandomForestRegressor.predict, 100 trees of 31 leaves",
+        f"n={len(new)} d=20",
+        library,
+        lambda: model.predict(new),
+        lambda said: float(np.mean((said - (new[:, :5].sum(axis=1) + new[:, 0] * new[:, 1] > 0)) ** 2)),
+        rounds=2,
+    )

@@ -272,3 +272,15 @@ def test_so_many_rows_kept_are_rows_of_the_fit_and_their_intervals_cover():
     assert len(whole.kept_.target) == 50
     some.kept_.weights[0, 0] += 1
     assert not some.certify(X[:400], y[:400]).holds
+
+
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 300])
+def test_rows_sent_down_together_reach_the_leaves_that_single_trees_send_them_to(n_rows, with_gaps):
+    X, y, _ = with_gaps
+    for settings in ({}, {"max_leaf_nodes": 4}, {"min_samples_leaf": len(X)}):
+        model = RandomForestRegressor(7, random_state=0, **settings).fit(X, y)
+        some = X[:n_rows]
+        leaves = np.column_stack([tree.apply(some) for tree in model.trees_])
+        assert np.array_equal(model.apply(some), leaves)
+        values = [tree.value[leaves[:, place], 0] for place, tree in enumerate(model.trees_)]
+        np.testing.assert_allclose(model.predict(some), np.mean(values, axis=0), rtol=1e-14)
