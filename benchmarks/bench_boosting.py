@@ -17,6 +17,17 @@ LIBRARIES = {
     "scikit-learn": "sklearn.ensemble",
 }
 HELD_OUT = 50_000
+SHAPE: dict[str, Any] = {
+    "max_leaves": 31,
+    "max_depth": 0,
+    "grow_policy": "lossguide",
+    "tree_method": "hist",
+    "n_estimators": 100,
+    "learning_rate": 0.1,
+    "reg_lambda": 0.0,
+    "n_jobs": 2,
+}
+"""What XGBoost is told to grow the same trees."""
 
 
 def classifier(library: str, **changes: Any) -> Any:
@@ -25,9 +36,7 @@ def classifier(library: str, **changes: Any) -> Any:
         settings: dict[str, Any] = {"n_estimators": 100, "num_leaves": 31, "n_jobs": 2, "verbose": -1}
         return peer(LIBRARIES[library], "LGBMClassifier")(**settings, **changes)
     if library == "xgboost":
-        shape = {"max_leaves": 31, "max_depth": 0, "grow_policy": "lossguide", "tree_method": "hist"}
-        rest = {"n_estimators": 100, "learning_rate": 0.1, "reg_lambda": 0.0, "n_jobs": 2}
-        return peer(LIBRARIES[library], "XGBClassifier")(**shape, **rest, **changes)
+        return peer(LIBRARIES[library], "XGBClassifier")(**SHAPE, **changes)
     return peer(LIBRARIES[library], "HistGradientBoostingClassifier")(early_stopping=False, **changes)
 
 
@@ -86,7 +95,22 @@ def test_seven_classes(contest: Contest, library: str) -> None:
     )
 
 
-@pytest.mark.parametrize("library", ["assay", "lightgbm", "scikit-learn"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_predictions(contest: Contest, library: str) -> None:
+    n_rows = rows(1_000_000)
+    X, y = two_classes(max(n_rows, 100_000), 20)
+    model = classifier(library).fit(X[:100_000], y[:100_000])
+    contest.run(
+        "Predictions of 100 boosted trees of 31 leaves",
+        f"n={n_rows} d=20",
+        library,
+        lambda: model.predict_proba(X[:n_rows]),
+        lambda chances: float(np.mean((chances[:, 1] > 0.5) == y[:n_rows])),
+        rounds=3,
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_quantile(contest: Contest, library: str) -> None:
     n_rows, rng = rows(100_000), np.random.default_rng(2)
     X = rng.standard_normal((n_rows + HELD_OUT, 20))
@@ -96,6 +120,9 @@ def test_quantile(contest: Contest, library: str) -> None:
         if library == "lightgbm":
             settings: dict[str, Any] = {"objective": "quantile", "alpha": 0.9, "n_jobs": 2, "verbose": -1}
             return peer(LIBRARIES[library], "LGBMRegressor")(**settings)
+        if library == "xgboost":
+            level = {"objective": "reg:quantileerror", "quantile_alpha": 0.9}
+            return peer(LIBRARIES[library], "XGBRegressor")(**SHAPE, **level)
         kind = peer(LIBRARIES[library], "HistGradientBoostingRegressor")
         return kind(loss="quantile", quantile=0.9, early_stopping=False)
 

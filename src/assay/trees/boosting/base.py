@@ -25,13 +25,13 @@ from assay.trees.boosting.boost import (
     joined,
     least_curvature,
     loss_scale_of,
+    side_by_side,
 )
 from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, target_of, train_rows
 from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
-from assay.trees.boosting.table import Grown
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.decision.solver import HEAVY
 from assay.trees.growing.build import column_rules
@@ -118,6 +118,13 @@ class Boosting(TreeModel, IterativeModel):
     subsample: float
     trees_: BoostedTrees
     columns_: Columns
+
+    def _valid_values(self, X: NDArray) -> bool:
+        return True  # infinite values fall into the outermost bins
+
+    @property
+    def _feature_options(self) -> dict[str, Any]:
+        return {**super()._feature_options, "ensure_all_finite": False}
 
     def _losses(self, target: NDArray) -> list[Loss]:
         """One loss per run of boosting."""
@@ -353,42 +360,6 @@ class Boosting(TreeModel, IterativeModel):
         if fresh == self.columns_ and self.n_held_out_ > 0:
             coded = coded.take(divided(len(coded.target), self.n_held_out_, self.seed_)[1])
         return summarised(kind, names, permuted(self, coded, losses, generator(random_state)))
-
-
-def side_by_side(runs: list[tuple[Boosted, NDArray]]) -> tuple[Boosted, NDArray]:
-    """Runs of one output each as outputs of one ensemble; shorter ones end with trees of one leaf of 0."""
-    most = max(len(run.trees) for run, _ in runs)
-    trees, values = [], []
-    for number in range(most):
-        for run, _ in runs:
-            there = number < len(run.trees)
-            trees.append(run.trees[number] if there else _stub(run.trees[0]))
-            values.append(run.values[number] if there else np.zeros(1))
-    risks = [run.risk + [run.risk[-1]] * (most + 1 - len(run.risk)) for run, _ in runs]
-    helds = [run.held_out for run, _ in runs]
-    held = np.mean([h + [h[-1]] * (most - len(h)) for h in helds], axis=0).tolist() if helds[0] else []
-    return (
-        Boosted(
-            trees,
-            values,
-            np.mean(risks, axis=0).tolist(),
-            held,
-            [unit for run, _ in runs for unit in run.units],
-            stopped=all(run.stopped for run, _ in runs),
-            halvings=sum(run.halvings for run, _ in runs),
-        ),
-        np.concatenate([baseline for _, baseline in runs]),
-    )
-
-
-def _stub(tree: Grown) -> Grown:
-    """A tree of one leaf."""
-    parts: Any = (values[:1].copy() for values in tree)
-    one = Grown(*parts)
-    one.feature[0] = one.children_left[0] = one.children_right[0] = one.cut[0] = one.levels[0] = -1
-    one.gain[0] = 0.0
-    one.missing_go_to_left[0] = False
-    return one._replace(bits=tree.bits[:0])
 
 
 def scores_of_rows(block: Block, trees: BoostedTrees, columns: Columns, n_rounds: int | None) -> NDArray:

@@ -314,6 +314,42 @@ def joined(first: BoostedTrees, second: BoostedTrees) -> BoostedTrees:
     return BoostedTrees(**both)
 
 
+def side_by_side(runs: list[tuple[Boosted, NDArray]]) -> tuple[Boosted, NDArray]:
+    """Runs of one output each as outputs of one ensemble; shorter ones end with trees of one leaf of 0."""
+    most = max(len(run.trees) for run, _ in runs)
+    trees, values = [], []
+    for number in range(most):
+        for run, _ in runs:
+            there = number < len(run.trees)
+            trees.append(run.trees[number] if there else _stub(run.trees[0]))
+            values.append(run.values[number] if there else np.zeros(1))
+    risks = [run.risk + [run.risk[-1]] * (most + 1 - len(run.risk)) for run, _ in runs]
+    helds = [run.held_out for run, _ in runs]
+    held = np.mean([h + [h[-1]] * (most - len(h)) for h in helds], axis=0).tolist() if helds[0] else []
+    return (
+        Boosted(
+            trees,
+            values,
+            np.mean(risks, axis=0).tolist(),
+            held,
+            [unit for run, _ in runs for unit in run.units],
+            stopped=all(run.stopped for run, _ in runs),
+            halvings=sum(run.halvings for run, _ in runs),
+        ),
+        np.concatenate([baseline for _, baseline in runs]),
+    )
+
+
+def _stub(tree: Grown) -> Grown:
+    """A tree of one leaf."""
+    parts: Any = (values[:1].copy() for values in tree)
+    one = Grown(*parts)
+    one.feature[0] = one.children_left[0] = one.children_right[0] = one.cut[0] = one.levels[0] = -1
+    one.gain[0] = 0.0
+    one.missing_go_to_left[0] = False
+    return one._replace(bits=tree.bits[:0])
+
+
 __all__ = [
     "Boosted",
     "Growth",
@@ -324,4 +360,5 @@ __all__ = [
     "boost",
     "joined",
     "loss_scale_of",
+    "side_by_side",
 ]
