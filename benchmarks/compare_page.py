@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import mean
 from typing import Any
@@ -22,9 +22,10 @@ included.
 
 *Assay* is the command with its defaults: every method that suits the table, five folds up to three times
 over, the report with its pictures, then `assay predict` with the model that it recommends, which is the
-simplest one within the noise and not always the best. *FLAML* and *mljar* are told to search for {seconds}
-seconds of the clock (mljar in its default mode, without explanations), whatever else the machine does: on
-a busy one they search for less, as their seconds show. *LightGBM* is one fit with its defaults, no choice of
+simplest one within the noise and not always the best; *Assay, best* is the first of its leaderboard. *FLAML*
+and *mljar* are told to search for {seconds} seconds of the clock (mljar in its default mode, without
+explanations), whatever else the machine does: on a busy one they search for less, as their seconds show.
+*LightGBM*, *XGBoost* and *random forest* (scikit-learn's) are one fit with their defaults, no choice of
 anything. A tool is stopped after {patience} minutes unless a shorter time is told; a dash is not measured.
 
 Few rows are judged on many of these tables: a score in bold is the greatest of its line, but one that is
@@ -52,6 +53,10 @@ BEST = "assay, best"
 """The best model of Assay's leaderboard, which need not be the recommended one."""
 
 TOOLS = ("assay", BEST, "FLAML", "mljar", "LightGBM", "XGBoost", "random forest")
+NAMES = {"assay": "Assay", BEST: "Assay, best"}
+SINGLE = ("LightGBM", "XGBoost", "random forest")
+"""Tools that are one fit with its defaults."""
+
 SECONDS = 20
 """What the tools that search until they are stopped are given, for each fit."""
 
@@ -73,7 +78,7 @@ def page(measured: Sequence[Measured], run: dict[str, Any]) -> str:
         chosen = [item for item in measured if item.task == task]
         if chosen:
             parts += [f"## {title}\n", _table(chosen, tools)]
-    parts += ["## Where Assay stands\n", standing(measured, tools)]
+    parts += ["## Where Assay stands\n", standing(measured, tools) + against_defaults(measured)]
     return "\n".join(parts)
 
 
@@ -85,9 +90,11 @@ def _table(measured: Sequence[Measured], tools: Sequence[str]) -> str:
         rows, columns = first.shape
         cells = [f"{name} ({first.package})", f"{rows:,} × {columns}"]
         for tool in tools:
-            cells += _cells(items.get(tool), best)
+            cells += _cells(items.get(tool), best)[: 1 if tool == BEST else 2]
         lines.append(tuple(cells))
-    heads = [word for tool in tools for word in (tool if tool != "assay" else "Assay", "s")]
+    heads = [
+        word for tool in tools for word in ((NAMES.get(tool, tool), "s") if tool != BEST else (NAMES[tool],))
+    ]
     return table(("table", "rows × columns", *heads), lines)
 
 
@@ -103,18 +110,45 @@ def _cells(item: Measured | None, best: float) -> tuple[str, str]:
 
 
 def _by_table(measured: Sequence[Measured]) -> list[tuple[str, dict[str, Measured]]]:
+    """The tools of each table, on the ways of cutting it that all of them have answered."""
     ordered = sorted(measured, key=lambda item: (item.shape[0] * item.shape[1], item.table))
-    return [
-        (name, {item.tool: item for item in group})
-        for name, group in groupby(ordered, key=lambda item: item.table)
-    ]
+    tables = []
+    for name, group in groupby(ordered, key=lambda item: item.table):
+        items = list(group)
+        n_cuts = min((len(item.scores) for item in items if item.scores), default=0)
+        tables.append((name, {item.tool: _first(item, n_cuts) for item in items}))
+    return tables
+
+
+def _first(item: Measured, n_cuts: int) -> Measured:
+    return replace(item, scores=item.scores[:n_cuts], seconds=item.seconds[:n_cuts])
+
+
+def against_defaults(measured: Sequence[Measured]) -> str:
+    """A sentence: on how many tables the leaderboard's best reaches the best of the single fits."""
+    level, behind = 0, []
+    for name, items in _by_table(measured):
+        others = [mean(items[tool].scores) for tool in SINGLE if tool in items and items[tool].scores]
+        if BEST not in items or not items[BEST].scores or len(others) < len(SINGLE):
+            continue
+        gain = mean(items[BEST].scores) - max(others)
+        if gain > -MARGIN:
+            level += 1
+        else:
+            behind.append(f"{name} ({gain:+.2f})".replace("-", "−"))
+    if not level + len(behind):
+        return ""
+    return (
+        f"- The first of Assay's leaderboard is at least level with the best of {', '.join(SINGLE)} on "
+        f"{level} of {level + len(behind)} tables{'; behind on ' + ', '.join(behind) if behind else ''}.\n"
+    )
 
 
 def standing(measured: Sequence[Measured], tools: Sequence[str]) -> str:
     """A sentence for each tool: where Assay's model was better, where it was worse, and by how much."""
     lines = []
     for tool in tools:
-        if tool == "assay":
+        if tool in ("assay", BEST):
             continue
         better, worse, equal, cost = [], [], 0, []
         for name, items in _by_table(measured):

@@ -129,9 +129,9 @@ def standing(measured: Sequence[Measured], libraries: Sequence[str]) -> str:
             f"{better}, level on {len(pairs) - better - len(worse)}, **worse on {len(worse)}**"
             f"{': ' + ', '.join(worse) if worse else ''}. Over all tables our loss is "
             f"{abs(shares.mean()):.1%} {'above' if shares.mean() > 0 else 'below'} theirs "
-            f"(standard error {error:.1%}, middle table {float(np.median(shares)):+.1%})."
+            f"(standard error {error:.1%}, middle table {float(np.median(shares)):+.1%}).".replace("-", "−")
         )
-    return "\n".join(lines).replace("-", "−").replace("− **", "- **") + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _table(measured: Sequence[Measured], libraries: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from benchmarks import compare_page
+from benchmarks import compare_page, quality_page
 from benchmarks.against import Pair
 from benchmarks.compare_page import Measured
 from benchmarks.contest import Contest, Measurement, Turns
@@ -42,7 +42,40 @@ def test_the_page_of_tools_says_what_was_measured():
     measured = [Measured(**item) for item in stored["measured"]]
     written = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
     assert written == compare_page.page(measured, stored["run"])
-    assert {item.tool for item in measured} == {"assay", "FLAML", "mljar", "LightGBM"}
+    assert {item.tool for item in measured} >= {"assay", "FLAML", "mljar", "LightGBM"}
+
+
+def test_the_page_of_trees_says_what_was_measured():
+    stored = json.loads((ROOT / "docs" / "quality_trees.json").read_text(encoding="utf-8"))
+    measured = [quality_page.Measured(**item) for item in stored["measured"]]
+    written = (ROOT / "docs" / "quality_trees.md").read_text(encoding="utf-8")
+    assert written == quality_page.page(measured, stored["run"])
+    boosting = {item.table for item in measured if item.contest == "boosting"}
+    assert len(boosting) >= 12
+
+
+def test_the_standing_of_trees_counts_what_is_worse_by_more_than_its_error():
+    def one(table, library, losses):
+        return quality_page.Measured(table, "R", "regression", (100, 5), "extra", library, losses)
+
+    losses = {"a": [2.2, 2.1, 2.3, 2.2, 2.2], "b": [1.9, 2.2, 1.9, 2.1, 2.0], "c": [1.0] * 5}
+    measured = [one(name, "Assay", each) for name, each in losses.items()]
+    measured += [one(name, "scikit-learn", [2.0] * 5) for name in losses]
+    text = quality_page.standing(measured, ["Assay", "scikit-learn"])
+    assert "better by more than a standard error on 1, level on 1, **worse on 1**: a (+10.0%)" in text
+    assert "13.0% below theirs" in text
+
+
+def test_tools_are_compared_on_the_cuts_that_all_have_answered():
+    def one(tool, scores):
+        return Measured("a", "R", "regression", (100, 5), tool, scores, [1.0] * len(scores))
+
+    singles = [one(tool, [0.5, 0.9]) for tool in compare_page.SINGLE]
+    measured = [one("assay", [0.5]), one(compare_page.BEST, [0.49]), *singles]
+    assert "as good on 1; **worse on 0**" in compare_page.standing(measured, ["assay", "LightGBM"])
+    assert "random forest on 1 of 1 tables.\n" in compare_page.against_defaults(measured)
+    behind = [one("assay", [0.5]), one(compare_page.BEST, [0.4]), *singles]
+    assert "0 of 1 tables; behind on a (−0.10)" in compare_page.against_defaults(behind)
 
 
 def test_the_standing_among_tools_counts_what_is_worse_too():

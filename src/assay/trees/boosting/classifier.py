@@ -64,13 +64,15 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
     max_depth : int or None, default=None
         Depth of a tree.
     min_samples_leaf : int, default=20
-        Least weight of a leaf, so that a row of weight 2 counts as two; 1 forbids nothing.
+        Least weight of a leaf, so that a row of weight 2 counts as two; 1 forbids nothing. Each side of a cut
+        under the log-loss also has the curvature of four rows of equal chances at least.
     l2_regularization : float, default=0.0
         λ in the values of leaves and the gains.
     max_features : float, default=1.0
         Share of the columns drawn at each node.
     max_bins : int, default=255
-        Most bins of a column, besides that of missing values.
+        Most bins of a column, besides that of missing values. Bins have three rows at least where leaves have
+        eighteen or more; with smaller leaves each of few values has its own.
     categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
         Columns whose levels are divided into two groups, in the order of their mean slope.
     monotonic_cst : list of {-1, 0, 1} or dict, optional

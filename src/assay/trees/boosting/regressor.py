@@ -94,7 +94,8 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
     max_features : float, default=1.0
         Share of the columns drawn at each node.
     max_bins : int, default=255
-        Most bins of a column, besides that of missing values.
+        Most bins of a column, besides that of missing values. Bins have three rows at least where leaves have
+        eighteen or more; with smaller leaves each of few values has its own.
     categorical_features : "from_dtype", list of names, places or a mask, or None, default="from_dtype"
         Columns whose levels are divided into two groups, in the order of their mean slope.
     monotonic_cst : list of {-1, 0, 1} or dict, optional
