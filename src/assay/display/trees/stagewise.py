@@ -383,7 +383,7 @@ class FlippedWeightDisplay(Display):
         ax.plot(self.rates, self.accuracy, "o-", color=PALETTE[0], label="accuracy on true labels")
         ax.plot(self.rates, self.rates, color=FAINT_INK, linewidth=1.0, linestyle=DASHES, label="their share")
         ax.set_ylim(0.0, 1.02)
-        ax.legend(loc="center right")
+        ax.legend(loc="best")
         caption(ax, "share of flipped labels", "share", self.title)
 
 

@@ -15,6 +15,7 @@ from assay.certificates import Certificates
 from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import generator
+from assay.suitability import Suitability
 from assay.trees.stagewise import oracles
 from assay.trees.stagewise.committee import chances_of, places_of
 from assay.trees.stagewise.corrective import CorrectiveWeights, refit
@@ -118,6 +119,13 @@ class AdaBoostClassifier(BoostedVote):
     Sangnier §1.3.1, §1.3.2; Wei §8.3; Freund & Schapire (1997); Zhu, Zou, Rosset & Hastie (2009).
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=5,
+        max_rows=100_000,
+        settings={"n_estimators": 100},
+        summary="A hundred questions about one column each, which vote; each is chosen for the rows that "
+        "those before it get wrong.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         "estimator": ESTIMATOR,
         "n_estimators": parameters.integer(at_least=1),

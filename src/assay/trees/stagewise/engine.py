@@ -54,6 +54,10 @@ class State:
 
     def shares(self) -> Array:
         """D_t: share of each row in the slope of the risk, as a distribution over the rows."""
+        return self._shares
+
+    @cached_property
+    def _shares(self) -> Array:
         pull = self.weight * np.abs(self.residuals)
         total = pull.sum()
         return pull / total if total > 0 else self.weight / self.weight.sum()
@@ -69,8 +73,12 @@ class State:
 
     def log_risk(self) -> float:
         """Logarithm of the mean loss."""
+        return self._log_risk
+
+    @cached_property
+    def _log_risk(self) -> float:
         if isinstance(self.loss, Exponential):
-            mean = np.average(np.abs(self.residuals), weights=self.weight)
+            mean = float(np.sum(self.weight * np.abs(self.residuals)) / self.weight.sum())
             return float(np.log(mean)) + self.log_scale
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.log(self.risk()))

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.stump import DecisionStump
-from assay.trees.stagewise.committee import Committee
+from assay.trees.stagewise.committee import Committee, add_votes
 from assay.trees.stagewise.engine import Array, Direction, State
 from assay.trees.stagewise.proofs import training_error
 from assay.trees.stagewise.steps import newton_step
@@ -42,8 +42,7 @@ class ErrorObserver:
         elif direction.answers.ndim == 2:
             self._scores += step * direction.answers
         else:
-            is_said = direction.answers[:, np.newaxis] == np.arange(self._scores.shape[1])
-            self._scores += step * np.where(is_said, 1.0, self._committee.other)
+            add_votes(direction.answers, step, self._committee.other, self._scores)
         self.errors.append(training_error(self._scores, self._labels, self._weight))
 
 

@@ -61,7 +61,7 @@ def concentration(share: Array, weight: Array) -> float:
 
 def training_error(scores: Array, labels: NDArray[np.int64], weight: Array) -> float:
     """Share of the weight of rows whose class is not the largest score."""
-    return float(np.average(chosen(scores) != labels, weights=weight))
+    return float(weight[chosen(scores) != labels].sum() / weight.sum())
 
 
 def replay(rows: BoostedRows, *, exact: bool, theta: float = THETA) -> Replay:
