@@ -145,7 +145,11 @@ VARIANTS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 # Trees of a forest are grown by the loops of single ones, whose options are tried there.
 SAME_GROWER = "grown as single trees are: the variants of DecisionTreeClassifier and DecisionTreeRegressor"
-GROWN = dict.fromkeys(("criterion", "max_features", "interaction_cst"), SAME_GROWER)
+HONEST = "fitted on rows that the trees have not seen: tests/trees/test_honesty.py"
+GROWN = {
+    **dict.fromkeys(("criterion", "max_features", "interaction_cst"), SAME_GROWER),
+    "calibration_method": HONEST,
+}
 
 SUMMED = {
     "criterion": "both names are the squared error",
@@ -160,6 +164,7 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
         GROWN,
     ),
+    "HistGradientBoostingClassifier": {"calibration_method": HONEST},
     "HistGradientBoostingRegressor": {
         "line_search": "'leaf' is 'newton' for these losses: tests/trees/test_boosting.py"
     },
