@@ -98,7 +98,7 @@ def test_test_rows_change_nothing_in_the_fits_they_are_left_out_of(monkeypatch, 
     data = table(X, y)
     compare(data, folds=4, repeats=1, methods=names)
     folds = [train for train, _ in RepeatedKFold(n_splits=4, n_repeats=1, random_state=0).split(X)]
-    # The first is a look at the number of features, the last one at what goes together in pictures of effects;
+    # The first is a look at the number of features, the last one at what goes together in the effects;
     # between them one for each fold, shared by all methods.
     for rows, train in zip(learnt[1:-1], [*folds, np.arange(40)], strict=True):
         np.testing.assert_array_equal(rows, train)
