@@ -157,6 +157,8 @@ def test_a_method_that_cannot_be_told_says_so_on_its_line(rows):
     entry = next(item for item in CHOOSING if item.name == "Ridge")
     with pytest.warns(UserWarning, match="chosen by its own loss, not by MAE"):
         Tuning(metric=KNOWN["regression"][2]).options(entry, Deaf().select, 10, rows[1])
+    with pytest.warns(UserWarning, match="without regard to the time or the groups"):
+        Tuning(groups=rows[2]).options(entry, Deaf().select, 10, rows[1])
 
 
 def test_the_choice_by_the_metric_is_the_best_of_the_path_by_that_metric(rng):

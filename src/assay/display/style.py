@@ -125,20 +125,6 @@ def write_beside(text: str, place: Any, ax: Any, *, by: tuple[float, float] = (9
     ax.annotate(text, place, xytext=by, textcoords="offset points", **style)
 
 
-def written(value: float, digits: int = 3) -> str:
-    """A number to some digits as one writes it: thousands parted by commas, no power of ten where it fits.
-
-    Examples
-    --------
-    >>> written(1502.3), written(0.00123), written(-2.5)
-    ('1,500', '0.00123', '−2.5')
-    """
-    text = f"{value:.{digits}g}"
-    if 1e3 <= abs(float(text)) < 1e9:
-        text = f"{float(text):,.0f}"
-    return text.replace("-", "−")
-
-
 def whole_numbers(ax: Any) -> None:
     """Let the ticks of the horizontal axis be whole numbers."""
     ax.xaxis.get_major_locator().set_params(integer=True)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.numbers import shown as shown
+
 
 def short(name: str, limit: int = 40) -> str:
     """A name that fits in a sentence."""
@@ -115,20 +117,6 @@ def plus_minus(value: float, error: float) -> str:
     if abs(value) >= 1000:
         return f"{shown(value, 3)} ± {shown(error, 2)}"
     return f"{value:z.{decimals}f} ± {error:.{decimals}f}".replace("-", "−")
-
-
-def shown(value: float, digits: int = 4) -> str:
-    """A number to some digits, as one writes it: "0.04757", "53.98", "201,000".
-
-    Examples
-    --------
-    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5), shown(1130.4, 3), shown(300.0, 2)
-    ('0.04757', '201,000', '−2.5', '1,130', '300')
-    """
-    text = f"{value:.{digits}g}"
-    if 1e3 <= abs(float(text)) < 1e12 or text.endswith(("e+02", "e+01")):
-        text = f"{float(text):,.0f}"
-    return text.replace("-", "−")
 
 
 FLOOR = -1000.0

@@ -27,8 +27,8 @@ from assay.display.style import (
     colors,
     whole_numbers,
     write_beside,
-    written,
 )
+from assay.numbers import shown
 
 MAX_PANELS = 6
 
@@ -379,7 +379,7 @@ class RestartsDisplay(Display):
         ax.set_xlim(0.5, values.size + 0.5)
         if values.size <= MAX_NUMBERED:
             ax.set_xticks(numbers)
-        title = f"{reached} of {values.size} restarts reach the least inertia, {written(least, 4)}"
+        title = f"{reached} of {values.size} restarts reach the least inertia, {shown(least, 4)}"
         if values.size == 1:
             title = f"the only start reaches inertia {least:.4g}"
         ax.set(xlabel="restart", ylabel="inertia", title=title)

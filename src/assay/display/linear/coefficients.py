@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display, axes_of, drawn_by
 from assay.display.plane import column_names, dense, plain, shortened
-from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, colors, written
+from assay.display.style import ACCENT, FAINT_INK, INK, PALETTE, colors
+from assay.numbers import shown
 
 MAX_IMAGES = 50
 
@@ -231,7 +232,7 @@ class CoefficientsDisplay(Display):
         turned = sum(map(len, words)) > 24
         ax.set_xticks(range(len(words)), words, rotation=90 if turned else 0)
         ax.set_yticks(range(order.size), names)
-        ax.set_xlabel(f"from −{written(reach)} (orange) to {written(reach)} (blue)")
+        ax.set_xlabel(f"from −{shown(reach, 3)} (orange) to {shown(reach, 3)} (blue)")
 
 
 def draw_tinted(shares: NDArray, ax: Any, *, strongest: float = 0.85) -> None:

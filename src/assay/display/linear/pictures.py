@@ -13,11 +13,12 @@ from assay.display.linear.coefficients import CoefficientsDisplay
 from assay.display.linear.predictions import PredictionsDisplay, ResidualsDisplay
 from assay.display.plane import column_names, shortened
 from assay.display.registry import Default, declare
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside, written
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, write_beside
 from assay.linear import Ridge
 from assay.linear.predictor import LinearPredictor
 from assay.linear.sparse.base import SparseModel
 from assay.models import Selection
+from assay.numbers import shown
 
 MAX_CURVES = 60
 MAX_NAMED_CURVES = 8
@@ -122,7 +123,7 @@ def draw_errors(alphas: NDArray, errors: NDArray, name: str, mark: str, ax: Any)
     ax.plot(alphas, errors, color=PALETTE[0])
     ax.plot(alphas[best], errors[best], "o", color=mark, markersize=7)
     ax.set_xscale("log")
-    title = f"least error {written(errors[best], 4)} at alpha = {written(alphas[best])}"
+    title = f"least error {shown(errors[best], 4)} at alpha = {shown(alphas[best], 3)}"
     ax.set(xlabel="alpha (penalty)", ylabel=name, title=title)
 
 
@@ -148,7 +149,7 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
     look |= {"by": (-4, -2), "ha": "right"} if at_right else {"by": (4, -2), "ha": "left"}
-    write_beside(f"alpha = {written(alpha)}", (alpha, 1.0), ax, **look)
+    write_beside(f"alpha = {shown(alpha, 3)}", (alpha, 1.0), ax, **look)
 
 
 LINEAR: dict[str, type[Display]] = {
@@ -271,7 +272,7 @@ class SelectionDisplay(OfSelection, needs=("X", "y")):
             ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
         mark_alpha(ax, self.alpha, self.alphas)
         ax.set_xscale("log")
-        title = f"rule {self.rule!r} chooses alpha = {written(self.alpha)}"
+        title = f"rule {self.rule!r} chooses alpha = {shown(self.alpha, 3)}"
         caption(ax, "alpha (penalty)", self.criterion_name, title)
 
 

@@ -10,7 +10,8 @@ from sklearn.metrics import r2_score
 
 from assay.display.base import Display
 from assay.display.plane import sampled
-from assay.display.style import ACCENT, DASHES, FAINT_INK, written
+from assay.display.style import ACCENT, DASHES, FAINT_INK
+from assay.numbers import shown
 
 
 class PredictionsDisplay(Display, needs=("X", "y")):
@@ -100,7 +101,7 @@ class ResidualsDisplay(Display, needs=("X", "y")):
         title = self.title
         if title is None:
             with np.errstate(over="ignore"):
-                title = f"root mean square = {written(float(np.sqrt(np.mean((observed - predicted) ** 2))))}"
+                title = f"root mean square = {shown(float(np.sqrt(np.mean((observed - predicted) ** 2))), 3)}"
         ax.set(xlabel="predicted", ylabel="observed − predicted", title=title)
 
 

@@ -11,6 +11,7 @@ from assay.report.trials.scoring.resampling import OWN
 from assay.report.wording import short, shown, shown_measure
 
 if TYPE_CHECKING:
+    from assay.report.tables.data import Data
     from assay.report.trials.comparison import Comparison
 
 FEW_ROWS = 100
@@ -24,6 +25,10 @@ TOO_GOOD = {"R²": 0.999, "accuracy": 0.9995}
 """Scores above these are told to be rare."""
 
 
+ROUNDING = 1e-10
+"""An error of a smaller share of the greatest target is that of rounding."""
+
+
 def too_good(comparison: Comparison) -> Iterator[str]:
     """A word on a score that leaves nothing to err about, which real tables hardly give."""
     limit, score = TOO_GOOD.get(comparison.score_name), comparison.recommended.score
@@ -34,10 +39,17 @@ def too_good(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def is_rounding(error: float, data: Data) -> bool:
+    """Whether an error is so small beside the target that it comes from rounding alone."""
+    assert data.y is not None
+    return error < ROUNDING * float(np.abs(data.y).max())
+
+
 def of_intervals(comparison: Comparison) -> Iterator[str]:
     """How often the prediction intervals held rows that no fit had seen."""
-    intervals = comparison.recommended.intervals
-    if intervals is None:
+    chosen = comparison.recommended
+    intervals = chosen.intervals
+    if intervals is None or is_rounding(chosen.measures["RMSE"], comparison.data):
         return
     meant = f"{intervals.coverage:.0%}".replace("%", " %")
     held = f"held {100 * intervals.held:.1f} % of unseen rows"

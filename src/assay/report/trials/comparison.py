@@ -8,7 +8,7 @@ from functools import cached_property
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
 from assay.report.trials.candidate import Candidate
-from assay.report.trials.cautions import FEW_ROWS, of_classes, of_intervals, too_good
+from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_intervals, too_good
 from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
@@ -153,8 +153,9 @@ class Comparison:
     def _error_remarks(self) -> tuple[str, ...]:
         chosen = self.recommended
         if self.task == "regression":
-            error = shown(chosen.measures["RMSE"], 3)
-            first = f"On rows it has not seen, its predictions are off by {error} (root mean square)."
+            off = f"{shown(chosen.measures['RMSE'], 3)} (root mean square)"
+            off = "no more than rounding" if is_rounding(chosen.measures["RMSE"], self.data) else off
+            first = f"On rows it has not seen, its predictions are off by {off}."
             common = "always answering the mean"
         else:
             wrong = 1 - (chosen.score if self.score_name == "accuracy" else chosen.measures["accuracy"])

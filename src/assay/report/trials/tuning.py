@@ -118,7 +118,9 @@ class Tuning:
                 )
         if "cv" not in accepted:
             if not self.is_shuffled:
-                warnings.warn(MIXED.format(what="folds", them="apart what goes together"), stacklevel=2)
+                warnings.warn(
+                    "its parameters were chosen without regard to the time or the groups", stacklevel=2
+                )
             return options
         large = len(target) > TUNING_ROWS or n_numbers > TUNING_NUMBERS
         # Methods that know how to leave out one row at a time do without folds where nothing forbids it.

@@ -47,9 +47,10 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
     """
     if data.y is None:
         return ()
-    followed = followed_time(data)
-    # The time that the target follows is told as such: to drop it would not help.
-    alone = [item for item in leaking(data, task) if followed is None or item.name != followed.name]
+    followed, mixed = followed_time(data), mixed_groups(data)
+    # A time that the target follows, and names of groups, are told as such: to drop them would not help.
+    otherwise = {item.name for item in (followed, mixed) if item is not None}
+    alone = [item for item in leaking(data, task) if item.name not in otherwise]
     relation = None
     if task == "regression":
         relation = together(numbers_of(data.X, data.columns, data.y), str(data.target))
@@ -59,7 +60,8 @@ def alarms(data: Data, task: Task) -> tuple[str, ...]:
     if task == "classification" and not alone and (pair := deciding_pair(data)) is not None:
         several = (_decided(pair, data),)
     in_time = () if followed is None else (_of_time(data, followed),)
-    return (*of_leaks(data, alone), *several, *in_time, *_of_groups(data))
+    by_groups = () if mixed is None else (_of_groups(data, mixed),)
+    return (*of_leaks(data, alone), *several, *in_time, *by_groups)
 
 
 def _told(relation: Relation, data: Data) -> str:
@@ -157,10 +159,17 @@ def _indicators(y: NDArray) -> list[NDArray]:
     return [(y == label).astype(np.float64) for label in labels[np.argsort(-counts)[:5]]]
 
 
-def _of_groups(data: Data) -> tuple[str, ...]:
-    """Whether a column names someone with several rows, whose targets are alike."""
+class Mixed(NamedTuple):
+    """A column that names groups of rows, which shuffled folds put on both sides."""
+
+    name: str
+    n_groups: int
+
+
+def mixed_groups(data: Data) -> Mixed | None:
+    """The first column that names someone with several rows, whose targets are alike."""
     if data.group is not None:
-        return ()
+        return None
     frame, y = sample(data)
     assert y is not None
     for column in data.columns:
@@ -171,9 +180,13 @@ def _of_groups(data: Data) -> tuple[str, ...]:
         if not FEWEST_TIMES <= n_groups <= len(codes) / 2:
             continue
         if max(correlation_ratio(target, codes) ** 2 for target in _indicators(y)) > ALIKE:
-            return (
-                f"Rows with the same {short(column.name)!r} have similar {short(str(data.target))}, and "
-                "shuffled folds put some of them on both sides: if the model will predict others than these "
-                f"{n_groups}, use --group {quoted(column.name)}.",
-            )
-    return ()
+            return Mixed(column.name, n_groups)
+    return None
+
+
+def _of_groups(data: Data, mixed: Mixed) -> str:
+    return (
+        f"Rows with the same {short(mixed.name)!r} have similar {short(str(data.target))}, and shuffled "
+        "folds put some of them on both sides: if the model will predict others than these "
+        f"{mixed.n_groups}, use --group {quoted(mixed.name)}."
+    )

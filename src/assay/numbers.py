@@ -1,0 +1,17 @@
+"""Numbers as one writes them, in sentences, tables and pictures alike."""
+
+from __future__ import annotations
+
+
+def shown(value: float, digits: int = 4) -> str:
+    """A number to some digits, as one writes it: "0.04757", "53.98", "201,000".
+
+    Examples
+    --------
+    >>> shown(0.047571), shown(200912.3, 3), shown(-2.5), shown(1130.4, 3), shown(300.0, 2)
+    ('0.04757', '201,000', '−2.5', '1,130', '300')
+    """
+    text = f"{value:.{digits}g}"
+    if 1e3 <= abs(float(text)) < 1e12 or text.endswith(("e+02", "e+01")):
+        text = f"{float(text):,.0f}"
+    return text.replace("-", "−")
