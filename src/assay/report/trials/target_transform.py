@@ -21,7 +21,9 @@ HOW_MANY = 2
 """Methods that are tried on the other scale: those with the best scores."""
 
 FOLDS = 5
-MAX_RESIDUALS = 100
+MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 300
+"""Residuals that are kept, as quantiles, and those from which on no further fold is fitted for them."""
+
 """Residuals that the way back averages over."""
 
 WORDS = {"log": "log target", "yeo-johnson": "Yeo–Johnson target"}
@@ -77,11 +79,14 @@ class SmearedTarget(RegressorMixin, BaseEstimator):
     def _around(self, fitted: Any, X: Any, y: Any) -> SmearedTarget:
         features, values = np.asarray(X), self.scale_.forward(y)
         self.regressor_, self.n_features_in_ = fitted, features.shape[1]
-        residuals = np.empty(len(values))
+        missed: list[NDArray] = []
         folds = KFold(min(FOLDS, len(values)), shuffle=True, random_state=0)
         for train, test in folds.split(features):
+            if sum(map(len, missed)) >= ENOUGH_RESIDUALS:
+                break
             model = clone(self.regressor).fit(features[train], values[train])
-            residuals[test] = values[test] - model.predict(features[test])
+            missed.append(values[test] - model.predict(features[test]))
+        residuals = np.concatenate(missed)
         if len(residuals) > MAX_RESIDUALS:
             residuals = np.quantile(residuals, (np.arange(MAX_RESIDUALS) + 0.5) / MAX_RESIDUALS)
         self.residuals_ = np.sort(residuals)
