@@ -8,6 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+FIT_SECONDS = 15
+"""Processor seconds that one fit may take in a comparison, its choice of a parameter included.
+
+The limits of `_suits` are sizes at which `python -m benchmarks.method_costs` measures about so much or less:
+six fits of a method then take at most a minute and a half.
+"""
+
 FEW = 10
 """Whole numbers that never come as low as this are amounts, not counts of something."""
 

@@ -235,3 +235,15 @@ def test_an_interruption_of_the_explanation_keeps_the_comparison(prices, monkeyp
     found = compare(prices, repeats=1, methods=["Ridge"])
     assert found.explanation is None
     assert found.recommended.name == "Ridge"
+
+
+@pytest.mark.parametrize(("n_rows", "n_fits"), [(100, 6), (2000, 2)])
+def test_no_more_folds_are_fitted_for_residuals_than_they_need(rng, monkeypatch, n_rows, n_fits):
+    X = rng.normal(size=(n_rows, 2))
+    y = np.exp(X[:, 0] + 0.5 * rng.normal(size=n_rows))
+    fits, plain = [], LinearRegression.fit
+    monkeypatch.setattr(LinearRegression, "fit", lambda self, *rows: fits.append(self) or plain(self, *rows))
+    model = SmearedTarget(LinearRegression(), "log").fit(X, y)
+    assert len(fits) == n_fits
+    # The quantiles are those of the noise: its standard deviation to four standard errors of a fifth of them.
+    assert model.residuals_.std() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(2 * min(n_rows, n_rows / 5)))

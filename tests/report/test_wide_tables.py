@@ -88,5 +88,5 @@ def test_numbers_are_encoded_as_one_column_at_a_time_would_be(rng):
 
 
 def test_few_rows_are_folded_three_times_unless_there_are_very_many_numbers():
-    assert default_repeats(64, 6830) == default_repeats(2000, 50) == 3
-    assert default_repeats(2001, 2) == default_repeats(1500, 4000) == 1
+    assert default_repeats(64, 6830) == default_repeats(1000, 50) == 3
+    assert default_repeats(1001, 2) == default_repeats(900, 4000) == 1

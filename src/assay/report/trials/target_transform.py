@@ -21,7 +21,9 @@ HOW_MANY = 2
 """Methods that are tried on the other scale: those with the best scores."""
 
 FOLDS = 5
-MAX_RESIDUALS = 100
+MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 300
+"""Residuals that are kept, as quantiles, and those from which on no further fold is fitted for them."""
+
 """Residuals that the way back averages over."""
 
 WORDS = {"log": "log target", "yeo-johnson": "Yeo–Johnson target"}
@@ -81,8 +83,10 @@ class SmearedTarget(RegressorMixin, BaseEstimator):
     def _around(self, fitted: Any, X: Any, y: Any, tuning: Tuning) -> SmearedTarget:
         features, values = np.asarray(X), self.scale_.forward(y)
         self.regressor_, self.n_features_in_ = fitted, features.shape[1]
-        missed = []
+        missed: list[NDArray] = []
         for train, test in tuning.plain_folds(values, FOLDS):
+            if sum(map(len, missed)) >= ENOUGH_RESIDUALS:
+                break
             model = clone(self.regressor).fit(features[train], values[train])
             missed.append(values[test] - model.predict(features[test]))
         residuals = np.concatenate(missed)

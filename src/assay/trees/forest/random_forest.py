@@ -302,7 +302,7 @@ class RandomForestRegressor(ForestRegressor):
         complexity=6,
         max_numbers=500_000,
         encoding="codes",
-        settings={"keep_rows": 500},
+        settings={"keep_rows": 500, "max_features": 0.5},
         summary="The mean of a hundred trees, each grown on rows and columns drawn at random.",
     )
     _domains: ClassVar[Mapping[str, Domain]] = {

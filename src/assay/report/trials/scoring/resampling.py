@@ -12,7 +12,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from assay.models.conformal import conformal_width
 
-SMALL_TABLE, SMALL_NUMBERS = 2000, 1_000_000
+SMALL_TABLE, SMALL_NUMBERS = 1000, 1_000_000
 """Rows and numbers up to which the cross-validation is repeated: scores are noisy and fits are cheap."""
 
 REPEATS_OF_SMALL = 3
