@@ -15,11 +15,11 @@ from assay.rows import threads
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from assay.trees.boosting import table as tables
 from assay.trees.boosting.table import best_constant
+from assay.trees.growing.binned.histograms import divide_shard, fill_histogram, make_shard
+from assay.trees.growing.binned.scan import best_newton_cut
 from assay.trees.growing.columns import bin_columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.cuts import Rule, best_cut
-from assay.trees.growing.histograms import divide_shard, fill_histogram, make_shard
-from assay.trees.growing.scan import best_newton_cut
 from assay.trees.growing.space import Split
 
 
@@ -223,7 +223,7 @@ def test_many_nodes_without_room_for_their_histograms_give_the_same_tree(numbers
     X, y = numbers
     fit = HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=None, min_samples_leaf=2).fit
     whole = fit(X, y).trees_
-    monkeypatch.setattr("assay.trees.growing.searching.POOL_BYTES", 1)
+    monkeypatch.setattr("assay.trees.growing.binned.searching.POOL_BYTES", 1)
     assert fit(X, y).trees_ == whole
 
 

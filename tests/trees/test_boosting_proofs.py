@@ -11,8 +11,9 @@ import pytest
 
 from assay.losses import Savage
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from assay.trees.boosting import boost, splits
+from assay.trees.boosting import boost
 from assay.trees.boosting import table as tables
+from assay.trees.boosting.proofs import splits
 from damage import holds
 
 OPTIONS = {

@@ -7,7 +7,8 @@ import pytest
 
 from assay.losses import Huber, Squared
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from assay.trees.boosting import cluster, gathering, steps
+from assay.trees.boosting.distributed import gathering, steps
+from assay.trees.boosting.distributed import table as cluster
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

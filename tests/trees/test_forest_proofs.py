@@ -13,7 +13,7 @@ from assay.trees import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from assay.trees.forest.averages import averaging
+from assay.trees.forest.proofs.averages import averaging
 from assay.trees.forest.trees import Trees
 
 NUMBERS = [

@@ -16,7 +16,7 @@ from assay.trees import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from assay.trees.boosting import cluster as on_cluster
+from assay.trees.boosting.distributed import table as on_cluster
 from assay.trees.forest import workers
 
 dask = pytest.importorskip("dask")

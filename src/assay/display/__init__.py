@@ -115,25 +115,23 @@ from assay.display.theory import (
     plot_penalty_error,
 )
 from assay.display.trees.boosting import StagedRiskDisplay
+from assay.display.trees.experiments import (
+    ErrorDecompositionDisplay,
+    FlippedWeightDisplay,
+    ShrinkageGridDisplay,
+)
 from assay.display.trees.forest import ImportanceDisplay, OutOfBagDisplay, SingleMembersDisplay
 from assay.display.trees.honesty import IntervalsDisplay, ReliabilityDisplay
 from assay.display.trees.impurity import ImpurityCurvesDisplay, plot_impurity_curves
+from assay.display.trees.pruning import PruningDisplay, PruningSelectionDisplay
 from assay.display.trees.shapley import ShapBarsDisplay, ShapBeeswarmDisplay, ShapWaterfallDisplay
-from assay.display.trees.single import (
-    PruningDisplay,
-    PruningSelectionDisplay,
-    TreeDisplay,
-    TreePartitionDisplay,
-)
+from assay.display.trees.single import TreeDisplay, TreePartitionDisplay
 from assay.display.trees.stagewise import (
     BoundChainDisplay,
-    ErrorDecompositionDisplay,
-    FlippedWeightDisplay,
     MarginsDisplay,
     RoundErrorsDisplay,
     RoundFrontiersDisplay,
     RoundRiskDisplay,
-    ShrinkageGridDisplay,
 )
 from assay.homes import publish
 

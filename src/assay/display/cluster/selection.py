@@ -13,7 +13,7 @@ from assay.display.base import axes_of, drawn_by
 from assay.display.linear.pictures import OfSelection, SelectionDisplay
 from assay.display.registry import choose
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, write_beside
-from assay.display.trees.single import PruningSelectionDisplay
+from assay.display.trees.pruning import PruningSelectionDisplay
 from assay.models import Selection
 
 WORDS = {

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from assay.display.base import Display
 from assay.display.plane import n_rows, rows_at, sampled
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, written
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption
 from assay.display.trees.shapley import extend
 from assay.models.calibration import calibration_curve
+from assay.numbers import shown
 from assay.trees import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -133,9 +134,7 @@ class ReliabilityDisplay(Display, needs=("X", "y")):
         ax.plot([low, 1], [low, 1], color=FAINT_INK, linewidth=1.2, linestyle=DASHES, zorder=1)
         told = ("before", self.before, PALETTE[1]), (f"after ({self.method})", self.after, PALETTE[0])
         for (name, (mean, share, _), color), error in zip(told, self.errors, strict=True):
-            ax.plot(
-                mean, share, "o-", color=color, markersize=5, label=f"{name}: mean gap {written(error, 2)}"
-            )
+            ax.plot(mean, share, "o-", color=color, markersize=5, label=f"{name}: mean gap {shown(error, 2)}")
         ax.legend(loc="upper left")
         ax.set(xlim=(low, 1.02), ylim=(low, 1.02))
         caption(ax, "probability of the class named", "share of rows where it is right", "Reliability")

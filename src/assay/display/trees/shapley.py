@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from assay.display.base import Display
 from assay.display.plane import column_names, n_rows, plain, rows_at, sampled, shortened
 from assay.display.registry import Pictures, pictures
-from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, require_matplotlib, written
+from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, require_matplotlib
+from assay.numbers import shown
 from assay.trees import (
     DecisionStump,
     DecisionTreeClassifier,
@@ -105,7 +106,7 @@ class ShapBarsDisplay(Display, needs=("X",)):
             left = left + self.importances[:, k]
         if len(self.outputs) == 1:
             for place, size in zip(places, left, strict=True):
-                ax.annotate(written(size, 2), (size, place), (4, 0), textcoords="offset points", va="center",
+                ax.annotate(shown(size, 2), (size, place), (4, 0), textcoords="offset points", va="center",
                             fontsize=9)  # fmt: skip
             ax.margins(x=0.12)
         else:
@@ -240,12 +241,12 @@ class ShapWaterfallDisplay(Display, needs=("X",)):
         order = np.argsort(np.abs(steps), kind="stable")
         order = order[steps[order] != 0]
         rest, kept = order[:-MOST_STEPS], order[-MOST_STEPS:]
-        shown, moves = [told[j] for j in kept], steps[kept]
+        drawn, moves = [told[j] for j in kept], steps[kept]
         if len(rest):
-            shown, moves = [f"{len(rest)} others", *shown], np.append(steps[rest].sum(), moves)
-        title = f"Row {row}: {written(float(result.scores[0]))} instead of {written(result.base_value)}"
+            drawn, moves = [f"{len(rest)} others", *drawn], np.append(steps[rest].sum(), moves)
+        title = f"Row {row}: {shown(float(result.scores[0]), 3)} instead of {shown(result.base_value, 3)}"
         measure = what_is_explained(estimator, output)
-        return cls(shown, moves, result.base_value, float(result.scores[0]), title, measure)
+        return cls(drawn, moves, result.base_value, float(result.scores[0]), title, measure)
 
     def _draw(self, ax: Any) -> None:
         ends = self.base_value + np.cumsum(self.steps)
@@ -257,7 +258,7 @@ class ShapWaterfallDisplay(Display, needs=("X",)):
             ax.barh(place, end - start, left=start, height=0.62, color=color)
             if place + 1 < len(places):
                 ax.plot([end, end], [place, place + 1], color=FAINT_INK, linewidth=0.8, zorder=1)
-            words = ("+" if end >= start else "") + written(float(end - start), 2)
+            words = ("+" if end >= start else "") + shown(float(end - start), 2)
             far = max(start, end)
             ax.annotate(words, (far, place), (4, 0), textcoords="offset points", va="center", fontsize=9)
         ax.axvline(self.base_value, color=FAINT_INK, linewidth=1.0, linestyle=DASHES)
@@ -283,7 +284,7 @@ def with_values(
         elif value is None or value != value:
             told.append(f"{shortened(name)} = missing")
         else:
-            text = written(float(value)) if is_number else plain(shortened(str(value)))
+            text = shown(float(value), 3) if is_number else plain(shortened(str(value)))
             told.append(f"{shortened(name)} = {text}")
     return told
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -305,8 +305,7 @@ class HasKernelPath(PairwiseModel):
         X, y
             As in `fit`.
         penalty_strengths : array-like of positive numbers, optional
-            λ on the mean of squares, which carries over from a sample to all rows; 27 from 10⁻⁶ to 3 by
-            default.
+            λ on the mean of squares, which carries over from a sample to all rows; 27 from 10⁻⁶ to 3.
         gammas : array-like of positive numbers, optional
             Scales of a named kernel; 0.01 to 1 over the number of features by default. The linear kernel, a
             precomputed one and `Kernel` objects keep theirs.
@@ -329,19 +328,14 @@ class HasKernelPath(PairwiseModel):
         >>> import numpy as np
         >>> from assay.kernel_machines import KernelRidge
         >>> X = np.linspace(-2, 2, 60)[:, None]
-        >>> chosen = KernelRidge(kernel="rbf", fit_intercept=True).select(X, np.sin(3 * X[:, 0]))
+        >>> chosen = KernelRidge(kernel="rbf").select(X, np.sin(3 * X[:, 0]))
         >>> chosen.model.certificates_.holds
         True
         """
-        strengths = _positive(
-            "penalty_strengths", STRENGTHS if penalty_strengths is None else penalty_strengths
-        )
+        given = STRENGTHS if penalty_strengths is None else penalty_strengths
+        strengths = _positive("penalty_strengths", given)
         opened, target, _ = self._with()._open_training(X, y, None)
-        scaled = isinstance(self.kernel, str) and self.kernel not in ("linear", "precomputed")
-        widths = np.array([np.nan])
-        if scaled:
-            widths = _positive("gammas", WIDTHS / opened.shape[1] if gammas is None else gammas)
-        machines = [self._with(gamma=float(width)) if scaled else self for width in widths]
+        widths, machines = self._of_widths(WIDTHS / opened.shape[1] if gammas is None else gammas)
         shown = np.arange(opened.shape[0])
         if shown.size > max_rows and not self._is_precomputed:
             shown = generator(random_state).choice(shown.size, max_rows, replace=False)
@@ -353,13 +347,22 @@ class HasKernelPath(PairwiseModel):
             table, name = FoldTable(opened, target, None), criterion.name if criterion else "validation loss"
             pairs = within(folds("KernelRidge.select", cv or 5, table, random_state), shown)
             errors = alone(fold_widths, machines, table, strengths, pairs, criterion)
-        curve = errors.reshape(-1)
-        index = int(np.nanargmin(curve))
+        index = int(np.nanargmin(errors))
         tried = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
-        machine = machines[index // strengths.size]
-        model = machine._with(penalty_strength=tried[index]["penalty_strength"]).fit(X, y)
-        measured = tried, name, curve, None, index, "min", tried[index], model
+        model = (
+            machines[index // strengths.size]
+            ._with(penalty_strength=tried[index]["penalty_strength"])
+            .fit(X, y)
+        )
+        measured = tried, name, errors.reshape(-1), None, index, "min", tried[index], model
         return Selection("gamma, penalty_strength", *measured)
+
+    def _of_widths(self, gammas: Any) -> tuple[NDArray, list[Self]]:
+        """The widths to search and the machine of each; NaN and this machine where there is no width."""
+        if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
+            return np.array([np.nan]), [self]
+        widths = _positive("gammas", gammas)
+        return widths, [self._with(gamma=float(width)) for width in widths]
 
     def _along(self, table: FoldTable, alphas: NDArray, share: float) -> Any:
         return self.path(table.X, table.y, alphas * share).predict

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 
+from assay.report.page.about import own_words
 from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.page.groups import HOW_CLUSTERING
-from assay.report.page.how import own_words
 from assay.report.page.models import leaderboard, models
 from assay.report.page.pieces import anchor, breakable, section
 from assay.report.page.proofs import certificates_overview

@@ -53,9 +53,8 @@ def compare(
     metric : str, optional
         What predictions are judged and recommended by: "r2" (the default), "rmse", "mae" or "pinball:Q" for a
         regression; "accuracy" (the default), "balanced-accuracy", "f1", "auc", "log-loss" or "brier" for
-        classes; "cost:COLUMN" for what an error in each row costs. Named here, it also
-        chooses the parameters of every method, inside the rows that it learns from; by default each method
-        chooses them by its own loss.
+        classes; "cost:COLUMN" for what an error in each row costs. Named here, it also chooses the parameters
+        of every method, inside the rows that it learns from; by default its own loss does.
     progress : callable, optional
         Told an `Event` for every fit that begins and every method that ends.
 

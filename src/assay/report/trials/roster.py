@@ -81,16 +81,19 @@ def roster(
             summary = suits.summary or entry.summary
             chosen.append(replace(entry, name=named(entry.name, suits), suits=suits, summary=summary))
         else:
-            most = entry.suits
-            sizes = ((most.max_rows, "rows"), (most.max_features, "features"), (most.max_numbers, "numbers"))
-            limits = [f"{limit:,} {what}" for limit, what in sizes if limit is not None]
             left_out.append(
-                f"{entry.name} was left out: it takes too long beyond {' or '.join(limits)}; "
+                f"{entry.name} was left out: it takes too long beyond {_limits(entry.suits)}; "
                 f"--methods {entry.name} tries it all the same."
             )
     if not chosen:
         raise ReportError(f"No method for {task} is left to try.")
     return chosen, left_out
+
+
+def _limits(suits: Suitability) -> str:
+    """The size beyond which a method takes too long, in words."""
+    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, "numbers"))
+    return " or ".join(f"{limit:,} {what}" for limit, what in sizes if limit is not None)
 
 
 def named(name: str, suits: Suitability) -> str:

@@ -27,17 +27,17 @@ from assay.trees.boosting.boost import (
     loss_scale_of,
     side_by_side,
 )
-from assay.trees.boosting.certificates import certify_boosting, fit_certificates
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.gathering import CodedRows, Opened, code_rows, make_columns, target_of, train_rows
 from assay.trees.boosting.holding import Earlier, HeldOut, divide_rows, divided, stopping_of
 from assay.trees.boosting.importance import gained, permuted, unbiased
+from assay.trees.boosting.proofs.certificates import certify_boosting, fit_certificates
 from assay.trees.constraints import groups_of, signs_of
 from assay.trees.decision.solver import HEAVY
+from assay.trees.growing.binned.leafwise import Plan, make_plan
 from assay.trees.growing.build import column_rules
 from assay.trees.growing.columns import Columns
 from assay.trees.growing.criteria import Newton
-from assay.trees.growing.leafwise import Plan, make_plan
 from assay.trees.growing.space import Limits
 from assay.trees.growing.statistics import unit_of
 from assay.trees.importance import KINDS, Importance, names_of, summarised

@@ -22,10 +22,10 @@ from assay.losses.residual import SidedLoss
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.boosting.parts import Totals, constant_curvature
 from assay.trees.boosting.table import Grown
+from assay.trees.growing.binned.leafwise import Growth, Plan, make_growth
+from assay.trees.growing.binned.searching import LEAST_CURVATURE
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.nodes import LEAF
-from assay.trees.growing.searching import LEAST_CURVATURE
 from assay.trees.growing.statistics import unit_of
 
 FARTHEST = 10.0

@@ -208,7 +208,7 @@ def train_rows(
     """Codes of the rows that weigh something, where boosting takes them: here, or on the cluster."""
     if isinstance(data, MemoryRows) or data.data.local:
         return code_rows(data, target, weight, columns)
-    from assay.trees.boosting.cluster import keep_rows  # needs Dask
+    from assay.trees.boosting.distributed.table import keep_rows  # needs Dask
 
     return keep_rows(data, target, weight, columns)
 

@@ -15,7 +15,7 @@ from assay.losses import Loss
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.boosting.gathering import CodedRows
 from assay.trees.boosting.holding import divided
-from assay.trees.boosting.replay import Turn, add_up, drawn, leaves_of, mean_loss, replay, weights_of
+from assay.trees.boosting.proofs.replay import Turn, add_up, drawn, leaves_of, mean_loss, replay, weights_of
 
 
 def gained(trees: BoostedTrees, n_columns: int) -> NDArray[np.float64]:

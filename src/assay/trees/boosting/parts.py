@@ -21,7 +21,7 @@ from assay.trees.boosting.loops import (
     sum_leaves,
     sum_losses,
 )
-from assay.trees.growing.histograms import Shard, fill_histogram, make_shard, sum_rows
+from assay.trees.growing.binned.histograms import Shard, fill_histogram, make_shard, sum_rows
 from assay.trees.growing.statistics import SMALL
 
 BLOCK = 8192

@@ -16,7 +16,7 @@ from assay.losses import Loss
 from assay.rows import n_threads, ordered_map
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
-from assay.trees.growing.leafwise import Growth, Plan, grow_on_shards, make_growth
+from assay.trees.growing.binned.leafwise import Growth, Plan, grow_on_shards, make_growth
 from assay.trees.growing.nodes import CENTER, COLUMN, CUT, GAIN, HIGH, LEAF, LEFT, LOW, PLACE_OF_BITS
 from assay.trees.growing.statistics import unit_of
 

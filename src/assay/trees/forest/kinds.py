@@ -19,8 +19,8 @@ from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.regressor import DecisionTreeRegressor, require_range
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
-from assay.trees.forest.certificates import certify_forest, fit_certificates
 from assay.trees.forest.intervals import KeptRows
+from assay.trees.forest.proofs.certificates import certify_forest, fit_certificates
 from assay.trees.forest.solver import Forest
 from assay.trees.forest.trees import Trees
 from assay.trees.growing.columns import Columns

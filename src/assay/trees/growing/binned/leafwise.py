@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from assay.loops import compiled
 from assay.rows import ordered_map
+from assay.trees.growing.binned.histograms import Shard, divide_shard, fill_histogram, is_blind, measure_range
+from assay.trees.growing.binned.searching import SPARE, Growth, Plan, make_growth, make_plan, search, split_of
 from assay.trees.growing.cuts import node_value
-from assay.trees.growing.histograms import Shard, divide_shard, fill_histogram, is_blind, measure_range
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -35,7 +36,6 @@ from assay.trees.growing.nodes import (
     pop,
     push,
 )
-from assay.trees.growing.searching import SPARE, Growth, Plan, make_growth, make_plan, search, split_of
 
 N_NODES, N_OPEN, N_LEAVES, N_FREE = range(4)
 """Places of `Growth.counts`."""

@@ -13,8 +13,8 @@ from assay.trees.boosting.boost import FARTHEST, HALVINGS, farthest, least_curva
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
 from assay.trees.boosting.gathering import CodedRows
 from assay.trees.boosting.holding import divided
-from assay.trees.boosting.replay import Turn, add_up, drawn, mean_loss, replay, weights_of
-from assay.trees.boosting.splits import (
+from assay.trees.boosting.proofs.replay import Turn, add_up, drawn, mean_loss, replay, weights_of
+from assay.trees.boosting.proofs.splits import (
     missed_gain,
     room_of,
     rows_by_leaf,

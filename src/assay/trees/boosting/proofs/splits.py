@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.trees.boosting.ensemble import LEAF, BoostedTrees
+from assay.trees.growing.binned.searching import NOISE
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.searching import NOISE
 
 SLACK = 1e-9
 """Sides that just miss or just meet a limit are left out by this share: their sums are rounded."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.trees.growing.leafwise import (
+from assay.trees.growing.binned.leafwise import (
     N_FREE,
     N_NODES,
     begin,
@@ -25,8 +25,8 @@ from assay.trees.growing.leafwise import (
     subtract,
     summed_children,
 )
+from assay.trees.growing.binned.searching import Growth, Plan, split_of
 from assay.trees.growing.nodes import COLUMN, GAIN, LEAF, LEFT
-from assay.trees.growing.searching import Growth, Plan, split_of
 from assay.trees.growing.space import Split
 
 ROOM = 8

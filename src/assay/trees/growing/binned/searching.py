@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.loops import compiled
+from assay.trees.growing.binned.histograms import goes_left
+from assay.trees.growing.binned.scan import LINES, best_newton_cut
 from assay.trees.growing.criteria import Newton, cost
 from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, real_sums
 from assay.trees.growing.finding import list_columns
-from assay.trees.growing.histograms import goes_left
 from assay.trees.growing.levels import copy_bits, finish_grouping, group_levels
 from assay.trees.growing.nodes import (
     CENTER,
@@ -28,7 +29,6 @@ from assay.trees.growing.nodes import (
     mixed,
     uniform,
 )
-from assay.trees.growing.scan import LINES, best_newton_cut
 from assay.trees.growing.space import ColumnRules, Limits, Space, Split, make_space
 
 POOL_BYTES = 2**28

@@ -23,10 +23,7 @@ from numpy.typing import NDArray
 from assay.losses import Loss
 from assay.rows import Block, alone
 from assay.rows._dask import FAN_IN, cluster_client
-from assay.trees.boosting.ensemble import BoostedTrees
-from assay.trees.boosting.gathering import CodedRows, SurveyedRows
-from assay.trees.boosting.parts import Part, Totals, blind_below
-from assay.trees.boosting.steps import (
+from assay.trees.boosting.distributed.steps import (
     BeginRound,
     BeginTree,
     Divide,
@@ -42,10 +39,13 @@ from assay.trees.boosting.steps import (
     Step,
     Walk,
 )
+from assay.trees.boosting.ensemble import BoostedTrees
+from assay.trees.boosting.gathering import CodedRows, SurveyedRows
+from assay.trees.boosting.parts import Part, Totals, blind_below
 from assay.trees.boosting.table import Grown, best_constant, choose_units, grown_tree, is_whole
+from assay.trees.growing.binned.frontier import Divided, Division, grow_by_frontiers, room_for_frontier
+from assay.trees.growing.binned.leafwise import Growth, Plan, make_growth
 from assay.trees.growing.columns import Columns
-from assay.trees.growing.frontier import Divided, Division, grow_by_frontiers, room_for_frontier
-from assay.trees.growing.leafwise import Growth, Plan, make_growth
 
 
 class Partition:

@@ -11,12 +11,12 @@ from assay import rows
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.rows import Rows
 from assay.trees.decision.certificates import FIXED_POINT
-from assay.trees.forest.averages import variance_certificate
 from assay.trees.forest.base import leaves_of_rows
 from assay.trees.forest.intervals import KeptRows, keep_rows
 from assay.trees.forest.outside import Outside, OutsideVotes, outside_error, outside_score
+from assay.trees.forest.proofs.averages import variance_certificate
+from assay.trees.forest.proofs.splits import excess_of_tree
 from assay.trees.forest.solver import Forest
-from assay.trees.forest.splits import excess_of_tree
 from assay.trees.forest.trees import Trees
 from assay.trees.tree import Tree
 

@@ -15,7 +15,7 @@ from assay.models.classes import Classifier, class_of
 from assay.parameters import Domain
 from assay.trees.stagewise.additive import labels_of_rows, numbers_of_rows, shares_of_rows
 from assay.trees.stagewise.engine import Array
-from assay.trees.stagewise.gradient import GRADIENT_DOMAINS, GradientModel
+from assay.trees.stagewise.gradient.base import GRADIENT_DOMAINS, GradientModel
 
 NAMED: Mapping[str, Any] = {"log_loss": Logistic, "exponential": Exponential}
 

@@ -15,8 +15,8 @@ from assay.losses import Loss
 from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.boosting.table import Grown, walk_part
-from assay.trees.growing.frontier import Divided, Division
-from assay.trees.growing.histograms import divide_shard, fill_histogram, measure_range
+from assay.trees.growing.binned.frontier import Divided, Division
+from assay.trees.growing.binned.histograms import divide_shard, fill_histogram, measure_range
 
 
 class Step(Protocol):

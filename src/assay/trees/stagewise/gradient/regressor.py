@@ -14,7 +14,7 @@ from assay.losses import Absolute, Huber, Loss, Quantile, Squared
 from assay.models.capabilities import Regressor
 from assay.parameters import Domain
 from assay.trees.stagewise.additive import numbers_of_rows
-from assay.trees.stagewise.gradient import GRADIENT_DOMAINS, GradientModel
+from assay.trees.stagewise.gradient.base import GRADIENT_DOMAINS, GradientModel
 
 NAMED: Mapping[str, Any] = {
     "squared_error": Squared,

@@ -24,7 +24,7 @@ from assay.trees.stagewise import oracles
 from assay.trees.stagewise.additive import Additive, answers_of
 from assay.trees.stagewise.choosing import HasRounds
 from assay.trees.stagewise.engine import Array, Direction, Oracle, State, boost
-from assay.trees.stagewise.gradient_proofs import (
+from assay.trees.stagewise.gradient.proofs import (
     GradientHistory,
     GradientRows,
     certify_gradient,

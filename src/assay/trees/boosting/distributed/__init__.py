@@ -1,0 +1,1 @@
+"""Boosting on the partitions of a cluster."""

@@ -1,0 +1,1 @@
+"""Proofs of boosted trees: every round again from the rows."""

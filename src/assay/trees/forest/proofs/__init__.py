@@ -1,0 +1,1 @@
+"""Proofs of forests: splits, averages, what rows out of the bag say."""

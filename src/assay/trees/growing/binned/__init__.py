@@ -1,0 +1,1 @@
+"""Best-first growing on bins: histograms, the search among them, the frontier."""
