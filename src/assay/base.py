@@ -128,6 +128,7 @@ class Model(BaseEstimator):
     _domains: ClassVar[Mapping[str, Domain]] = {}
     _accepts_sparse: ClassVar[bool] = True
     _accepts_nan: ClassVar[bool] = False  # whether NaN among the features means a missing value
+    _accepts_infinity: ClassVar[bool] = False  # among features outside memory
     _checks_finite: ClassVar[bool] = False  # whether the fit's own walk finds NaN and infinity
     _suits: ClassVar[Suitability | None] = None  # for which tables `assay compare` tries it
     certificates_: Certificates
@@ -206,7 +207,7 @@ class Model(BaseEstimator):
         if rows.is_external(X):
             data = rows.open_external(X, y, sample_weight, features=getattr(self, "feature_names_in_", None))
             if self._accepts_nan:
-                data.allow_missing()
+                data.allow_missing(infinite=self._accepts_infinity)
             if data.shape[1] != self.n_features_in_:
                 asked = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
                 raise ValueError(f"X has {data.shape[1]} features, but {asked}.")
@@ -223,7 +224,7 @@ class Model(BaseEstimator):
     def _open_external(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         data = rows.open_external(X, y, sample_weight)
         if self._accepts_nan:
-            data.allow_missing()
+            data.allow_missing(infinite=self._accepts_infinity)
         elif self._checks_finite:
             data.trust_values()
         self.n_features_in_ = data.shape[1]

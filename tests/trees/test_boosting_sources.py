@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from assay.losses import Huber, Squared
-from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from assay.trees.boosting.distributed import gathering, steps
+from assay.trees import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from assay.trees.boosting import gathering
+from assay.trees.boosting.distributed import steps
 from assay.trees.boosting.distributed import table as cluster
 
 pa = pytest.importorskip("pyarrow")
@@ -301,9 +306,11 @@ def test_bad_values_outside_memory_get_one_sentence(table, tmp_path, place):
 
     model = HistGradientBoostingClassifier(max_iter=2)
     infinite = table[[*NAMES, "label"]].copy()
-    infinite.loc[600, "x3"] = np.inf
-    with pytest.raises(ValueError, match="X contains infinity"):
-        model.fit(opened(infinite), "label")
+    infinite.loc[600, "x3"], infinite.loc[601, "x3"] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="X contains infinity"):  # of which boosting takes any
+        RandomForestClassifier(2).fit(opened(infinite), "label")
+    kept = model.fit(infinite[NAMES].to_numpy(), infinite["label"].to_numpy()).columns_
+    assert kept == model.fit(opened(infinite), "label").columns_
     absent = table[[*NAMES, "label"]].copy()
     absent.loc[600, "label"] = np.nan
     with pytest.raises(ValueError, match="y contains NaN"):

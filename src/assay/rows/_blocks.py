@@ -128,8 +128,8 @@ class Rows(ABC):
         Weights are checked all the same. Sources that check nothing themselves ignore this.
         """
 
-    def allow_missing(self) -> None:  # noqa: B027 (rows in memory are checked when they are opened)
-        """Let NaN and nulls among the features pass, which are missing values; the rest is checked."""
+    def allow_missing(self, *, infinite: bool = False) -> None:  # noqa: B027 (rows in memory are checked when they are opened)
+        """Let NaN and nulls among the features pass, missing values, and with `infinite` infinity too."""
 
     @property
     def total_weight(self) -> float:

@@ -177,10 +177,17 @@ def check_target(y: Any, n_samples: int, dtype: Any) -> NDArray | None:
 
 
 def check_values(
-    X: NDArray, y: NDArray | None, weight: NDArray | None, start: int, *, missing: bool = False
+    X: NDArray,
+    y: NDArray | None,
+    weight: NDArray | None,
+    start: int,
+    *,
+    missing: bool = False,
+    infinite: bool = False,
 ) -> None:
-    """Check the values of the rows from `start` on; with `missing`, features may be NaN."""
-    check_finite(X, "X", missing=missing)
+    """Check rows from `start` on; features may be NaN with `missing`, and infinite with `infinite`."""
+    if not infinite:
+        check_finite(X, "X", missing=missing)
     if y is not None:
         check_finite(y, "y")
     if weight is not None:

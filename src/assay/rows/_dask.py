@@ -58,6 +58,7 @@ class DaskWalk:
     layout: Layout
     check: bool
     missing: bool
+    infinite: bool
     step: Step
     state: tuple[Any, ...]
 
@@ -86,21 +87,24 @@ class DaskRows(Rows):
                 f"X must have at least one row and one column. It has shape {self.shape} instead."
             )
         self._parts, self._layout = parts, layout
-        self._checked = self._missing = False
+        self._checked = self._missing = self._infinite = False
 
     def trust_values(self) -> None:
         """See `Rows.trust_values`."""
         self._checked = not self.has_weight
 
-    def allow_missing(self) -> None:
+    def allow_missing(self, *, infinite: bool = False) -> None:
         """See `Rows.allow_missing`."""
-        self._missing = True
+        self._missing, self._infinite = True, infinite
 
     def _task(self, function: Any, walk: Delayed, part: Part, *arguments: Any) -> Delayed:
         return delayed(alone)(function, walk, part.X, part.y, part.weight, part.start, *arguments)
 
     def _walk(self, step: Step, state: tuple[Any, ...]) -> Delayed:
-        return delayed(DaskWalk(self._layout, not self._checked, self._missing, step, state), traverse=False)
+        return delayed(
+            DaskWalk(self._layout, not self._checked, self._missing, self._infinite, step, state),
+            traverse=False,
+        )
 
     def reduce(
         self, step: Step, *state: Any, combine: Combine | None = None, rowwise: Sequence[NDArray] = ()
@@ -283,7 +287,7 @@ def _arrays(walk: DaskWalk, X: Any, y: Any, weight: Any, start: int) -> Block:
         for values in (X, y, weight)
     )
     if walk.check:
-        check_values(X, y, weight, start, missing=walk.missing)
+        check_values(X, y, weight, start, missing=walk.missing, infinite=walk.infinite)
     return Block(X, y, weight, start)
 
 

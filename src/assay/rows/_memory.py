@@ -214,9 +214,9 @@ class MappedRows(Rows):
         """See `Rows.trust_values`."""
         self._data.trust_values()
 
-    def allow_missing(self) -> None:
+    def allow_missing(self, *, infinite: bool = False) -> None:
         """See `Rows.allow_missing`."""
-        self._data.allow_missing()
+        self._data.allow_missing(infinite=infinite)
 
 
 class Through(NamedTuple):

@@ -81,7 +81,7 @@ class StreamRows(LocalRows):
             block_rows(source.shape[1], source.dtype.itemsize), max(MIN_BLOCK_ROWS, UNIT_BYTES // row_bytes)
         )
         self._unit_rows = self._step * max(1, UNIT_BYTES // (self._step * row_bytes))
-        self._checked = self._trusted = self._missing = False
+        self._checked = self._trusted = self._missing = self._infinite = False
         self._some_weight = threading.Event()
 
     def _units(self) -> Generator[tuple[int, Any], None, None]:
@@ -102,7 +102,7 @@ class StreamRows(LocalRows):
             if self._weight is not None:
                 weight = self._weight[start:stop]
             if not self._checked:
-                check_values(X, y, weight, start, missing=self._missing)
+                check_values(X, y, weight, start, missing=self._missing, infinite=self._infinite)
                 if weight is not None and weight.any():
                     self._some_weight.set()
             yield Block(X, y, weight, start)
@@ -112,9 +112,9 @@ class StreamRows(LocalRows):
         """See `Rows.trust_values`."""
         self._checked, self._trusted = not self.has_weight, True
 
-    def allow_missing(self) -> None:
+    def allow_missing(self, *, infinite: bool = False) -> None:
         """See `Rows.allow_missing`."""
-        self._missing = True
+        self._missing, self._infinite = True, infinite
         self._source.allow_missing()
 
     def _window(self) -> int:
@@ -136,7 +136,7 @@ class StreamRows(LocalRows):
     def take(self, indices: NDArray) -> NDArray:
         """See `Rows.take`."""
         taken = self._source.take(np.asarray(indices, dtype=np.intp))
-        if not self._trusted:
+        if not self._trusted and not self._infinite:
             check_finite(taken, "X", missing=self._missing)
         return taken
 

@@ -119,6 +119,8 @@ class Boosting(TreeModel, IterativeModel):
     trees_: BoostedTrees
     columns_: Columns
 
+    _accepts_infinity: ClassVar[bool] = True
+
     def _valid_values(self, X: NDArray) -> bool:
         return True  # infinite values fall into the outermost bins
 

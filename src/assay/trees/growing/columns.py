@@ -276,9 +276,14 @@ def distinct_values(column: NDArray, weight: NDArray | None) -> tuple[NDArray, N
         values.sort()
     n_known = int(np.searchsorted(values, np.nan))  # NaN come last
     values = values[:n_known]
-    starts = np.flatnonzero(np.concatenate([[n_known > 0], values[1:] != values[:-1]])[:n_known])
-    if weight is None:
-        return values[starts], np.diff(np.append(starts, n_known)).astype(np.float64)
+    is_first = np.ones(n_known, dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    if weight is None:  # no array more than needed: what a thread has once taken stays taken
+        counts = np.full(len(starts), float(n_known))
+        counts[:-1] = starts[1:]
+        counts -= starts
+        return values[starts], counts
     sums = np.add.reduceat(weight[:n_known], starts) if n_known else np.empty(0)
     keep = sums > 0  # rows of no weight say nothing
     return values[starts][keep], np.asarray(sums[keep], dtype=np.float64)
