@@ -230,7 +230,7 @@ def main() -> int:
         if unknown:
             parser.error(f"there is no {min(unknown)}")
         stored["run"] = asdict(this_run())
-        stored["run"]["versions"] |= {name: _version(TOOLS[name]) for name in TOOLS if name != "assay"}
+        stored["run"]["versions"] |= {name: version(TOOLS[name]) for name in TOOLS if name != "assay"}
         for name in known.tables or ORIGINS:
             for tool in known.tools.split(","):
                 for item in measure(name, tool, range(known.splits)) if installed(tool) else []:
@@ -242,7 +242,8 @@ def main() -> int:
     return 0
 
 
-def _version(distribution: str) -> str:
+def version(distribution: str) -> str:
+    """Version of an installed distribution."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

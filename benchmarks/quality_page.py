@@ -124,12 +124,13 @@ def standing(measured: Sequence[Measured], libraries: Sequence[str]) -> str:
         better = sum(gap.is_better for _, gap in pairs)
         shares = np.array([gap.share for _, gap in pairs])
         error = shares.std(ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.nan
+        middle = f"{float(np.median(shares)):+.1%}".replace("-", "−")
         lines.append(
             f"- **{library}**, {len(pairs)} tables: ours is better by more than a standard error on "
             f"{better}, level on {len(pairs) - better - len(worse)}, **worse on {len(worse)}**"
             f"{': ' + ', '.join(worse) if worse else ''}. Over all tables our loss is "
             f"{abs(shares.mean()):.1%} {'above' if shares.mean() > 0 else 'below'} theirs "
-            f"(standard error {error:.1%}, middle table {float(np.median(shares)):+.1%}).".replace("-", "−")
+            f"(standard error {error:.1%}, middle table {middle})."
         )
     return "\n".join(lines) + "\n"
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.compare_tables import ORIGINS, Origin, Table, bundled, of_r, surveyed
+from benchmarks.compare_tools import version
 from benchmarks.quality_page import CONTESTS, LEAST_CHANCE, N_FOLDS, OURS, Measured, page
 from benchmarks.results import this_run
 
@@ -214,6 +215,8 @@ def main() -> int:
         if unknown:
             parser.error(f"there is no {min(unknown)}")
         stored["run"] = asdict(this_run())
+        peers = {"LightGBM": "lightgbm", "XGBoost": "xgboost"}
+        stored["run"]["versions"] |= {name: version(distribution) for name, distribution in peers.items()}
         for name in known.tables or TABLES:
             for contest in known.contests.split(","):
                 for library in CONTESTS[contest].libraries:
