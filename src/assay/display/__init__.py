@@ -125,12 +125,14 @@ from assay.display.trees.single import (
 )
 from assay.display.trees.stagewise import (
     BoundChainDisplay,
-    ErrorDecompositionDisplay,
-    FlippedWeightDisplay,
     MarginsDisplay,
     RoundErrorsDisplay,
     RoundFrontiersDisplay,
     RoundRiskDisplay,
+)
+from assay.display.trees.stagewise_studies import (
+    ErrorDecompositionDisplay,
+    FlippedWeightDisplay,
     ShrinkageGridDisplay,
 )
 from assay.homes import publish
