@@ -349,12 +349,8 @@ class HasKernelPath(PairwiseModel):
             errors = alone(fold_widths, machines, table, strengths, pairs, criterion)
         index = int(np.nanargmin(errors))
         tried = [{"gamma": w.item(), "penalty_strength": s.item()} for w in widths for s in strengths]
-        model = (
-            machines[index // strengths.size]
-            ._with(penalty_strength=tried[index]["penalty_strength"])
-            .fit(X, y)
-        )
-        measured = tried, name, errors.reshape(-1), None, index, "min", tried[index], model
+        best = machines[index // strengths.size]._with(penalty_strength=tried[index]["penalty_strength"])
+        measured = tried, name, errors.reshape(-1), None, index, "min", tried[index], best.fit(X, y)
         return Selection("gamma, penalty_strength", *measured)
 
     def _of_widths(self, gammas: Any) -> tuple[NDArray, list[Self]]:
