@@ -251,7 +251,7 @@ def test_categories_by_name_and_levels_never_seen():
     np.testing.assert_array_equal(model.shap_values(new).values, explained.values)
 
 
-def test_what_cannot_be_explained_is_refused_in_one_sentence():
+def test_what_cannot_be_explained_is_refused_in_one_sentence(tmp_path):
     X, y = table()
     frame = pandas.DataFrame(X, columns=list("abcde"))
     model = HistGradientBoostingRegressor(max_iter=2).fit(frame, y)
@@ -261,6 +261,9 @@ def test_what_cannot_be_explained_is_refused_in_one_sentence():
         model.shap_values(frame, background=frame.iloc[:, :2])
     with pytest.raises(ValueError, match="minimum of 1 is required"):
         model.shap_values(frame, background=frame.head(0))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match="Background rows must be in memory"):
+        model.shap_values(frame, background=tmp_path / "rows.parquet")
     with pytest.raises(ValueError, match="not fitted yet"):
         HistGradientBoostingRegressor().shap_values(X)
     classes = HistGradientBoostingClassifier(max_iter=1).fit(X, np.arange(len(X)) % 3).shap_values(X[:2])
