@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import cgutils, event, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
@@ -61,6 +61,29 @@ def _njit(function: Any, fastmath: set[str], **options: bool) -> Any:
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no file to keep the cache beside
         dispatcher._cache = LoopCache(function)
     return dispatcher
+
+
+class _Compilations(event.Listener):
+    """Counts the compilations under way; what comes from the cache on disk is none."""
+
+    under_way = 0
+
+    def on_start(self, event: Any) -> None:
+        """Take the beginning of a compilation."""
+        self.under_way += 1
+
+    def on_end(self, event: Any) -> None:
+        """Take its end."""
+        self.under_way -= 1
+
+
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)
+
+
+def is_compiling() -> bool:
+    """Whether a loop is being compiled at this moment, on any thread of this process."""
+    return _compilations.under_way > 0
 
 
 def _stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
