@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from numba.core import event
 from numpy.testing import assert_allclose
 
-from assay.loops import compiled, exp, log
+from assay.loops import compiled, exp, is_compiling, log
 
 
 @compiled
@@ -84,3 +85,25 @@ def test_a_cache_that_names_a_class_of_an_older_version_is_made_anew(tmp_path):
     assert run("First") == "6.0 0\n"
     assert run("Other") == "6.0 0\n"  # as long as the first, on the same line: the same index
     assert run("Other") == "6.0 1\n"
+
+
+def test_a_compilation_under_way_is_known_and_one_already_made_is_none():
+    seen = []
+
+    class Watch(event.Listener):
+        def on_start(self, event):
+            seen.append(is_compiling())
+
+        def on_end(self, event):
+            pass
+
+    @compiled
+    def twice(x):
+        return 2 * x
+
+    with event.install_listener("numba:compile", Watch()):
+        assert twice(3.0) == 6.0
+        assert seen == [True]
+        assert twice(4.0) == 8.0
+    assert seen == [True]
+    assert not is_compiling()

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -77,6 +78,29 @@ def _njit(function: Any, fastmath: set[str], **options: bool | str) -> Any:
     with contextlib.suppress(RuntimeError):  # typed at a prompt: there is no file to keep the cache beside
         dispatcher._cache = LoopCache(function)
     return dispatcher
+
+
+class _Compilations(event.Listener):
+    """Counts the compilations under way; what comes from the cache on disk is none."""
+
+    under_way = 0
+
+    def on_start(self, event: Any) -> None:
+        """Take the beginning of a compilation."""
+        self.under_way += 1
+
+    def on_end(self, event: Any) -> None:
+        """Take its end."""
+        self.under_way -= 1
+
+
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)
+
+
+def is_compiling() -> bool:
+    """Whether a loop is being compiled at this moment, on any thread of this process."""
+    return _compilations.under_way > 0
 
 
 class LoopCache(FunctionCache):

@@ -6,7 +6,9 @@ import os
 import re
 import signal
 
-from assay import report
+from assay import loops, report
+from assay.cli import live
+from assay.cli.board import Line
 from terminals import COLOR, Terminal
 
 SHORT_PAGE = """
@@ -63,6 +65,14 @@ def test_a_live_table_on_the_way_and_a_clean_screen_at_the_end(table, tmp_path, 
     assert terminal.widest <= 120
     assert COLOR.search(terminal.output)
     assert sorted(os.listdir(tmp_path / "assay-report")) == files
+
+
+def test_a_method_that_waits_for_the_compiler_says_so(monkeypatch):
+    lines = [Line(report.Event("Forest", "running", 0, 6), began=0.0)]
+    assert [text for text, _ in live._row(lines[0], 6, 16, 5.0, plain=False)][3].strip() == "running"
+    monkeypatch.setattr(loops, "is_compiling", lambda: True)
+    assert [text for text, _ in live._row(lines[0], 6, 16, 5.0, plain=False)][3].strip() == "compiling loops"
+    assert [text for text, _ in live._row(lines[0], 6, 16, 0.5, plain=False)][3].strip() == "running"
 
 
 def assert_the_screen_is_clean(screen):

@@ -29,6 +29,8 @@ BAR = ("━", "─")
 PLAIN_BAR = ("#", "-")
 LONGEST_BAR = 40
 SHORTEST_NOTE = 16
+SOON = 1.0
+"""Seconds that nobody asks about."""
 
 Row = list[tuple[str, str]]
 """Pieces of text with their styles."""
@@ -191,8 +193,14 @@ def _row(item: Line | str, names: int, notes: int, now: float, *, plain: bool) -
     fits = f"{event.done}/{event.total}"
     began = item.heard if item.began is None else item.began
     seconds = item.seconds if item.has_ended else now - began
-    note = event.note or ("" if item.has_ended else "running")
+    note = event.note or ("" if item.has_ended else _under_way(seconds))
     return [*row, (f"  {fits:>7}  ", "dim"), (f"{note:{notes}}", "none"), (f" {duration(seconds):>6}", "dim")]
+
+
+def _under_way(seconds: float) -> str:
+    """What a method that runs is doing: the first use of a loop compiles it, which may take long."""
+    loops = sys.modules.get("assay.loops")  # imported with the first method, and not before
+    return "compiling loops" if loops is not None and seconds > SOON and loops.is_compiling() else "running"
 
 
 def _bar(board: Board, width: int, *, plain: bool) -> Row:
