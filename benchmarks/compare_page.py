@@ -71,6 +71,9 @@ def page(measured: Sequence[Measured], run: dict[str, Any]) -> str:
         versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
         parts.append(f"Measured on {run['date']}, {run['machine']}; {versions}.\n")
     tools = [tool for tool in TOOLS if any(item.tool == tool for item in measured)]
+    earlier = [name for name, items in _by_table(measured) if "assay" in items and BEST not in items]
+    if earlier:
+        parts.append(f"Measured before the leaderboard had trees: {', '.join(earlier)}.\n")
     absent = [tool for tool in TOOLS if tool not in tools]
     if absent:
         parts.append(f"Not measured, for it could not be installed: {', '.join(absent)}.\n")
