@@ -269,3 +269,15 @@ def test_one_row_and_duplicated_columns(rng):
     one = Lasso(0.05).fit(X[:1], y[:1])
     assert not one.coef_.any()
     assert one.intercept_ == pytest.approx(y[0])
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_the_choice_of_an_elastic_net_does_not_depend_on_the_unit_of_the_target(as_given):
+    """A squared norm has a unit of its own: the grid must come down to where it shrinks nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 8))
+    y = X @ np.linspace(0.5, 2.0, 8) + 0.3 * rng.normal(size=300)
+    for unit in (1.0, 1e5):
+        chosen = ElasticNet(l1_ratio=0.5).select(as_given(X[:200]), unit * y[:200])
+        assert chosen.model.score(as_given(X[200:]), unit * y[200:]) > 0.97
+    assert chosen.values.min() < 1e-2

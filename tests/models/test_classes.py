@@ -11,6 +11,7 @@ from sklearn import linear_model, svm
 from sklearn.base import is_classifier
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 
 from assay.linear import LinearSVC, LogisticRegression, Perceptron
 from estimators import estimator_classes, variants
@@ -62,6 +63,8 @@ def test_where_one_class_alone_weighs_every_such_row_is_said_to_be_of_it(kind, l
 
 @each_classifier
 def test_a_class_of_weight_zero_is_never_said_and_leaves_the_others_their_boundary(kind, three):
+    if not get_tags(kind()).classifier_tags.multi_class:
+        pytest.skip("a method of two classes")
     X, y = three
     X = X + 2 * (y[:, None] == 1)  # a plane separates what is left, for those who need one
     weight = (y != 2).astype(float)
@@ -129,6 +132,13 @@ TIED = [
 ]
 
 
+OF_TWO_CLASSES = {
+    "AdaBoostClassifier": {"logistic", "discrete"},
+    "HistGradientBoostingClassifier": {"exponential"},
+}
+"""Options that are for two classes only."""
+
+
 def without_intercept(model):
     model = prepared(model)
     return model.set_params(fit_intercept=False) if "fit_intercept" in model.get_params() else model
@@ -142,8 +152,10 @@ def test_a_tie_goes_to_the_first_class(model, k):
     model = without_intercept(model)
     if model.get_params().get("bootstrap"):
         pytest.skip("bags are drawn at random and hold the classes in unequal numbers")
-    if k > 2 and model.get_params().get("loss") == "exponential":
-        pytest.skip("a loss of two classes")
+    of_two = not get_tags(model).classifier_tags.multi_class
+    options = set(map(str, model.get_params().values()))
+    if k > 2 and (of_two or options & OF_TWO_CLASSES.get(type(model).__name__, set())):
+        pytest.skip("a method or a loss of two classes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)

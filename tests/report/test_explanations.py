@@ -172,8 +172,9 @@ def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, 
 
 def test_effects_of_another_model_are_drawn_in_place_of_its_coefficients(explained):
     other = next(item for item in explained.candidates[:-1] if item is not explained.recommended)
-    assert "moves" not in {part.name for part in of_the_model(explained, other)}
     told = copy(other)
+    object.__setattr__(told, "effects", ())
+    assert "moves" not in {part.name for part in of_the_model(explained, told)}
     object.__setattr__(told, "effects", explained.explanation.effects)
     (drawing,) = of_the_model(explained, told)
     assert drawing.name == "moves"

@@ -12,6 +12,7 @@ from assay.display.base import Display
 from assay.display.plane import column_names, n_rows, plain, rows_at, sampled, shortened
 from assay.display.registry import Pictures, pictures
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, require_matplotlib
+from assay.display.trees import boosting, forest, single
 from assay.numbers import shown
 from assay.trees import (
     DecisionStump,
@@ -25,6 +26,9 @@ from assay.trees import (
     RandomForestRegressor,
     ShapValues,
 )
+
+DECLARED = (boosting, forest, single)
+"""Modules whose pictures are extended here: they must be there before."""
 
 MOST_BARS, MOST_ROWS, MOST_STEPS = 15, 1000, 9
 

@@ -255,9 +255,14 @@ class SparseModel(HasPenaltyPath, RowRegressor):
     def _values(self, table: FoldTable, alphas: Any) -> NDArray:
         if alphas is not None:
             return super()._values(table, alphas)
-        # Beside a squared norm, the penalty must come further down before it shrinks nothing.
-        reach = 1e-4 if getattr(self, "l1_ratio", 1.0) < 1 else 1e-3
-        critical = self._table_problem(table).critical_strength()
+        critical, reach = self._table_problem(table).critical_strength(), 1e-3
+        share = 1.0 - getattr(self, "l1_ratio", 1.0)
+        if share > 0:
+            # A squared norm shrinks nothing once it is small beside the spread of the columns, whose unit is
+            # not that of the target; with more columns than rows it is what makes the fit unique.
+            reach, (n_rows, n_columns) = 1e-4, table.X.shape
+            if n_rows > n_columns and 0 < critical < np.inf:
+                reach = max(min(reach, 1e-3 * mean_spread(table.X) / (share * critical)), 1e-9)
         return penalty_grid(critical, 100, reach, f"{type(self).__name__}.select")
 
     def _errors_and_df(self, table: FoldTable, grid: Array) -> tuple[Array, Array]:
@@ -307,3 +312,10 @@ def last_coef(solutions: SparseSolutions) -> Array:
     """Coefficients at the last strength, as an array."""
     coef = solutions.coef
     return np.asarray(coef[-1] if isinstance(coef, np.ndarray) else coef[[-1]].toarray()[0])
+
+
+def mean_spread(X: Any) -> float:
+    """Variance of the columns, on average."""
+    if not hasattr(X, "tocsr"):
+        return float(np.var(X, axis=0, dtype=np.float64).mean())
+    return float((X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))).mean())

@@ -108,7 +108,7 @@ MODEL_PICTURES = {
 }
 """Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
 
-MOVES = "How the prediction moves around its mean with the columns that matter."
+MOVES = "How the prediction moves with the columns that matter."
 
 TELLING = {"curve", "effects", "coefficients", "map", "shap", "importance", "risk"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
@@ -135,7 +135,7 @@ def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
         basis,
     )
     there = {*model_kinds(candidate.model, len(data.X))} & TELLING
-    if candidate is comparison.recommended or not there:
+    if candidate is comparison.recommended or not (there or _effects(candidate)):
         spread = f"root mean square {shown(candidate.measures['RMSE'], 3)}"
         yield Drawing(
             "residuals",
@@ -187,7 +187,7 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
         drawn = _on(partial(display.from_selection, selection))
         yield Drawing("selection", PRUNING if pruned else SELECTION, drawn, LEFT_OUT)
     listed = model_kinds(model, len(data.X))
-    effects = () if chosen else effects_that_matter(getattr(candidate, "effects", ()), candidate.importances)
+    effects = () if chosen else _effects(candidate)
     if effects:
         yield Drawing("moves", MOVES, partial(draw_effects, effects), _out_of_fold(comparison))
         return
@@ -205,6 +205,11 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
         basis = LEFT_OUT if kind == "leave_one_out" else TRAINING
         many = kind == "coefficients" and len(data.classes or ()) > FEW_CLASSES
         yield Drawing(kind, MODEL_PICTURES[kind], drawn, basis, many, wide=kind == "tree")
+
+
+def _effects(candidate: Candidate) -> Any:
+    """Effects of the columns that matter to a model, where they are known."""
+    return effects_that_matter(getattr(candidate, "effects", ()), candidate.importances)
 
 
 def is_flat(values: NDArray) -> bool:

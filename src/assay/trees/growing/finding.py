@@ -36,6 +36,9 @@ from assay.trees.growing.space import ColumnRules, Space
 from assay.trees.growing.statistics import add_row
 from assay.trees.growing.table import entry, tally_column
 
+TIE = 1e-12
+"""Share of a gain by which a cut must gain more than those before: the same rows left and right tie."""
+
 
 class BestCuts(NamedTuple):
     """All cuts of a column are tried."""
@@ -103,7 +106,7 @@ def _search_all(finder, node, j, best, state, site, form, rule):  # type: ignore
     if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
         return best, False
     cut = best_cut(form, space.tally, n_codes, space.sums[0], missing, space.unit, rule, space.work)
-    if cut.place == NO_CUT or not cut.gain > best:
+    if cut.place == NO_CUT or not cut.gain - best > TIE * abs(cut.gain):
         return best, True
     last = space.codes[cut.place]
     after = space.codes[cut.place + 1] if cut.place + 1 < n_codes else last

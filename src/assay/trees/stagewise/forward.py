@@ -13,8 +13,9 @@ from assay.certificates import Certificates, agreement, at_most
 from assay.losses import LOSS_NAMES, Loss
 from assay.losses import loss as loss_of
 from assay.models.capabilities import Regressor
-from assay.parameters import Domain
+from assay.parameters import LARGEST, Domain
 from assay.rows import Block, MemoryRows
+from assay.trees.decision.regressor import require_range
 from assay.trees.stagewise.choosing import HasRounds
 from assay.trees.stagewise.engine import Array, State, boost
 from assay.trees.stagewise.oracles import ExhaustiveOracle
@@ -28,7 +29,7 @@ class StagewiseAdditive(Regressor, HasRounds):
 
     Minimises (1/n) Σ_i ℓ(y_i, f(x_i)) over f = Σ_t β_t b(x; γ_t), one term per round and none revised:
 
-        (β_t, γ_t) = arg min over β, γ of Σ_i ℓ(y_i, f_{t−1}(x_i) + β b(x_i; γ)),
+        (β_t, γ_t) = arg min over β, γ of Σ_i ℓ(y_i, g(x_i) + β b(x_i, γ)),   g the sum of the terms before,
 
     by an exact line search along every base function. With squares it is matching pursuit, with the
     exponential loss and stumps AdaBoost.
@@ -165,6 +166,12 @@ class StagewiseAdditive(Regressor, HasRounds):
         self._require_memory(X)
         data: Any = self._open_vector(X, y, sample_weight)
         loss, (table, target, weight) = self._loss(), self._weighty(data)
+        require_range(self, target)
+        if self.base == "columns" and (size := float(np.abs(table).max(initial=0.0))) > LARGEST:
+            raise ValueError(
+                f"{type(self).__name__} squares the columns, so X must be at most {LARGEST:g} in size. Got "
+                f"{size:g}; scale it first."
+            )
         columns, cuts = self._functions(table)
         self.intercept_ = float(loss.constant_minimiser(target, weight)) if self.fit_intercept else 0.0
         trace = boost(

@@ -216,8 +216,11 @@ def partner_of(whole: Split, name: str) -> tuple[str, float]:
     features = features - features.mean(axis=0)
     lengths = np.sqrt(np.square(features).sum(axis=0))
     features = features / np.where(lengths > 0, lengths, 1.0)
-    together = np.abs(features[:, groups[place]].T @ features).max(axis=0)
-    best = [0.0 if other == place else float(together[group].max()) for other, group in enumerate(groups)]
+    together = np.abs(features[:, groups[place]].T @ features).max(axis=0, initial=0.0)
+    best = [
+        0.0 if other == place else float(together[group].max(initial=0.0))  # a column may have no feature
+        for other, group in enumerate(groups)
+    ]
     partner = int(np.argmax(best))
     return names[partner], best[partner]
 

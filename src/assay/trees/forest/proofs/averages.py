@@ -76,13 +76,17 @@ def variance_certificate(
 ) -> Certificate:
     """The mean varies as that of B independent trees does: copies of a tree would be worth one."""
     result = averaging(mean, n_trees, seeds, forest)
+    few = np.sqrt(max(1.0, FRESH / n_trees))  # the square of a few trees has longer tails than that of many
     rounding = (64 * np.finfo(np.float32).eps * float(np.abs(mean).max(initial=0.0))) ** 2
     return at_most(
         f"The mean of {n_trees} trees varies by ρσ² + (1 − ρ)σ²/{n_trees}, as of independent ones, with "
         f"σ² = {result.variance:.3g} and ρ = {result.correlation:.3g}.",
         "squared distance to the mean of fresh trees, ρσ² taken away",
         result.observed,
-        result.expected * (1.0 + DEVIATIONS * result.spread) + rounding,
+        result.expected * (1.0 + few * DEVIATIONS * result.spread) + rounding,
         source,
-        assumptions=("trees drawn independently given the rows", "five standard deviations"),
+        assumptions=(
+            "trees drawn independently given the rows",
+            "five standard deviations",
+        ),
     )

@@ -27,6 +27,7 @@ from assay.trees.stagewise.engine import Array, Direction, Oracle, State, boost
 from assay.trees.stagewise.gradient.proofs import (
     GradientHistory,
     GradientRows,
+    best_constant,
     certify_gradient,
     edge_of,
     gradient_certificates,
@@ -129,9 +130,7 @@ class GradientModel(HasRounds):
         X, y, weight = self._weighty(data, y)
         draws = generator(self.random_state)
         train, held_out = self._split(len(y), draws)
-        self.init_score_ = (
-            0.0 if self.init == "zero" else float(loss.constant_minimiser(y[train], weight[train]))
-        )
+        self.init_score_ = 0.0 if self.init == "zero" else best_constant(loss, y[train], weight[train])
         edges: list[float] = []
 
         def observe(state: State, direction: Direction, step: float) -> None:

@@ -19,6 +19,14 @@ SOURCE = "Sangnier §1.3.3"
 SMALL_STEP = 1e-3
 """Relative change of a step that must not lower the risk."""
 
+FAR = 36.0
+"""Score that stands for an infinite one: its probability is that of a float next to 0 or 1."""
+
+
+def best_constant(loss: Loss, y: NDArray, weight: NDArray) -> float:
+    """The constant of least loss; a large number where one class is alone and it is infinite."""
+    return float(np.nan_to_num(float(loss.constant_minimiser(y, weight)), posinf=FAR, neginf=-FAR))
+
 
 @dataclass(frozen=True, eq=False)
 class GradientHistory:
@@ -132,7 +140,7 @@ def certify_gradient(
     again = replay_gradient(rows, shrinkage)
     claims = _risk(history, again.history.risk[-1])
     fresh = {
-        "start": rows.loss.constant_minimiser(rows.y, rows.weight),
+        "start": best_constant(rows.loss, rows.y, rows.weight),
         "risk": again.history.risk[1:],
         "zero": 0.0,
         "step": again.history.step,
