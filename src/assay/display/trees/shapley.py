@@ -256,7 +256,7 @@ class ShapWaterfallDisplay(Display, needs=("X",)):
         ends = self.base_value + np.cumsum(self.steps)
         starts = np.append(self.base_value, ends[:-1]) if len(ends) else ends
         places = np.arange(len(self.names))
-        span = max(float(np.ptp(np.append(ends, self.base_value))), 1e-300)
+        span = float(np.ptp(np.append(ends, self.base_value))) or 1.0  # nothing moves the score
         for place, start, end in zip(places, starts, ends, strict=True):
             color = ACCENT if end >= start else PALETTE[0]
             ax.barh(place, end - start, left=start, height=0.62, color=color)
