@@ -31,6 +31,8 @@ INFINITE = {
     ("HDBSCAN", "condensed_tree_"): "the level 1/0 at which rows without a distance part",
     ("HistogramMap", "inner_edges_"): "edges that a column of few distinct values does not need",
     ("KernelKMeans", "center_norms_"): "a cluster without rows, so that no row is near it",
+    ("HistGradientBoostingClassifier", "columns_"): "the outermost bin of a column with an infinite value",
+    ("HistGradientBoostingRegressor", "columns_"): "the outermost bin of a column with an infinite value",
     ("LogisticRegression", "C_"): "C = 1/(λn) of a penalty of 0",
     ("LinearSVC", "C_"): "C = 1/(λn) of a penalty of 0",
 }
