@@ -352,7 +352,7 @@ def _imbalance(
     largest = max(float(np.abs(wanted).max(initial=0.0)), np.finfo(float).tiny)
     # A round that was halved has half the values, all of them.
     off = (np.abs(value[ends] - 2.0**-k * wanted) - rate * room for k in halvings)
-    return max(min(float(gap.max()) for gap in off), 0.0) / largest
+    return max(min(float(gap.max(initial=0.0)) for gap in off), 0.0) / largest
 
 
 def _slope_left(
