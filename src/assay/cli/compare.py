@@ -76,7 +76,7 @@ class CompareOptions(NamedTuple):
     folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")] = 5
     repeats: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Times it is repeated; 3 for up to 2000 rows, else 1."),
+        typer.Option(min=1, metavar="N", help="Times it is repeated; 3 for up to 1000 rows, else 1."),
     ] = None
     methods: Annotated[
         str | None,

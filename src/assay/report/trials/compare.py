@@ -38,7 +38,7 @@ def compare(
     folds : int, default=5
         Number of folds.
     repeats : int, optional
-        How often the cross-validation is repeated; three times up to 2000 rows, else once, by default.
+        How often the cross-validation is repeated; three times up to 1000 rows, else once, by default.
     seed : int, default=0
         Seed of the folds, of samples and of restarts.
     methods : sequence of str
