@@ -102,6 +102,18 @@ CASES = {
         "whole",
         {"early_stopping": True, "scoring": "r2"},
     ),
+    "numbers kept aside": (
+        HistGradientBoostingRegressor,
+        "number",
+        "weight",
+        {"early_stopping": True, "calibration": 0.3},
+    ),
+    "classes kept aside": (
+        HistGradientBoostingClassifier,
+        "label",
+        None,
+        {"class_weight": "balanced", "calibration": 0.3, "calibration_method": "sigmoid"},
+    ),
 }
 
 
@@ -115,6 +127,9 @@ def test_every_source_gives_the_trees_of_memory(table, tmp_path, small_blocks, c
         used[NAMES].to_numpy(), used[target].to_numpy(), None if weight is None else used[weight].to_numpy()
     )
     kept = (memory.trees_, memory.columns_, memory.train_score_, memory.validation_score_)
+    names = ("calibration_rows_", "calibration_scores_", "calibration_weight_")
+    aside = {name: getattr(memory, name) for name in names if hasattr(memory, name)}
+    assert ("calibration" in options) == bool(aside)
     if place == "parquet":  # pandas writes NaN as nulls
         pq.write_table(pa.Table.from_pandas(used), tmp_path / "rows.parquet", row_group_size=70)
         other = model.fit(tmp_path / "rows.parquet", target, weight)
@@ -124,6 +139,8 @@ def test_every_source_gives_the_trees_of_memory(table, tmp_path, small_blocks, c
     assert other.columns_ == kept[1]
     np.testing.assert_array_equal(other.train_score_, kept[2])
     np.testing.assert_array_equal(other.validation_score_, kept[3])
+    for name, values in aside.items():
+        np.testing.assert_array_equal(getattr(other, name), values)
 
 
 def test_the_outlier_needs_finer_units_on_the_cluster(table, monkeypatch):
