@@ -303,11 +303,10 @@ class Boosting(TreeModel, IterativeModel):
         """
         data, target, weight, losses = self._open_again(X, y, sample_weight)
         model: Any = self
-        kept = [None if values is None else values.copy() for values in target_of(data)]
         fresh = self._make_columns(data, weight)
         coded = code_rows(data, target, weight, self.columns_)
         proofs = certify_boosting(self, coded, fresh, losses)
-        return Certificates([*proofs, *model._claims_aside(data, *kept)])
+        return Certificates([*proofs, *model._claims_aside(data, *target_of(data))])
 
     def importance(
         self,

@@ -258,12 +258,9 @@ class HistGradientBoostingClassifier(HasClassSets, Classifier, Boosting):
             numbers, own = target_of(other)
             held = (with_classes(other, margin, None), self._coded(numbers), own)
         left = self._set_aside(len(target), weight)
-        places, counts = target_of(seen)
-        if left is not weight:  # a fit moves targets and weights from disk in place
-            places, counts = places.copy(), None if counts is None else counts.copy()
         own_rows = kept_aside(with_classes(seen, margin, self._factors(weights)), self)
         self._boost(X, own_rows, target, left, held)
-        self._keep_scores(seen, places, counts)
+        self._keep_scores(seen, *target_of(seen))
         return self
 
     def _open_external_classes(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Any, NDArray]:

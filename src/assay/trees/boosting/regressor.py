@@ -269,9 +269,8 @@ class HistGradientBoostingRegressor(HasIntervals, Regressor, Boosting):
             self._require_targets(numbers)
             held = (other, numbers, own)
         left = self._set_aside(len(target), weight)
-        kept = target.copy() if left is not weight else target  # a fit moves targets from disk in place
         self._boost(X, kept_aside(data, self), target, left, held)
-        self._keep_scores(data, kept, weight)
+        self._keep_scores(data, target, weight)
         return self
 
     def _losses(self, target: NDArray) -> list[Loss]:
