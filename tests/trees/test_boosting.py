@@ -15,12 +15,11 @@ from assay.rows import threads
 from assay.trees import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from assay.trees.boosting import table as tables
 from assay.trees.boosting.table import best_constant
-from assay.trees.growing.binned.histograms import divide_shard, fill_histogram, make_shard
-from assay.trees.growing.binned.scan import best_newton_cut
+from assay.trees.growing.binned.histograms import divide_on_shard, fill_histogram, make_shard
+from assay.trees.growing.binned.scan import Sides, best_newton_cut
 from assay.trees.growing.columns import bin_columns
 from assay.trees.growing.criteria import Newton
 from assay.trees.growing.cuts import Rule, best_cut
-from assay.trees.growing.space import Split
 
 
 @pytest.fixture(scope="module")
@@ -62,37 +61,34 @@ def test_rows_are_divided_stably_and_missing_ones_follow_their_side():
     codes = rng.integers(0, 6, (200, 3)).astype(np.uint8)
     shard = make_shard(codes, np.ones((200, 2), dtype=np.int32), 6, 3)
     shard.bounds[0] = (0, 200)
-    split = Split(1, 2, True, False, np.zeros(8, dtype=np.uint32))
-    divide_shard(shard, 0, 1, split, 5)
+    sides, (sums, more) = np.zeros(256, dtype=np.uint8), np.zeros((2, 18, 3), dtype=np.int64)
+    sides[[0, 1, 2, 5]] = 1
+    divide_on_shard(shard, 0, 1, 1, sides, 6, 2, sums, -1, more)
     left = (codes[:, 1] <= 2) | (codes[:, 1] == 5)
     assert np.array_equal(shard.rows, np.concatenate([np.flatnonzero(left), np.flatnonzero(~left)]))
     assert shard.bounds[1].tolist() == [0, left.sum()]
+    assert np.array_equal(sums[6:12, 0], np.bincount(codes[~left, 1], minlength=6))
+    assert not more.any()
 
 
+@pytest.mark.parametrize("sign", [0, 1, -1])
 @pytest.mark.parametrize("seed", range(20))
-def test_the_vector_scan_finds_the_cut_of_the_general_search(seed):
+def test_the_vector_scan_finds_the_cut_of_the_general_search(seed, sign):
     rng = np.random.default_rng(seed)
     n_codes = int(rng.integers(2, 40))
-    tally = rng.integers(0, 50, (n_codes + 1, 3))
+    tally = rng.integers(1, 50, (n_codes + 1, 3))
     tally[:, 1] -= 25
     tally[rng.random(n_codes + 1) < 0.4] = 0
     missing = tally[-1] if seed % 2 else np.zeros(3, dtype=np.int64)
     node = tally[:-1].sum(axis=0) + missing
     form, unit = Newton(0.5), np.array([1.0, 0.25, 0.5])
-    scanned = best_newton_cut(
-        form,
-        tally[:-1],
-        n_codes,
-        node,
-        missing,
-        unit,
-        (3, 0),
-        np.empty((3, 257)),
-        np.empty(257, dtype=np.int64),
-    )
-    rule = Rule(3, 0, -np.inf, np.inf)
-    general = best_cut(form, tally[:-1], n_codes, node, missing, unit, rule, np.empty((4, 3)))
-    assert scanned.place == general.place
+    low, high = (-np.inf, np.inf) if seed % 3 else (-0.02, 0.02)
+    sides, room = Sides(3, 0, sign, low, high), (np.empty((3, 257)), np.empty(257, dtype=np.int64))
+    above = np.vstack([tally[:1], tally[:-1]])  # the first row is not of the column
+    scanned = best_newton_cut(form, above, 1, n_codes, node, missing, unit, sides, *room)
+    rule, present = Rule(3, sign, low, high), np.flatnonzero(tally[:-1, 0])
+    general = best_cut(form, tally[present], len(present), node, missing, unit, rule, np.empty((4, 3)))
+    assert scanned.place == (present[general.place] if general.place >= 0 else -1)
     if general.place >= 0:
         assert scanned.gain == pytest.approx(general.gain, rel=1e-12)
         assert scanned.missing_left == general.missing_left

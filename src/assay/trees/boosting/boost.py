@@ -171,7 +171,7 @@ def add_tree(
     table: Any, plan: Plan, output: int, *, settings: Settings, units: Units, number: int
 ) -> tuple[Grown, NDArray[np.float64]]:
     """Grow the tree of one output and move its scores; the statistics of the other outputs stay."""
-    plan.space.unit[:] = units.units[output]
+    plan.unit[:] = units.units[output]
     state = state_of(settings.seed, number, output, len(units.units))
     tree = table.grow(output, settings.share, state, state >> 1)
     value = settings.learning_rate * leaf_values(table, tree, settings, output)

@@ -177,9 +177,7 @@ class LocalTable:
             assert part.shard is not None
             flat = part.shard.flat if flat is None else flat
             part.shard = part.shard._replace(flat=flat)
-            space = plan.space._replace(**{name: kind.copy() for name, kind in plan.space._asdict().items()})
-            own.parts, own._workers = [part], None
-            own._plan = plan._replace(space=space, lines=plan.lines.copy())
+            own.parts, own._workers, own._plan = [part], None, plan.for_thread()
             own._growth = make_growth(plan, capacity)
             self._workers.put(own)
 

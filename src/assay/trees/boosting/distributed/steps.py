@@ -16,7 +16,7 @@ from assay.trees.boosting.ensemble import BoostedTrees, walk_rows
 from assay.trees.boosting.parts import Part, Totals
 from assay.trees.boosting.table import Grown, walk_part
 from assay.trees.growing.binned.frontier import Divided, Division
-from assay.trees.growing.binned.histograms import divide_shard, fill_histogram, measure_range
+from assay.trees.growing.binned.histograms import divide_on_shard
 
 
 class Step(Protocol):
@@ -102,7 +102,6 @@ class Divide(NamedTuple):
     """Divide nodes; gives the histograms of the children that are to be summed up, in their order."""
 
     divisions: list[Division]
-    n_codes: NDArray[np.int32]
     stride: int
     n_bins: int
 
@@ -111,16 +110,14 @@ class Divide(NamedTuple):
         shard = part.shard
         assert shard is not None
         children = [child for division in self.divisions for child in (division.first, division.first + 1)]
-        summed = [child for division in self.divisions for child in division[3:] if child >= 0]
-        sums = np.zeros((len(summed), self.n_bins, 3), dtype=np.int64)
-        for division in self.divisions:
-            absent = int(self.n_codes[division.split.column])
-            divide_shard(shard, division.node, division.first, division.split, absent)
-        for place, child in enumerate(summed):
-            start, end = shard.bounds[child]
-            fill_histogram(shard, start, end, self.stride, sums[place])
-        for child in children:
-            measure_range(shard, child)
+        n_summed = sum((division.small >= 0) + (division.other >= 0) for division in self.divisions)
+        sums, place = np.zeros((max(n_summed, 1), self.n_bins, 3), dtype=np.int64), 0
+        for node, first, column, sides, small, other in self.divisions:
+            after = place + (small >= 0)
+            own, more = sums[min(place, n_summed - 1)], sums[min(after, n_summed - 1)]
+            divide_on_shard(shard, node, first, column, sides, self.stride, small, own, other, more)
+            place = after + (other >= 0)
+        sums = sums[:n_summed]
         return Divided(sums, shard.ranges[children])
 
     def after(self, done: list[Step]) -> list[Step]:

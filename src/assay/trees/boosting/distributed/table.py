@@ -202,7 +202,7 @@ class TreeRows:
 
     def _step(self, divisions: list[Division]) -> Divide:
         table = self._table
-        return Divide(divisions, table.n_codes, table.plan.stride, table.growth.pool.shape[1])
+        return Divide(divisions, table.plan.stride, table.growth.pool.shape[1])
 
     def divide(self, divisions: list[Division]) -> Divided:
         """See `Spread.divide`."""

@@ -15,30 +15,25 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.trees.growing.binned.leafwise import (
-    N_FREE,
-    N_NODES,
-    begin,
-    begin_children,
-    end_leaf,
-    settle,
-    subtract,
-    summed_children,
-)
-from assay.trees.growing.binned.searching import Growth, Plan, split_of
+from assay.trees.growing.binned.histograms import Shard, make_shard
+from assay.trees.growing.binned.leafwise import N_FREE, N_NODES, NONE, ROOT, end_leaf, grow, subtract
+from assay.trees.growing.binned.searching import Growth, Plan
 from assay.trees.growing.nodes import COLUMN, GAIN, LEAF, LEFT
-from assay.trees.growing.space import Split
 
 ROOM = 8
 """Nodes that are looked at, at most, for every leaf of a tree."""
 
 
 class Division(NamedTuple):
-    """A node to be divided: its first child, its split, and the children to be summed up (−1: none)."""
+    """A node to be divided: its first child, its split, and the children to be summed up (−1: none).
+
+    `sides` has 1 for every code of the column that goes left.
+    """
 
     node: int
     first: int
-    split: Split
+    column: int
+    sides: NDArray[np.uint8]
     small: int
     other: int
 
@@ -103,47 +98,50 @@ def grow_by_frontiers(
         The number in that order of the left child of each, −1 for leaves; the right one follows it.
     """
     open_plan = plan._replace(limits=plan.limits._replace(max_leaves=0))  # no leaf is the last of a question
+    nothing = np.empty((0, len(plan.n_codes)), dtype=np.uint8), np.empty((0, 2), dtype=np.int32)
+    elsewhere = make_shard(*nothing, plan.stride, 1)  # the rows are divided by others
     limited = plan.limits.max_leaves > 0
     most = plan.limits.max_leaves if limited else capacity
-    begin(growth, open_plan, seed)
+    growth.paths[0] = seed
+    grow(elsewhere, growth, open_plan, ROOT, NONE, NONE)
     while True:
         places, children, wanted = replay(growth, most, capacity)
         if not wanted:
             return np.array(places), np.array(children)
         n_leaves = sum(child < 0 for child in children)
         if n_leaves + 1 >= most:  # the last division: its children stay leaves
-            last = [_division(wanted[0], growth, open_plan, summed=False)]
+            last = [_division(wanted[0], growth, plan, elsewhere)]
             if rows.narrow > 0 or rows.curved > 0:
-                _refine(last, rows.divide(last), growth, open_plan, rows)
+                _refine(last, rows.divide(last), growth, rows)
             else:
                 rows.divide_later(last)
             continue
         # The first of the nodes is one of the tree; the others must leave room for those that may follow.
         spare = (growth.tree.whole.shape[0] - int(growth.counts[N_NODES])) // 2
         spare -= most - n_leaves if limited else 0
-        _expand(wanted[: max(1, spare)], growth, open_plan, rows)
+        _expand(wanted[: max(1, spare)], growth, open_plan, rows, elsewhere)
 
 
-def _expand(nodes: list[int], growth: Growth, plan: Plan, rows: Spread) -> None:
+def _expand(nodes: list[int], growth: Growth, plan: Plan, rows: Spread, elsewhere: Shard) -> None:
     """Divide nodes and find the splits of their children."""
     divisions = []
     for node in nodes:
         if growth.counts[N_FREE] < 2:  # the others with the next question
             break
-        divisions.append(_division(node, growth, plan, summed=True))
+        divisions.append(_division(node, growth, plan, elsewhere))
     divided, place = rows.divide(divisions), 0
     for division in divisions:
         for child in (division.small, division.other):
             if child >= 0:
                 growth.pool[growth.slots[child]] = divided.sums[place]
                 place += 1
-        subtract(division.node, division.small, growth)
-    _refine(divisions, divided, growth, plan, rows)
+        subtract(division.node, division.small, growth.tree.whole, growth.slots, growth.pool)
+    _refine(divisions, divided, growth, rows)
     for division in divisions:
-        settle(division.node, division.small, growth, plan)
+        grow(elsewhere, growth, plan, division.node, division.small, NONE)
 
 
-def _refine(divisions: list[Division], divided: Divided, growth: Growth, plan: Plan, rows: Spread) -> None:
+def _refine(divisions: list[Division], divided: Divided, growth: Growth, rows: Spread) -> None:
     """Count children whose units are too coarse in finer ones, their histograms included."""
     children = [child for division in divisions for child in (division.first, division.first + 1)]
     blind = [
@@ -154,15 +152,14 @@ def _refine(divisions: list[Division], divided: Divided, growth: Growth, plan: P
     if blind:
         rows.refine(blind)
         for child in blind:
-            end_leaf(child, growth, plan)
+            end_leaf(child, growth.tree, growth.sums, growth.units)
 
 
-def _division(node: int, growth: Growth, plan: Plan, *, summed: bool) -> Division:
-    first = int(growth.counts[N_NODES])
-    begin_children(node, growth, plan)
-    small, other = summed_children(node, growth, plan) if summed else (-1, -1)
-    split = split_of(node, growth, plan)
-    return Division(node, first, split._replace(bits=split.bits.copy()), int(small), int(other))
+def _division(node: int, growth: Growth, plan: Plan, elsewhere: Shard) -> Division:
+    """Begin the children of a node."""
+    _, small, other = grow(elsewhere, growth, plan, NONE, NONE, node)
+    whole = growth.tree.whole[node]
+    return Division(node, int(whole[LEFT]), int(whole[COLUMN]), growth.sides.copy(), small, other)
 
 
 def replay(growth: Growth, most: int, capacity: int) -> tuple[list[int], list[int], list[int]]:

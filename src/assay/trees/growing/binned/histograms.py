@@ -15,7 +15,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import lean, part
 
 AHEAD = 24
 """Rows of a node that are fetched ahead: they are far apart in memory."""
@@ -156,36 +156,36 @@ def _add_pair(context, array, place, first, second):  # type: ignore[no-untyped-
 add_pair: Any = intrinsic(_add_pair)
 
 
-@compiled
+@lean
 def fill_histogram(shard, start, end, stride, sums):  # type: ignore[no-untyped-def]
     """Add the rows from `start` to `end` of the list to a histogram of weight, slope and curvature."""
-    d = shard.codes.shape[1]
-    width = shard.packed.shape[0] // stride
-    weighted = shard.statistics.shape[1] == 3
+    codes, statistics, rows, packed = shard.codes, shard.statistics, shard.rows, shard.packed
+    d = codes.shape[1]
+    width = packed.shape[0] // stride
+    weighted, whole = statistics.shape[1] == 3, shard.whole
     few = end - start < FEW * stride  # to add up and unpack a packed histogram would take longer
     for first in range(0, d, width):
         last = min(first + width, d)
         if weighted:
-            add_weighted(shard, start, end, first, last, stride, sums)
-            continue
-        if few:
-            add_few(shard, start, end, first, last, stride, sums)
-            continue
-        for begin in range(start, end, PACKED_ROWS):
-            add_packed(shard, begin, min(begin + PACKED_ROWS, end), first, last, stride)
-            unpack(shard.packed, first * stride, (last - first) * stride, sums)
+            add_weighted(codes, statistics, rows[start:end], whole, first, last, stride, sums)
+        elif few:
+            add_few(codes, statistics, rows[start:end], first, last, stride, sums)
+        else:
+            for begin in range(start, end, PACKED_ROWS):
+                some = rows[begin : min(begin + PACKED_ROWS, end)]
+                add_packed(codes, statistics, some, first, last, stride, packed)
+                unpack(packed, first * stride, (last - first) * stride, sums)
 
 
-@compiled
-def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyped-def]
+@part
+def add_packed(codes, statistics, rows, first, last, stride, packed):  # type: ignore[no-untyped-def]
     """Histogram of at most `PACKED_ROWS` rows of weight 1, the number of rows above the curvature."""
-    codes, statistics, rows, packed = shard.codes, shard.statistics, shard.rows, shard.packed
-    d = codes.shape[1]
+    d, end = codes.shape[1], rows.shape[0]
     for place in range((last - first) * stride):
         packed[place, 0] = 0
         packed[place, 1] = 0
-    whole = start + (end - start) // 4 * 4
-    for p in range(start, whole, 4):  # four rows at a time: fewer instructions per sum
+    fours = end // 4 * 4
+    for p in range(0, fours, 4):  # four rows at a time: fewer instructions per sum
         for q in range(p + AHEAD, p + AHEAD + 4):
             later = np.int64(rows[min(q, end - 1)])
             prefetch(codes, later * d + first)
@@ -203,7 +203,7 @@ def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyp
             add_pair(packed, base + np.int64(codes[c, j]), slope_c, curvature_c)
             add_pair(packed, base + np.int64(codes[e, j]), slope_e, curvature_e)
             base += stride
-    for p in range(whole, end):
+    for p in range(fours, end):
         a = np.int64(rows[p])
         slope_a, curvature_a = np.int64(statistics[a, 0]), np.int64(statistics[a, 1]) + ONE
         base = np.int64(0)
@@ -212,12 +212,20 @@ def add_packed(shard, start, end, first, last, stride):  # type: ignore[no-untyp
             base += stride
 
 
-@compiled
-def add_few(shard, start, end, first, last, stride, sums):  # type: ignore[no-untyped-def]
+@part
+def unpack(packed, begin, count, sums):  # type: ignore[no-untyped-def]
+    """Add a packed histogram to one of three sums."""
+    for b in range(count):
+        sums[begin + b, 0] += packed[b, 1] >> SHIFT
+        sums[begin + b, 1] += packed[b, 0]
+        sums[begin + b, 2] += packed[b, 1] & LOW_PART
+
+
+@part
+def add_few(codes, statistics, rows, first, last, stride, sums):  # type: ignore[no-untyped-def]
     """Histogram of few rows of weight 1."""
-    codes, statistics, rows = shard.codes, shard.statistics, shard.rows
     step = np.uint64(stride)
-    for p in range(start, end):
+    for p in range(rows.shape[0]):
         i = np.int64(rows[p])
         slope, curvature = np.int64(statistics[i, 0]), np.int64(statistics[i, 1])
         base = np.uint64(first * stride)
@@ -229,29 +237,19 @@ def add_few(shard, start, end, first, last, stride, sums):  # type: ignore[no-un
             base += step
 
 
-@compiled
-def unpack(packed, begin, count, sums):  # type: ignore[no-untyped-def]
-    """Add a packed histogram to one of three sums."""
-    for b in range(count):
-        sums[begin + b, 0] += packed[b, 1] >> SHIFT
-        sums[begin + b, 1] += packed[b, 0]
-        sums[begin + b, 2] += packed[b, 1] & LOW_PART
-
-
-@compiled
-def add_weighted(shard, start, end, first, last, stride, sums):  # type: ignore[no-untyped-def]
+@part
+def add_weighted(codes, statistics, rows, whole, first, last, stride, sums):  # type: ignore[no-untyped-def]
     """Histogram of rows that have weights."""
-    codes, statistics, rows = shard.codes, shard.statistics, shard.rows
-    d = codes.shape[1]
+    d, end = codes.shape[1], rows.shape[0]
     step = np.uint64(stride)
-    for p in range(start, end):
+    for p in range(end):
         later = np.int64(rows[min(p + AHEAD, end - 1)])
         prefetch(codes, later * d + first)
         prefetch(codes, later * d + last - 1)
         prefetch(statistics, later * 3)
         i = np.int64(rows[p])
         weight = np.int64(statistics[i, 2])
-        times = weight if shard.whole else np.int64(1)
+        times = weight if whole else np.int64(1)
         slope, curvature = times * np.int64(statistics[i, 0]), times * np.int64(statistics[i, 1])
         base = np.uint64(first * stride)
         for j in range(first, last):
@@ -262,72 +260,82 @@ def add_weighted(shard, start, end, first, last, stride, sums):  # type: ignore[
             base += step
 
 
-@compiled
-def goes_left(code, absent, split):  # type: ignore[no-untyped-def]
-    """Whether a code goes to the left side of a split."""
-    if code == absent:
-        return split.missing_left
-    if split.is_category:
-        return (split.bits[code >> 5] >> np.uint32(code & 31)) & np.uint32(1) == np.uint32(1)
-    return code <= split.cut
+@lean
+def divide_on_shard(shard, node, first, column, sides, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
+    """Divide the rows of a node; add those of the children to be summed up (−1: none) to histograms.
 
-
-@compiled
-def divide_shard(shard, node, first, split, absent):  # type: ignore[no-untyped-def]
-    """Divide the rows of a node stably; its children are the nodes `first` and `first + 1`."""
-    flat, rows, buffer, bounds = shard.flat, shard.rows, shard.buffer, shard.bounds
-    n_rows, d = shard.codes.shape
-    step = np.int64(1) if shard.by_column else np.int64(d)
-    begin = split.column * n_rows if shard.by_column else split.column
+    Parameters
+    ----------
+    node, first : int
+        The node, and the first of its two children, which follow one another.
+    column : int
+    sides : uint8 array of shape (256,)
+        1 for every code of the column that goes left.
+    small, other : int
+        Children whose histograms are `sums` and `more`.
+    """
+    rows, bounds, n_rows = shard.rows, shard.bounds, shard.codes.shape[0]
     start, end = bounds[node, 0], bounds[node, 1]
-    table = np.empty(256, dtype=np.uint8)  # the side of every code, in place of branches
-    for code in range(256):
-        table[code] = goes_left(code, absent, split)
-    front, back = start, np.int64(0)
-    if shard.by_column and n_rows <= NEAR:
-        for p in range(start, end):
+    step = np.int64(1) if shard.by_column else np.int64(shard.codes.shape[1])
+    begin = column * n_rows if shard.by_column else column
+    near = shard.by_column and n_rows <= NEAR
+    middle = start + divide_rows(rows[start:end], shard.buffer, shard.flat, begin, step, sides, near)
+    bounds[first, 0], bounds[first, 1] = start, middle
+    bounds[first + 1, 0], bounds[first + 1, 1] = middle, end
+    for child in range(first, first + 2):
+        some = rows[bounds[child, 0] : bounds[child, 1]]
+        measure_range(shard.statistics, some, shard.narrow, shard.curved, shard.ranges[child])
+    for turn in range(2):
+        child, histogram = (other, more) if turn else (small, sums)
+        if child >= 0:
+            fill_histogram(shard, bounds[child, 0], bounds[child, 1], stride, histogram)
+
+
+@part
+def divide_rows(rows, buffer, flat, begin, step, sides, near):  # type: ignore[no-untyped-def]
+    """Divide rows stably; gives how many go left. With `near` the codes are in the second cache."""
+    end, front, back = rows.shape[0], np.int64(0), np.int64(0)
+    if near:
+        for p in range(end):
             i = rows[p]
-            left = np.int64(table[flat[begin + np.int64(i)]])
+            left = np.int64(sides[flat[begin + np.int64(i)]])
             rows[front] = i
             buffer[back] = i
             front += left
             back += 1 - left
     else:
-        for p in range(start, end):
+        for p in range(end):
             prefetch(flat, begin + np.int64(rows[min(p + AHEAD, end - 1)]) * step)
             i = rows[p]
-            left = np.int64(table[flat[begin + np.int64(i) * step]])
+            left = np.int64(sides[flat[begin + np.int64(i) * step]])
             rows[front] = i
             buffer[back] = i
             front += left
             back += 1 - left
     for p in range(back):
         rows[front + p] = buffer[p]
-    bounds[first, 0], bounds[first, 1] = start, front
-    bounds[first + 1, 0], bounds[first + 1, 1] = front, end
+    return front
 
 
-@compiled
-def measure_range(shard, node):  # type: ignore[no-untyped-def]
+@part
+def measure_range(statistics, rows, narrow, curved, out):  # type: ignore[no-untyped-def]
     """Write the range of the statistics of a node; ends as soon as it is wide and curved enough."""
-    statistics, rows, ranges = shard.statistics, shard.rows, shard.ranges
     low, high, bend = np.int64(2**31), np.int64(-(2**31)), np.int64(0)
-    for p in range(shard.bounds[node, 0], shard.bounds[node, 1]):
+    for p in range(rows.shape[0]):
         slope = np.int64(statistics[rows[p], 0])
         low, high, bend = min(low, slope), max(high, slope), max(bend, np.int64(statistics[rows[p], 1]))
-        if high - low >= shard.narrow and bend >= shard.curved:
+        if high - low >= narrow and bend >= curved:
             break
-    ranges[node, 0], ranges[node, 1], ranges[node, 2] = low, high, bend
+    out[0], out[1], out[2] = low, high, bend
 
 
-@compiled
-def is_blind(shard, node):  # type: ignore[no-untyped-def]
+@part
+def is_blind(node, ranges, narrow, curved):  # type: ignore[no-untyped-def]
     """Whether the units of a node are too coarse for its rows on one shard."""
-    ranges = shard.ranges
-    return ranges[node, 1] - ranges[node, 0] < shard.narrow or ranges[node, 2] < shard.curved
+    return ranges[node, 1] - ranges[node, 0] < narrow or ranges[node, 2] < curved
 
 
-@compiled
+@lean
 def sum_rows(shard, node, sums):  # type: ignore[no-untyped-def]
     """Add up weight, slope and curvature of the rows of a node."""
     statistics, rows = shard.statistics, shard.rows
@@ -341,4 +349,4 @@ def sum_rows(shard, node, sums):  # type: ignore[no-untyped-def]
         sums[2] += times * np.int64(statistics[i, 1])
 
 
-__all__ = ["Shard", "divide_shard", "fill_histogram", "is_blind", "make_shard", "measure_range", "sum_rows"]
+__all__ = ["Shard", "divide_on_shard", "fill_histogram", "is_blind", "make_shard", "sum_rows"]

@@ -1,8 +1,9 @@
 """Best-first trees on histograms: the leaf that gains most is divided next, on all shards at once.
 
 One division is three steps: choose the leaf (`choose`), divide its rows and sum up the smaller child on
-every shard (`divide_on_shard`), subtract to get the other child and find the best split of both (`settle`).
-The same steps run in one compiled call where one shard is enough, and on threads.
+every shard (`divide_on_shard`), subtract to get the other child and find the best split of both (`search`).
+One loop, `grow`, takes them all where one shard has all rows, and all but the second for shards on threads
+or on a cluster: the search of splits, which takes longest to compile, is compiled once.
 """
 
 from __future__ import annotations
@@ -10,15 +11,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
+from assay.loops import lean, part
 from assay.rows import ordered_map
-from assay.trees.growing.binned.histograms import Shard, divide_shard, fill_histogram, is_blind, measure_range
-from assay.trees.growing.binned.searching import SPARE, Growth, Plan, make_growth, make_plan, search, split_of
+from assay.trees.growing.binned.histograms import Shard, divide_on_shard, is_blind
+from assay.trees.growing.binned.searching import (
+    SPARE,
+    Growth,
+    Plan,
+    make_growth,
+    make_plan,
+    search,
+    write_sides,
+)
 from assay.trees.growing.cuts import node_value
 from assay.trees.growing.nodes import (
     CENTER,
@@ -43,109 +51,149 @@ N_NODES, N_OPEN, N_LEAVES, N_FREE = range(4)
 ALONE = 2**17
 """Work of a division, in updates of sums, below which threads cost more than they save."""
 
+NONE, BEST, ALONE_ON_SHARD, ROOT = -1, -2, -3, -4
+"""In place of a node: none; the best leaf; that, and so on until the tree is finished; a tree to begin."""
 
-@compiled
-def begin(growth, plan, seed):  # type: ignore[no-untyped-def]
+
+@lean
+def grow(shard, growth, plan, last, small, following):  # type: ignore[no-untyped-def]
+    """Settle one division and begin another; on a shard that has all rows divide them too, and go on.
+
+    Parameters
+    ----------
+    shard : Shard
+        Any where the rows are divided by others.
+    last, small : int
+        The node that was divided last and its child that was summed up, `NONE` where nothing is to be
+        settled. After `ROOT` a tree begins: its histogram is in the last place of the pool, its seed in
+        `growth.paths`.
+    following : int
+        The node to divide: a number, `BEST`, `ALONE_ON_SHARD` or `NONE`.
+
+    Returns
+    -------
+    node : int
+        The node that is to be divided as `growth.sides` says, `NONE` where there is none. On a shard alone, a
+        node that was divided and has a child that needs finer units before the division is settled.
+    small, other : int
+        The children to be summed up, or `NONE`; the lighter one first.
+    """
+    # Arrays are handed on one by one: a tuple of all of them is copied whole, which takes long to compile.
+    tree, sums, left, slots, pool, free, heap, paths, counts, units, sides = growth
+    limits, n_codes = plan.limits, plan.n_codes
+    while True:
+        first, n_new = np.int64(0), np.int64(0)
+        if last == ROOT:
+            begin(tree, sums, slots, pool, free, paths, counts, units, plan.unit, plan.stride)
+            n_new = np.int64(1)
+        elif small >= 0:
+            subtract(last, small, tree.whole, slots, pool)
+            first, n_new = tree.whole[last, LEFT], np.int64(2)
+        for child in range(first, first + n_new):
+            end_leaf(child, tree, sums, units)
+            if can_divide(child, tree.whole, sums, limits):
+                search(child, pool[slots[child]], tree, sums, left, units, paths, sides, plan)
+            is_leaf = tree.whole[child, COLUMN] == LEAF
+            if not is_leaf:
+                push(heap, counts[N_OPEN], child, tree)
+                counts[N_OPEN] += 1
+            if is_leaf or counts[N_FREE] < SPARE:
+                release(child, slots, free, counts)
+        last = np.int64(following)
+        if following < NONE:
+            last = choose(tree, sums, heap, counts, units, limits)
+        if last < 0:
+            return np.int64(NONE), np.int64(NONE), np.int64(NONE)
+        begin_children(last, tree, sums, left, slots, paths, counts, units)
+        first, column = tree.whole[last, LEFT], tree.whole[last, COLUMN]
+        bound_children(last, first, tree, np.int64(plan.columns.signs[column]), plan.form)
+        small, other = summed_children(last, tree.whole, sums, slots, pool, free, counts, limits)
+        write_sides(last, np.int64(n_codes[column]), tree, sides)
+        if following != ALONE_ON_SHARD:
+            return last, small, other
+        own, more = pool[slots[max(small, 0)]], pool[slots[max(other, 0)]]
+        divide_on_shard(shard, last, first, column, sides, plan.stride, small, own, other, more)
+        if is_blind(first, shard.ranges, shard.narrow, shard.curved) or is_blind(
+            first + 1, shard.ranges, shard.narrow, shard.curved
+        ):
+            return last, small, other
+
+
+@part
+def begin(tree, sums, slots, pool, free, paths, counts, units, unit, stride):  # type: ignore[no-untyped-def]
     """Begin a tree whose histogram of all rows is in the last place of the pool."""
-    tree, counts = growth.tree, growth.counts
-    n_slots = growth.pool.shape[0]
+    n_slots = pool.shape[0]
     for p in range(n_slots - 1):
-        growth.free[p] = p
-    root = np.int64(0)
+        free[p] = p
     counts[N_NODES], counts[N_OPEN], counts[N_LEAVES], counts[N_FREE] = 1, 0, 1, n_slots - 1
-    growth.paths[0] = mixed(np.uint64(seed))
-    growth.slots[0] = n_slots - 1
+    paths[0] = mixed(paths[0])
+    slots[0] = n_slots - 1
     tree.whole[0, DEPTH], tree.whole[0, PARENT] = 0, -1
     tree.real[0, LOW], tree.real[0, HIGH], tree.real[0, CENTER] = -np.inf, np.inf, 0.0
     for k in range(3):
-        growth.units[0, k] = plan.space.unit[k]
+        units[0, k] = unit[k]
         total = np.int64(0)
-        for b in range(plan.stride):
-            total += growth.pool[n_slots - 1, b, k]
-        growth.sums[0, k] = total
-    open_leaf(root, growth, plan)
+        for b in range(stride):
+            total += pool[n_slots - 1, b, k]
+        sums[0, k] = total
 
 
-@compiled
-def can_divide(node, growth, plan):  # type: ignore[no-untyped-def]
+@part
+def can_divide(node, whole, sums, limits):  # type: ignore[no-untyped-def]
     """Whether depth and weight of a node allow it to be divided."""
-    limits, weight = plan.limits, growth.sums[node, 0]
+    weight = sums[node, 0]
     return (
-        growth.tree.whole[node, DEPTH] < limits.max_depth
-        and weight >= limits.min_split
-        and weight >= 2 * limits.min_leaf
+        whole[node, DEPTH] < limits.max_depth and weight >= limits.min_split and weight >= 2 * limits.min_leaf
     )
 
 
-@compiled
-def open_leaf(node, growth, plan):  # type: ignore[no-untyped-def]
-    """Find the best split of a node that has its histogram; keep the node among the open ones, or end it."""
-    tree, counts = growth.tree, growth.counts
-    end_leaf(node, growth, plan)
-    if can_divide(node, growth, plan):
-        search(node, growth, plan)
-    if tree.whole[node, COLUMN] == LEAF:
-        release(node, growth)
-        return
-    push(growth.heap, counts[N_OPEN], node, tree)
-    counts[N_OPEN] += 1
-    if counts[N_FREE] < SPARE:
-        release(node, growth)
-
-
-@compiled
-def end_leaf(node, growth, plan):  # type: ignore[no-untyped-def]
+@lean
+def end_leaf(node, tree, sums, units):  # type: ignore[no-untyped-def]
     """Write a node as a leaf."""
-    tree = growth.tree
     tree.whole[node, COLUMN], tree.whole[node, PLACE_OF_BITS] = LEAF, -1
     tree.whole[node, LEFT] = tree.whole[node, RIGHT] = -1
     tree.real[node, GAIN] = 0.0
     for k in range(3):
-        tree.sums[node, k] = growth.sums[node, k] * growth.units[node, k]
+        tree.sums[node, k] = sums[node, k] * units[node, k]
     tree.sums[node, 1] += tree.real[node, CENTER] * tree.sums[node, 2]
 
 
-@compiled
-def release(node, growth):  # type: ignore[no-untyped-def]
+@part
+def release(node, slots, free, counts):  # type: ignore[no-untyped-def]
     """Give back the histogram of a node."""
-    if growth.slots[node] >= 0:
-        growth.free[growth.counts[N_FREE]] = growth.slots[node]
-        growth.counts[N_FREE] += 1
-        growth.slots[node] = -1
+    if slots[node] >= 0:
+        free[counts[N_FREE]] = slots[node]
+        counts[N_FREE] += 1
+        slots[node] = -1
 
 
-@compiled
-def claim(node, growth):  # type: ignore[no-untyped-def]
+@part
+def claim(node, slots, pool, free, counts):  # type: ignore[no-untyped-def]
     """Take an empty histogram for a node."""
-    growth.counts[N_FREE] -= 1
-    slot = growth.free[growth.counts[N_FREE]]
-    growth.slots[node] = slot
-    sums = growth.pool[slot]
-    for b in range(sums.shape[0]):
+    counts[N_FREE] -= 1
+    slot = free[counts[N_FREE]]
+    slots[node] = slot
+    for b in range(pool.shape[1]):
         for k in range(3):
-            sums[b, k] = 0
+            pool[slot, b, k] = 0
 
 
-@compiled
-def choose(growth, plan):  # type: ignore[no-untyped-def]
-    """Take the leaf that gains most and begin its children, the last two nodes; −1 where none is left."""
-    tree, counts, limits = growth.tree, growth.counts, plan.limits
+@part
+def choose(tree, sums, heap, counts, units, limits):  # type: ignore[no-untyped-def]
+    """Take the leaf that gains most; `NONE` where none is left, and the open ones stay leaves."""
     full = limits.max_leaves > 0 and counts[N_LEAVES] >= limits.max_leaves
     if counts[N_OPEN] == 0 or full or counts[N_NODES] + 2 > tree.whole.shape[0]:
-        for p in range(counts[N_OPEN]):  # the open ones stay leaves
-            node = growth.heap[p]
-            end_leaf(node, growth, plan)
-        return np.int64(-1)
-    node = pop(growth.heap, counts[N_OPEN], tree)
+        for p in range(counts[N_OPEN]):
+            end_leaf(heap[p], tree, sums, units)
+        return np.int64(NONE)
+    node = pop(heap, counts[N_OPEN], tree)
     counts[N_OPEN] -= 1
-    begin_children(node, growth, plan)
     return node
 
 
-@compiled
-def begin_children(node, growth, plan):  # type: ignore[no-untyped-def]
+@part
+def begin_children(node, tree, sums, left, slots, paths, counts, units):  # type: ignore[no-untyped-def]
     """Begin the children of a node that has a split, as the last two nodes."""
-    tree, counts = growth.tree, growth.counts
     first = counts[N_NODES]
     counts[N_NODES] += 2
     counts[N_LEAVES] += 1
@@ -155,122 +203,58 @@ def begin_children(node, growth, plan):  # type: ignore[no-untyped-def]
         tree.whole[child, DEPTH] = tree.whole[node, DEPTH] + 1
         tree.whole[child, PARENT] = node
         tree.real[child, LOW], tree.real[child, HIGH] = tree.real[node, LOW], tree.real[node, HIGH]
-        growth.paths[child] = mixed(growth.paths[node] + np.uint64(side + 1))
         tree.real[child, CENTER] = tree.real[node, CENTER]
-        growth.slots[child] = -1
+        paths[child] = mixed(paths[node] + np.uint64(side + 1))
+        slots[child] = -1
         for k in range(3):
-            growth.units[child, k] = growth.units[node, k]
-            left = growth.left[node, k]
-            growth.sums[child, k] = growth.sums[node, k] - left if side else left
-        end_leaf(child, growth, plan)
-    bound_children(node, first, growth, plan)
+            units[child, k] = units[node, k]
+            sums[child, k] = sums[node, k] - left[node, k] if side else left[node, k]
+        end_leaf(child, tree, sums, units)
 
 
-@compiled
-def bound_children(node, first, growth, plan):  # type: ignore[no-untyped-def]
+@part
+def bound_children(node, first, tree, sign, form):  # type: ignore[no-untyped-def]
     """Under a constraint, what one side may predict ends where the other's begins."""
-    tree = growth.tree
-    sign = np.int64(plan.columns.signs[tree.whole[node, COLUMN]])
-    if sign == 0:
-        return
-    middle = 0.0
-    for side in range(2):
-        value = node_value(plan.form, tree.sums[first + side])
-        middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
-    rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
-    tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
+    if sign != 0:
+        middle = 0.0
+        for side in range(2):
+            value = node_value(form, tree.sums[first + side])
+            middle += 0.5 * min(max(value, tree.real[node, LOW]), tree.real[node, HIGH])
+        rising, falling = (first, first + 1) if sign > 0 else (first + 1, first)
+        tree.real[rising, HIGH], tree.real[falling, LOW] = middle, middle
 
 
-@compiled
-def summed_children(node, growth, plan):  # type: ignore[no-untyped-def]
+@part
+def summed_children(node, whole, sums, slots, pool, free, counts, limits):  # type: ignore[no-untyped-def]
     """Take histograms for the children of a node that must be summed up from rows.
 
-    Gives the child of less weight and the other one, −1 for those that need not be: the other one follows by
-    subtraction where the node still has its histogram, and none is needed where nothing is divided further.
+    Gives the child of less weight and the other one, `NONE` for those that need not be: the other one follows
+    by subtraction where the node still has its histogram, and none is needed where nothing is divided
+    further.
     """
-    tree, counts = growth.tree, growth.counts
-    first = tree.whole[node, LEFT]
-    full = plan.limits.max_leaves > 0 and counts[N_LEAVES] >= plan.limits.max_leaves
-    if full or not (can_divide(first, growth, plan) or can_divide(first + 1, growth, plan)):
-        release(node, growth)
-        return np.int64(-1), np.int64(-1)
-    small = first if growth.sums[first, 0] <= growth.sums[first + 1, 0] else first + 1
-    claim(small, growth)
-    if growth.slots[node] >= 0:
-        return small, np.int64(-1)
-    other = 2 * first + 1 - small
-    claim(other, growth)
+    first, small, other = whole[node, LEFT], np.int64(NONE), np.int64(NONE)
+    ends = limits.max_leaves > 0 and counts[N_LEAVES] >= limits.max_leaves
+    if ends or not (can_divide(first, whole, sums, limits) or can_divide(first + 1, whole, sums, limits)):
+        release(node, slots, free, counts)
+    else:
+        small = first if sums[first, 0] <= sums[first + 1, 0] else first + 1
+        claim(small, slots, pool, free, counts)
+        if slots[node] < 0:
+            other = 2 * first + 1 - small
+            claim(other, slots, pool, free, counts)
     return small, other
 
 
-@compiled
-def settle(node, small, growth, plan):  # type: ignore[no-untyped-def]
-    """Find the splits of both children once the smaller one is summed up."""
-    if small < 0:
-        return
-    first = growth.tree.whole[node, LEFT]
-    subtract(node, small, growth)
-    open_leaf(first, growth, plan)
-    open_leaf(first + 1, growth, plan)
-
-
-@compiled
-def subtract(node, small, growth):  # type: ignore[no-untyped-def]
+@lean
+def subtract(node, small, whole, slots, pool):  # type: ignore[no-untyped-def]
     """Turn the histogram of a node, where it still has one, into that of its heavier child."""
-    if small < 0 or growth.slots[node] < 0:
+    if small < 0 or slots[node] < 0:
         return
-    other = 2 * growth.tree.whole[node, LEFT] + 1 - small
-    rest, part = growth.pool[growth.slots[node]], growth.pool[growth.slots[small]]
-    for b in range(rest.shape[0]):
+    other, place, gone = 2 * whole[node, LEFT] + 1 - small, slots[node], slots[small]
+    for b in range(pool.shape[1]):
         for k in range(3):
-            rest[b, k] -= part[b, k]
-    growth.slots[other] = growth.slots[node]
-    growth.slots[node] = -1
-
-
-@compiled
-def divide_on_shard(shard, node, first, split, absent, stride, small, sums, other, more):  # type: ignore[no-untyped-def]
-    """Divide the rows of a node; add those of the children to be summed up (−1: none) to histograms."""
-    divide_shard(shard, node, first, split, absent)
-    measure_range(shard, first)
-    measure_range(shard, first + 1)
-    if small >= 0:
-        fill_histogram(shard, shard.bounds[small, 0], shard.bounds[small, 1], stride, sums)
-    if other >= 0:
-        fill_histogram(shard, shard.bounds[other, 0], shard.bounds[other, 1], stride, more)
-
-
-@compiled
-def advance(node, small, growth, plan):  # type: ignore[no-untyped-def]
-    """Settle the division of a node (−1: none yet) and choose the next one.
-
-    Gives the node (−1: the tree is finished), its split, and the children to be summed up, smaller one first.
-    """
-    if node >= 0:
-        settle(node, small, growth, plan)
-    node = choose(growth, plan)
-    small, other = np.int64(-1), np.int64(-1)
-    if node >= 0:
-        small, other = summed_children(node, growth, plan)
-    return node, split_of(max(node, np.int64(0)), growth, plan), small, other
-
-
-@compiled
-def grow_alone(shard, growth, plan, node, small):  # type: ignore[no-untyped-def]
-    """Divide leaf after leaf on one shard, in one call, from a division (−1: none yet) on.
-
-    Gives the last division: a node and its smaller child. The node is −1 where the tree is finished; else a
-    child needs finer units before the division is settled.
-    """
-    while True:
-        node, split, small, other = advance(node, small, growth, plan)
-        if node < 0:
-            return node, small
-        sums, more = growth.pool[growth.slots[max(small, 0)]], growth.pool[growth.slots[max(other, 0)]]
-        first, absent = growth.tree.whole[node, LEFT], np.int64(plan.n_codes[split.column])
-        divide_on_shard(shard, node, first, split, absent, plan.stride, small, sums, other, more)
-        if is_blind(shard, first) or is_blind(shard, first + 1):
-            return node, small
+            pool[place, b, k] -= pool[gone, b, k]
+    slots[other], slots[node] = place, -1
 
 
 def grow_on_shards(
@@ -285,23 +269,24 @@ def grow_on_shards(
     The first shard adds to the histograms of the pool, the others to their own, which are then added.
     `refine` counts a node in finer units, its sums and, where it has one, its histogram included.
     """
-    begin(growth, plan, seed)
-    node = small = -1
+    growth.paths[0] = seed
+    node, small = ROOT, NONE
     own = np.zeros((len(shards) - 1, 2, *growth.pool.shape[1:]), dtype=np.int64)
+    following = ALONE_ON_SHARD if len(shards) == 1 else BEST
     while True:
-        if len(shards) == 1:
-            node, small = grow_alone(shards[0], growth, plan, node, small)
-        else:
-            node, small = _divide_next(shards, growth, plan, own, (node, small))
+        node, small, other = grow(shards[0], growth, plan, node, small, following)
         if node < 0:
             return int(growth.counts[N_NODES])
+        if len(shards) > 1:
+            _divide_on_all(shards, growth, plan, own, (node, small, other))
         first = int(growth.tree.whole[node, LEFT])
         blind = [child for child in (first, first + 1) if blind_on_all(shards, child)]
         if blind:
-            subtract(node, small, growth)  # both children have their histograms before one is counted anew
+            # Both children have their histograms before one is counted anew.
+            subtract(node, small, growth.tree.whole, growth.slots, growth.pool)
             for child in blind:
                 refine(child)
-                end_leaf(child, growth, plan)
+                end_leaf(child, growth.tree, growth.sums, growth.units)
 
 
 def blind_on_all(shards: Sequence[Shard], node: int) -> bool:
@@ -311,42 +296,43 @@ def blind_on_all(shards: Sequence[Shard], node: int) -> bool:
     return width < shards[0].narrow or int(ranges[:, 2].max()) < shards[0].curved
 
 
-def _divide_next(
-    shards: Sequence[Shard], growth: Growth, plan: Plan, own: NDArray, last: tuple[int, int]
-) -> tuple[int, int]:
-    """Settle the last division and make the next one on all shards; see `grow_alone`."""
-    node, split, small, other = advance(*last, growth, plan)
-    if node < 0:
-        return node, small
-    divide = partial(_divide, shards, growth, plan, own, (node, split, small, other))
+def _divide_on_all(
+    shards: Sequence[Shard], growth: Growth, plan: Plan, own: NDArray, division: tuple[int, int, int]
+) -> None:
+    """Make a division on all shards: a node, its children to be summed up."""
+    node, small, other = division
     work = growth.sums[node, 0] + len(plan.n_codes) * growth.sums[max(small, 0), 0]
     places = range(len(shards))
     if work < ALONE:
         for place in places:
-            _divide(shards, growth, plan, own[:0], (node, split, small, other), place)
-        return node, small
-    deque(ordered_map(divide, places), maxlen=0)
+            _divide(shards, growth, plan, own[:0], division, place)
+        return
+    deque(ordered_map(partial(_divide, shards, growth, plan, own, division), places), maxlen=0)
     for sums, more in own:
         if small >= 0:
             growth.pool[growth.slots[small]] += sums
         if other >= 0:
             growth.pool[growth.slots[other]] += more
-    return node, small
 
 
 def _divide(
-    shards: Sequence[Shard], growth: Growth, plan: Plan, own: NDArray, division: tuple[Any, ...], place: int
+    shards: Sequence[Shard],
+    growth: Growth,
+    plan: Plan,
+    own: NDArray,
+    division: tuple[int, int, int],
+    place: int,
 ) -> None:
     """One division on one shard; the first adds to the pool, the others to their own histograms if any."""
-    node, split, small, other = division
+    node, small, other = division
     if place == 0 or len(own) == 0:
         sums, more = (growth.pool[growth.slots[max(child, 0)]] for child in (small, other))
     else:
         sums, more = own[place - 1]
         sums[:] = 0
         more[: len(more) if other >= 0 else 0] = 0
-    first, absent = int(growth.tree.whole[node, LEFT]), int(plan.n_codes[split.column])
-    divide_on_shard(shards[place], node, first, split, absent, plan.stride, small, sums, other, more)
+    first, column = int(growth.tree.whole[node, LEFT]), int(growth.tree.whole[node, COLUMN])
+    divide_on_shard(shards[place], node, first, column, growth.sides, plan.stride, small, sums, other, more)
 
 
 __all__ = ["Growth", "Plan", "grow_on_shards", "make_growth", "make_plan"]

@@ -1,85 +1,120 @@
-"""The best cut of an ordered column under the Newton criterion, as vector code.
+"""The best cut of a column under the Newton criterion, as vector code.
 
-What `cuts.best_cut` finds for any criterion and constraint, this finds about three times as fast for the one
-that boosting asks for again and again: sums of the left side first, then all gains at once.
+What `cuts.best_cut` finds for any criterion, this finds about three times as fast for the one that boosting
+asks for again and again: sums of the left side first, then all gains at once.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from assay.loops import compiled
+from assay.loops import lean, part
 from assay.trees.growing.cuts import NO_CUT, Cut
 
 LINES = 3
 """Lines of `work`: statistic and curvature of the left side, and the gain, of the cut after each code."""
 
 
-@compiled
-def best_newton_cut(form, tally, n_codes, node, missing, unit, least, work, places):  # type: ignore[no-untyped-def]
-    """See `cuts.best_cut`, for the form `Newton` and a column without constraint.
+class Sides(NamedTuple):
+    """What each side of a cut must have: weight and curvature in units, and an order of what they predict.
+
+    `sign` is 1 (−1) where the prediction must not fall (rise) from the left side to the right one;
+    predictions stay between `low` and `high`, which are what the constraints further up have left.
+    """
+
+    lightest: Any
+    flattest: Any
+    sign: Any
+    low: float
+    high: float
+
+
+@lean
+def best_newton_cut(form, tally, first, n_codes, node, missing, unit, sides, work, places):  # type: ignore[no-untyped-def]
+    """See `cuts.best_cut`, for the form `Newton`.
 
     Parameters
     ----------
-    least : tuple of two ints
-        Weight and curvature, in units, that each side has at least.
+    tally : int64 array of shape (at least first + n_codes, 3)
+        The sums of the first code are in row `first`.
+    sides : Sides
     work : float64 array of shape (3, at least n_codes + 1)
     places : int64 array of shape (at least n_codes + 1,)
         Both overwritten.
     """
     best, place, best_left = -np.inf, NO_CUT, False
+    slope, curvature = node[1] * unit[1], node[2] * unit[2]
     for missing_left in range(2 if missing[0] > 0 else 1):
         end = n_codes if (missing_left == 0 and missing[0] > 0) else n_codes - 1
-        count = list_cuts(tally, end, node, missing, missing_left == 1, unit, least, work, places)
-        top = newton_gains(form, node[1] * unit[1], node[2] * unit[2], count, work)
+        count = list_cuts(tally, first, end, node, missing, missing_left == 1, unit, sides, work, places)
+        gain_of_cuts(form, slope, curvature, count, work)
+        if sides.sign != 0:
+            forbid_cuts(slope, curvature, count, sides, work)
+        gains, top = work[2], -np.inf
+        for p in range(count):
+            top = max(top, gains[p])
         if top > best:
             best, best_left = top, missing_left == 1
             for p in range(count):
-                if work[2, p] == top:
+                if gains[p] == top:
                     place = places[p]
                     break
-    total, size = node[1] * unit[1] - form.shift, node[2] * unit[2] + form.l2
+    total, size = slope - form.shift, curvature + form.l2
     return Cut(best - (total * total / size if size > 0.0 else 0.0), place, best_left)
 
 
-@compiled
-def list_cuts(tally, end, node, missing, missing_left, unit, least, work, places):  # type: ignore[no-untyped-def]
+@part
+def list_cuts(tally, first, end, node, missing, missing_left, unit, sides, work, places):  # type: ignore[no-untyped-def]
     """Sums of the left side of every cut that leaves enough on both sides; gives their number."""
     weight, slope, curvature = np.int64(0), np.int64(0), np.int64(0)
     if missing_left:
         weight, slope, curvature = missing[0], missing[1], missing[2]
     count = np.int64(0)
-    lightest, flattest = least
-    heaviest, steepest = node[0] - lightest, node[2] - flattest
+    heaviest, steepest = node[0] - sides.lightest, node[2] - sides.flattest
     for p in range(end):
-        inside = tally[p, 0]
+        inside = tally[first + p, 0]
         weight += inside
-        slope += tally[p, 1]
-        curvature += tally[p, 2]
+        slope += tally[first + p, 1]
+        curvature += tally[first + p, 2]
         work[0, count] = slope * unit[1]
         work[1, count] = curvature * unit[2]
         places[count] = p
         # A code that does not occur cuts where the one before it does.
         enough = (
-            (weight >= lightest) & (weight <= heaviest) & (curvature >= flattest) & (curvature <= steepest)
+            (weight >= sides.lightest)
+            & (weight <= heaviest)
+            & (curvature >= sides.flattest)
+            & (curvature <= steepest)
         )
         count += np.int64((inside > 0) & enough)
     return count
 
 
-@compiled
-def newton_gains(form, slope, curvature, count, work):  # type: ignore[no-untyped-def]
-    """(S − shift)²/(H + λ) of both sides of each cut; gives the largest sum."""
+@part
+def gain_of_cuts(form, slope, curvature, count, work):  # type: ignore[no-untyped-def]
+    """(S − shift)²/(H + λ) of both sides of each cut, added up."""
     sums, size, gains = work[0], work[1], work[2]
-    top, l2, shift = -np.inf, form.l2, form.shift
-    slope -= shift
+    l2, shift = form.l2, form.shift
+    whole = slope - shift
     for p in range(count):
-        left, right, rest = sums[p] - shift, slope - sums[p], curvature - size[p] + l2
+        left, right, rest = sums[p] - shift, whole - sums[p], curvature - size[p] + l2
         own = size[p] + l2
         # A side without curvature gains nothing.
-        first = left * left / own if own > 0.0 else 0.0
-        second = right * right / rest if rest > 0.0 else 0.0
-        gains[p] = first + second
+        one = left * left / own if own > 0.0 else 0.0
+        two = right * right / rest if rest > 0.0 else 0.0
+        gains[p] = one + two
+
+
+@part
+def forbid_cuts(slope, curvature, count, sides, work):  # type: ignore[no-untyped-def]
+    """Let cuts whose sides predict in the wrong order gain nothing; S/H is what a side predicts."""
+    sums, size, gains = work[0], work[1], work[2]
     for p in range(count):
-        top = max(top, gains[p])
-    return top
+        rest = curvature - size[p]
+        left = sums[p] / size[p] if size[p] > 0.0 else 0.0
+        right = (slope - sums[p]) / rest if rest > 0.0 else 0.0
+        left, right = min(max(left, sides.low), sides.high), min(max(right, sides.low), sides.high)
+        if not sides.sign * (right - left) >= 0.0:
+            gains[p] = -np.inf

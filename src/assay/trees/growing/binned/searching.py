@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.loops import compiled
-from assay.trees.growing.binned.histograms import goes_left
-from assay.trees.growing.binned.scan import LINES, best_newton_cut
-from assay.trees.growing.criteria import Newton, cost
-from assay.trees.growing.cuts import NO_CUT, Rule, best_cut, real_sums
+from assay.loops import lean, part
+from assay.trees.growing.binned.scan import LINES, Sides, best_newton_cut
+from assay.trees.growing.criteria import Newton
+from assay.trees.growing.cuts import NO_CUT
 from assay.trees.growing.finding import list_columns
-from assay.trees.growing.levels import copy_bits, finish_grouping, group_levels
+from assay.trees.growing.levels import set_bit, sort_places
 from assay.trees.growing.nodes import (
     CENTER,
     COLUMN,
@@ -23,13 +22,14 @@ from assay.trees.growing.nodes import (
     LEAF,
     LOW,
     PLACE_OF_BITS,
+    WORDS,
     GrowingTree,
     empty_tree,
     keep_split,
     mixed,
     uniform,
 )
-from assay.trees.growing.space import ColumnRules, Limits, Space, Split, make_space
+from assay.trees.growing.space import ColumnRules, Limits
 
 POOL_BYTES = 2**28
 """Memory for the histograms of open nodes; nodes beyond it have theirs summed up again when divided."""
@@ -66,6 +66,8 @@ class Growth(NamedTuple):
         Nodes, open nodes, leaves, free places.
     units : float64 array of shape (capacity, 3)
         What a unit of each sum is worth; the centre of the slopes is that of the tree.
+    sides : uint8 array of shape (256,)
+        1 for every code that the last split looked at sends left.
     """
 
     tree: GrowingTree
@@ -78,19 +80,59 @@ class Growth(NamedTuple):
     paths: NDArray[np.uint64]
     counts: NDArray[np.int64]
     units: NDArray[np.float64]
+    sides: NDArray[np.uint8]
+
+
+class Memory(NamedTuple):
+    """What the search of a split overwrites.
+
+    Attributes
+    ----------
+    columns : int64 array of shape (n_columns,)
+    sums : int64 array of shape (2, 3)
+        Of the node, and of its missing values.
+    unit : float64 array of shape (3,)
+        Of the sums of the node.
+    lines : float64 array of shape (3, 257)
+        See `scan.LINES`.
+    places : int64 array of shape (257,)
+    levels, order : int64 arrays of shape (257,)
+        Levels of a category that occur, and their order by mean step.
+    means : float64 array of shape (257,)
+    ordered : int64 array of shape (257, 3)
+        Sums of the levels in that order.
+    """
+
+    columns: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    unit: NDArray[np.float64]
+    lines: NDArray[np.float64]
+    places: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    order: NDArray[np.int64]
+    means: NDArray[np.float64]
+    ordered: NDArray[np.int64]
 
 
 class Plan(NamedTuple):
-    """What stays the same from tree to tree; each side of a cut has at least the curvature `flattest`."""
+    """What stays the same from tree to tree; each side of a cut has at least the curvature `flattest`.
+
+    `unit` is what a unit of each sum is worth at the root, which is set for each tree.
+    """
 
     form: Any
     limits: Limits
     columns: ColumnRules
     n_codes: NDArray[np.int32]
     stride: int
-    space: Space
-    lines: NDArray[np.float64]
     flattest: float
+    unit: NDArray[np.float64]
+    memory: Memory
+
+    def for_thread(self) -> Plan:
+        """The same plan with memory of its own."""
+        own: Any = (part.copy() for part in self.memory)
+        return self._replace(unit=self.unit.copy(), memory=Memory(*own))
 
 
 def make_plan(
@@ -101,9 +143,19 @@ def make_plan(
     flattest: float = LEAST_CURVATURE,
 ) -> Plan:
     """A plan for trees of these columns; the stride leaves room for the code of missing values."""
+    memory = Memory(
+        np.empty(len(n_codes), dtype=np.int64),
+        np.empty((2, 3), dtype=np.int64),
+        np.ones(3),
+        np.empty((LINES, 257)),
+        np.empty(257, dtype=np.int64),
+        np.empty(257, dtype=np.int64),
+        np.empty(257, dtype=np.int64),
+        np.empty(257),
+        np.empty((257, 3), dtype=np.int64),
+    )
     stride = int(n_codes.max(initial=0)) + 1
-    space = make_space(1, len(n_codes), 3, 255, np.ones(3))
-    return Plan(form, limits, columns, n_codes, stride, space, np.empty((LINES, 257)), flattest)
+    return Plan(form, limits, columns, n_codes, stride, flattest, np.ones(3), memory)
 
 
 def make_growth(plan: Plan, capacity: int) -> Growth:
@@ -121,140 +173,153 @@ def make_growth(plan: Plan, capacity: int) -> Growth:
         np.empty(capacity, dtype=np.uint64),
         np.zeros(4, dtype=np.int64),
         np.ones((capacity, 3)),
+        np.zeros(256, dtype=np.uint8),
     )
 
 
-@compiled
-def search(node, growth, plan):  # type: ignore[no-untyped-def]
-    """Write the best split of a node into the tree."""
-    tree, space, limits, columns = growth.tree, plan.space, plan.limits, plan.columns
-    sums, whole, missing = growth.pool[growth.slots[node]], growth.sums[node], space.sums[1]
+@part
+def search(node, histogram, tree, sums, left, units, paths, goes_left, plan):  # type: ignore[no-untyped-def]
+    """Write the best split of a node into the tree, and the sums of its left side."""
+    form, limits, columns, code_counts, stride, flattest, _, memory = plan
+    tried, unit = memory.columns, memory.unit
+    whole, missing = memory.sums[0], memory.sums[1]
     for k in range(3):
-        space.sums[0, k], space.unit[k] = whole[k], growth.units[node, k]
+        whole[k], unit[k] = sums[node, k], units[node, k]
     center = tree.real[node, CENTER]
-    form = centered(plan.form, center)
-    real_sums(whole, space.unit, space.work[3])
-    rounding = NOISE * abs(cost(form, space.work[3]))
+    form = Newton(form.l2, form.classes, form.l2 * center)
     constant = form.shift * center  # centred slopes gain that much more
-    best, n_tried, state = max(limits.min_gain, rounding) + constant, 0, growth.paths[node]
-    least = (np.int64(limits.min_leaf), np.int64(np.ceil(plan.flattest / space.unit[2])))
-    n_columns = list_columns(node, columns, tree, space.columns)
+    best, n_tried, state = least_gain(form, whole, unit, limits.min_gain) + constant, 0, paths[node]
+    low, high = tree.real[node, LOW] - center, tree.real[node, HIGH] - center
+    curved = np.int64(np.ceil(flattest / unit[2]))
+    n_columns = list_columns(node, columns, tree, tried)
     for place in range(n_columns):
         if limits.n_tried < n_columns:
             if n_tried >= limits.n_tried and tree.whole[node, COLUMN] != LEAF:
                 break
             state = mixed(state)
             other = place + np.int64(uniform(state) * (n_columns - place))
-            space.columns[place], space.columns[other] = space.columns[other], space.columns[place]
+            tried[place], tried[other] = tried[other], tried[place]
         n_tried += 1
-        j = space.columns[place]
-        n_codes, first = np.int64(plan.n_codes[j]), j * plan.stride
+        j = tried[place]
+        is_category, sign = columns.categorical[j], np.int64(columns.signs[j])
+        n_codes, tally, first = np.int64(code_counts[j]), histogram, j * stride
         for k in range(3):
-            missing[k] = sums[first + n_codes, k]
+            missing[k] = histogram[first + n_codes, k]
+        if is_category:
+            tally, first = memory.ordered, np.int64(0)
+            n_codes = list_levels(
+                histogram, j * stride, n_codes, memory.levels, memory.means, memory.order, tally
+            )
         if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
             continue
-        low, high = tree.real[node, LOW] - center, tree.real[node, HIGH] - center
-        rule = Rule(limits.min_leaf, np.int64(columns.signs[j]), low, high)
-        if columns.categorical[j]:
-            best = search_levels(node, j, sums, best, rule, growth, plan, form)
-            continue
-        tally = sums[first : first + n_codes]
-        if rule.sign == 0:
-            cut = best_newton_cut(
-                form, tally, n_codes, whole, missing, space.unit, least, plan.lines, space.order
-            )
-        else:
-            cut = best_cut(form, tally, n_codes, whole, missing, space.unit, rule, space.work)
+        curvature = np.int64(0) if is_category or sign != 0 else curved
+        sides = Sides(np.int64(limits.min_leaf), curvature, sign, low, high)
+        cut = best_newton_cut(
+            form, tally, first, n_codes, whole, missing, unit, sides, memory.lines, memory.places
+        )
         if cut.place != NO_CUT and cut.gain > best:
             best = cut.gain
-            after = next_code(tally, cut.place)
-            keep_split(
-                node, j, middle_cut(cut.place, after, n_codes), after, cut.missing_left, cut.gain, tree
-            )
-            tree.whole[node, PLACE_OF_BITS] = -1
-            if missing[0] == 0:  # later missing values go where most rows went
-                tree.missing_left[node] = 2 * weight_upto(tally, cut.place) >= whole[0]
+            if is_category:
+                levels, order, n_levels = memory.levels, memory.order, code_counts[j]
+                keep_levels(node, j, cut, tally, n_codes, levels, order, n_levels, tree, memory.sums)
+            else:
+                keep_cut(node, j, cut, tally, first, n_codes, tree, memory.sums)
     if tree.whole[node, COLUMN] != LEAF:
         tree.real[node, GAIN] -= constant
-        sum_left(node, sums, growth, plan)
+        j = tree.whole[node, COLUMN]
+        write_sides(node, np.int64(code_counts[j]), tree, goes_left)
+        sum_left(node, histogram, j * stride, np.int64(code_counts[j]), goes_left, left)
 
 
-@compiled
-def centered(form, center):  # type: ignore[no-untyped-def]
-    """The criterion for slopes that are counted from a centre."""
-    return Newton(form.l2, form.classes, form.l2 * center)
+@part
+def least_gain(form, whole, unit, min_gain):  # type: ignore[no-untyped-def]
+    """What a split must gain: more than the rounding of what the node has gained already."""
+    slope, size = whole[1] * unit[1] - form.shift, whole[2] * unit[2] + form.l2
+    return max(min_gain, NOISE * (slope * slope / size if size > 0.0 else 0.0))
 
 
-@compiled
-def search_levels(node, j, sums, best, rule, growth, plan, form):  # type: ignore[no-untyped-def]
-    """The same for a column of categories; gives the gain of the best split so far."""
-    tree, space = growth.tree, plan.space
-    n_levels, first, n_codes = np.int64(plan.n_codes[j]), j * plan.stride, 0
+@lean
+def list_levels(histogram, first, n_levels, levels, means, order, out):  # type: ignore[no-untyped-def]
+    """Write the sums of the levels of a category that occur in the order of their mean step; gives how many.
+
+    The best grouping is a cut in this order (Fisher 1958).
+    """
+    count = np.int64(0)
     for code in range(n_levels):
-        if sums[first + code, 0] > 0:
-            space.codes[n_codes] = code
-            for k in range(3):
-                space.tally[n_codes, k] = sums[first + code, k]
-            n_codes += 1
-    missing = space.sums[1]
-    if n_codes < 1 or (n_codes == 1 and missing[0] == 0):
-        return best
-    gain, missing_left = group_levels(form, space, n_codes, space.sums[0], missing, rule)
-    if gain > best:
-        best = gain
-        keep_split(node, j, np.int64(0), np.int64(0), missing_left, gain, tree)
-        tree.whole[node, PLACE_OF_BITS] = node
-        copy_bits(space.bits[0], tree.bits[node])
-        finish_grouping(node, n_levels, n_codes, missing, tree, space)
-    return best
+        if histogram[first + code, 0] > 0:
+            size = histogram[first + code, 2]
+            means[count] = histogram[first + code, 1] / size if size > 0 else 0.0
+            levels[count] = code
+            count += 1
+    sort_places(means, count, order)
+    for p in range(count):
+        for k in range(3):
+            out[p, k] = histogram[first + levels[order[p]], k]
+    return count
 
 
-@compiled
-def next_code(tally, place):  # type: ignore[no-untyped-def]
-    """The first code after a place that occurs; the place itself where none does."""
-    for code in range(place + 1, tally.shape[0]):
-        if tally[code, 0] > 0:
-            return np.int64(code)
-    return np.int64(place)
+@lean
+def keep_levels(node, j, cut, tally, n_codes, levels, order, n_levels, tree, sums):  # type: ignore[no-untyped-def]
+    """Write a split of levels into the tree: those up to a place of their order go left.
+
+    Later missing values go where most rows went, and levels that are not in the node with them.
+    """
+    bits, weight = tree.bits[node], np.int64(0)
+    for p in range(cut.place + 1):
+        weight += tally[p, 0]
+    missing_left = cut.missing_left if sums[1, 0] > 0 else 2 * weight >= sums[0, 0]
+    for word in range(WORDS):
+        bits[word] = 0
+    for p in range(cut.place + 1):
+        set_bit(bits, levels[order[p]])
+    place = np.int64(0)
+    for code in range(n_levels):
+        is_here = place < n_codes and levels[place] == code
+        place += is_here
+        if missing_left and not is_here:
+            set_bit(bits, code)
+    keep_split(node, j, np.int64(0), np.int64(0), missing_left, cut.gain, tree)
+    tree.whole[node, PLACE_OF_BITS] = node
 
 
-@compiled
-def middle_cut(place, after, n_codes):  # type: ignore[no-untyped-def]
-    """The cut in the middle of the codes that do not occur between a place and the next code that does.
+@part
+def keep_cut(node, j, cut, tally, first, n_codes, tree, sums):  # type: ignore[no-untyped-def]
+    """Write a cut into the tree: in the middle of the codes that do not occur before the next that does.
 
     All of these cuts divide the rows of the node alike; later rows are nearer to those of their side. Where
-    no code follows, every value goes left.
+    no code follows, every value goes left. Later missing values go where most rows went.
     """
-    return (place + after) >> 1 if after > place else n_codes - 1
+    after, weight = np.int64(cut.place), np.int64(0)
+    for code in range(cut.place + 1, n_codes):
+        if tally[first + code, 0] > 0:
+            after = np.int64(code)
+            break
+    for code in range(cut.place + 1):
+        weight += tally[first + code, 0]
+    middle = (cut.place + after) >> 1 if after > cut.place else n_codes - 1
+    missing_left = cut.missing_left if sums[1, 0] > 0 else 2 * weight >= sums[0, 0]
+    keep_split(node, j, middle, after, missing_left, cut.gain, tree)
+    tree.whole[node, PLACE_OF_BITS] = -1
 
 
-@compiled
-def weight_upto(tally, place):  # type: ignore[no-untyped-def]
-    """Weight of the codes up to a place."""
-    weight = np.int64(0)
-    for code in range(place + 1):
-        weight += tally[code, 0]
-    return weight
+@lean
+def write_sides(node, absent, tree, sides):  # type: ignore[no-untyped-def]
+    """Write which codes the split of a node sends left; `absent` is the code of missing values."""
+    cut, is_category = tree.whole[node, CUT], tree.whole[node, PLACE_OF_BITS] >= 0
+    for code in range(256):
+        if is_category:
+            sides[code] = (tree.bits[node, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)
+        else:
+            sides[code] = code <= cut
+    sides[absent] = tree.missing_left[node]
 
 
-@compiled
-def split_of(node, growth, plan):  # type: ignore[no-untyped-def]
-    """The split of a node as rows are divided by it."""
-    tree = growth.tree
-    j = tree.whole[node, COLUMN]
-    is_category = tree.whole[node, PLACE_OF_BITS] >= 0
-    bits = tree.bits[node] if is_category else plan.space.bits[1]
-    return Split(j, tree.whole[node, CUT], tree.missing_left[node], is_category, bits)
-
-
-@compiled
-def sum_left(node, sums, growth, plan):  # type: ignore[no-untyped-def]
+@part
+def sum_left(node, histogram, first, absent, sides, left):  # type: ignore[no-untyped-def]
     """Sums of the left side of the split of a node."""
-    split = split_of(node, growth, plan)
-    absent, first = np.int64(plan.n_codes[split.column]), split.column * plan.stride
     for k in range(3):
-        growth.left[node, k] = 0
+        left[node, k] = 0
     for code in range(absent + 1):
-        if goes_left(code, absent, split):
+        if sides[code] > 0:
             for k in range(3):
-                growth.left[node, k] += sums[first + code, k]
+                left[node, k] += histogram[first + code, k]
