@@ -153,7 +153,7 @@ GROWN = {
 
 SUMMED = {
     "criterion": "both names are the squared error",
-    "init": "'zero' begins elsewhere: tests/trees/test_stagewise_gradient.py",
+    "init": "'zero' and estimators begin elsewhere: tests/trees/test_stagewise_gradient.py",
     "max_features": SAME_GROWER,
 }
 
