@@ -164,6 +164,7 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
         GROWN,
     ),
+    "AdaBoostClassifier": {"calibration_method": HONEST},
     "HistGradientBoostingClassifier": {"calibration_method": HONEST},
     "HistGradientBoostingRegressor": {
         "line_search": "'leaf' is 'newton' for these losses: tests/trees/test_boosting.py"

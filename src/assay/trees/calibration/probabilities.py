@@ -12,7 +12,7 @@ from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.models.calibration import METHODS, Calibrator, calibration_error, fit_calibrator
 from assay.models.conformal import class_scores, class_sets
 from assay.trees.boosting.gathering import Opened
-from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim, row_scores
+from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim
 
 CALIBRATION_METHOD = parameters.nothing | parameters.one_of(*METHODS)
 
@@ -144,7 +144,7 @@ class HasClassSets(KeepsAside, Honest):
         """
         quantile = self._conformal_quantile("predict_sets", coverage)
         model: Any = self
-        return class_sets(model._chances(row_scores(model, model._open_new_rows(X))), quantile)
+        return class_sets(model._chances(self._row_scores(model._open_new_rows(X))), quantile)
 
     def certify_sets(self, X: Any, y: Any, coverage: float = 0.9) -> Certificates:
         """Measure the coverage of the class sets on rows that the fit has not seen.
