@@ -153,7 +153,7 @@ GROWN = {
 
 SUMMED = {
     "criterion": "both names are the squared error",
-    "init": "'zero' begins elsewhere: tests/trees/test_stagewise_gradient.py",
+    "init": "'zero' and estimators begin elsewhere: tests/trees/test_stagewise_gradient.py",
     "max_features": SAME_GROWER,
 }
 
@@ -164,6 +164,7 @@ NOT_TRIED: dict[str, dict[str, str]] = {
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
         GROWN,
     ),
+    "AdaBoostClassifier": {"calibration_method": HONEST},
     "HistGradientBoostingClassifier": {"calibration_method": HONEST},
     "HistGradientBoostingRegressor": {
         "line_search": "'leaf' is 'newton' for these losses: tests/trees/test_boosting.py"

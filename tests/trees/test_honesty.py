@@ -21,6 +21,7 @@ from assay.datasets import (
 )
 from assay.models.calibration import (
     Calibrator,
+    balancing_factors,
     calibration_error,
     fit_calibrator,
     fit_isotonic,
@@ -29,6 +30,7 @@ from assay.models.calibration import (
 )
 from assay.models.conformal import conformal_quantile, fewest_rows
 from assay.trees import (
+    AdaBoostClassifier,
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -244,6 +246,12 @@ MODELS = [
 ]
 
 
+def short(place):
+    """A copy of a model, of few rounds."""
+    model = copy.deepcopy(MODELS[place])
+    return model.set_params(max_iter=10) if "max_iter" in model.get_params() else model
+
+
 def noisy(seed, n_rows=700, n_classes=2):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n_rows, 3))
@@ -271,7 +279,10 @@ def test_probabilities_are_honest_the_class_is_the_likeliest_and_the_means_are_t
     assert model.certificates_.holds
     assert model.certify(X, y).holds
     balance = model.certificates_[-1]
-    assert "mean probability" in balance.claim
+    if method == "temperature":
+        assert "no other temperature" in balance.claim
+    else:
+        assert "mean probability" in balance.claim
     if method == "isotonic":
         assert balance.value < 1e-6  # of two classes the means agree exactly
 
@@ -280,14 +291,80 @@ def test_probabilities_are_honest_the_class_is_the_likeliest_and_the_means_are_t
 def test_three_classes_stay_a_law_and_the_class_is_the_likeliest(method):
     X, y = noisy(2, n_classes=3)
     for place in (0, 2):
-        model = copy.deepcopy(MODELS[place]).set_params(calibration_method=method).fit(X, y)
+        model = short(place).set_params(calibration_method=method).fit(X, y)
         chances = model.predict_proba(X)
         np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-12)
         assert chances.min() >= 0
         assert np.all(model.predict(X) == model.classes_[chances.argmax(axis=1)])
-        failed = [item.claim for item in model.certify(X, y) if not item.holds]
-        # One temperature cannot move the means of three classes, and the proof says so.
-        assert not failed or (method == "temperature" and "mean probability" in failed[0])
+        proof = model.certify(X, y)
+        assert proof.holds, proof
+        # The means are the shares also after the maps of three classes are divided by their sum.
+        if method != "temperature" and place == 0:
+            rows = model.calibration_rows_
+            sums = chances[rows].sum(axis=0) - (y[rows][:, None] == model.classes_).sum(axis=0)
+            assert np.abs(sums).max() <= 1.5
+        other = copy.deepcopy(model)
+        if method == "isotonic":
+            other.calibrator_.levels[...] = np.clip(other.calibrator_.levels + 0.05, 0, 1)
+        elif method == "sigmoid":
+            other.calibrator_.offset[0] += 0.3
+        else:
+            other.calibrator_.slope[...] *= 1.2
+        failed = {item.quantity.partition(" of")[0] for item in other.certify(X, y).failed}
+        claim = "difference" if method == "temperature" else "largest difference"
+        assert claim in failed
+
+
+def test_factors_balance_any_maps_of_many_classes():
+    random = np.random.default_rng(0)
+    for n_classes in (3, 7):
+        values = random.random((300, n_classes)) ** 4 + 1e-6
+        places = random.choice(
+            n_classes, 300, p=np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+        )
+        weight = random.integers(1, 4, 300).astype(float)
+        weighed = balancing_factors(values, places, weight) * values
+        means = weight @ (weighed / weighed.sum(axis=1, keepdims=True))
+        shares = np.bincount(places, weight, n_classes) + 0.5
+        np.testing.assert_allclose(means, shares / shares.sum() * weight.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_adaboost_is_honest_on_rows_kept_aside(method, n_classes):
+    X, y = noisy(0, n_classes=n_classes)
+    new, labels = noisy(1, 2000, n_classes)
+    options = {"n_estimators": 60, "calibration": 0.3, "random_state": 0}
+    plain = AdaBoostClassifier(**options).fit(X, y)
+    model = AdaBoostClassifier(calibration_method=method, **options).fit(X, y)
+    assert model.history_ == plain.history_
+    rest = np.setdiff1d(np.arange(len(X)), model.calibration_rows_)
+    assert AdaBoostClassifier(n_estimators=60).fit(X[rest], y[rest]).history_ == model.history_
+    chances = model.predict_proba(new)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-12)
+    assert np.all(model.predict(new) == model.classes_[chances.argmax(axis=1)])
+    before, after = (calibration_error(labels, m.predict_proba(new), m.classes_) for m in (plain, model))
+    assert after < 0.6 * before
+    proof = model.certify(X, y)
+    assert proof.holds, proof
+    members = model.predict_sets(new, coverage=0.9)
+    held = np.any(members & (labels[:, None] == model.classes_), axis=1).mean()
+    assert held > 0.9 - 3 * np.sqrt(0.09 * (1 / 210 + 1 / 2000))
+    for name in ("calibration_errors_", "calibration_scores_", "calibration_weight_"):
+        other = copy.deepcopy(model)
+        getattr(other, name)[...] *= 1.01
+        assert not other.certify(X, y).holds, name
+
+
+def test_adaboost_refuses_what_rows_kept_aside_cannot_give():
+    X, y = noisy(0, 40)
+    with pytest.raises(ValueError, match="None without rows kept aside"):
+        AdaBoostClassifier(calibration_method="sigmoid").fit(X, y)
+    with pytest.raises(ValueError, match=r"fit with calibration=0\.2"):
+        AdaBoostClassifier().fit(X, y).predict_sets(X)
+    few = AdaBoostClassifier(calibration=0.2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"coverage of 0\.9 needs at least 9 rows"):
+        few.predict_sets(X)
 
 
 def test_class_weights_do_not_change_what_probabilities_are_brought_to():
@@ -305,7 +382,7 @@ def test_class_weights_do_not_change_what_probabilities_are_brought_to():
 def test_the_proof_fails_when_what_probabilities_and_sets_read_is_moved(place):
     X, y = noisy(4)
     for method in ("sigmoid", "isotonic"):
-        model = copy.deepcopy(MODELS[place]).set_params(calibration_method=method).fit(X, y)
+        model = short(place).set_params(calibration_method=method).fit(X, y)
         names = ["calibration_errors_"]
         names += ["calibration_scores_", "calibration_weight_"] if place == 0 else []
         for name in names:

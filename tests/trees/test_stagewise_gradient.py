@@ -6,13 +6,15 @@ import copy
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.ensemble import GradientBoostingClassifier as TheirClassifier
 from sklearn.ensemble import GradientBoostingRegressor as TheirRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 
 from assay.losses import Absolute, Exponential, Logistic, Poisson, Squared
 from assay.trees import (
@@ -271,9 +273,7 @@ def test_bad_options_are_refused_in_one_sentence(patients, options, sentence):
         GradientBoostingRegressor(**options).fit(X[rows], y[rows])
 
 
-def test_three_classes_and_learners_without_weights(flowers, patients):
-    with pytest.raises(ValueError, match="HistGradientBoostingClassifier takes more"):
-        GradientBoostingClassifier().fit(*flowers)
+def test_learners_without_weights_take_whole_ones(patients):
     from sklearn.neighbors import KNeighborsRegressor
 
     X, y = patients
@@ -282,6 +282,128 @@ def test_three_classes_and_learners_without_weights(flowers, patients):
     assert np.isfinite(learner.fit(X, y, weight).predict(X)).all()
     with pytest.raises(ValueError, match="whole numbers"):
         learner.fit(X, y, weight / 3)
+
+
+# More than two classes.
+
+
+def test_leaves_of_three_classes_are_those_of_scikit_learn(flowers):
+    X, y = flowers
+    y = np.array(["a", "b", "c"])[y]
+    options = {"n_estimators": 8, "learning_rate": 0.3, "max_depth": 2, "min_samples_leaf": 5}
+    ours = GradientBoostingClassifier(**options).fit(X, y)
+    theirs = TheirClassifier(**options, random_state=0).fit(X, y)
+    shares = ours.predict_proba(X)
+    assert_allclose(shares, theirs.predict_proba(X), atol=1e-7)
+    assert_allclose(shares.sum(axis=1), 1.0)
+    assert list(ours.predict(X)) == list(ours.classes_[shares.argmax(axis=1)])
+    assert ours.estimators_.shape == theirs.estimators_.shape == (8, 3)
+    assert_allclose(list(ours.staged_predict_proba(X))[-1], shares)
+    assert ours.certify(X, y).holds
+    leaf = copy.deepcopy(ours)
+    leaf.estimators_[3, 1].tree_.value[-1] *= 1.01
+    assert not leaf.certify(X, y).holds
+
+
+@pytest.mark.spec("sangnier/M-1.3.3-b")
+def test_algorithm_three_by_hand_on_three_classes(flowers):
+    """One step for the learners of all classes together."""
+    X, y = flowers
+    model = GradientBoostingClassifier(n_estimators=4, learning_rate=0.5, line_search="global", max_depth=1)
+    model.fit(X, y)
+    f, one_hot = np.tile(np.log(np.bincount(y) / 150), (150, 1)), np.eye(3)[y]
+
+    def mean_loss(scores):
+        return np.mean(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(150), y])
+
+    for t in range(4):
+        p = np.exp(f) / np.exp(f).sum(axis=1, keepdims=True)
+        g = np.column_stack(
+            [DecisionTreeRegressor(max_depth=1).fit(X, r).predict(X) for r in (one_hot - p).T]
+        )
+        step = minimize_scalar(lambda w, f=f, g=g: mean_loss(f + w * g), bracket=(0.0, 1.0), tol=1e-12).x
+        assert_allclose(model.steps_[t], 0.5 * step, rtol=1e-5)
+        edge = 1 - np.sum((one_hot - p - g) ** 2) / np.sum((one_hot - p) ** 2)
+        assert_allclose(model.history_.edge[t], edge, rtol=1e-6)
+        f = f + model.steps_[t] * g
+        assert_allclose(model.history_.risk[t + 1], mean_loss(f))
+    assert_allclose(model.decision_function(X), f, rtol=1e-6)
+    assert model.certify(X, y).holds
+    chosen = GradientBoostingClassifier(n_estimators=5, max_depth=1).select(X, y, cv=2)
+    assert 1 <= chosen.best <= 5
+
+
+def test_what_does_not_suit_three_classes_is_refused_in_one_sentence(flowers):
+    for options in ({"loss": "exponential"}, {"direction": "correlation"}):
+        with pytest.raises(ValueError, match="for more than two classes"):
+            GradientBoostingClassifier(**options).fit(*flowers)
+
+
+# Where the rounds begin, and going on with them.
+
+
+def test_columns_sorted_once_give_the_trees_of_a_fit_each_round(patients):
+    X, y = patients
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
+    for options in ({}, {"max_features": 3, "random_state": 5}, {"ccp_alpha": 1.0}, {"max_leaf_nodes": 5}):
+        learner = DecisionTreeRegressor(max_depth=4, **options)
+        model = GradientBoostingRegressor(
+            estimator=learner, n_estimators=3, learning_rate=1.0, line_search="global", random_state=0
+        ).fit(X, y)
+        scores = [np.full(len(y), model.init_score_), *model.staged_predict(X)]
+        for member, before in zip(model.estimators_[:, 0], scores, strict=False):
+            assert clone(member).fit(X, y - before).tree_ == member.tree_
+
+
+def test_many_rows_are_cut_between_bins_at_the_same_risk(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 4))
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.3 * random.normal(size=3000)
+    train, new = slice(0, 2000), slice(2000, None)
+    exact = GradientBoostingRegressor(n_estimators=20).fit(X[train], y[train])
+    monkeypatch.setattr("assay.trees.stagewise.gradient.base.EXACT_ROWS", 1000)
+    binned = GradientBoostingRegressor(n_estimators=20).fit(X[train], y[train])
+    assert not np.array_equal(exact.predict(X), binned.predict(X))
+    risks = [np.mean((y[new] - model.predict(X[new])) ** 2) / 2 for model in (exact, binned)]
+    assert abs(risks[0] - risks[1]) < 0.02 * risks[0]
+    assert binned.certify(X[train], y[train]).holds
+    given = GradientBoostingRegressor(n_estimators=20, estimator=DecisionTreeRegressor(max_depth=3))
+    assert_array_equal(given.fit(X[train], y[train]).predict(X), exact.predict(X))
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_a_warm_start_is_the_fit_of_all_rounds_at_once(patients, flowers, subsample):
+    options = {"max_depth": 2, "subsample": subsample, "random_state": 3}
+    for kind, (X, y) in ((GradientBoostingRegressor, patients), (GradientBoostingClassifier, flowers)):
+        whole = kind(n_estimators=7, **options).fit(X, y)
+        warm = kind(n_estimators=3, warm_start=True, **options).fit(X, y)
+        warm.set_params(n_estimators=7).fit(X, y)
+        assert_array_equal(warm.predict(X), whole.predict(X))
+        assert warm.history_ == whole.history_
+        assert warm.certify(X, y).holds
+        with pytest.raises(ValueError, match="at least the 7 rounds of the warm start"):
+            warm.set_params(n_estimators=4).fit(X, y)
+        with pytest.raises(ValueError, match="goes on with the rows of the last fit"):
+            warm.set_params(n_estimators=9).fit(X[::2], y[::2])
+
+
+def test_rounds_begin_at_zero_or_at_an_estimator(patients, flowers):
+    X, y = patients
+    line = LinearRegression().fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=3, init=LinearRegression(), max_depth=2).fit(X, y)
+    theirs = TheirRegressor(n_estimators=3, init=LinearRegression(), max_depth=2, random_state=0).fit(X, y)
+    assert_allclose(model.predict(X), theirs.predict(X), rtol=1e-5)  # theirs rounds the rows to float32
+    assert_allclose(model.history_.risk[0], np.mean((y - line.predict(X)) ** 2) / 2)
+    assert model.certify(X, y).holds
+    moved = copy.deepcopy(model)
+    moved.init_.coef_ *= 1.01
+    assert not moved.certify(X, y).holds
+    for table, labels in ((flowers[0][:, :2], flowers[1]), (X, y > 150)):
+        options = {"n_estimators": 3, "init": GaussianNB(), "max_depth": 2}
+        ours = GradientBoostingClassifier(**options).fit(table, labels)
+        peer = TheirClassifier(**options, random_state=0).fit(table, labels)
+        assert_allclose(ours.predict_proba(table), peer.predict_proba(table), atol=1e-5)
+        assert ours.certify(table, labels).holds
 
 
 @pytest.mark.spec("wei/M8.7")

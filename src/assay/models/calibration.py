@@ -5,19 +5,27 @@ their logarithms: for two classes through the log-odds z of the second,
 
     sigmoid 1 / (1 + e^−(a z + b)),    isotonic g(z) with g rising,    temperature 1 / (1 + e^−β z),
 
-and for more through one class against the rest, divided by the sum (temperature: softmax of β log p). The
-first two make the mean probability of two classes their share; a temperature does not move the means.
+and for more through one class against the rest, times a factor per class, divided by the sum (temperature:
+softmax of β log p). The first two make the mean probability of every class its share, the factors those of
+more than two. A temperature keeps the order of the classes and therefore cannot; it makes the mean of log p
+over the true classes what the probabilities themselves expect of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
 Array = NDArray[np.float64]
+
+LEAST = 1e-6
+"""Least value of a map of one class against the rest, so that any shares can be reached."""
+
+HOTTEST = 1000.0
+"""Inverse temperature from which none is looked for: the classes are apart."""
 
 METHODS = ("sigmoid", "isotonic", "temperature")
 
@@ -74,6 +82,8 @@ class Calibrator:
         Where the knots of each map begin.
     floor : float
         Probabilities below it are taken for it, so that their logarithms are numbers.
+    factors : array of shape (n_classes,)
+        What the maps of more than two classes are multiplied by before they are divided by their sum.
     """
 
     method: str
@@ -83,6 +93,7 @@ class Calibrator:
     levels: Array
     starts: NDArray[np.int64]
     floor: float
+    factors: Array
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Calibrator) and all(
@@ -102,8 +113,8 @@ class Calibrator:
         mapped = np.column_stack([self._map(k, odds[:, k]) for k in range(odds.shape[1])])
         if probabilities.shape[1] == 2:
             return np.column_stack([1 - mapped[:, 0], mapped[:, 0]])
-        total = mapped.sum(axis=1, keepdims=True)
-        return np.where(total > 0, mapped / np.where(total > 0, total, 1.0), probabilities)
+        weighed = self.factors * np.maximum(mapped, LEAST)
+        return np.asarray(weighed / weighed.sum(axis=1, keepdims=True))
 
     def _map(self, k: int, odds: Array) -> Array:
         if self.method == "sigmoid":
@@ -162,7 +173,42 @@ def fit_calibrator(
             else:
                 knots[k], levels[k] = fit_isotonic(odds[:, k], truth, weights)
     starts = np.concatenate([[0], np.cumsum([len(part) for part in knots])]).astype(np.int64)
-    return Calibrator(method, slope, offset, np.concatenate(knots), np.concatenate(levels), starts, floor)
+    parts = (slope, offset, np.concatenate(knots), np.concatenate(levels), starts, floor)
+    calibrator = Calibrator(method, *parts, np.ones(probabilities.shape[1]))
+    if two or method == "temperature":
+        return calibrator
+    mapped = np.column_stack([calibrator._map(k, odds[:, k]) for k in range(n_maps)])
+    return replace(calibrator, factors=balancing_factors(np.maximum(mapped, LEAST), places, weights))
+
+
+def balancing_factors(values: Array, places: NDArray, weight: Array) -> Array:
+    """Factors a_k that make the mean of a_k v_k / Σ_j a_j v_j the share of class k among the rows.
+
+    With b = log a they minimise the convex Σ w log Σ_k e^{b_k} v_k − Σ_k n_k b_k, here by Newton's method.
+    Shares are those with half a row more in every class, so that none is 0.
+    """
+    n_classes, total = values.shape[1], float(weight.sum())
+    shares = np.bincount(places, weight, n_classes) + 0.5
+    shares /= shares.sum()
+    logs, b = np.log(values), np.zeros(n_classes)
+
+    def objective(point: Array) -> float:
+        return float(weight @ special.logsumexp(logs + point, axis=1)) / total - float(shares @ point)
+
+    for _ in range(STEPS):
+        chances = special.softmax(logs + b, axis=1)
+        slope = weight @ chances / total - shares
+        if np.abs(slope).max() <= 1e-12:
+            break
+        mean = (weight[:, np.newaxis] * chances).T @ chances / total
+        curvature = np.diag(weight @ chances / total) - mean + 1e-12 * np.eye(n_classes)
+        step, before, size = np.linalg.solve(curvature, slope), objective(b), 1.0
+        step *= min(1.0, 5.0 / np.abs(step).max())
+        while size > 1e-8 and objective(b - size * step) > before:
+            size *= 0.5
+        b = b - size * step
+        b -= b.mean()
+    return np.asarray(np.exp(b))
 
 
 def fit_sigmoid(odds: Array, truth: Array, weight: Array) -> tuple[float, float]:
@@ -209,7 +255,7 @@ def fit_isotonic(odds: Array, truth: Array, weight: Array) -> tuple[Array, Array
 
 
 def best_scale(scores: Array, places: NDArray, weight: Array) -> float:
-    """β ≥ 0 that minimises the log-loss of softmax(β scores), up to 1000."""
+    """β ≥ 0 that minimises the log-loss of softmax(β scores), up to about 1000."""
     true = scores[np.arange(len(scores)), places]
 
     def slope(beta: float) -> float:
@@ -219,6 +265,6 @@ def best_scale(scores: Array, places: NDArray, weight: Array) -> float:
     if slope(0.0) >= 0:
         return 0.0
     high = 1.0
-    while slope(high) < 0 and high < 1000:
+    while slope(high) < 0 and high < HOTTEST:
         high *= 2
     return high if slope(high) < 0 else float(optimize.brentq(slope, 0.0, high, xtol=1e-12))

@@ -40,14 +40,13 @@ class KeepsAside:
 
     calibration: float | None
     random_state: Any
-    warm_start: bool
     calibration_rows_: NDArray[np.int64]
     calibration_scores_: NDArray[np.float64]
     calibration_weight_: NDArray[np.float64]
 
     def _set_aside(self, n_rows: int, weight: NDArray | None) -> NDArray | None:
         """Draw the rows to keep aside; the weights with 0 in their place, which no walk of the fit sees."""
-        going_on = self.warm_start and "calibration_rows_" in vars(self)
+        going_on = getattr(self, "warm_start", False) and "calibration_rows_" in vars(self)
         if going_on and len(self.calibration_rows_) and self.calibration_rows_[-1] < n_rows:
             return without(self.calibration_rows_, n_rows, weight)
         for name in ("calibration_rows_", "calibration_scores_", "calibration_weight_"):
@@ -74,17 +73,21 @@ class KeepsAside:
     def _weight_of_fit(self, n_rows: int, weight: NDArray | None) -> NDArray | None:
         """The weights that the trees were grown with: 0 for rows kept aside."""
         kept = getattr(self, "calibration_rows_", None)
-        return weight if kept is None else without(kept, n_rows, weight)
+        return weight if kept is None or kept[-1] >= n_rows else without(kept, n_rows, weight)
 
     def _kept_scores(self, data: Opened) -> NDArray[np.float64]:
         """What the trees say of the rows kept aside: shape (n_aside, n_outputs)."""
-        model: Any = self
         table = data if isinstance(data, MemoryRows) else data.data
-        return row_scores(model, MemoryRows(table.take(self.calibration_rows_)))
+        return self._row_scores(MemoryRows(table.take(self.calibration_rows_)))
+
+    def _row_scores(self, data: Rows) -> NDArray[np.float64]:
+        """Scores of opened rows, in double precision: shape (n_rows, n_outputs)."""
+        model: Any = self
+        return row_scores(model, data)
 
     def _conformal_quantile(self, method: str, coverage: float) -> float:
         """The quantile of the scores for a coverage; refused where it would be infinite."""
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         if not parameters.real(above=0.0).contains(coverage) or not coverage < 1:
             raise parameters.refusal(method, "coverage", "a number above 0 and below 1", coverage)
         if not hasattr(self, "calibration_scores_"):

@@ -11,7 +11,7 @@ from assay.certificates import Certificate, Certificates, agreement
 from assay.losses import LogLinkLoss
 from assay.models.conformal import interval_scores, moved_intervals
 from assay.trees.boosting.gathering import Opened
-from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim, row_scores
+from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim
 
 
 class HasIntervals(KeepsAside):
@@ -69,7 +69,7 @@ class HasIntervals(KeepsAside):
         """
         quantile = self._conformal_quantile("predict_interval", coverage)
         model: Any = self
-        ends = self._ends(row_scores(model, model._open_new_rows(X)))
+        ends = self._ends(self._row_scores(model._open_new_rows(X)))
         intervals = moved_intervals(ends[:, 0], ends[:, -1], quantile)
         if isinstance(model._losses(np.empty(0))[0], LogLinkLoss):
             intervals = np.maximum(intervals, 0.0)  # no target is below 0

@@ -9,10 +9,18 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificate, Certificates, agreement, at_most
-from assay.models.calibration import METHODS, Calibrator, calibration_error, fit_calibrator
+from assay.models.calibration import (
+    HOTTEST,
+    METHODS,
+    Calibrator,
+    calibration_error,
+    fit_calibrator,
+    log_odds,
+    logarithms,
+)
 from assay.models.conformal import class_scores, class_sets
 from assay.trees.boosting.gathering import Opened
-from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim, row_scores
+from assay.trees.calibration.aside import SOURCE, KeepsAside, coverage_claim, held_claim
 
 CALIBRATION_METHOD = parameters.nothing | parameters.one_of(*METHODS)
 
@@ -45,16 +53,22 @@ class Honest:
         return [self._balance(chances, places, weight)]
 
     def _balance(self, chances: NDArray, places: NDArray, weight: NDArray) -> Certificate:
-        honest, share = self.calibrator_.apply(chances), weight / weight.sum()
-        truth = places[:, np.newaxis] == np.arange(chances.shape[1])
-        gap = np.abs(share @ (honest - truth))
-        error = np.sqrt(share**2 @ (honest * (1 - honest)))
+        """What the map makes equal on the rows that it was fitted to.
+
+        Sigmoid and isotonic maps: the mean probability of every class and its share, up to the half row per
+        class that keeps probabilities away from 0. A temperature: what the probabilities expect of their own
+        logarithm and what the true classes give.
+        """
+        honest, n_classes = self.calibrator_.apply(chances), chances.shape[1]
+        if self.calibrator_.method == "temperature":
+            return temperature_claim(self.calibrator_, chances, places, weight)
+        truth = places[:, np.newaxis] == np.arange(n_classes)
         return at_most(
-            f"The mean probability of each class is its share of the {len(places)} rows that the trees have "
-            "not seen, within four standard errors.",
-            "largest difference of mean and share, in standard errors",
-            float(np.max(gap / (error + 0.25 / weight.sum()))),
-            4.0,
+            f"The mean probability of each class is its share of the {len(places)} rows that the model has "
+            "not seen, up to half a row per class.",
+            "largest difference of the sum of probabilities and the rows of a class, in rows",
+            float(np.abs(weight @ (honest - truth)).max()),
+            n_classes / 2 + 1e-6 * float(weight.sum()),
             PLATT,
         )
 
@@ -66,14 +80,33 @@ class Honest:
             return []
         fresh = fit_calibrator(self.calibration_method, chances, places, weight, floor)
         kept = self.calibrator_
-        names = ("slope", "offset", "knots", "levels", "starts")
+        names = ("slope", "offset", "knots", "levels", "starts", "factors")
         pairs: dict[str, tuple[Any, Any]] = {
             name: (getattr(kept, name), getattr(fresh, name)) for name in names
         }
         errors = errors_of(self.calibration_method, chances, places, weight, floor)
         pairs["calibration_errors_"] = (self.calibration_errors_, errors)
-        claim = "The map of the probabilities is the one of the rows that the trees have not seen."
+        claim = "The map of the probabilities is the one of the rows that the model has not seen."
         return [agreement(claim, pairs, PLATT, rtol=1e-6), self._balance(chances, places, weight)]
+
+
+def temperature_claim(kept: Calibrator, chances: NDArray, places: NDArray, weight: NDArray) -> Certificate:
+    """That no other temperature has a smaller log-loss: its derivative is 0."""
+    odds, honest = log_odds(chances, kept.floor), kept.apply(chances)
+    two = chances.shape[1] == 2
+    scores = np.column_stack([np.zeros(len(odds)), odds]) if two else logarithms(chances, kept.floor)
+    expected = np.sum(honest * scores, axis=1)
+    given = scores[np.arange(len(places)), places]
+    slope, size = float(weight @ (expected - given)), float(weight @ np.abs(scores).max(axis=1))
+    at_end = (kept.slope[0] == 0.0 and slope > 0) or (kept.slope[0] >= HOTTEST and slope < 0)
+    return at_most(
+        f"On the {len(places)} rows that the model has not seen the probabilities expect the same mean "
+        "logarithm as the true classes give: no other temperature has a smaller log-loss.",
+        "difference of the two, relative to the size of the logarithms",
+        0.0 if at_end else abs(slope) / (size or 1.0),
+        1e-6,
+        PLATT,
+    )
 
 
 def errors_of(
@@ -144,7 +177,7 @@ class HasClassSets(KeepsAside, Honest):
         """
         quantile = self._conformal_quantile("predict_sets", coverage)
         model: Any = self
-        return class_sets(model._chances(row_scores(model, model._open_new_rows(X))), quantile)
+        return class_sets(model._chances(self._row_scores(model._open_new_rows(X))), quantile)
 
     def certify_sets(self, X: Any, y: Any, coverage: float = 0.9) -> Certificates:
         """Measure the coverage of the class sets on rows that the fit has not seen.

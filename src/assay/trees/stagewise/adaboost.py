@@ -16,10 +16,16 @@ from assay.models import convergence
 from assay.parameters import Domain
 from assay.randomness import generator
 from assay.suitability import Suitability
+from assay.trees.boosting.gathering import Opened, code_rows, kept_aside, make_columns, train_rows
+from assay.trees.calibration.aside import SHARE_ASIDE
+from assay.trees.calibration.probabilities import CALIBRATION_METHOD
+from assay.trees.growing.columns import MAX_BINS, Columns
 from assay.trees.stagewise import oracles
+from assay.trees.stagewise.coded import EXACT_ROWS, boost_coded
 from assay.trees.stagewise.committee import chances_of, places_of
 from assay.trees.stagewise.corrective import CorrectiveWeights, refit
 from assay.trees.stagewise.engine import Array, Direction, Oracle, Round, State, Trace, boost
+from assay.trees.stagewise.fitting import FitRows, fit_rows, labels_of, surveyed
 from assay.trees.stagewise.history import history_of
 from assay.trees.stagewise.making import (
     ErrorObserver,
@@ -54,8 +60,10 @@ class AdaBoostClassifier(BoostedVote):
 
     with D_1 = 1/n and ε_t the weighted error; the class is the sign of f. More classes are vectors of codes
     (SAMME), which gives w_t = ((C−1)²/C)(log((1−ε_t)/ε_t) + log(C−1)) and the same rules. The default learner
-    is the exact stump: columns are sorted once, and a round is one walk along them with whole numbers for
-    weights, so that neither the order of the rows nor the number of threads changes a bit.
+    is the stump of least weighted error, as in the theorems, for any number of classes. Columns are sorted
+    once, or put into 255 bins each from 200,000 rows on, and a round is one walk with whole numbers for
+    weights: neither the order of the rows, nor threads, nor where the rows are (memory, disk, Dask) changes
+    a bit. D_t stays with its rows.
 
     Assumes: learners a little better than chance under every D_t; labels with little noise, as rows with a
     wrong label end up with most of the weight (`weight_concentration_`, `heaviest_rows`).
@@ -69,9 +77,9 @@ class AdaBoostClassifier(BoostedVote):
     Parameters
     ----------
     estimator : classifier, optional
-        The weak learner, which must take `sample_weight`; an exact `DecisionStump` by default. Stumps of the
-        least error repeat themselves where there are more than two classes; by default those are chosen by
-        the Gini index, and `DecisionStump()` asks for the least error.
+        The weak learner, which must take `sample_weight`; an exact `DecisionStump` by default.
+        `DecisionTreeClassifier(max_depth=1)` asks for the stump of the least Gini index, as in scikit-learn:
+        as fast, but no longer the minimiser that the theorems speak of.
     n_estimators : int, default=50
         Rounds T. Few rounds are a simple vote, many a rich one.
     learning_rate : float, default=1.0
@@ -84,6 +92,11 @@ class AdaBoostClassifier(BoostedVote):
         with two classes, which needs errors below ½ and is poor for more; a baseline.
     loss : {"exponential", "logistic"}, default="exponential"
         "logistic" is log(1 + e^{−y f}) with steps by Newton's method, for two classes.
+    calibration : float, optional
+        Share of the rows, drawn at random, that no round sees: `predict_sets` and honest probabilities stand
+        on them.
+    calibration_method : {"sigmoid", "isotonic", "temperature"}, optional
+        Map that makes probabilities honest, fitted on the rows kept aside; the class is then the likeliest.
 
     Attributes
     ----------
@@ -101,6 +114,10 @@ class AdaBoostClassifier(BoostedVote):
     weight_concentration_ : float
         Share of D_{T+1} on the heaviest tenth of the rows: near 0.1 where rows weigh alike, near 1 where few
         rows, often mislabelled ones, hold most of it.
+    calibration_rows_, calibration_scores_, calibration_weight_ : arrays of shape (n_aside,)
+        Rows kept aside, how strange each is to the vote, and its weight.
+    calibrator_, calibration_errors_ : Calibrator and array of shape (2,)
+        The map, and the calibration error before and after it.
     classes_ : array of shape (n_classes,)
     n_classes_ : int
     certificates_ : Certificates
@@ -133,6 +150,8 @@ class AdaBoostClassifier(BoostedVote):
         "random_state": parameters.random_state,
         "algorithm": parameters.one_of("samme", "samme_r", "discrete", "naive"),
         "loss": parameters.one_of(*LOSSES),
+        "calibration": SHARE_ASIDE,
+        "calibration_method": CALIBRATION_METHOD,
     }
 
     def __init__(
@@ -144,6 +163,8 @@ class AdaBoostClassifier(BoostedVote):
         random_state: Any = None,
         algorithm: str = "samme",
         loss: str = "exponential",
+        calibration: float | None = None,
+        calibration_method: str | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -151,23 +172,40 @@ class AdaBoostClassifier(BoostedVote):
         self.random_state = random_state
         self.algorithm = algorithm
         self.loss = loss
+        self.calibration = calibration
+        self.calibration_method = calibration_method
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Boost.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), CSR matrix or frame
-            As the estimator takes it, in memory; stumps take NaN as missing values.
+        X : array-like, CSR matrix, frame, Parquet path, memory map, Dask array or dataframe
+            Stumps under the exponential loss read rows wherever they are, NaN as missing values; for other
+            learners as they take them, in memory.
         y : array-like of shape (n_samples,) or column name
         sample_weight : array-like of shape (n_samples,) or column name, optional
             A weight of 2 means the row counts twice.
         """
-        self._require_memory(X)
-        data: Any
+        self._require_readable(X)
         data, _ = self._open_classes(X, y, sample_weight)
         self._check_options()
-        X, labels, weight = self._weighty(data)
+        opened = surveyed(data, dense=self._has_stumps)
+        labels, given = labels_of(opened)
+        weight = self._set_aside(len(labels), given)
+        opened = kept_aside(opened, self)
+        fitted = fit_rows(opened, labels, weight)
+        if self._walks and len(labels) > EXACT_ROWS:
+            trace, errors = self._boost_codes(opened, labels, weight)
+        else:
+            trace, errors = self._boost(fitted)
+        self._keep_trace(trace, errors, fitted)
+        self._keep_scores(opened, labels, given)
+        return self
+
+    def _boost(self, fitted: FitRows) -> tuple[Trace, list[float]]:
+        """Rounds on rows in memory, and the training errors after them."""
+        X, labels, weight, _ = fitted
         observer = ErrorObserver(labels, weight, self._empty_committee())
         trace = boost(
             LOSSES[self.loss],
@@ -179,8 +217,39 @@ class AdaBoostClassifier(BoostedVote):
             weight=weight,
             observer=observer,
         )
-        self._keep_trace(trace, observer, X, labels, weight)
-        return self
+        if trace.rounds:
+            return trace, observer.errors
+        start = State(LOSSES[self.loss], np.ones(len(labels)), weight, np.zeros(len(labels)))
+        first = self._oracle(X, labels, weight)(start)
+        return self._useless(trace, first.learner, first.error), observer.errors
+
+    def _columns(self, opened: Opened, weight: Array | None) -> Columns:
+        """Bins of the columns."""
+        return make_columns(opened, weight, np.zeros(self.n_features_in_, dtype=np.bool_), MAX_BINS, 1)
+
+    def _boost_codes(
+        self, opened: Opened, labels: NDArray[np.int64], weight: Array | None
+    ) -> tuple[Trace, list[float]]:
+        """The same on codes, wherever the rows are."""
+        columns, n_classes = self._columns(opened, weight), len(self.classes_)
+        train = train_rows(opened, labels.astype(np.float64), weight, columns)
+        done = boost_coded(
+            train.table(np.zeros(n_classes), columns.n_codes),
+            columns,
+            self._votes,
+            self._line_search(),
+            self.learning_rate,
+            self.n_estimators,
+            weight=train.weight,
+            n_classes=n_classes,
+            gini=self._gini,
+        )
+        maker = StumpMaker(self, gini=self._gini)
+        rounds = [item._replace(learner=maker.of_codes(item.learner)) for item in done.trace.rounds]
+        trace = done.trace._replace(rounds=rounds)
+        if rounds:
+            return trace, done.training_error
+        return self._useless(trace, maker.of_codes(done.first[0]), done.first[1]), done.training_error
 
     def _check_options(self) -> None:
         self.n_classes_ = len(self.classes_)
@@ -212,9 +281,9 @@ class AdaBoostClassifier(BoostedVote):
         if self._has_stumps:
             sorted_rows = self._sort(X, labels, weight)
             if self.algorithm != "samme_r":
-                keep: Any = StumpMaker(self, sorted_rows)
+                keep: Any = StumpMaker(self, gini=self._gini).of_rows(sorted_rows)
                 return oracles.StumpOracle(sorted_rows, self._votes, keep)
-            fit: Callable[[Array], Any] = StumpFitting(StumpMaker(self, sorted_rows), sorted_rows)
+            fit: Callable[[Array], Any] = StumpFitting(StumpMaker(self, gini=False), sorted_rows)
         else:
             fit = MemberFitting(self._learner(), X, self.classes_[labels], generator(self.random_state))
         if self.algorithm == "samme_r":
@@ -222,20 +291,16 @@ class AdaBoostClassifier(BoostedVote):
         return oracles.ClassifierOracle(fit, lambda g: places_of(g, X, self.classes_), labels, self._votes)
 
     def _sort(self, X: Any, labels: NDArray[np.int64], weight: Array) -> SortedRows:
-        """Rows for stumps, by the Gini index where there are several classes and no estimator is given."""
-        gini = self.estimator is None and self.n_classes_ > 2 and self.algorithm != "samme_r"
-        return sort_rows(np.ascontiguousarray(X), labels, self.n_classes_, weight, gini=gini)
+        return sort_rows(np.ascontiguousarray(X), labels, self.n_classes_, weight, gini=self._gini)
 
     # What is kept of the rounds.
 
-    def _keep_trace(
-        self, trace: Trace, observer: ErrorObserver, X: Any, labels: NDArray[np.int64], weight: Array
-    ) -> None:
-        self.stop_reason_, errors = trace.stop, observer.errors
+    def _keep_trace(self, trace: Trace, errors: list[float], fitted: FitRows) -> None:
+        labels, weight = fitted.labels, fitted.weight
+        self.stop_reason_ = trace.stop
         if trace.stop == "perfect":
             trace, errors = self._perfect(trace, weight), [0.0]
-        elif not trace.rounds:
-            trace = self._useless(trace, X, labels, weight)
+        elif trace.rounds[0].step == 0.0:
             errors = [training_error(np.zeros(len(labels)), labels, weight)]
         n_answers = 2 if self.algorithm == "naive" else self.n_classes_
         theorems = self.learning_rate == 1.0 and self.stop_reason_ != "perfect" and self._is_closed
@@ -250,7 +315,7 @@ class AdaBoostClassifier(BoostedVote):
             self.estimator_weights_ = self.estimator_weights_ * self.learning_rate
         state = State(LOSSES[self.loss], np.ones(len(labels)), weight, trace.scores)
         self.weight_concentration_ = concentration(state.shares(), weight)
-        self.certificates_ = fit_certificates(self.history_, self._boosted_rows(X, labels, weight))
+        self.certificates_ = fit_certificates(self.history_, self._boosted_rows(fitted))
 
     @property
     def _is_closed(self) -> bool:
@@ -269,16 +334,13 @@ class AdaBoostClassifier(BoostedVote):
         alone = Round(only.learner, step, 0.0, 1.0, state.log_risk(), state.risk())
         return trace._replace(rounds=[alone], scores=scores)
 
-    def _useless(self, trace: Trace, X: Any, labels: NDArray[np.int64], weight: Array) -> Trace:
+    def _useless(self, trace: Trace, first: Any, error: float) -> Trace:
         """The first learner, which is no better than chance, with a step of 0."""
         convergence.warn(
             f"No learner of {type(self).__name__} is better than chance on these rows: every row gets the "
             "first class. Take a richer estimator, or other columns."
         )
-        start = State(LOSSES[self.loss], np.ones(len(labels)), weight, np.zeros(len(labels)))
-        first = self._oracle(X, labels, weight)(start)
-        alone = Round(first.learner, 0.0, first.error, 0.0, start.log_risk(), start.risk())
-        return trace._replace(rounds=[alone])
+        return trace._replace(rounds=[Round(first, 0.0, error, 0.0, trace.log_risk, trace.risk)])
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
         """Play every round again from what the stored learners say.
@@ -288,17 +350,25 @@ class AdaBoostClassifier(BoostedVote):
         X, y, sample_weight
             The data of the fit.
         """
-        boosted = self._open_boosted(X, y, sample_weight)
+        opened = self._reopened(X, y, sample_weight)
+        labels, given = labels_of(opened)
+        weight = self._weight_of_fit(len(labels), given)
+        fitted = fit_rows(opened, labels, weight)
+        boosted = self._boosted_rows(fitted)
         stored = {
             "estimator errors": (self.estimator_errors_, "error"),
             "weight concentration": (self.weight_concentration_, "concentration"),
         }
-        history = self.history_
-        claims = list(certify_rounds(history, stored, boosted))
-        least_error = self.estimator is not None or len(self.classes_) == 2
-        if self._has_stumps and self.algorithm != "samme_r" and least_error:
-            claims.append(certify_stumps(history, boosted))
-        return Certificates(claims)
+        claims = list(certify_rounds(self.history_, stored, boosted))
+        if self._has_stumps and self.algorithm != "samme_r" and not self._gini:
+            X = fitted.X
+            if self._walks and len(labels) > EXACT_ROWS:  # stumps of bins: codes are as good as values
+                columns = self._columns(opened, weight)
+                X = code_rows(opened, labels.astype(np.float64), weight, columns).codes
+                claims.append(certify_stumps(boosted, X, columns.n_codes))
+            else:
+                claims.append(certify_stumps(boosted, X))
+        return Certificates([*claims, *self._claims_aside(opened, labels, given)])
 
     def refit_weights(
         self, X: Any, y: Any, sample_weight: Any = None, *, penalty_strength: float = 1e-3

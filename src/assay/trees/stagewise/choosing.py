@@ -143,5 +143,6 @@ class HasRounds(Model):
         return answers
 
     def _validation_loss(self, y: NDArray, predictions: Array) -> Array:
-        target = self._coded(y)
-        return np.column_stack([self._row_loss(target, column) for column in predictions.T])
+        target, parts = self._coded(y), np.split(predictions, self.n_estimators, axis=1)
+        answers = [part[:, 0] if part.shape[1] == 1 else part for part in parts]
+        return np.column_stack([self._row_loss(target, part) for part in answers])

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from assay.loops import compiled
+from assay.models.calibration import Calibrator
 from assay.models.classes import class_of
 from assay.rows import Block, code
 from assay.trees.decision.classifier import DecisionTreeClassifier
+from assay.trees.stagewise.fitting import SourceRows
 from assay.trees.stagewise.oracles import centred_logs
 from assay.trees.stagewise.stumps import Stumps, say_stumps, stumps_of
 
@@ -55,6 +57,13 @@ class Committee(NamedTuple):
 
     def places(self, X: Any) -> Iterator[NDArray[np.int64]]:
         """Which class each member says about each row, member by member."""
+        if isinstance(X, SourceRows):
+            for first in range(0, len(self.members), MEMBERS_AT_ONCE):
+                some = self.some(slice(first, first + MEMBERS_AT_ONCE))
+                how: Any = {"dtype": np.int64, "width": len(some.members)}
+                said = np.asarray(X.data.map(places_of_rows, some, **how))
+                yield from np.ascontiguousarray(said[X.there].T)
+            return
         if self.stumps is None:
             for member in self.members:
                 yield places_of(member, X, self.classes)
@@ -64,6 +73,12 @@ class Committee(NamedTuple):
             said = np.empty((min(MEMBERS_AT_ONCE, len(self.members) - first), len(dense)), dtype=np.int64)
             say_stumps(self.stumps, dense, first, said)
             yield from said
+
+    def some(self, part: slice) -> Committee:
+        """The committee of some of the members."""
+        arrays: Any = () if self.stumps is None else (values[part] for values in self.stumps)
+        stumps = None if self.stumps is None else Stumps(*arrays)
+        return self._replace(members=self.members[part], stumps=stumps, steps=self.steps[part])
 
     def logs(self, X: Any) -> Iterator[Array]:
         """Scores (C − 1)(log p_k − mean log p) of each class, member by member."""
@@ -156,14 +171,29 @@ def scores_of_rows(block: Block, committee: Committee) -> NDArray:
     return committee.scores(block.X).astype(block.X.dtype, copy=False)
 
 
-def classes_of_rows(block: Block, committee: Committee) -> NDArray:
-    """The class of the largest score of each row of a block."""
-    return class_of(committee.scores(block.X), committee.classes)
+def exact_scores_of_rows(block: Block, committee: Committee) -> Array:
+    """The same in double precision, one column per score."""
+    return committee.scores(block.X).reshape(block.X.shape[0], -1)
 
 
-def chances_of_rows(block: Block, committee: Committee) -> NDArray:
+def places_of_rows(block: Block, committee: Committee) -> NDArray[np.int64]:
+    """The place of the class that each member says about the rows of a block."""
+    return np.column_stack(list(committee.places(block.X)))
+
+
+def classes_of_rows(block: Block, committee: Committee, calibrator: Calibrator | None) -> NDArray:
+    """The class of each row of a block: of the largest score, or of the largest honest probability."""
+    scores = committee.scores(block.X)
+    if calibrator is not None:
+        scores = calibrator.apply(committee.probabilities(scores))
+    return class_of(scores, committee.classes)
+
+
+def chances_of_rows(block: Block, committee: Committee, calibrator: Calibrator | None) -> NDArray:
     """Probability of each class for the rows of a block."""
-    return committee.probabilities(committee.scores(block.X)).astype(block.X.dtype, copy=False)
+    chances = committee.probabilities(committee.scores(block.X))
+    chances = chances if calibrator is None else calibrator.apply(chances)
+    return chances.astype(block.X.dtype, copy=False)
 
 
 def signs_of_rows(block: Block, committee: Committee) -> NDArray:

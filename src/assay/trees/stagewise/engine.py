@@ -4,9 +4,9 @@ The score f of every row grows by one learner per round,
 
     f_t = f_{t−1} + ν w_t g_t,        g_t from the oracle, w_t from the line search,
 
-and nothing else distinguishes AdaBoost, its variants, forward stagewise models and gradient boosting. Methods
+and nothing else distinguishes AdaBoost, its variants, forward stagewise models and gradient boosting. Votes
 of several classes walk on margins: the target of every row is then 1, its score the margin of its own class,
-and a learner adds to it what it says about that class.
+and a learner adds to it what it says about that class. Sums of several classes have a score per class.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def boost(
     *,
     y: Array,
     weight: Array,
-    start: float = 0.0,
+    start: Any = 0.0,
     observer: Observer | None = None,
 ) -> Trace:
     """Boost: a pure function of its arguments.
@@ -193,8 +193,8 @@ def boost(
     n_rounds : int
     y, weight : arrays of shape (n_rows,)
         Targets, and weights that mean repetition.
-    start : float
-        f_0.
+    start : float or array of scores
+        f_0, a constant or the score of each row.
     observer : callable, optional
         Told the state after each round, its direction and its step.
 
@@ -210,7 +210,8 @@ def boost(
     >>> trace.scores
     array([3., 1.])
     """
-    state = State(loss, y, weight, np.full(len(y), start))
+    first_scores = np.full(len(y), start) if np.ndim(start) == 0 else np.array(start, dtype=np.float64)
+    state = State(loss, y, weight, first_scores)
     first = state.log_risk(), state.risk()
     rounds: list[Round] = []
     for _ in range(n_rounds):
@@ -230,8 +231,14 @@ def boost(
     return Trace(rounds, state.scores, *first, "rounds")
 
 
+def by_row(weight: Array, values: Array) -> Array:
+    """Weights of rows that multiply a number per row, or a number per row and class."""
+    return weight if values.ndim == 1 else weight[:, np.newaxis]
+
+
 def projection(residuals: Array, values: Array, weight: Array) -> float:
     """1 − ‖r − w g‖²/‖r‖² at the best w: the squared cosine of the angle between r and g."""
+    weight = by_row(weight, values)
     both = float(np.sum(weight * residuals * values))
     size = float(np.sum(weight * residuals**2)) * float(np.sum(weight * values**2))
     return min(both * both / size, 1.0) if size > 0 else 0.0

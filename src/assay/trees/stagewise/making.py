@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from sklearn.base import clone
 
 from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.stump import DecisionStump
+from assay.trees.growing.columns import Columns
+from assay.trees.stagewise.coded import Cut
 from assay.trees.stagewise.committee import Committee, add_votes
 from assay.trees.stagewise.engine import Array, Direction, State
 from assay.trees.stagewise.proofs import training_error
 from assay.trees.stagewise.steps import newton_step
-from assay.trees.stagewise.stumps import Choice, SortedRows, best_stump, tree_of, units_of
+from assay.trees.stagewise.stumps import Choice, SortedRows, best_stump, stump_tree, tree_of, units_of
+from assay.trees.tree import Tree
 
 
 def newton_downhill(state: State, direction: Direction) -> float:
@@ -24,6 +28,12 @@ def newton_downhill(state: State, direction: Direction) -> float:
     if direction.error >= 0.5 * (1.0 - 1e-12):
         return 0.0
     return float(f"{max(newton_step(state, direction), 0.0):.12e}")
+
+
+def no_categories(n_columns: int) -> Columns:
+    """Columns of numbers, without their values."""
+    empty, none = np.empty(0), np.zeros(n_columns, dtype=np.bool_)
+    return Columns(empty, empty, np.zeros(n_columns + 1, dtype=np.int64), none, np.empty(0, dtype=np.int64))
 
 
 class ErrorObserver:
@@ -47,40 +57,56 @@ class ErrorObserver:
 
 
 class StumpMaker:
-    """Makes fitted stumps of chosen splits."""
+    """Makes fitted stumps of chosen splits.
 
-    def __init__(self, model: Any, sorted_rows: SortedRows) -> None:
+    Parameters
+    ----------
+    model : AdaBoostClassifier
+    gini : bool
+        Whether splits are chosen by the Gini index in place of mistakes.
+    """
+
+    def __init__(self, model: Any, *, gini: bool) -> None:
         self._shared = {
             name: value
             for name, value in vars(model).items()
             if name in ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")
         }
-        columns = sorted_rows.columns
-        self._shared |= {"is_categorical_": columns.categorical, "columns_": columns.of_categories()}
-        self._shared |= {"max_features_": model.n_features_in_, "n_outputs_": 1}
-        self._rows = sorted_rows
+        d = model.n_features_in_
+        self._shared |= {"is_categorical_": np.zeros(d, dtype=np.bool_), "columns_": no_categories(d)}
+        self._shared |= {"max_features_": d, "n_outputs_": 1}
+        self._gini = gini
 
-    def __call__(self, choice: Choice, share: Array) -> DecisionTreeClassifier:
-        """The stump, chosen under a distribution over the rows."""
-        stump = DecisionTreeClassifier(max_depth=1) if self._rows.gini else DecisionStump()
+    def made(self, tree: Tree) -> DecisionTreeClassifier:
+        """The learner of a tree of one split."""
+        stump = DecisionTreeClassifier(max_depth=1) if self._gini else DecisionStump()
         for name, value in self._shared.items():
             setattr(stump, name, value)
         stump.levels_ = {}
-        stump.tree_ = tree_of(choice, self._rows, share)
+        stump.tree_ = tree
         return stump
+
+    def of_rows(self, rows: SortedRows) -> Callable[[Choice, Array], DecisionTreeClassifier]:
+        """What makes stumps of splits of sorted rows, chosen under a distribution over them."""
+        return lambda choice, share: self.made(tree_of(choice, rows, share))
+
+    def of_codes(self, learner: tuple[Cut, NDArray]) -> DecisionTreeClassifier:
+        """The stump of a cut between codes, and the number of rows on its sides."""
+        cut, counts = learner
+        return self.made(stump_tree(cut.stump, cut.sides / cut.sides.sum(), counts, gini=self._gini))
 
 
 class StumpFitting:
     """The exact stump under a distribution over the rows."""
 
     def __init__(self, maker: StumpMaker, sorted_rows: SortedRows) -> None:
-        self._maker, self._rows = maker, sorted_rows
+        self._keep, self._rows = maker.of_rows(sorted_rows), sorted_rows
 
     def __call__(self, share: Array) -> DecisionTreeClassifier:
         """The stump."""
         each = share / self._rows.weight
         units = units_of(each / each.max(), self._rows.weight)
-        return self._maker(best_stump(self._rows, units), share)
+        return self._keep(best_stump(self._rows, units), share)
 
 
 class MemberFitting:

@@ -269,14 +269,39 @@ def best_error_by_sorting(X: NDArray, labels: NDArray[np.int64], share: Array, n
     return 1.0 - right
 
 
-def certify_stumps(history: BoostingHistory, rows: BoostedRows) -> Certificate:
-    """No stump has a smaller error in any round, by a search that shares no code with the fit."""
+def best_error_by_counting(
+    codes: NDArray[np.uint8], n_codes: NDArray, labels: NDArray[np.int64], share: Array, n_classes: int
+) -> float:
+    """The same of stumps that cut between codes, by counting those of each column."""
+    totals = np.bincount(labels, share, n_classes)
+    right = float(totals.max())
+    for column, absent in zip(codes.T, n_codes, strict=True):
+        places = column.astype(np.int64) * n_classes + labels
+        marks = np.bincount(places, share, (int(absent) + 1) * n_classes).reshape(-1, n_classes)
+        for extra in (np.zeros(n_classes), marks[absent]):
+            left = np.cumsum(marks[:absent], axis=0) + extra
+            if len(left):
+                right = max(right, float((left.max(axis=1) + (totals - left).max(axis=1)).max()))
+    return 1.0 - right
+
+
+def certify_stumps(rows: BoostedRows, X: Any, n_codes: NDArray | None = None) -> Certificate:
+    """No stump has a smaller error in any round, by a search that shares no code with the fit.
+
+    `X` are the values of the rows, or their codes where `n_codes` tells how many each column has.
+    """
     committee, state, worst = rows.committee, rows.start, 0.0
-    dense = np.asarray(rows.X.toarray() if hasattr(rows.X, "toarray") else rows.X, dtype=np.float64)
-    for said, scores in zip(committee.places(dense), committee.staged_scores(dense), strict=True):
+    dense: Any = X
+    if n_codes is None:
+        dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    for said, scores in zip(committee.places(rows.X), committee.staged_scores(rows.X), strict=True):
         share = state.shares()
         error = float(share[said != rows.labels].sum())
-        worst = max(worst, error - best_error_by_sorting(dense, rows.labels, share, history.n_classes))
+        if n_codes is None:
+            best = best_error_by_sorting(dense, rows.labels, share, len(committee.classes))
+        else:
+            best = best_error_by_counting(dense, n_codes, rows.labels, share, len(committee.classes))
+        worst = max(worst, error - best)
         state = State(rows.loss, state.y, rows.weight, committee.margins(scores, rows.labels).copy())
     return at_most(
         "Every stump is the best of its class under the weights of its round.",

@@ -62,21 +62,21 @@ def newton_step(state: State, direction: Direction) -> float:
     loss never reaches its infimum.
     """
     scores, weight = state.along()
-    there = (weight > 0) & (direction.values != 0)
+    values = direction.values
+    there = (weight > 0) & (values != 0 if values.ndim == 1 else np.any(values != 0, axis=1))
     if not there.any():
         return 0.0
-    y, g, scores, weight = state.y[there], direction.values[there], scores[there], weight[there]
+    y, g, scores, weight = state.y[there], values[there], scores[there], weight[there]
     scale = 1.0 / float(np.abs(g).max())
 
     def slope(step: float) -> tuple[float, float]:
-        terms = state.loss.terms(y, scores + step * g)
-        return float(np.sum(weight * terms.slope * g)), float(np.sum(weight * terms.curvature * g * g))
+        return derivatives(state.loss, y, scores + step * g, g, weight)
 
     first, bend = slope(0.0)
     if first == 0.0 or not math.isfinite(first):
         return 0.0
     away = -1.0 if first > 0 else 1.0
-    if isinstance(state.loss, (Exponential, Logistic)) and np.all(away * y * g >= 0):
+    if is_endless(state.loss, y, away * g):
         return math.inf * away
     # A bracket: the slope changes its sign between `low` and `high`.
     low, high, limit = 0.0, away * scale, away * scale * 2.0**40
@@ -105,6 +105,35 @@ def newton_step(state: State, direction: Direction) -> float:
     return point
 
 
+def derivatives(loss: Loss, y: Array, scores: Array, g: Array, weight: Array) -> tuple[float, float]:
+    """First and second derivative of Σ s ℓ(y, f + w g) in w, at w = 0; the scores are overwritten."""
+    terms = loss.terms(y, scores)
+    if g.ndim == 1:
+        return float(np.sum(weight * terms.slope * g)), float(np.sum(weight * terms.curvature * g * g))
+    p = terms.curvature  # of several scores the probabilities: the curvature is diag(p) − p pᵀ
+    bend = np.sum(p * g * g, axis=1) - np.sum(p * g, axis=1) ** 2
+    return float(weight @ np.sum(terms.slope * g, axis=1)), float(weight @ np.maximum(bend, 0.0))
+
+
+def is_endless(loss: Loss, y: Array, g: Array) -> bool:
+    """Whether the loss falls without end along g: no row is moved the wrong way."""
+    if g.ndim > 1:
+        own = g[np.arange(len(g)), y.astype(np.intp)]
+        return bool(np.all(own[:, np.newaxis] >= g))
+    return isinstance(loss, (Exponential, Logistic)) and bool(np.all(y * g >= 0))
+
+
+def falling_step(state: State, direction: Direction) -> float:
+    """1, halved until the mean loss does not rise."""
+    step, before = 1.0, state.risk()
+    for _ in range(MOST_STEPS):
+        moved = State(state.loss, state.y, state.weight, state.scores + step * direction.values)
+        if moved.risk() <= before:
+            return step
+        step /= 2
+    return 0.0
+
+
 def step_for(loss: Loss) -> LineSearch:
     """The line search that suits a loss: closed, a weighted median, or Newton's."""
     if isinstance(loss, Squared):
@@ -120,9 +149,7 @@ def bounded_step(state: State, direction: Direction) -> float:
     if math.isfinite(step):
         return step
     scores, weight = state.along()
-    terms = state.loss.terms(state.y, scores.copy())
-    slope = float(np.sum(weight * terms.slope * direction.values))
-    bend = float(np.sum(weight * terms.curvature * direction.values**2))
+    slope, bend = derivatives(state.loss, state.y, scores.copy(), direction.values, weight)
     return -slope / bend if bend > 0 else math.copysign(1.0, step)
 
 

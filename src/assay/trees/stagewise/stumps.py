@@ -273,16 +273,20 @@ def say_stumps(stumps, X, first, out):  # type: ignore[no-untyped-def]
 
 def tree_of(choice: Choice, rows: SortedRows, share: NDArray[np.float64]) -> Tree:
     """The stump as a fitted tree, with the weights that it was chosen under."""
-    stump, n_classes = choice.stump, rows.n_classes
-    places = rows.labels + n_classes * ~choice.goes_left
-    sides = np.bincount(places, share, 2 * n_classes).reshape(2, -1)
-    counts = np.bincount(places, minlength=2 * n_classes).reshape(2, -1).sum(axis=1)
+    places = rows.labels + rows.n_classes * ~choice.goes_left
+    sides = np.bincount(places, share, 2 * rows.n_classes).reshape(2, -1)
+    counts = np.bincount(places, minlength=2 * rows.n_classes).reshape(2, -1).sum(axis=1)
+    return stump_tree(choice.stump, sides, counts, gini=rows.gini)
+
+
+def stump_tree(stump: Stump, sides: NDArray, counts: NDArray, *, gini: bool) -> Tree:
+    """A stump as a fitted tree, from the weights of the classes and the number of rows on its two sides."""
     inner = stump.feature >= 0
     sums = np.vstack([sides.sum(axis=0), sides]) if inner else sides[:1]
     n_samples = np.array([counts.sum(), *counts] if inner else [counts.sum()], dtype=np.int64)
     weights = sums.sum(axis=1)
     shares = sums / np.where(weights > 0, weights, 1.0)[:, np.newaxis]
-    impurity = 1.0 - ((shares**2).sum(axis=1) if rows.gini else shares.max(axis=1))
+    impurity = 1.0 - ((shares**2).sum(axis=1) if gini else shares.max(axis=1))
     costs, gain = weights * impurity, np.zeros(len(sums))
     gain[0] = max(costs[0] - costs[1:].sum(), 0.0) if inner else 0.0
     leaves = [LEAF] * (len(sums) - 1)

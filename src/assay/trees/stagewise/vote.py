@@ -15,7 +15,10 @@ from assay import rows
 from assay.losses import Exponential, Logistic, Loss
 from assay.models.capabilities import Transformer
 from assay.models.classes import Classifier, class_of
-from assay.rows import MemoryRows
+from assay.rows import Rows
+from assay.trees.boosting.gathering import Opened
+from assay.trees.calibration.probabilities import HasClassSets
+from assay.trees.decision.classifier import DecisionTreeClassifier
 from assay.trees.decision.stump import DecisionStump
 from assay.trees.stagewise.choosing import HasRounds
 from assay.trees.stagewise.committee import (
@@ -23,17 +26,19 @@ from assay.trees.stagewise.committee import (
     chances_of_rows,
     classes_of_rows,
     committee_of,
+    exact_scores_of_rows,
     scores_of_rows,
     signs_of_rows,
 )
 from assay.trees.stagewise.engine import Array, State
+from assay.trees.stagewise.fitting import FitRows, fit_rows, labels_of, surveyed
 from assay.trees.stagewise.history import BoostingHistory, MarginHistory, margin_history
 from assay.trees.stagewise.proofs import BoostedRows, replay
 
 LOSSES: Mapping[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
-class BoostedVote(Classifier, HasRounds, Transformer):
+class BoostedVote(HasClassSets, Classifier, HasRounds, Transformer):
     """Base of weighted votes of classifiers: reads the fitted learners, weighs rows by their margins."""
 
     estimator: Any
@@ -58,26 +63,39 @@ class BoostedVote(Classifier, HasRounds, Transformer):
     def _has_stumps(self) -> bool:
         """Whether the learners are stumps that the sorted columns give."""
         learner = self._learner()
-        return type(learner) is DecisionStump and learner.get_params() == DecisionStump().get_params()
+        exact = type(learner) is DecisionStump and learner.get_params() == DecisionStump().get_params()
+        return exact or self._gini
 
-    def _weighty(self, data: MemoryRows) -> tuple[Any, NDArray[np.int64], Array]:
-        """The rows that weigh something, the places of their classes, and their weights."""
-        assert data.y is not None
-        labels = data.y.reshape(len(data.y), -1)[:, 0].astype(np.int64)
-        X = data.X.toarray() if data.is_sparse and self._has_stumps else data.X
-        if data.weight is None:
-            return X, labels, np.ones(len(labels))
-        there = data.weight > 0
-        return X[there], labels[there], data.weight[there].astype(np.float64)
+    @property
+    def _gini(self) -> bool:
+        """Whether stumps are chosen by the Gini index: trees of one split, as scikit-learn takes them."""
+        learner = self._learner()
+        asked = {**DecisionTreeClassifier(max_depth=1).get_params(), "random_state": None}
+        return (
+            type(learner) is DecisionTreeClassifier
+            and {**learner.get_params(), "random_state": None} == asked
+            and self.algorithm != "samme_r"
+        )
 
-    def _require_memory(self, X: Any) -> None:
+    @property
+    def _walks(self) -> bool:
+        """Whether a round is a sum over codes, so that rows need not be in memory."""
+        return self._has_stumps and self.algorithm != "samme_r" and self.loss == "exponential"
+
+    def _require_readable(self, X: Any) -> None:
         if rows.is_external(X):
             self._check_parameters()
-            raise ValueError(
-                f"{type(self).__name__} weighs every row anew in each round and takes rows in memory only: "
-                "HistGradientBoostingClassifier(loss='exponential') reads them block by block, or bring the "
-                "rows into memory as an array."
-            )
+            if not self._walks:
+                raise ValueError(
+                    f"{type(self).__name__} takes rows outside memory for stumps under the exponential loss, "
+                    "and not for 'samme_r': other learners need all rows in each round. Leave 'estimator' "
+                    "out, or bring the rows into memory as an array."
+                )
+
+    def _reopened(self, X: Any, y: Any, sample_weight: Any) -> Opened:
+        check_is_fitted(self)
+        self._require_readable(X)
+        return surveyed(self._open_new_classes(X, y, sample_weight), dense=self._has_stumps)
 
     def _empty_committee(self) -> Committee:
         return committee_of([], np.empty(0), self.classes_, **self._reading)
@@ -98,21 +116,33 @@ class BoostedVote(Classifier, HasRounds, Transformer):
         steps = self.estimator_weights_ * factor
         return committee_of(self.estimators_, steps, self.classes_, **self._reading)
 
-    def _boosted_rows(self, X: Any, labels: NDArray[np.int64], weight: Array) -> BoostedRows:
-        return BoostedRows(X, labels, weight, self._committee(), LOSSES[self.loss])
+    def _boosted_rows(self, fitted: FitRows) -> BoostedRows:
+        return BoostedRows(fitted.X, fitted.labels, fitted.weight, self._committee(), LOSSES[self.loss])
 
     def _open_boosted(self, X: Any, y: Any, sample_weight: Any) -> BoostedRows:
-        check_is_fitted(self)
-        self._require_memory(X)
-        data: Any = self._open_new_classes(X, y, sample_weight)
-        return self._boosted_rows(*self._weighty(data))
+        """The rows of the fit once more, without those kept aside."""
+        return self._boosted_rows(self._rows_of_fit(X, y, sample_weight))
+
+    def _rows_of_fit(self, X: Any, y: Any, sample_weight: Any) -> FitRows:
+        opened = self._reopened(X, y, sample_weight)
+        labels, weight = labels_of(opened)
+        return fit_rows(opened, labels, self._weight_of_fit(len(labels), weight))
+
+    # Rows kept aside.
+
+    def _row_scores(self, data: Rows) -> Array:
+        how: Any = {"dtype": np.float64, "width": 1 if len(self.classes_) == 2 else len(self.classes_)}
+        return np.asarray(data.map(exact_scores_of_rows, self._committee(), **how))
+
+    def _chances(self, scores: Array) -> Array:
+        return self._committee().probabilities(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     # What the vote says.
 
     def predict(self, X: Any) -> Any:
-        """The class of the largest score: an array, or a lazy Dask array for Dask input."""
-        data = self._open_new_rows(X)
-        return data.map(classes_of_rows, self._committee(), dtype=self.classes_.dtype)
+        """The class of the largest score, or of the largest honest probability: an array, or a lazy one."""
+        data, calibrator = self._open_new_rows(X), getattr(self, "calibrator_", None)
+        return data.map(classes_of_rows, self._committee(), calibrator, dtype=self.classes_.dtype)
 
     def decision_function(self, X: Any) -> Any:
         """F = Σ_t w_t g_t(x) of the second of two classes; one column per class for more."""
@@ -123,11 +153,11 @@ class BoostedVote(Classifier, HasRounds, Transformer):
     def predict_proba(self, X: Any) -> Any:
         """1/(1 + e^{−2f}), the law whose exponential risk f minimises; ∝ e^{f_k/(C−1)} for more classes.
 
-        1/(1 + e^{−f}) for the logistic loss.
+        1/(1 + e^{−f}) for the logistic loss; through the map of `calibration_method` where there is one.
         """
-        data = self._open_new_rows(X)
+        data, calibrator = self._open_new_rows(X), getattr(self, "calibrator_", None)
         how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
-        return data.map(chances_of_rows, self._committee(), **how)
+        return data.map(chances_of_rows, self._committee(), calibrator, **how)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`."""
@@ -193,7 +223,8 @@ class BoostedVote(Classifier, HasRounds, Transformer):
 
         Of more than two classes f_y/‖w‖₁; of SAMME.R divided by the number of rounds.
         """
-        boosted = self._open_boosted(X, y, None)
+        opened = self._reopened(X, y, None)
+        boosted = self._boosted_rows(fit_rows(opened, *labels_of(opened)))
         committee = boosted.committee
         last = len(committee.members) if n_rounds is None else n_rounds
         if not 1 <= last <= len(committee.members):
@@ -214,10 +245,13 @@ class BoostedVote(Classifier, HasRounds, Transformer):
         return margin_history(self.history_, theta, shares)
 
     def row_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """D_{T+1}: how the rows of the fit weigh after the last round (those of weight 0 left out)."""
-        boosted = self._open_boosted(X, y, sample_weight)
+        """D_{T+1}: how the rows of the fit weigh after the last round; 0 for those that it did not see."""
+        fitted = self._rows_of_fit(X, y, sample_weight)
+        boosted = self._boosted_rows(fitted)
         margins = boosted.committee.margins(boosted.committee.scores(boosted.X), boosted.labels)
-        return State(boosted.loss, boosted.start.y, boosted.weight, margins).shares()
+        shares = np.zeros(len(fitted.there))
+        shares[fitted.there] = State(boosted.loss, boosted.start.y, boosted.weight, margins).shares()
+        return shares
 
     def heaviest_rows(self, X: Any, y: Any, n_rows: int = 10) -> NDArray[np.intp]:
         """The rows that weigh most, heaviest first: look there for wrong labels."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -23,7 +23,15 @@ from assay.trees.decision.stump import DecisionStump
 from assay.trees.stagewise import oracles
 from assay.trees.stagewise.additive import Additive, answers_of
 from assay.trees.stagewise.choosing import HasRounds
-from assay.trees.stagewise.engine import Array, Direction, Oracle, State, boost
+from assay.trees.stagewise.engine import Array, Direction, Oracle, State, Trace, boost
+from assay.trees.stagewise.gradient.learners import (
+    EXACT_ROWS,
+    RoundFitting,
+    TreeFitting,
+    grows_here,
+    together,
+    with_leaf_steps,
+)
 from assay.trees.stagewise.gradient.proofs import (
     GradientHistory,
     GradientRows,
@@ -33,7 +41,7 @@ from assay.trees.stagewise.gradient.proofs import (
     gradient_certificates,
     rate_product,
 )
-from assay.trees.stagewise.steps import bounded_step, constant_step, unit_step
+from assay.trees.stagewise.steps import bounded_step, falling_step, unit_step
 
 TREE_RULES = (
     "min_samples_split",
@@ -52,10 +60,12 @@ GRADIENT_DOMAINS: Mapping[str, Domain] = {
     "subsample": SHARE,
     "criterion": parameters.one_of("deprecated", "friedman_mse", "squared_error"),
     **{name: GROWTH_DOMAINS[name] for name in TREE_RULES},
-    "init": parameters.nothing | parameters.one_of("zero"),
+    "init": parameters.nothing
+    | parameters.one_of("zero")
+    | Domain("an estimator", lambda value: isinstance(value, BaseEstimator) and hasattr(value, "fit")),
     "random_state": parameters.random_state,
     "verbose": parameters.boolean | parameters.integer(at_least=0),
-    "warm_start": Domain("False", lambda value: value is False),
+    "warm_start": parameters.boolean,
     "validation_fraction": parameters.real(above=0.0, at_most=0.9),
     "n_iter_no_change": parameters.nothing | parameters.integer(at_least=1),
     "tol": parameters.real(at_least=0.0),
@@ -79,9 +89,12 @@ class GradientModel(HasRounds):
     estimator: Any
     line_search: str | None
     direction: str
+    warm_start: bool
+    n_estimators: int
     estimators_: NDArray
     steps_: Array
-    init_score_: float
+    init_: Any
+    init_score_: Any
     history_: GradientHistory
     _base_criterion: ClassVar[str] = "squared_error"
 
@@ -107,7 +120,7 @@ class GradientModel(HasRounds):
     @property
     def _by_leaf(self) -> bool:
         """Whether every leaf has a step of its own."""
-        is_tree = isinstance(self._learner(), DecisionTreeRegressor) and self.direction == "least_squares"
+        is_tree = grows_here(self._learner()) and self.direction == "least_squares"
         if self.line_search is None:
             return is_tree
         if self.line_search == "leaf" and not is_tree:
@@ -130,36 +143,92 @@ class GradientModel(HasRounds):
         X, y, weight = self._weighty(data, y)
         draws = generator(self.random_state)
         train, held_out = self._split(len(y), draws)
-        self.init_score_ = 0.0 if self.init == "zero" else best_constant(loss, y[train], weight[train])
-        edges: list[float] = []
+        before = self._earlier_rounds()
+        if before is None:
+            self._begin(X[train], y[train], weight[train], loss)
+        rows = self._gradient_rows(X[train], y[train], weight[train])
+        trace, edges = self._run(rows, draws, before)
+        done = [] if before is None else list(self.estimators_)
+        earlier = GradientHistory.empty(trace.risk) if before is None else before
+        members = [*done, *(item.learner for item in trace.rounds)]
+        self.steps_ = np.append(earlier.step, [item.step for item in trace.rounds])
+        self._keep_members(members, loss.n_scores)
+        if len(held_out):
+            self._stop_early(X[held_out], y[held_out], weight[held_out], loss)
+        n_rounds = len(self.steps_)
+        risk = np.append(earlier.risk, [item.risk for item in trace.rounds])[: n_rounds + 1]
+        agreements = np.append(earlier.agreement, [item.agreement for item in trace.rounds])[:n_rounds]
+        edge = np.append(earlier.edge, edges)[:n_rounds]
+        self.history_ = GradientHistory(self.steps_.copy(), risk, agreements, edge)
+        self.train_score_ = risk[1:].copy()
+        self.n_estimators_, self.n_trees_per_iteration_ = n_rounds, loss.n_scores
+        rows = self._gradient_rows(X[train], y[train], weight[train])
+        self.certificates_ = gradient_certificates(self.history_, rows)
+
+    def _earlier_rounds(self) -> GradientHistory | None:
+        """The rounds of the last fit, where a warm start goes on from them."""
+        if not self.warm_start or "history_" not in vars(self):
+            return None
+        n_done = len(self.steps_)
+        if self.n_estimators < n_done:
+            raise self._refuse("n_estimators", f"at least the {n_done} rounds of the warm start")
+        return self.history_
+
+    def _begin(self, X: Any, y: Array, weight: Array, loss: Loss) -> None:
+        """Set f_0: the best constant, 0, or what an estimator says, and no rounds yet."""
+        self.__dict__.pop("init_", None)
+        self.init_score_ = best_constant(loss, y, weight) if self.init is None else 0.0
+        if isinstance(self.init, BaseEstimator):
+            self.init_score_ = 0.0
+            weighs = has_fit_parameter(self.init, "sample_weight")
+            fit = clone(self.init).fit
+            self.init_ = fit(X, self._named(y), sample_weight=weight) if weighs else fit(X, self._named(y))
+        self.steps_ = np.empty(0)
+        self._keep_members([], loss.n_scores)
+
+    def _named(self, y: Array) -> NDArray:
+        """Targets as estimators take them."""
+        return y
+
+    def _first(self, X: Any) -> Array:
+        """What the first estimator says, as scores."""
+        return np.asarray(self.init_.predict(X), dtype=np.float64).reshape(X.shape[0])
+
+    def _run(
+        self, rows: GradientRows, draws: np.random.Generator, before: GradientHistory | None
+    ) -> tuple[Trace, list[float]]:
+        """The rounds that are still to be made, and their edges."""
+        n_done, edges = len(self.steps_), []
+        fitting = self._fitting(rows, draws)
+        for _ in range(n_done * rows.loss.n_scores):
+            fitting.draw()  # as the rounds before have drawn
 
         def observe(state: State, direction: Direction, step: float) -> None:
             edges.append(float(direction.answers))
 
+        start = rows.additive.scores(rows.X)
+        if before is not None:
+            risk = State(rows.loss, rows.y, rows.weight, start).risk()
+            if not abs(risk - before.risk[-1]) <= 1e-6 * abs(before.risk[0]):
+                raise ValueError(
+                    f"{type(self).__name__}: a warm start goes on with the rows of the last fit; these are "
+                    "others. Fit with warm_start=False to begin anew."
+                )
+        search = bounded_step
+        if self._by_leaf:
+            search = unit_step if rows.loss.n_scores == 1 else falling_step
         trace = boost(
-            loss,
-            self._oracle(X[train], loss, draws),
-            unit_step if self._by_leaf else bounded_step,
+            rows.loss,
+            self._oracle(fitting, rows),
+            search,
             self.learning_rate,
-            self.n_estimators,
-            y=y[train],
-            weight=weight[train],
-            start=self.init_score_,
+            self.n_estimators - n_done,
+            y=rows.y,
+            weight=rows.weight,
+            start=start,
             observer=observe,
         )
-        rounds = trace.rounds
-        self.steps_ = np.array([item.step for item in rounds])
-        self._keep_members([item.learner for item in rounds])
-        if len(held_out):
-            self._stop_early(X[held_out], y[held_out], weight[held_out], loss)
-        n_rounds = len(self.steps_)
-        risk = np.array([trace.risk, *(item.risk for item in rounds)])[: n_rounds + 1]
-        agreements = np.array([item.agreement for item in rounds])[:n_rounds]
-        self.history_ = GradientHistory(self.steps_.copy(), risk, agreements, np.array(edges[:n_rounds]))
-        self.train_score_ = risk[1:].copy()
-        self.n_estimators_ = n_rounds
-        boosted = self._gradient_rows(X[train], y[train], weight[train])
-        self.certificates_ = gradient_certificates(self.history_, boosted)
+        return trace, edges
 
     def _weighty(self, data: MemoryRows, y: Array) -> tuple[Any, Array, Array]:
         """The rows that weigh something, dense for our trees, their targets and their weights."""
@@ -171,9 +240,10 @@ class GradientModel(HasRounds):
         there = data.weight > 0
         return X[there], y[there], data.weight[there].astype(np.float64)
 
-    def _keep_members(self, members: list[Any]) -> None:
-        self.estimators_ = np.empty((len(members), 1), dtype=object)
-        self.estimators_[:, 0] = members
+    def _keep_members(self, members: list[Any], n_scores: int) -> None:
+        self.estimators_ = np.empty((len(members), n_scores), dtype=object)
+        for place, row in enumerate(members):
+            self.estimators_[place, :] = row
 
     def _split(self, n_rows: int, draws: np.random.Generator) -> tuple[Any, NDArray[np.intp]]:
         """Rows of the fit, and those held out to stop early."""
@@ -193,29 +263,36 @@ class GradientModel(HasRounds):
             best, since = (risk, 0) if risk < best - self.tol else (best, since + 1)
             if since >= (self.n_iter_no_change or 0):
                 self.steps_ = self.steps_[:place]
-                self._keep_members(list(self.estimators_[:place, 0]))
+                self.estimators_ = self.estimators_[:place]
                 return
 
-    def _oracle(self, X: Any, loss: Loss, draws: np.random.Generator) -> Oracle:
-        signs = self.direction == "correlation"
-        fitting = RoundFitting(self._learner(), X, self.subsample, draws)
-        if signs:
-            inner: Oracle = oracles.SignOracle(fitting, lambda g: answers_of(g, X, signs=True))
-        else:
-            inner = oracles.LeastSquaresOracle(fitting, lambda g: answers_of(g, X, signs=False))
-        by_leaf = self._by_leaf
+    def _fitting(self, rows: GradientRows, draws: np.random.Generator) -> RoundFitting:
+        """How learners are fitted: trees on columns that are coded once, others anew each round."""
+        learner, X = self._learner(), rows.X
+        if self.direction == "least_squares" and grows_here(learner):
+            binned = self.estimator is None and len(rows.y) > EXACT_ROWS
+            return TreeFitting(learner, X, rows.weight, self.subsample, draws, binned=binned)
+        return RoundFitting(learner, X, self.subsample, draws)
+
+    def _oracle(self, fitting: RoundFitting, rows: GradientRows) -> Oracle:
+        by_leaf, X, loss = self._by_leaf, rows.X, rows.loss
+        signed = oracles.SignOracle(fitting.signed, lambda g: answers_of(g, X, signs=True))
 
         def oracle(state: State) -> Direction:
-            direction = inner(state)
-            if by_leaf:
-                direction = leaf_steps(state, direction, X, loss)
+            if self.direction == "correlation":
+                direction = signed(state)
+                direction = direction._replace(learner=[direction.learner])
+            else:
+                fitted = fitting(state.slopes, state.weight)
+                direction = together(with_leaf_steps(state, fitted, loss) if by_leaf else fitted)
             return direction._replace(answers=edge_of(state.slopes, direction.values, state.weight))
 
         return oracle
 
     def _additive(self) -> Additive:
+        first = self._first if "init_" in vars(self) else None
         signs = self.direction == "correlation"
-        return Additive(list(self.estimators_[:, 0]), self.steps_, self.init_score_, signs)
+        return Additive(self.estimators_, self.steps_, self.init_score_, signs, first)
 
     def _gradient_rows(self, X: Any, y: Array, weight: Array) -> GradientRows:
         return GradientRows(X, y, weight, self._additive(), self._loss(), self.learning_rate, self._by_leaf)
@@ -226,7 +303,7 @@ class GradientModel(HasRounds):
         train, _ = self._split(len(y), generator(self.random_state))
         boosted = self._gradient_rows(X[train], y[train], weight[train])
         stored: dict[str, tuple[object, str]] = {
-            "initial score": (self.init_score_, "zero" if self.init == "zero" else "start"),
+            "initial score": (self.init_score_, "start" if self.init is None else "zero"),
             "training score": (self.train_score_, "risk"),
             "steps": (self.steps_, "step"),
         }
@@ -257,61 +334,8 @@ class GradientModel(HasRounds):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Mean of the importances of the learners."""
         check_is_fitted(self)
-        members = self.estimators_[:, 0]
+        members = self.estimators_.ravel()
         if not all(hasattr(member, "feature_importances_") for member in members):
             raise AttributeError("The learners of this sum do not tell the importance of columns.")
         total = np.sum([member.feature_importances_ for member in members], axis=0)
         return np.asarray(total / (np.sum(total) or 1.0))
-
-
-class RoundFitting:
-    """Fits a fresh copy of a learner to the targets of a round, on a part of the rows where asked."""
-
-    def __init__(self, learner: Any, X: Any, subsample: float, draws: np.random.Generator) -> None:
-        self._learner, self._X, self._subsample, self._draws = learner, X, subsample, draws
-
-    def __call__(self, target: Array, weight: Array) -> Any:
-        """The learner."""
-        member = clone(self._learner)
-        names = [name for name in member.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
-        member.set_params(**{name: int(self._draws.integers(2**31)) for name in sorted(names)})
-        X: Any = self._X
-        if self._subsample < 1.0:
-            count = max(1, int(self._subsample * len(target)))
-            kept = np.sort(self._draws.permutation(len(target))[:count])
-            X, target, weight = X[kept], target[kept], weight[kept]
-        if is_classifier(member) and len(np.unique(target[weight > 0])) < 2:
-            return Constant(float(target[weight > 0][0]))
-        if has_fit_parameter(member, "sample_weight"):
-            return member.fit(X, target, sample_weight=weight)
-        if np.all(weight == weight[0]):
-            return member.fit(X, target)
-        if not np.all(weight == np.rint(weight)):
-            kind = type(member).__name__
-            raise ValueError(f"Weights must be whole numbers, as {kind} takes no 'sample_weight'.")
-        places = np.repeat(np.arange(len(target)), weight.astype(np.int64))
-        return member.fit(X[places], target[places])
-
-
-class Constant(BaseEstimator):
-    """Says the same about every row."""
-
-    def __init__(self, value: float = 0.0) -> None:
-        self.value = value
-
-    def predict(self, X: Any) -> Array:
-        """The value for each row."""
-        return np.full(X.shape[0], self.value)
-
-
-def leaf_steps(state: State, direction: Direction, X: Any, loss: Loss) -> Direction:
-    """The tree with the best constant of each leaf in place of its values."""
-    tree = direction.learner.tree_
-    leaves = np.asarray(direction.learner.apply(X))
-    scores, weight = state.along()
-    value = np.zeros_like(tree.value)
-    order = np.argsort(leaves, kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(leaves[order])) + 1):
-        value[leaves[part[0]], 0] = constant_step(loss, state.y[part], weight[part], scores[part])
-    direction.learner.tree_ = tree.with_values(value)
-    return direction._replace(values=value[leaves, 0])

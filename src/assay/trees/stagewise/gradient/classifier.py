@@ -1,4 +1,4 @@
-"""Gradient boosting of two classes."""
+"""Gradient boosting of classes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ from numpy.typing import NDArray
 
 from assay import parameters
 from assay.certificates import Certificates
-from assay.losses import Exponential, Logistic, Loss, MarginLoss
+from assay.losses import Exponential, Logistic, Loss, MarginLoss, Multinomial
 from assay.models.classes import Classifier, class_of
 from assay.parameters import Domain
+from assay.rows import code
 from assay.trees.stagewise.additive import labels_of_rows, numbers_of_rows, shares_of_rows
+from assay.trees.stagewise.committee import chances_of
 from assay.trees.stagewise.engine import Array
 from assay.trees.stagewise.gradient.base import GRADIENT_DOMAINS, GradientModel
+
+SMALLEST = float(np.finfo(np.float32).eps)
+"""What probabilities of a first estimator are clipped at, as in scikit-learn."""
 
 NAMED: Mapping[str, Any] = {"log_loss": Logistic, "exponential": Exponential}
 
 
 class GradientBoostingClassifier(Classifier, GradientModel):
-    """A sum of regressors for two classes, each fitted to the slope of the loss at those before it.
+    """A sum of regressors for classes, each fitted to the slope of the loss at those before it.
 
     Minimises A(f) = (1/n) Σ_i φ(y_i f(x_i)), y = ±1, over f = f_0 + Σ_t ν w_t g_t:
 
@@ -29,9 +34,10 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         w_t = arg min over w of A(f_{t−1} + w g_t),    f_t = f_{t−1} + ν w_t g_t,
 
     with f_0 the best constant; the class is the sign of f. With the exponential loss, the direction
-    "correlation" and f_0 = 0 it is AdaBoost.
+    "correlation" and f_0 = 0 it is AdaBoost. More than two classes have a score each, A is the mean of
+    log Σ_k e^{f_k} − f_y, and a round fits a learner to [y = k] − p_k for every class k.
 
-    Assumes: nothing about the law of the rows; two classes (`HistGradientBoostingClassifier` takes more).
+    Assumes: nothing about the law of the rows.
 
     Certificates: the stored learners have the risk of the trace, which never rises; `certify` plays every
     round again and adds that risks, edges and steps are right, and that every step is the best along its
@@ -40,7 +46,8 @@ class GradientBoostingClassifier(Classifier, GradientModel):
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or MarginLoss, default="log_loss"
-        log(1 + e^{−u}) or e^{−u} of the margin u = y f; or any convex margin loss of `assay.losses`.
+        log(1 + e^{−u}) or e^{−u} of the margin u = y f; or any convex margin loss of `assay.losses`. More
+        than two classes take "log_loss".
     learning_rate : float, default=0.1
         Shrinkage ν in (0, 1]: small steps need many rounds and predict better.
     n_estimators : int, default=100
@@ -53,8 +60,8 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         Of the default trees, as in `DecisionTreeRegressor`.
     max_depth, min_impurity_decrease : int and float, default=3 and 0.0
         The same.
-    init : {None, "zero"}, default=None
-        f_0: the best constant, or 0.
+    init : None, "zero" or an estimator, default=None
+        f_0: the best constant, 0, or what the estimator says after a fit to the same rows.
     random_state : int, Generator, SeedSequence, RandomState or None
         For drawn rows and columns.
     max_features, max_leaf_nodes, ccp_alpha : optional
@@ -62,12 +69,15 @@ class GradientBoostingClassifier(Classifier, GradientModel):
     verbose : int, default=0
         Accepted; learners report through `logging` themselves.
     warm_start : bool, default=False
-        Accepted as False: rounds are fitted at once.
+        Whether a fit with more `n_estimators` goes on from the rounds of the last one, on the same rows. The
+        result is that of all rounds at once, bit for bit.
     validation_fraction, n_iter_no_change, tol : float, int or None, float
         With `n_iter_no_change` a share of the rows is held out, and the rounds end where their risk has not
         fallen by `tol` in so many.
     estimator : regressor, optional
-        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default.
+        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default, which cuts
+        between any two values of up to 20,000 rows and between 255 bins per column of more. A
+        `DecisionTreeRegressor` given here cuts between any two values always.
     line_search : {"global", "leaf"} or None, default=None
         One step for the whole learner (Algorithm 3), or one per leaf of a tree; by default leaves of trees.
     direction : {"least_squares", "correlation"}, default="least_squares"
@@ -76,18 +86,21 @@ class GradientBoostingClassifier(Classifier, GradientModel):
 
     Attributes
     ----------
-    estimators_ : array of shape (n_rounds, 1)
+    estimators_ : array of shape (n_rounds, n_trees_per_iteration_)
         The learners g_t.
     steps_ : array of shape (n_rounds,)
         ν w_t.
-    init_score_ : float
-        f_0.
+    init_score_ : float or array of shape (n_classes,)
+        f_0, 0 where an estimator gives it.
+    init_ : estimator
+        What `init` became; absent for constants.
     train_score_ : array of shape (n_rounds,)
         Mean loss after each round.
     history_ : GradientHistory
         Steps, risks and edges γ_t = 1 − ‖r − g‖²/‖r‖², round by round.
-    n_estimators_ : int
-    classes_ : array of shape (2,)
+    n_estimators_, n_trees_per_iteration_ : int
+        Rounds made, and learners of a round: one, or one per class of more than two.
+    classes_ : array of shape (n_classes,)
     n_classes_ : int
     certificates_ : Certificates
 
@@ -162,21 +175,18 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         self.line_search = line_search
         self.direction = direction
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _loss(self) -> Loss:
+        return Multinomial(len(self.classes_)) if len(self.classes_) > 2 else self._margin_loss()
+
+    def _margin_loss(self) -> Loss:
         return self.loss if isinstance(self.loss, Loss) else NAMED[self.loss]()
 
     def _set_classes(self, classes: NDArray) -> None:
         super()._set_classes(classes)
-        if len(classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported by {type(self).__name__}. Got {len(classes)} "
-                "classes instead; HistGradientBoostingClassifier takes more."
-            )
+        if len(classes) > 2 and self.loss != "log_loss":
+            raise self._refuse("loss", "'log_loss' for more than two classes")
+        if len(classes) > 2 and self.direction == "correlation":
+            raise self._refuse("direction", "'least_squares' for more than two classes")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Boost.
@@ -193,7 +203,7 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         data: Any
         data, _ = self._open_classes(X, y, sample_weight)
         self.n_classes_ = len(self.classes_)
-        self._boost(data, _signs(data.y))
+        self._boost(data, self._targets(data.y))
         return self
 
     def certify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Certificates:
@@ -206,7 +216,21 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         """
         self._require_memory(X)
         data: Any = self._open_new_classes(X, y, sample_weight)
-        return self._certify(data, _signs(data.y))
+        return self._certify(data, self._targets(data.y))
+
+    def _targets(self, places: NDArray) -> Array:
+        """−1 for the first of two classes and 1 for the second; places of more."""
+        one = places.reshape(len(places), -1)[:, 0]
+        return np.where(one > 0, 1.0, -1.0) if len(self.classes_) == 2 else one.astype(np.float64)
+
+    def _named(self, y: Array) -> NDArray:
+        places = y > 0 if len(self.classes_) == 2 else y
+        return self.classes_[places.astype(np.intp)]
+
+    def _first(self, X: Any) -> Array:
+        chances = np.clip(chances_of(self.init_, X, self.classes_), SMALLEST, 1 - SMALLEST)
+        loss = self._loss()
+        return np.asarray(loss.minimiser(chances[:, 1]) if isinstance(loss, MarginLoss) else np.log(chances))
 
     @property
     def _sharpness(self) -> float:
@@ -214,19 +238,20 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         return 2.0 if isinstance(self._loss(), Exponential) else 1.0
 
     def decision_function(self, X: Any) -> Any:
-        """f(x) of each row."""
+        """f(x) of each row: of the second of two classes; one column per class for more."""
         data = self._open_new_rows(X)
-        return data.map(numbers_of_rows, self._additive(), dtype=data.dtype)
+        width = None if len(self.classes_) == 2 else len(self.classes_)
+        return data.map(numbers_of_rows, self._additive(), dtype=data.dtype, width=width)
 
     def predict(self, X: Any) -> Any:
-        """The class of the sign of f: an array, or a lazy Dask array for Dask input."""
+        """The class of the sign of f, or of its largest column: an array, or a lazy one for Dask input."""
         data = self._open_new_rows(X)
         return data.map(labels_of_rows, self._additive(), self.classes_, dtype=self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
-        """1/(1 + e^{−f}) of the second class; 1/(1 + e^{−2f}) for the exponential loss."""
+        """1/(1 + e^{−f}) of the second class, 1/(1 + e^{−2f}) for the exponential loss; softmax of more."""
         data = self._open_new_rows(X)
-        how: Any = {"dtype": data.dtype, "width": 2}
+        how: Any = {"dtype": data.dtype, "width": len(self.classes_)}
         return data.map(shares_of_rows, self._additive(), self._sharpness, **how)
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -244,13 +269,18 @@ class GradientBoostingClassifier(Classifier, GradientModel):
         for scores in self._staged_answers(X):
             yield class_of(scores, self.classes_)
 
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """`predict_proba` after each round."""
+        additive = self._additive()
+        for scores in self._staged_answers(X):
+            yield additive.chances(scores, self._sharpness)
+
     def _coded(self, y: Any) -> NDArray:
         labels = np.asarray(y)
-        if hasattr(self, "classes_"):
-            labels = labels == self.classes_[1]
-        return _signs(labels.astype(np.float64))
+        return code(labels, self.classes_) if hasattr(self, "classes_") else labels.astype(np.intp)
 
-
-def _signs(places: NDArray) -> Array:
-    """−1 for the first class and 1 for the second."""
-    return np.where(places.reshape(len(places), -1)[:, 0] > 0, 1.0, -1.0)
+    def _row_loss(self, y: NDArray, answers: NDArray) -> Array:
+        scores = np.asarray(answers, dtype=np.float64)
+        if scores.ndim == 2:
+            return np.asarray(Multinomial(scores.shape[1]).value(y, scores))
+        return np.asarray(self._margin_loss().value(np.where(y > 0, 1.0, -1.0), scores))

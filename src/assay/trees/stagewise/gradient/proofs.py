@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from assay.certificates import Certificate, Certificates, agreement, at_most
 from assay.losses import Loss, MarginLoss, Squared
 from assay.trees.stagewise.additive import Additive
-from assay.trees.stagewise.engine import State, projection
+from assay.trees.stagewise.engine import State, by_row, projection
+from assay.trees.stagewise.steps import is_endless
 
 Array = NDArray[np.float64]
 
@@ -23,9 +24,14 @@ FAR = 36.0
 """Score that stands for an infinite one: its probability is that of a float next to 0 or 1."""
 
 
-def best_constant(loss: Loss, y: NDArray, weight: NDArray) -> float:
-    """The constant of least loss; a large number where one class is alone and it is infinite."""
-    return float(np.nan_to_num(float(loss.constant_minimiser(y, weight)), posinf=FAR, neginf=-FAR))
+def best_constant(loss: Loss, y: NDArray, weight: NDArray) -> Any:
+    """The constant of least loss, one per score; a large number where a class is alone and it is infinite."""
+    best = np.nan_to_num(
+        np.asarray(loss.constant_minimiser(y, weight), dtype=np.float64), posinf=FAR, neginf=-FAR
+    )
+    if best.ndim == 0:
+        return float(best)
+    return np.append(best, np.full(loss.n_scores - len(best), -FAR))  # the last classes have no rows here
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +62,16 @@ class GradientHistory:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @classmethod
+    def empty(cls, risk: float) -> GradientHistory:
+        """No rounds yet."""
+        return cls(np.empty(0), np.array([risk]), np.empty(0), np.empty(0))
+
 
 class GradientRows(NamedTuple):
     """The rows of a fit that weigh something, and the sum that was fitted to them."""
 
-    X: object
+    X: Any
     y: Array
     weight: Array
     additive: Additive
@@ -83,6 +94,7 @@ class GradientReplay(NamedTuple):
 
 def edge_of(residuals: Array, values: Array, weight: Array) -> float:
     """1 − ‖r − g‖²/‖r‖²."""
+    weight = by_row(weight, values)
     size = float(np.sum(weight * residuals**2))
     return 1.0 - float(np.sum(weight * (residuals - values) ** 2)) / size if size > 0 else 0.0
 
@@ -90,10 +102,10 @@ def edge_of(residuals: Array, values: Array, weight: Array) -> float:
 def replay_gradient(rows: GradientRows, shrinkage: float) -> GradientReplay:
     """Play every round again from what the stored learners say."""
     additive = rows.additive
-    state = State(rows.loss, rows.y, rows.weight, np.full(len(rows.y), additive.start))
+    state = State(rows.loss, rows.y, rows.weight, additive.begin(rows.X))
     risks, agreements, edges, excess = [state.risk()], [], [], 0.0
-    for member, step in zip(additive.members, additive.steps, strict=True):
-        values = additive.say(member, rows.X)
+    for members, step in zip(additive.members, additive.steps, strict=True):
+        values = additive.say(members, rows.X)
         agreements.append(projection(state.residuals, values, rows.weight))
         edges.append(edge_of(state.slopes, values, rows.weight))
         whole = step / shrinkage
@@ -103,6 +115,7 @@ def replay_gradient(rows: GradientRows, shrinkage: float) -> GradientReplay:
         ]
         # Where every row is moved the right way no step is the best one.
         endless = isinstance(rows.loss, MarginLoss) and bool(np.all(rows.y * whole * values >= 0))
+        endless = endless or (values.ndim > 1 and is_endless(rows.loss, rows.y, whole * values))
         excess = max(excess, 0.0 if endless else (at[1] - min(at)) / (abs(risks[0]) or 1.0))
         state = State(rows.loss, rows.y, rows.weight, state.scores + step * values)
         risks.append(state.risk())

@@ -58,8 +58,8 @@ class GradientBoostingRegressor(Regressor, GradientModel):
         Of the default trees, as in `DecisionTreeRegressor`.
     max_depth, min_impurity_decrease : int and float, default=3 and 0.0
         The same.
-    init : {None, "zero"}, default=None
-        f_0: the best constant, or 0.
+    init : None, "zero" or an estimator, default=None
+        f_0: the best constant, 0, or what the estimator says after a fit to the same rows.
     random_state : int, Generator, SeedSequence, RandomState or None
         For drawn rows and columns.
     max_features, max_leaf_nodes, ccp_alpha : optional
@@ -69,12 +69,15 @@ class GradientBoostingRegressor(Regressor, GradientModel):
     verbose : int, default=0
         Accepted; learners report through `logging` themselves.
     warm_start : bool, default=False
-        Accepted as False: rounds are fitted at once.
+        Whether a fit with more `n_estimators` goes on from the rounds of the last one, on the same rows. The
+        result is that of all rounds at once, bit for bit.
     validation_fraction, n_iter_no_change, tol : float, int or None, float
         With `n_iter_no_change` a share of the rows is held out, and the rounds end where their risk has not
         fallen by `tol` in so many.
     estimator : regressor, optional
-        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default.
+        The learner: any regressor, linear, spline, kernel or tree; a tree of depth 3 by default, which cuts
+        between any two values of up to 20,000 rows and between 255 bins per column of more. A
+        `DecisionTreeRegressor` given here cuts between any two values always.
     line_search : {"global", "leaf"} or None, default=None
         One step for the whole learner (Algorithm 3), or one per leaf of a tree; by default leaves of trees.
     direction : {"least_squares", "correlation"}, default="least_squares"
@@ -83,17 +86,20 @@ class GradientBoostingRegressor(Regressor, GradientModel):
 
     Attributes
     ----------
-    estimators_ : array of shape (n_rounds, 1)
+    estimators_ : array of shape (n_rounds, n_trees_per_iteration_)
         The learners g_t.
     steps_ : array of shape (n_rounds,)
         ν w_t.
-    init_score_ : float
-        f_0.
+    init_score_ : float or array of shape (n_classes,)
+        f_0, 0 where an estimator gives it.
+    init_ : estimator
+        What `init` became; absent for constants.
     train_score_ : array of shape (n_rounds,)
         Mean loss after each round.
     history_ : GradientHistory
         Steps, risks and edges γ_t = 1 − ‖r − g‖²/‖r‖², round by round.
-    n_estimators_ : int
+    n_estimators_, n_trees_per_iteration_ : int
+        Rounds made, and learners of a round: one, or one per class of more than two.
     certificates_ : Certificates
 
     Examples
