@@ -31,6 +31,11 @@ def shows(text: str, number: float) -> bool:
     return abs(value(text) - number) <= max(0.5000001, 5e-3 * abs(number))
 
 
+def model_size(model: Any) -> float:
+    """Sum of the steps of a vote of two classes: its margins are its scores over it."""
+    return float(np.abs(model.estimator_weights_).sum() / 2)
+
+
 class Audit:
     """What the predictions of a comparison by R² or accuracy say, and the sentences that must agree."""
 
@@ -157,6 +162,12 @@ class Audit:
             ),
             (r"(.*) names classes without a probability\.", lambda name: self.chosen.probabilities is None),
             (rf"{n} % of the rows are '(.*)', which flatters .* right in {n} % of cases\.", self.flattered),
+            (
+                rf"Labels look noisy: of the half of the rows that (.*) is surest of, {n} % have another "
+                rf"class, hardly fewer where it is surest\. (.*) puts {n} % of its weight on these {n} of "
+                rf"{n} rows, most on rows (.*)\.",
+                self.noisy,
+            ),
             (rf"With {n} rows, another sample could well rank the methods otherwise\.", self.few),
             (r"It relies most on (.*): shuffling .*", self.relies),
             (
@@ -267,6 +278,26 @@ class Audit:
     def flattered(self, share: str, label: str, right: str) -> bool:
         own = self.of_splits(self.chosen, balanced_accuracy_score)
         return shows(share, 100 * np.mean(self.y == label)) and shows(right, 100 * own.mean())
+
+    def noisy(
+        self, judge: str, share: str, voting: str, weight: str, n_rows: str, n_all: str, named: str
+    ) -> bool:
+        by_name = {item.name: item for item in self.it.candidates}
+        shares = np.mean([said.probabilities for said in by_name[judge].repeats], axis=0)
+        wrong = self.it.data.labels[shares.argmax(axis=1)] != self.y
+        surest = np.argsort(-shares.max(axis=1), kind="stable")[: 2 * (len(self.y) // 4)]
+        rows = np.flatnonzero(wrong & np.isin(np.arange(len(self.y)), surest))
+        encoder, model = by_name[voting].model[0], by_name[voting].model[-1]
+        weights = np.exp(-model.margins(encoder.transform(self.it.data.X), self.y) * model_size(model))
+        own = weights[rows].sum() / weights.sum()
+        listed = [int(text) - 1 for text in re.split(", | and ", named)]
+        assert set(listed) <= set(rows)
+        assert min(weights[listed]) >= np.sort(weights[rows])[-len(listed)]
+        return (
+            shows(share, 100 * rows.size / surest.size)
+            and shows(weight, 100 * own)
+            and (value(n_rows), value(n_all)) == (rows.size, len(self.y))
+        )
 
     def few(self, count: str) -> bool:
         return value(count) == len(self.y) < 100

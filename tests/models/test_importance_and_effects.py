@@ -153,13 +153,13 @@ def test_local_effects_of_a_sum_are_its_terms_however_columns_go_together(rng):
     assert_allclose(counts @ (curve[:-1] + curve[1:]), 0.0, atol=1e-9)
 
 
-def test_rows_without_a_value_are_left_out_and_empty_bins_add_nothing():
+def test_rows_without_a_value_are_left_out_and_an_empty_bin_asks_the_rows_of_the_nearest():
     x = np.array([0.0, 1.0, np.nan, 9.0])
     edges = np.array([0.0, 1.0, 5.0, 9.0])
     where = bins_of(x, edges)
     assert where.tolist() == [0, 0, -1, 2]
     curve = accumulated_local_effects(lambda X: X[:, 0], x[:, None], [0], where, edges)
-    assert_allclose(np.diff(curve), [1.0, 0.0, 4.0])
+    assert_allclose(np.diff(curve), [1.0, 4.0, 4.0])
     with pytest.raises(ValueError, match="two different values"):
         accumulated_local_effects(lambda X: X[:, 0], x[:, None], [0], where, edges[:1])
 

@@ -11,10 +11,11 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from assay.report import Data, RawTable, choose_data, compare
+from assay.report import Data, RawTable, TableEncoder, choose_data, compare, describe_columns
 from assay.report.page.explanations import explanations, relies_on
 from assay.report.page.model_pictures import of_the_model
 from assay.report.results import about_model, to_json
+from assay.report.trials.explaining.effects import Tracing, traced_columns
 from assay.report.trials.explaining.explanation import (
     Explanation,
     LearningCurve,
@@ -156,6 +157,53 @@ def test_tables_of_very_many_columns_have_effects_of_the_recommended_model_alone
     others = [item for item in found.candidates if item is not found.recommended]
     assert len(found.recommended.effects) == 8
     assert all(item.effects == () for item in others)
+
+
+class Product:
+    """Predicts the product of two standardised columns: the effect of one is the mean of the other."""
+
+    def predict(self, features):
+        return features[:, 0] * features[:, 1]
+
+
+def test_effects_of_a_sorted_table_are_those_of_all_its_rows(rng):
+    frame = pd.DataFrame({"a": rng.normal(size=400), "b": np.sort(rng.normal(size=400)), "c": 0.0})
+    columns = describe_columns(frame)
+    encoder = TableEncoder(columns).fit(frame)
+    traced = traced_columns(frame, columns, TableEncoder)
+    for repeats in (1, 8):
+        curve, _ = Tracing.of(traced, encoder, frame, None, repeats)(Product(), encoder.transform(frame))
+        assert np.ptp(curve) < 0.3  # of the first quarter of the rows alone it would be more than 6
+
+
+def test_every_figure_of_an_explanation_comes_from_all_repetitions(law, monkeypatch):
+    import assay.report.trials.explaining.following as following
+    import assay.report.trials.supervised as supervised
+
+    frame, y = law
+    counts, plain = [], following.summarise
+
+    def counted(examined, *arguments, **options):
+        counts.append(len(examined))
+        return plain(examined, *arguments, **options)
+
+    for module in (following, supervised):
+        monkeypatch.setattr(module, "summarise", counted)
+    data = Data.from_frame(frame[["size", "town"]], y)
+    found = compare(data, repeats=2, folds=3, methods=["LinearRegression"])
+    assert set(counts) == {6}
+    chosen = found.recommended
+    assert found.explanation.learning.scores[-1] == pytest.approx(chosen.score)
+    assert found.explanation.learning.errors[-1] == pytest.approx(chosen.standard_error)
+    assert found.explanation.n_splits is None
+
+
+def test_of_a_large_table_it_is_said_that_some_splits_explain_it(law, monkeypatch):
+    monkeypatch.setattr("assay.report.trials.explaining.following.LARGE_TABLE", 100)
+    frame, y = law
+    found = compare(Data.from_frame(frame[["size"]], y), folds=3, repeats=1, methods=["LinearRegression"])
+    assert found.explanation.n_splits == 2
+    assert "Out of fold, 2 of 3 splits" in explanations(found)
 
 
 def test_a_column_that_goes_with_another_gets_local_effects_and_it_is_said(law, explained):

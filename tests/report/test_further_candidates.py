@@ -124,6 +124,20 @@ def test_one_method_makes_no_ensemble(mixed):
     assert [item.name for item in found.candidates] == ["Ridge", "Baseline"]
 
 
+def test_an_ensemble_of_which_one_method_has_all_the_weight_is_left_out_and_said(mixed, monkeypatch):
+    def first(table, target):
+        return np.eye(table.shape[-1])[0]
+
+    monkeypatch.setattr("assay.report.trials.stacking.convex_weights", first)
+    found = compare(mixed, repeats=1, methods=["Ridge", "LinearRegression", "Ensemble"])
+    assert {item.name for item in found.candidates} == {"Ridge", "LinearRegression", "Baseline"}
+    (told,) = found.skipped
+    assert told in {
+        f"Ensemble was left out: all of its weight would be on {name}."
+        for name in ("Ridge", "LinearRegression")
+    }
+
+
 def test_methods_that_were_named_are_tried_without_company(mixed):
     found = compare(mixed, repeats=1, methods=["Ridge", "Lasso"])
     assert {item.name for item in found.candidates} == {"Ridge", "Lasso", "Baseline"}

@@ -277,6 +277,18 @@ def unbalanced_classes(rng):
     )
 
 
+def noisy_labels(rng):
+    x, z = rng.normal(size=(2, 800)).round(3)
+    right = x + z > 0
+    kind = np.where(right ^ (rng.random(800) < 0.2), "b", "a")
+    return Kind(
+        csv(x=x, z=z, price=kind),
+        methods=("LogisticRegression", "AdaBoostClassifier"),
+        folds=3,
+        remarks=("Labels look noisy: of the half of the rows that LogisticRegression is surest of",),
+    )
+
+
 def classes_of_one_row(rng):
     x = rng.normal(size=91).round(3)
     kind = np.where(x > 0, "a", "b").astype(object)
@@ -325,6 +337,7 @@ KINDS = {
         few_rows,
         words_as_target,
         unbalanced_classes,
+        noisy_labels,
         classes_of_one_row,
         wide_classes,
     )

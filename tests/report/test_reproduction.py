@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from assay.linear import Ridge
 from assay.report import Data, Reading, choose_data, compare, read_table
@@ -87,6 +88,21 @@ def test_other_scales_and_ensembles_are_given_again(shop, name):
     exec(script(twin), scope)
     X = shop[1].data.X
     assert_allclose(scope["model"].predict(X), chosen.model.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("by", ["time", "group"])
+def test_residuals_of_another_scale_are_from_the_same_folds_inside_an_ensemble(shop, by, monkeypatch):
+    path, _ = shop
+    half = np.array([0.5, 0.5])
+    monkeypatch.setattr("assay.report.trials.stacking.convex_weights", lambda table, target: half)
+    data = choose_data(read_table(path), target="spend", **{by: {"time": "day", "group": "town"}[by]})
+    members = ["LinearRegression", "LinearRegression (log target)", "Ensemble"]
+    twin, chosen = recommending(compare(data, repeats=1, folds=2, methods=members), "Ensemble")
+    scope: dict = {}
+    exec(script(twin), scope)
+    assert_allclose(scope["model"].predict(data.X), chosen.model.predict(data.X), rtol=1e-9)
+    again = clone(chosen.model).fit(data.X, data.y)  # shuffled folds give other residuals
+    assert not np.allclose(again.predict(data.X), chosen.model.predict(data.X), rtol=1e-9)
 
 
 def test_the_notebook_is_one_and_its_cells_run(shop):

@@ -100,8 +100,9 @@ def accumulated_local_effects(
         ALE(edge_k) = Σ_{b < k} mean over rows in b of [f(x_i at the upper end of b) − f(x_i at the lower)]
                       − const.
 
-    Each row is only asked about at the two ends of its own bin: near where it is. An empty bin adds nothing.
-    For f = Σ_j g_j(x_j) it is g_j up to a constant, however the columns are correlated.
+    Each row is only asked about at the two ends of its own bin: near where it is. An empty bin asks the rows
+    of the nearest one that is not. For f = Σ_j g_j(x_j) it is g_j up to a constant, however the columns are
+    correlated.
 
     Parameters
     ----------
@@ -135,16 +136,20 @@ def accumulated_local_effects(
     rows, where = X[known], bins[known]
     if n_bins < 1 or not len(rows):
         raise ValueError("Accumulated local effects need two different values and a row that has one.")
+    counts = np.bincount(where, minlength=n_bins)
+    there = np.flatnonzero(counts)
+    for empty in np.flatnonzero(counts == 0):
+        lent = np.flatnonzero(where == there[np.argmin(np.abs(there - empty))])
+        rows, where = np.concatenate([rows, rows[lent]]), np.append(where, np.full(len(lent), empty))
     said = []
     for side in (0, 1):
         moved = rows.copy()
         moved[:, inside] = ends[where + side]
         said.append(np.asarray(predict(moved), dtype=np.float64))
     steps = (said[1] - said[0]).reshape(len(rows), -1)
-    counts = np.bincount(where, minlength=n_bins)
     sums = np.zeros((n_bins, steps.shape[1]))
     np.add.at(sums, where, steps)
-    means = sums / np.maximum(counts, 1)[:, None]
+    means = sums / np.bincount(where, minlength=n_bins)[:, None]
     curve = np.vstack([np.zeros(steps.shape[1]), np.cumsum(means, axis=0)])
     curve -= counts @ (curve[:-1] + curve[1:]) / (2 * counts.sum())
     return curve.reshape(n_bins + 1, *said[0].shape[1:])

@@ -16,7 +16,7 @@ from assay.report.tables.data import Data
 from assay.report.tables.files.options import Reading
 from assay.report.tables.files.reading import STANDARD_INPUT
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.target_transform import SmearedTarget
+from assay.report.trials.stacking import draws_folds
 from assay.report.trials.tuning import Tuning
 
 
@@ -145,9 +145,9 @@ def _parts(comparison: Comparison) -> list[str]:
     read += [f"without={list(data.dropped)!r}"] if data.dropped else []
     read += [f"reading={code.value(data.reading)}"] if data.reading != Reading() else []
     fit = "data.X" if data.y is None else "data.X, data.y"
-    if data.task == "regression" and isinstance(model, SmearedTarget) and (data.time or data.group):
+    if draws_folds(model) and (data.time or data.group):
         by = "times" if data.time else "groups"
-        fit += f", smearedtarget__tuning={code.name(Tuning)}({by}=data.{by})"
+        fit += f", {type(model).__name__.lower()}__tuning={code.name(Tuning)}({by}=data.{by})"
     steps = f"    {code.name(type(encoder))}(data.columns),\n    {code.estimator(model)},\n"
     what = f"predicts {data.target}" if data.target is not None else "finds groups"
     head = f"{chosen.name} {what} in {data.name}: the model that assay compare recommends, fitted again."

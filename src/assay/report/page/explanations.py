@@ -18,6 +18,7 @@ from assay.report.page.effects import (
     errors_of,
     shortened,
 )
+from assay.report.page.model_pictures import OUT_OF_FOLD
 from assay.report.page.pictures import OnAxes, Picture, draw
 from assay.report.page.pieces import figure, notes, section
 from assay.report.trials.candidate import Candidate
@@ -31,7 +32,6 @@ MAX_BARS = 6
 
 LONGEST_BAR = 16
 
-UNSEEN = "Out of fold"
 IMPORTANCE_CAPTION = "What shuffling a column costs; lines: two standard errors."
 TOGETHER_NOTE = (
     "Columns that go together stand in for each other: the model may need one of them and not care which. "
@@ -52,7 +52,8 @@ def explanations(comparison: Comparison) -> str:
     if explained is None:
         return ""
     effects = effects_that_matter(explained.effects, explained.importances)
-    drawn = [*_overviews(comparison), *effect_pictures(effects)]
+    basis = _basis(comparison)
+    drawn = [*_overviews(comparison, basis), *effect_pictures(effects, basis)]
     body = f"<p>{escape(EFFECTS_NOTE)}{_key(effects[0].outputs)}</p>" if effects else ""
     if drawn:
         body += f'<div class="figures small">{"".join(figure(picture) for picture in drawn)}</div>'
@@ -74,22 +75,33 @@ def _key(outputs: Sequence[str]) -> str:
     return f" Classes: {' '.join(names)}"
 
 
-def _overviews(comparison: Comparison) -> Iterator[Picture]:
+def _basis(comparison: Comparison) -> str:
+    """Which rows the pictures show, and of how many splits where those are not all."""
+    explained = comparison.explanation
+    if explained is None or explained.n_splits is None:
+        return OUT_OF_FOLD
+    n_all = (comparison.folds or 0) * (comparison.repeats or 1)
+    return f"{OUT_OF_FOLD}, {explained.n_splits} of {n_all} splits"
+
+
+def _overviews(comparison: Comparison, basis: str) -> Iterator[Picture]:
     """Importances, learning curve, threshold."""
     explained = comparison.explanation
     assert explained is not None
     if explained.importances is not None:
-        yield _small(partial(_draw_importances, explained.importances), IMPORTANCE_CAPTION, "importances")
+        on_axes = partial(_draw_importances, explained.importances)
+        yield _small(on_axes, IMPORTANCE_CAPTION, "importances", basis=basis)
     if explained.learning is not None:
         on_axes = partial(_draw_learning, explained.learning)
-        yield _small(on_axes, f"{explained.learning.verdict} Lines: two standard errors.", "learning")
+        caption = f"{explained.learning.verdict} Lines: two standard errors."
+        yield _small(on_axes, caption, "learning", basis=basis)
     if explained.threshold is not None:
         on_axes = partial(_draw_threshold, explained.threshold)
         yield _small(on_axes, "Orange: the threshold chosen; dashed: the likelier class.", "threshold")
 
 
-def _small(on_axes: OnAxes, caption: str, key: str, words: str = "") -> Picture:
-    return draw(on_axes, caption, key, size=SIZE_OF_SMALL, basis=UNSEEN, words=words)
+def _small(on_axes: OnAxes, caption: str, key: str, words: str = "", *, basis: str = OUT_OF_FOLD) -> Picture:
+    return draw(on_axes, caption, key, size=SIZE_OF_SMALL, basis=basis, words=words)
 
 
 def _beside(comparison: Comparison, effects: Sequence[Effect]) -> Iterator[str]:
@@ -119,7 +131,7 @@ def relies_on(candidate: Candidate) -> str:
     return escape(weight_of_columns(candidate.importances))
 
 
-def effect_pictures(effects: Sequence[Effect]) -> Iterator[Picture]:
+def effect_pictures(effects: Sequence[Effect], basis: str = OUT_OF_FOLD) -> Iterator[Picture]:
     """One small picture per column, all on the same scale."""
     if not effects:
         return
@@ -134,7 +146,7 @@ def effect_pictures(effects: Sequence[Effect]) -> Iterator[Picture]:
             if effect.is_local
             else ""
         )
-        yield _small(on_axes, partner, f"effect{number}", effect_in_words(effect))
+        yield _small(on_axes, partner, f"effect{number}", effect_in_words(effect), basis=basis)
 
 
 def _draw_importances(importances: Importances, ax: Any) -> None:

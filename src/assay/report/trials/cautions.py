@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.report.trials.candidate import final_step
+from assay.report.trials.scoring.noisy_labels import contradicting_rows
 from assay.report.trials.scoring.resampling import OWN
-from assay.report.wording import short, shown, shown_measure
+from assay.report.wording import joined, short, shown, shown_measure
 
 if TYPE_CHECKING:
     from assay.report.tables.data import Data
@@ -20,6 +22,9 @@ FEW_ROWS = 100
 FLATTERING = 0.8
 """A class with a greater share of the rows makes any accuracy look good."""
 
+
+NAMED_ROWS = 5
+"""Rows of labels that look wrong that a sentence names."""
 
 TOO_GOOD = {"R²": 0.999, "accuracy": 0.9995}
 """Scores above these are told to be rare."""
@@ -91,3 +96,37 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
             f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
             f"the classes, it is right in {100 * balanced:.0f} % of cases."
         )
+
+
+def of_labels(comparison: Comparison) -> Iterator[str]:
+    """A word on labels that look noisy, with the weight that AdaBoost puts on the rows in question.
+
+    Rows in the order of the time are not judged: there the law may have changed, and not the labels be wrong.
+    """
+    data = comparison.data
+    voting = next(
+        (item for item in comparison.candidates if hasattr(final_step(item.model), "row_weights")), None
+    )
+    judge = next(
+        (
+            item
+            for item in (comparison.recommended, comparison.best, *comparison.candidates)
+            if item.probabilities is not None and not item.is_baseline
+        ),
+        None,
+    )
+    if voting is None or judge is None or data.y is None or data.whole is not None:
+        return
+    shares = np.mean([said.probabilities for said in judge.repeats], axis=0)
+    rows = contradicting_rows(data.y, shares, data.labels)
+    if not rows.size:
+        return
+    weights = final_step(voting.model).row_weights(voting.model[0].transform(data.X), data.y)
+    heaviest = np.sort(rows[np.argsort(-weights[rows], kind="stable")[:NAMED_ROWS]])
+    names = joined([short(str(data.row_names[row])) if data.row_names else f"{row + 1}" for row in heaviest])
+    yield (
+        f"Labels look noisy: of the half of the rows that {judge.name} is surest of, "
+        f"{100 * rows.size / (2 * (len(data.y) // 4)):.1f} % have another class, hardly fewer where it is "
+        f"surest. {voting.name} puts {100 * weights[rows].sum():.0f} % of its weight on these {rows.size:,} "
+        f"of {len(data.y):,} rows, most on {'' if data.row_names else 'rows '}{names}."
+    )

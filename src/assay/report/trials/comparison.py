@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
 from assay.report.trials.candidate import Candidate
-from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_intervals, too_good
+from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_intervals, of_labels, too_good
 from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
@@ -137,7 +138,7 @@ class Comparison:
     @cached_property
     def _cautions(self) -> tuple[str, ...]:
         """Sentences on how far the recommended model can be trusted."""
-        own = of_intervals(self) if self.task == "regression" else of_classes(self)
+        own = of_intervals(self) if self.task == "regression" else chain(of_classes(self), of_labels(self))
         n_rows = len(self.data.X)
         few = [f"With {n_rows} rows, another sample could well rank the methods otherwise."]
         return (*own, *(few if n_rows < FEW_ROWS else ()))

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
 
 from assay.certificates import Certificates
 from assay.models.stacking import convex_weights
+from assay.report.tables.encoding.code_encoder import OnColumns
 from assay.report.trials.scoring.resampling import FoldSplit
 from assay.report.trials.trial import Answers
+from assay.report.trials.tuning import Tuning
 
 LEAST_WEIGHT = 0.01
 """Members of a smaller weight are left out of the final model."""
@@ -25,6 +28,13 @@ SUMMARY = "Weighted mean of {members}: the weights of least squared error out of
 def _certificates(model: Any) -> Certificates:
     """Certificates of a member, or of the regression inside it."""
     return getattr(getattr(model, "regressor_", model), "certificates_", Certificates())
+
+
+def draws_folds(model: Any) -> bool:
+    """Whether the fit of a model, or of a member of it, draws folds of its own, which a `Tuning` tells."""
+    if isinstance(model, WeightedEnsemble):
+        return any(map(draws_folds, model.estimators))
+    return has_fit_parameter(model.estimator if isinstance(model, OnColumns) else model, "tuning")
 
 
 def _has_probabilities(ensemble: WeightedEnsemble) -> bool:
@@ -89,14 +99,21 @@ class WeightedEnsemble(BaseEstimator):
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
 
-    def fit(self, X: Any, y: Any) -> WeightedEnsemble:
-        """Fit every member; the weights stay as they are given."""
+    def fit(self, X: Any, y: Any, *, tuning: Tuning | None = None) -> WeightedEnsemble:
+        """Fit every member; the weights stay as they are given.
+
+        Members on another scale of the target take their residuals from the folds that a `Tuning` of the
+        rows asks for.
+        """
         if len(self.estimators) != len(self.weights) or not len(self.weights):
             raise ValueError(
                 "The 'weights' parameter of WeightedEnsemble must have one number per estimator. Got "
                 f"{len(self.weights)} for {len(self.estimators)} instead."
             )
-        return self._take([clone(model).fit(X, y) for model in self.estimators])
+        told = {} if tuning is None else {"tuning": tuning}
+        return self._take(
+            [clone(model).fit(X, y, **told if draws_folds(model) else {}) for model in self.estimators]
+        )
 
     def predict(self, X: Any) -> NDArray:
         """The weighted mean of the predictions, or the class of the greatest mean probability."""

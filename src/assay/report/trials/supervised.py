@@ -125,11 +125,10 @@ def compare_predictions(
         candidates = engine.run(contenders, jobs=jobs)
         afterwards = Afterwards(settings, contenders, engine, make, asked=methods)
         candidates += afterwards.variants(candidates, jobs=jobs)
-        skipped += engine.skipped
-        ordered, name = ranked(candidates, skipped), question.score_name
+        ordered, name = ranked(candidates, [*skipped, *engine.skipped]), question.score_name
         ensemble = afterwards.ensemble(ordered)  # the last line, whatever its score
         ordered += () if ensemble is None else (ensemble,)
-        said, judged = tuple(skipped), judged_rows(parts, y.size)
+        said, judged = (*skipped, *engine.skipped), judged_rows(parts, y.size)
         shown = data if judged is None else data.at(judged)
         comparison = Comparison(task, shown, name, ordered, folds, seed, repeats, skipped=said, share=share)
         comparison = afterwards.explain(comparison)
@@ -150,6 +149,11 @@ class Validation:
     classes: tuple[str, ...] | None = None  # names of the labels
 
     @property
+    def repeats(self) -> int:
+        """How often the folds are drawn."""
+        return len(self.encodings.parts) // self.folds
+
+    @property
     def followed(self) -> Mapping[str, int] | None:
         """Classes whose probabilities the effects are, with their places among the labels."""
         if self.labels is None:
@@ -160,7 +164,7 @@ class Validation:
         """Asks a model what each column is worth on the rows that a split predicts."""
         groups = encoder.groups()
         truth = self.encodings.target[self.encodings.parts[split].test]
-        return Examination(truth, groups, self.labels, self.seed)
+        return Examination(truth, groups, self.labels, self.seed, repeats=self.repeats)
 
     @property
     def seed(self) -> int:
@@ -192,7 +196,7 @@ class ValidatedMethod(Contender):
             ask = partial(finish, self.recipe, tuning=tuning)
         else:
             ask = partial(answer, self.recipe, tuning=tuning, classes=settings.labels)
-        examined = fit < settings.folds and self.entry is not None
+        examined = fit < self.n_fits - 1 and self.entry is not None
         if settings.in_files:
             stored = self.encodings.stored(fit)
             if examined:
@@ -208,7 +212,8 @@ class ValidatedMethod(Contender):
         asked: dict[str, Any] = {"examine": self.settings.examination(split, encoder)}
         if encodings.traced:
             frame = encodings.frame.iloc[encodings.parts[split].test]
-            asked["trace"] = Tracing.of(encodings.traced, encoder, frame, labels)
+            repeats = self.settings.repeats
+            asked["trace"] = Tracing.of(encodings.traced, encoder, frame, labels, repeats)
         return asked
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
@@ -234,9 +239,8 @@ class ValidatedMethod(Contender):
             measures["calibration error"] = self._calibration(answers)
         model = Pipeline([("table", encodings.encoder(self.n_fits - 1)), ("model", final.model)])
         notes = [note for said in answers for note in said.notes] + [*final.notes]
-        first = answers[: self.settings.folds]
         importances = summarise(
-            [said.examined for said in first],
+            [said.examined for said in answers],
             [column.name for column in encodings.columns if column.learnable],
             y=y,
             labels=labels,
@@ -245,7 +249,7 @@ class ValidatedMethod(Contender):
         )
         effects = summarise_effects(
             encodings.traced,
-            [said.traced for said in first],
+            [said.traced for said in answers],
             [] if importances is None else importances.columns,
             share=self.settings.share,
             followed=self.settings.followed,

@@ -214,9 +214,9 @@ class OnColumns(BaseEstimator):
             tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags
 
-    def fit(self, X: Any, y: Any) -> OnColumns:
-        """Fit the model to its features."""
-        return self._take(clone(self.estimator).fit(self._own(X), y))
+    def fit(self, X: Any, y: Any, **options: Any) -> OnColumns:
+        """Fit the model to its features; it is handed whatever options there are."""
+        return self._take(clone(self.estimator).fit(self._own(X), y, **options))
 
     def _own(self, X: Any) -> Any:
         return X[:, self.first : self.end]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +26,8 @@ MAX_LEVELS = 8
 """Levels of a column of words that are shown, the most frequent ones."""
 
 N_VALUES = 20
-ROWS_OF_PARTIAL, ROWS_OF_LOCAL = 100, 400
-"""Rows of a split that a partial dependence, and accumulated local effects, are measured on."""
+ROWS_OF_PARTIAL, ROWS_OF_LOCAL = 500, 2000
+"""Rows of all splits that a partial dependence, and accumulated local effects, are measured on."""
 
 TOGETHER = 0.5
 """Columns with a greater correlation go together: other values of one would make rows that there are not."""
@@ -98,7 +99,14 @@ def effects_of(
             continue
         partner, correlation = partner_of(whole, name)
         local = scale.ordered and correlation >= TOGETHER
-        curves = np.array([_curve(split, name, scale, labels, local=local) for split in splits])
+        n_rows = max(FEWEST_ROWS, (ROWS_OF_LOCAL if local else ROWS_OF_PARTIAL) // len(splits))
+        set_to = partial(trace_of, name=name, scale=scale, local=local, n_rows=n_rows)
+        curves = np.array(
+            [
+                set_to(split.encoder, split.frame).curve(answers_of(split.model, labels), split.features)
+                for split in splits
+            ]
+        )
         if followed is not None:
             curves = curves[:, :, list(followed.values())]
         errors = np.apply_along_axis(corrected_error, 0, curves, share)
@@ -143,7 +151,7 @@ def traced_columns(
     used = [column for column in columns if column.learnable]
     if len(used) * FEW_VALUES * FEWEST_ROWS > PREDICTIONS_OF_A_SPLIT:
         return ()
-    some = table.iloc[:: max(1, len(table) // CORRELATED_ROWS)]
+    some = table.iloc[spread(len(table), CORRELATED_ROWS)]
     encoder = kind(columns).fit(some)
     whole, traced = Split(None, encoder, some, encoder.transform(some)), []
     for column in used:
@@ -165,10 +173,15 @@ class Tracing:
 
     @classmethod
     def of(
-        cls, traced: Sequence[Traced], encoder: TableEncoder, frame: pd.DataFrame, labels: NDArray | None
+        cls,
+        traced: Sequence[Traced],
+        encoder: TableEncoder,
+        frame: pd.DataFrame,
+        labels: NDArray | None,
+        repeats: int = 1,
     ) -> Tracing:
         """For the rows of a split, as they are in the table, and what encodes them."""
-        n_rows = PREDICTIONS_OF_A_SPLIT // max(1, len(traced) * FEW_VALUES)
+        n_rows = max(2, PREDICTIONS_OF_A_SPLIT // max(1, len(traced) * FEW_VALUES * repeats))
         return cls(
             tuple(
                 trace_of(encoder, frame, item.name, item.scale, local=bool(item.partner), n_rows=n_rows)
@@ -212,7 +225,7 @@ def partner_of(whole: Split, name: str) -> tuple[str, float]:
     groups = whole.encoder.groups()
     names = [column.name for column in whole.encoder.columns if column.learnable]
     place = names.index(name)
-    features = whole.features[:CORRELATED_ROWS]
+    features = whole.features[spread(len(whole.features), CORRELATED_ROWS)]
     features = features - features.mean(axis=0)
     lengths = np.sqrt(np.square(features).sum(axis=0))
     features = features / np.where(lengths > 0, lengths, 1.0)
@@ -231,11 +244,11 @@ class Trace(NamedTuple):
     group: NDArray  # features of the column
     settings: NDArray  # (n_values, n_features of the column)
     bins: NDArray | None  # between which values each row lies, for local steps
-    n_rows: int  # rows that it is set in, the first ones
+    rows: NDArray  # places of the rows that it is set in
 
     def curve(self, predict: Callable[[NDArray], NDArray], features: NDArray) -> NDArray:
         """Effect of the column on one model, around 0, of shape (n_values, n_outputs)."""
-        rows = features[: self.n_rows]
+        rows = features[self.rows]
         if self.bins is not None:
             curve = accumulated_local_effects(predict, rows, self.group, self.bins, self.settings)
             return curve.reshape(len(curve), -1)
@@ -251,7 +264,7 @@ def trace_of(
     scale: Scale,
     *,
     local: bool,
-    n_rows: int | None = None,
+    n_rows: int,
 ) -> Trace:
     """How a column is set to the values of its scale, in rows of a table."""
     used = [column for column in encoder.columns if column.learnable]
@@ -260,17 +273,22 @@ def trace_of(
     settings = encoder.codes_[place].encode(scale.values.rename(name), column)
     settings = (settings - encoder.mean_[group]) / encoder.scale_[group]
     if local:
-        some = frame[name].iloc[: n_rows or ROWS_OF_LOCAL]
-        bins = bins_of(_positions(some, column, scale), scale.positions)
+        rows = spread(len(frame), n_rows)
+        bins = bins_of(_positions(frame[name].iloc[rows], column, scale), scale.positions)
         if np.any(bins >= 0):
-            return Trace(group, settings, bins, len(some))
-    return Trace(group, settings, None, n_rows or ROWS_OF_PARTIAL)
+            return Trace(group, settings, bins, rows)
+    return Trace(group, settings, None, spread(len(frame), n_rows))
 
 
-def _curve(split: Split, name: str, scale: Scale, labels: NDArray | None, *, local: bool) -> NDArray:
-    """Effect of a column on one model, around 0, of shape (n_values, n_outputs)."""
-    trace = trace_of(split.encoder, split.frame, name, scale, local=local)
-    return trace.curve(answers_of(split.model, labels), split.features)
+def spread(n_rows: int, most: int) -> NDArray[np.intp]:
+    """Places of so many rows at equal distances: the first ones of a sorted table are not like the others.
+
+    Examples
+    --------
+    >>> spread(10, 4).tolist(), spread(3, 4).tolist()
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).round().astype(np.intp)
 
 
 def _positions(values: pd.Series[Any], column: Column, scale: Scale) -> NDArray:

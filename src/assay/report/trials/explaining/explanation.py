@@ -186,6 +186,8 @@ class Explanation:
         For two classes of which one is rare.
     cautions : tuple of str
         What else must be known of the predictions.
+    n_splits : int or None
+        Splits that it comes from, where those are not all.
     """
 
     importances: Importances | None = None
@@ -193,6 +195,7 @@ class Explanation:
     learning: LearningCurve | None = None
     threshold: Threshold | None = None
     cautions: tuple[str, ...] = ()
+    n_splits: int | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from assay.registry import Entry
 from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
@@ -16,7 +17,7 @@ from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import FAILURES, Engine
-from assay.report.trials.explaining.effects import MAX_COLUMNS, Split, effects_of
+from assay.report.trials.explaining.effects import CORRELATED_ROWS, MAX_COLUMNS, Split, effects_of, spread
 from assay.report.trials.explaining.explanation import (
     Effect,
     Explanation,
@@ -103,7 +104,7 @@ class Afterwards:
             return []
 
     def ensemble(self, candidates: Sequence[Candidate]) -> Candidate | None:
-        """The stacked ensemble of the candidates; None where fewer than two can join."""
+        """The stacked ensemble of the candidates; None where fewer than two can join or have a weight."""
         if self.asked and NAME.lower() not in {name.lower() for name in self.asked}:
             return None
         labels, encodings = self.settings.labels, self.settings.encodings
@@ -121,6 +122,10 @@ class Afterwards:
         with suppress(*FAILURES):
             answers, weights = stacked_answers(said, encodings.parts, encodings.target, **options)
             kept, weights = heavy_members(weights)
+            if len(kept) < 2:
+                name = members[kept[0]].recipe.name
+                self.engine.skipped.append(f"{NAME} was left out: all of its weight would be on {name}.")
+                return None
             chosen = [finished[members[place].recipe.name] for place in kept]
             n_plain = n_plain_features(encodings.columns)
             recipes = tuple(item.recipe for item in members)
@@ -190,12 +195,14 @@ class Afterwards:
         if self.settings.labels is None:
             said = np.concatenate([repeat.predictions for repeat in chosen.repeats])
             cautions = tuple(below_zero(y, said, data.target))
-        return Explanation(importances, effects, learning, self._threshold(comparison, chosen), cautions)
+        threshold = self._threshold(comparison, chosen)
+        n_splits = self._n_splits if self._n_splits < len(self.settings.encodings.parts) else None
+        return Explanation(importances, effects, learning, threshold, cautions, n_splits)
 
     @property
     def _n_splits(self) -> int:
         large = self.settings.encodings.target.size > LARGE_TABLE
-        return min(2, self.settings.folds) if large else self.settings.folds
+        return min(2, self.settings.folds) if large else len(self.settings.encodings.parts)
 
     def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
         """Models with the parameters that were chosen, each with the rows that it has not seen."""
@@ -211,7 +218,7 @@ class Afterwards:
     def _whole(self, chosen: Candidate) -> Split:
         frame = self.settings.encodings.frame
         encoder = chosen.model[0]
-        some = frame.iloc[:: max(1, len(frame) // 2000)]
+        some = frame.iloc[spread(len(frame), CORRELATED_ROWS)]
         return Split(chosen.model[-1], encoder, some, encoder.transform(some))
 
     def _importances(self, splits: Sequence[Split], whole: Split, chosen: Candidate) -> Importances | None:
@@ -305,6 +312,10 @@ class EnsembleRecipe(Recipe):
             model = member.fit(features[:, first:end], target, tuning).model
             fitted.append(self.on_its_columns(member, model))
         return FittedMethod(WeightedEnsemble.from_fitted(fitted, self.weights), {}, None)
+
+    def refit(self, model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any:
+        """An ensemble with the parameters of another, its residuals from folds that suit the rows."""
+        return clone(model).fit(features, target, tuning=tuning)
 
     def on_its_columns(self, member: Recipe, model: Any) -> Any:
         """A fitted member, as one that is handed the features of all."""

@@ -14,7 +14,8 @@ from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.scoring.resampling import corrected_error
 
 PREDICTIONS_OF_A_SPLIT = 5_000
-"""Rows that every model is asked about for its importances on one split: a fraction of what its fit takes."""
+"""Rows that every model is asked about for its importances on one split, a fraction of what its fit takes;
+repetitions of the folds share them."""
 
 PREDICTIONS_OF_THE_CHOSEN = 100_000
 """Rows that the recommended model is asked about, on all splits together."""
@@ -29,7 +30,7 @@ TRIFLE = 0.01
 """Importances below this share of the greatest are not spoken of."""
 
 FEWEST_ROWS = 20
-"""With fewer rows for each column, importances of models that are not recommended are left out."""
+"""With fewer rows for each column, over all repetitions, only the recommended model is examined."""
 
 
 class Importances(NamedTuple):
@@ -98,12 +99,13 @@ class Examination:
     labels: NDArray | None  # all classes, for a classification
     seed: int
     predictions: int = PREDICTIONS_OF_A_SPLIT
+    repeats: int = 1  # repetitions of the folds, which share the predictions
 
     def __call__(self, model: Any, features: NDArray) -> NDArray | None:
         """Mean growth of the loss for each column; None where there would be too few rows for each."""
-        n_asked = self.predictions // max(1, len(self.groups))
+        n_asked = self.predictions // max(1, len(self.groups) * self.repeats)
         n_rows = min(len(features), ROWS, n_asked)
-        if n_rows < min(FEWEST_ROWS, len(features)) or n_rows < 2:
+        if n_rows < min(FEWEST_ROWS / self.repeats, len(features)) or n_rows < 2:
             return None
         rng = np.random.default_rng([self.seed, len(features)])
         rows = np.sort(rng.choice(len(features), n_rows, replace=False))
