@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.models.effects import accumulated_local_effects, bins_of, partial_dependence, quantile_edges
+from assay.models.effects import (
+    Question,
+    asked_together,
+    bins_of,
+    dependence_question,
+    local_question,
+    quantile_edges,
+)
 from assay.report.tables.encoding.cells import SECONDS_OF_DAY, days_of, read_numbers, read_words
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.schema import Column
@@ -179,8 +186,9 @@ class Tracing:
 
     def __call__(self, model: Any, features: NDArray) -> list[NDArray]:
         """The curve of each column."""
-        predict = answers_of(model, self.labels)
-        return [trace.curve(predict, features) for trace in self.traces]
+        return asked_together(
+            answers_of(model, self.labels), [trace.question(features) for trace in self.traces]
+        )
 
 
 def summarise_effects(
@@ -233,13 +241,13 @@ class Trace(NamedTuple):
     bins: NDArray | None  # between which values each row lies, for local steps
     n_rows: int  # rows that it is set in, the first ones
 
-    def curve(self, predict: Callable[[NDArray], NDArray], features: NDArray) -> NDArray:
-        """Effect of the column on one model, around 0, of shape (n_values, n_outputs)."""
+    def question(self, features: NDArray) -> Question:
+        """Asks for the effect of the column on one model, around 0, of shape (n_values, n_outputs)."""
         rows = features[: self.n_rows]
         if self.bins is not None:
-            curve = accumulated_local_effects(predict, rows, self.group, self.bins, self.settings)
+            curve = yield from local_question(rows, self.group, self.bins, self.settings)
             return curve.reshape(len(curve), -1)
-        curve = partial_dependence(predict, rows, self.group, self.settings)
+        curve = yield from dependence_question(rows, self.group, self.settings)
         curve = curve.reshape(len(curve), -1)
         return curve - curve.mean(axis=0)
 
@@ -270,7 +278,7 @@ def trace_of(
 def _curve(split: Split, name: str, scale: Scale, labels: NDArray | None, *, local: bool) -> NDArray:
     """Effect of a column on one model, around 0, of shape (n_values, n_outputs)."""
     trace = trace_of(split.encoder, split.frame, name, scale, local=local)
-    return trace.curve(answers_of(split.model, labels), split.features)
+    return asked_together(answers_of(split.model, labels), [trace.question(split.features)])[0]
 
 
 def _positions(values: pd.Series[Any], column: Column, scale: Scale) -> NDArray:
