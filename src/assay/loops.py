@@ -84,14 +84,21 @@ class _Compilations(event.Listener):
     """Counts the compilations under way; what comes from the cache on disk is none."""
 
     under_way = 0
+    shared: Any = None  # the same number for several processes
 
     def on_start(self, event: Any) -> None:
         """Take the beginning of a compilation."""
-        self.under_way += 1
+        self._add(1)
 
     def on_end(self, event: Any) -> None:
         """Take its end."""
-        self.under_way -= 1
+        self._add(-1)
+
+    def _add(self, change: int) -> None:
+        self.under_way += change
+        if self.shared is not None:
+            with self.shared.get_lock():
+                self.shared.value += change
 
 
 _compilations = _Compilations()
@@ -99,8 +106,21 @@ event.register("numba:compile", _compilations)
 
 
 def is_compiling() -> bool:
-    """Whether a loop is being compiled at this moment, on any thread of this process."""
-    return _compilations.under_way > 0
+    """Whether a loop is being compiled at this moment, in this process or in those beside it."""
+    # Read without the lock: a process that was killed may hold it.
+    shared = _compilations.shared
+    return _compilations.under_way > 0 or (shared is not None and shared.get_obj().value > 0)
+
+
+def share_compilations(count: Any) -> None:
+    """Count the compilations of several processes together; None ends it.
+
+    Parameters
+    ----------
+    count : multiprocessing.Value of type "i" or None
+        The number of compilations under way, which each of the processes is handed.
+    """
+    _compilations.shared = count
 
 
 class LoopCache(FunctionCache):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import queue
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from assay.cli import live
 from assay.cli.board import Board, Line, Remaining, in_words
 from assay.cli.live import EndedLines, Screen, watching, window
 from assay.report import Event
@@ -187,6 +189,15 @@ def test_elsewhere_each_method_that_ends_is_a_line(clock):
         "[1/3] Ridge        R² 0.50 ± 0.04              1.5 s",
         "[2/3] KernelRidge  left out: out of time",
     ]
+
+
+def test_elsewhere_a_compilation_is_told_once(clock, monkeypatch):
+    file, looks = io.StringIO(), queue.Queue()
+    answers = iter([False, True])  # asked no more once it has been told
+    monkeypatch.setattr(live, "is_compiling", lambda: looks.put(answer := next(answers)) or answer)
+    with EndedLines(announced(clock, "Ridge"), Console(file=file, width=110)).looking(seconds=0.001):
+        assert [looks.get(timeout=60), looks.get(timeout=60)] == [False, True]
+    assert file.getvalue() == f"{live.AT_FIRST_USE}\n"
 
 
 def test_a_quiet_watch_writes_nothing():

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from assay.models.effects import accumulated_local_effects, bins_of, partial_dependence, quantile_edges
+from assay.models.effects import (
+    accumulated_local_effects,
+    asked_together,
+    bins_of,
+    dependence_question,
+    local_question,
+    partial_dependence,
+    quantile_edges,
+)
 from assay.models.importance import permutation_importance, squared_error
 
 BETA = np.array([3.0, -1.0, 0.5, 0.0])
@@ -88,6 +96,36 @@ def test_pieces_do_not_change_the_numbers(rng, monkeypatch):
     again = permutation_importance(lambda X: X @ [1.0, 2.0, 3.0], X, y, random_state=0)
     assert_allclose(whole.increases, again.increases)
     assert_allclose(curve, partial_dependence(lambda X: X.prod(axis=1), X, [1], np.arange(5.0)))
+
+
+@pytest.mark.parametrize("numbers", [1, 150, 1 << 22])
+def test_columns_are_asked_about_together_and_get_the_curves_that_they_have_alone(rng, monkeypatch, numbers):
+    monkeypatch.setattr("assay.models.effects.PREDICTED_AT_ONCE", numbers)
+    X, edges, calls = rng.normal(size=(20, 3)), np.array([-2.0, 0.0, 2.0]), []
+
+    def predict(rows):
+        calls.append(len(rows))
+        return np.column_stack([rows.prod(axis=1), rows[:, 1] ** 2])
+
+    where = bins_of(X[:, 1], edges)
+    questions = [dependence_question(X, [0], edges), local_question(X, [1], where, edges)]
+    questions.append(dependence_question(X[:5], [1, 2], np.eye(2)))
+    curves = asked_together(predict, questions)
+    assert sum(calls) == 3 * 20 + 2 * 20 + 2 * 5
+    assert len(calls) == {1: 6, 150: 3, 1 << 22: 1}[numbers]
+    alone = (
+        partial_dependence(predict, X, [0], edges),
+        accumulated_local_effects(predict, X, [1], where, edges),
+        partial_dependence(predict, X[:5], [1, 2], np.eye(2)),
+    )
+    for curve, expected in zip(curves, alone, strict=True):
+        assert_allclose(curve, expected)
+
+
+def test_all_columns_and_repeats_are_shuffled_in_one_call(rng):
+    X, calls = rng.normal(size=(20, 3)), []
+    permutation_importance(lambda rows: calls.append(len(rows)) or rows[:, 0], X, X[:, 0], n_repeats=2)
+    assert calls == [20, 3 * 2 * 20]
 
 
 def test_too_few_rows_or_repeats_are_refused():

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from assay.linear import Lasso
+from assay.loops import is_compiling
 from assay.report import Data, ReportError, compare
 from assay.report.tables.schema import describe_columns
 from assay.report.trials import engine, supervised
@@ -93,6 +94,7 @@ class Carried(NamedTuple):
     futures: dict
     most_at_once: int
     workers: set
+    compiling: dict  # whether a loop was compiled anywhere when the result of a task came
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +107,11 @@ def carried_out():
         "threads": n_threads,
         "signal": partial(signal.getsignal, signal.SIGINT),
         "error": partial(int, "x"),
+        "begins": partial(exec, "from assay.loops import _compilations; _compilations.on_start(None)"),
+        "ends": partial(exec, "from assay.loops import _compilations; _compilations.on_end(None)"),
+        "begins again": partial(exec, "from assay.loops import _compilations; _compilations.on_start(None)"),
     }
-    under_way, most, futures = set(), 0, {}
+    under_way, most, futures, compiling = set(), 0, {}, {}
     others = set(multiprocessing.active_children())
 
     def prepare(task):
@@ -118,12 +123,13 @@ def carried_out():
     for task, future in tasks:
         most = max(most, len(under_way))
         under_way.remove(task)
-        futures[task] = future
+        futures[task], compiling[task] = future, is_compiling()
         if len(futures) == len(works) - 2:
             break
     workers = set(multiprocessing.active_children()) - others
     tasks.close()
-    return Carried(futures, most, workers)
+    compiling["at the end"] = is_compiling()
+    return Carried(futures, most, workers, compiling)
 
 
 @pytest.fixture
@@ -152,8 +158,14 @@ def test_signals_are_left_to_the_parent(carried_out):
 def test_at_most_so_many_tasks_are_under_way_and_all_are_given_back(carried_out):
     futures = carried_out.futures
     assert carried_out.most_at_once == 2
-    assert set(futures) == {0, 1, 2, 4, 5, "threads", "signal", "error"}
+    assert {0, 1, 2, 4, 5, "threads", "signal", "error"} < set(futures)
     assert all(futures[number].result() == number**2 for number in (0, 1, 2, 4, 5))
+
+
+def test_compilation_in_another_process_is_known_here_until_its_end(carried_out):
+    told = carried_out.compiling
+    assert [told[task] for task in ("error", "begins", "ends", "begins again")] == [False, True, False, True]
+    assert not told["at the end"]  # although that process was killed before it ended
 
 
 def test_an_error_in_another_process_is_that_of_its_task(carried_out):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ SHORTEST_NOTE = 16
 SOON = 1.0
 """Seconds that nobody asks about."""
 
+COMPILING = "compiling loops"
+AT_FIRST_USE = f"{COMPILING}, which the first use of a method waits for"
+
 Row = list[tuple[str, str]]
 """Pieces of text with their styles."""
 
@@ -56,7 +60,7 @@ class ComparisonWatch:
 
 
 class EndedLines(ComparisonWatch):
-    """Prints a line for every method that ends."""
+    """Prints a line for every method that ends, and one when loops are compiled."""
 
     def __init__(self, board: Board, console: Console) -> None:
         super().__init__(board)
@@ -77,6 +81,25 @@ class EndedLines(ComparisonWatch):
         if event.state == "done":
             words = f"{words:{names + 32}} {duration(line.seconds):>8}"
         self._print(words)
+
+    @contextmanager
+    def looking(self, seconds: float = SOON) -> Iterator[None]:
+        """Look every so many seconds, on a thread of its own, whether loops are compiled; say so once."""
+        over = threading.Event()
+
+        def look() -> None:
+            while not over.wait(seconds):
+                if is_compiling():
+                    self._print(AT_FIRST_USE)
+                    return
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def _print(self, words: str, style: str | None = None) -> None:
         self._console.print(words, style=style, markup=False, highlight=False, soft_wrap=True)
@@ -115,7 +138,9 @@ def watching(console: Console, *, quiet: bool, budget: float | None = None) -> I
     if quiet:
         yield ComparisonWatch(board)
     elif not console.is_terminal or console.is_dumb_terminal:
-        yield EndedLines(board, console)
+        lines = EndedLines(board, console)
+        with lines.looking():
+            yield lines
     else:
         screen: Any = Screen(board)
         live = Live(screen, console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True)
@@ -199,8 +224,13 @@ def _row(item: Line | str, names: int, notes: int, now: float, *, plain: bool) -
 
 def _under_way(seconds: float) -> str:
     """What a method that runs is doing: the first use of a loop compiles it, which may take long."""
+    return COMPILING if seconds > SOON and is_compiling() else "running"
+
+
+def is_compiling() -> bool:
+    """Whether loops are compiled at this moment, in this process or in those that fit for it."""
     loops = sys.modules.get("assay.loops")  # imported with the first method, and not before
-    return "compiling loops" if loops is not None and seconds > SOON and loops.is_compiling() else "running"
+    return loops is not None and loops.is_compiling()
 
 
 def _bar(board: Board, width: int, *, plain: bool) -> Row:

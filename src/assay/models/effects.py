@@ -7,7 +7,7 @@ columns go together it asks the model about rows that there are not. Accumulated
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,33 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Predict = Callable[[NDArray], Any]
 
+Question = Generator[NDArray, Array, Array]
+"""Yields rows to ask a model about, is sent what it says of them, and returns a curve in the end."""
+
 PREDICTED_AT_ONCE = 1 << 22
 """Numbers in the largest matrix that is handed to a model in one piece."""
+
+
+def asked_together(predict: Predict, questions: Sequence[Question]) -> list[Array]:
+    """The curves of several questions, whose rows are predicted together: a call costs more than a row."""
+    curves: list[Any] = [None] * len(questions)
+    rows = {place: next(question) for place, question in enumerate(questions)}
+    while rows:
+        places, n_numbers = list[int](), 0
+        for place, table in rows.items():
+            if places and n_numbers + table.size > PREDICTED_AT_ONCE:
+                break
+            places.append(place)
+            n_numbers += table.size
+        tables = [rows.pop(place) for place in places]
+        said = np.asarray(predict(np.concatenate(tables)), dtype=np.float64)
+        ends = np.cumsum([len(table) for table in tables])[:-1]
+        for place, answers in zip(places, np.split(said, ends), strict=True):
+            try:
+                rows[place] = questions[place].send(answers)
+            except StopIteration as end:
+                curves[place] = end.value
+    return curves
 
 
 def partial_dependence(
@@ -48,6 +73,11 @@ def partial_dependence(
     >>> partial_dependence(lambda X: X[:, 0] * X[:, 1], X, [0], np.array([0.0, 1.0])).tolist()
     [0.0, 3.0]
     """
+    return asked_together(predict, [dependence_question(X, group, values)])[0]
+
+
+def dependence_question(X: NDArray, group: NDArray | Sequence[int], values: NDArray) -> Question:
+    """The question of `partial_dependence`, to be asked together with others."""
     inside = np.asarray(group, dtype=np.intp)
     settings = np.asarray(values, dtype=np.float64).reshape(len(values), inside.size)
     at_once = max(1, PREDICTED_AT_ONCE // max(1, X.size))
@@ -56,7 +86,7 @@ def partial_dependence(
         chosen = settings[start : start + at_once]
         moved = np.tile(X, (len(chosen), 1))
         moved[:, inside] = np.repeat(chosen, len(X), axis=0)
-        said = np.asarray(predict(moved), dtype=np.float64)
+        said = yield moved
         means.append(said.reshape(len(chosen), len(X), *said.shape[1:]).mean(axis=1))
     return np.concatenate(means)
 
@@ -130,6 +160,11 @@ def accumulated_local_effects(
     >>> np.diff(curve).tolist()
     [50.0, 50.0, 50.0, 50.0]
     """
+    return asked_together(predict, [local_question(X, group, bins, edges)])[0]
+
+
+def local_question(X: NDArray, group: NDArray | Sequence[int], bins: NDArray, edges: NDArray) -> Question:
+    """The question of `accumulated_local_effects`, to be asked together with others."""
     inside = np.asarray(group, dtype=np.intp)
     ends = np.asarray(edges, dtype=np.float64).reshape(len(edges), inside.size)
     n_bins, known = len(ends) - 1, bins >= 0
@@ -141,15 +176,13 @@ def accumulated_local_effects(
     for empty in np.flatnonzero(counts == 0):
         lent = np.flatnonzero(where == there[np.argmin(np.abs(there - empty))])
         rows, where = np.concatenate([rows, rows[lent]]), np.append(where, np.full(len(lent), empty))
-    said = []
-    for side in (0, 1):
-        moved = rows.copy()
-        moved[:, inside] = ends[where + side]
-        said.append(np.asarray(predict(moved), dtype=np.float64))
-    steps = (said[1] - said[0]).reshape(len(rows), -1)
+    moved = np.tile(rows, (2, 1))
+    moved[:, inside] = np.concatenate([ends[where], ends[where + 1]])
+    said = yield moved
+    steps = (said[len(rows) :] - said[: len(rows)]).reshape(len(rows), -1)
     sums = np.zeros((n_bins, steps.shape[1]))
     np.add.at(sums, where, steps)
     means = sums / np.bincount(where, minlength=n_bins)[:, None]
     curve = np.vstack([np.zeros(steps.shape[1]), np.cumsum(means, axis=0)])
     curve -= counts @ (curve[:-1] + curve[1:]) / (2 * counts.sum())
-    return curve.reshape(n_bins + 1, *said[0].shape[1:])
+    return curve.reshape(n_bins + 1, *said.shape[1:])

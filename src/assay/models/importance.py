@@ -102,17 +102,18 @@ def permutation_importance(
     before = loss(y, predict(X))
     n_repeats = min(n_repeats, n_rows - 1)
     sources = [_cycle(n_rows, rng) for _ in range(n_repeats)]
-    # Several repeats are predicted at once, as many as fit into one piece.
-    at_once = int(np.clip(PREDICTED_AT_ONCE // max(1, X.size), 1, n_repeats))
+    # Columns and repeats are predicted together, as many as fit into one piece: a call costs more than a row.
+    tasks = [(place, source) for place in range(len(columns)) for source in sources]
+    at_once = max(1, PREDICTED_AT_ONCE // max(1, X.size))
     increases = np.zeros((len(columns), n_rows))
-    for line, column in zip(increases, columns, strict=True):
-        inside = np.asarray(column, dtype=np.intp)
-        for start in range(0, n_repeats, at_once):
-            chosen = sources[start : start + at_once]
-            moved = np.tile(X, (len(chosen), 1))
-            moved[:, inside] = X[np.concatenate(chosen)[:, None], inside]
-            after = loss(np.tile(y, len(chosen)), predict(moved)).reshape(len(chosen), n_rows)
-            line += (after - before).sum(axis=0)
+    for start in range(0, len(tasks), at_once):
+        chosen = tasks[start : start + at_once]
+        moved = np.tile(X, (len(chosen), 1)).reshape(len(chosen), *X.shape)
+        for rows, (place, source) in zip(moved, chosen, strict=True):
+            inside = np.asarray(columns[place], dtype=np.intp)
+            rows[:, inside] = X[source[:, None], inside]
+        after = loss(np.tile(y, len(chosen)), predict(moved.reshape(-1, n_features)))
+        np.add.at(increases, [place for place, _ in chosen], after.reshape(len(chosen), n_rows) - before)
     return PermutationImportance(increases / n_repeats)
 
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from assay.loops import share_compilations
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.trials.candidate import Candidate
@@ -200,8 +201,11 @@ def carry_out(
     share = max(1, n_threads() // jobs)
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(jobs, context, initializer=_prepare_worker, initargs=(share,))
+    compilations = context.Value("i", 0)
+    given = share, compilations
+    executor = ProcessPoolExecutor(jobs, context, initializer=_prepare_worker, initargs=given)
     waiting, running = deque(tasks), dict[Future[Any], Task]()
+    share_compilations(compilations)
     try:
         # Whatever ends this loop before its end leaves work under way that nobody waits for any more.
         while waiting or running:
@@ -218,6 +222,7 @@ def carry_out(
         if waiting or running:
             for process in set(multiprocessing.active_children()) - others:
                 process.kill()
+        share_compilations(None)
         executor.shutdown(wait=True, cancel_futures=True)
 
 
@@ -244,11 +249,12 @@ def _one_by_one(
         yield task, future
 
 
-def _prepare_worker(count: int) -> None:
+def _prepare_worker(count: int, compilations: Any) -> None:
     # Ctrl-C reaches every process of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["ASSAY_NUM_THREADS"] = str(count)
     threadpool_limits(count)
+    share_compilations(compilations)
 
 
 @contextmanager

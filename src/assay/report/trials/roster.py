@@ -82,7 +82,7 @@ def roster(
             chosen.append(replace(entry, name=named(entry.name, suits), suits=suits, summary=summary))
         else:
             left_out.append(
-                f"{entry.name} was left out: it takes too long beyond {_limits(entry.suits)}; "
+                f"{entry.name} was left out: it takes too long beyond {limits_in_words(entry.suits)}; "
                 f"--methods {entry.name} tries it all the same."
             )
     if not chosen:
@@ -90,7 +90,7 @@ def roster(
     return chosen, left_out
 
 
-def _limits(suits: Suitability) -> str:
+def limits_in_words(suits: Suitability) -> str:
     """The size beyond which a method takes too long, in words."""
     sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, "numbers"))
     return " or ".join(f"{limit:,} {what}" for limit, what in sizes if limit is not None)

@@ -22,7 +22,7 @@ from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate, certificates_of, ranked
 from assay.report.trials.comparison import Comparison
 from assay.report.trials.engine import Contender, Engine, Progress, Work
-from assay.report.trials.explaining.effects import Tracing, summarise_effects
+from assay.report.trials.explaining.effects import summarise_effects
 from assay.report.trials.explaining.following import Afterwards, followed_classes
 from assay.report.trials.explaining.importance import Examination, summarise
 from assay.report.trials.roster import roster
@@ -208,13 +208,8 @@ class ValidatedMethod(Contender):
 
     def _asked(self, split: int, encoder: TableEncoder) -> dict[str, Any]:
         """What a model is asked beside its answers: what each column is worth, and how it moves them."""
-        encodings, labels = self.encodings, self.settings.labels
-        asked: dict[str, Any] = {"examine": self.settings.examination(split, encoder)}
-        if encodings.traced:
-            frame = encodings.frame.iloc[encodings.parts[split].test]
-            repeats = self.settings.repeats
-            asked["trace"] = Tracing.of(encodings.traced, encoder, frame, labels, repeats)
-        return asked
+        trace = self.encodings.tracing(split, self.settings.labels, self.settings.repeats)
+        return {"examine": self.settings.examination(split, encoder), "trace": trace}
 
     def conclude(self, results: Sequence[Any]) -> Candidate:
         """The line of the leaderboard: a score for each split, an answer for every row, the final model."""

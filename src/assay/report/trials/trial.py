@@ -76,6 +76,7 @@ class Encodings:
         self._kept: dict[int, EncodedSplit] = {}
         self._encoders: dict[int, TableEncoder] = {}
         self._stored: dict[int, StoredSplit] = {}
+        self._tracings: dict[int, Tracing] = {}
         self._stack = ExitStack()
         self._folder: Path | None = None
 
@@ -114,6 +115,16 @@ class Encodings:
     def traced(self) -> tuple[Traced, ...]:
         """The columns whose effects on every model are measured."""
         return traced_columns(self.frame, self.columns, self.kind)
+
+    def tracing(self, number: int, labels: NDArray | None, repeats: int) -> Tracing | None:
+        """Asks models how their predictions of a split move with its columns; None where these are many."""
+        if not self.traced:
+            return None
+        if number not in self._tracings:
+            frame = self.frame.iloc[self.parts[number].test]
+            encoder = self.encoder(number)
+            self._tracings[number] = Tracing.of(self.traced, encoder, frame, labels, repeats)
+        return self._tracings[number]
 
     def stored(self, number: int) -> StoredSplit:
         """The split of that number, as files that vanish with this object."""

@@ -131,6 +131,8 @@ class Tuning:
             options["cv"] = ClassFolds(self.seed, n_used=1 if large else TUNING_FOLDS)
         elif large and not by_itself:
             options["cv"] = "split"
+        elif isinstance(most := accepted["cv"].default, int) and most > TUNING_FOLDS:
+            options["cv"] = TUNING_FOLDS
         return options
 
     def parts(self, target: NDArray, *, large: bool = False, folds: int = TUNING_FOLDS) -> list[FoldSplit]:

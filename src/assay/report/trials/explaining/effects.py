@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.models.effects import accumulated_local_effects, bins_of, partial_dependence, quantile_edges
+from assay.models.effects import (
+    Question,
+    asked_together,
+    bins_of,
+    dependence_question,
+    local_question,
+    quantile_edges,
+)
 from assay.report.tables.encoding.cells import SECONDS_OF_DAY, days_of, read_numbers, read_words
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.tables.schema import Column
@@ -101,10 +108,11 @@ def effects_of(
         local = scale.ordered and correlation >= TOGETHER
         n_rows = max(FEWEST_ROWS, (ROWS_OF_LOCAL if local else ROWS_OF_PARTIAL) // len(splits))
         set_to = partial(trace_of, name=name, scale=scale, local=local, n_rows=n_rows)
+        questions = [set_to(split.encoder, split.frame).question(split.features) for split in splits]
         curves = np.array(
             [
-                set_to(split.encoder, split.frame).curve(answers_of(split.model, labels), split.features)
-                for split in splits
+                asked_together(answers_of(split.model, labels), [question])[0]
+                for split, question in zip(splits, questions, strict=True)
             ]
         )
         if followed is not None:
@@ -192,8 +200,9 @@ class Tracing:
 
     def __call__(self, model: Any, features: NDArray) -> list[NDArray]:
         """The curve of each column."""
-        predict = answers_of(model, self.labels)
-        return [trace.curve(predict, features) for trace in self.traces]
+        return asked_together(
+            answers_of(model, self.labels), [trace.question(features) for trace in self.traces]
+        )
 
 
 def summarise_effects(
@@ -246,13 +255,13 @@ class Trace(NamedTuple):
     bins: NDArray | None  # between which values each row lies, for local steps
     rows: NDArray  # places of the rows that it is set in
 
-    def curve(self, predict: Callable[[NDArray], NDArray], features: NDArray) -> NDArray:
-        """Effect of the column on one model, around 0, of shape (n_values, n_outputs)."""
+    def question(self, features: NDArray) -> Question:
+        """Asks for the effect of the column on one model, around 0, of shape (n_values, n_outputs)."""
         rows = features[self.rows]
         if self.bins is not None:
-            curve = accumulated_local_effects(predict, rows, self.group, self.bins, self.settings)
+            curve = yield from local_question(rows, self.group, self.bins, self.settings)
             return curve.reshape(len(curve), -1)
-        curve = partial_dependence(predict, rows, self.group, self.settings)
+        curve = yield from dependence_question(rows, self.group, self.settings)
         curve = curve.reshape(len(curve), -1)
         return curve - curve.mean(axis=0)
 
