@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ import assay
 from assay.linear import LinearRegression, LogisticRegression, Ridge
 from assay.models.stacking import convex_weights
 from assay.report import Data, SmearedTarget, WeightedEnsemble, certificates_of, compare
+from assay.report.trials.roster import entries
 from assay.report.trials.scoring.resampling import FoldSplit
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
-from assay.report.trials.target_transform import TransformedRecipe
+from assay.report.trials.target_transform import TransformedRecipe, transformed_recipes
 from assay.report.trials.trial import Answers
 
 
@@ -193,6 +195,16 @@ def test_a_skewed_target_is_tried_on_its_logarithm_and_that_helps(prices, tmp_pa
     assert_allclose(assay.load(tmp_path / "m.skops").predict(prices.X), logarithm.model.predict(prices.X))
     step = logarithm.model[-1]
     assert step.certify(logarithm.model[0].transform(prices.X), prices.y).holds
+
+
+def test_another_scale_adds_nothing_to_understand_where_a_model_is_asked_and_not_read(prices):
+    known = {entry.name: entry for entry in entries() if entry.task == "regression"}
+    added = {}
+    for name in ("LinearRegression", "SplineRegression", "KernelRidge", "HistGradientBoostingRegressor"):
+        tried = [SimpleNamespace(name=name, score=1.0)]
+        (recipe,) = transformed_recipes(tried, [known[name]], prices.y)
+        added[name] = recipe.entry.suits.complexity - known[name].suits.complexity
+    assert list(added.values()) == [1, 1, 0, 0]
 
 
 def test_the_two_best_are_tried_where_no_method_is_named(prices):

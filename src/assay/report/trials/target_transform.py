@@ -20,11 +20,12 @@ from assay.report.trials.tuning import Tuning
 HOW_MANY = 2
 """Methods that are tried on the other scale: those with the best scores."""
 
+NOT_READ = 5
+"""Complexity from which on a model is asked and not read: another scale then adds nothing to understand."""
+
 FOLDS = 5
 MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 300
 """Residuals that are kept, as quantiles, and those from which on no further fold is fitted for them."""
-
-"""Residuals that the way back averages over."""
 
 WORDS = {"log": "log target", "yeo-johnson": "Yeo–Johnson target"}
 SUMMARIES = {
@@ -170,6 +171,7 @@ def is_variant(name: str) -> bool:
 
 
 def _renamed(entry: Entry, scale: str) -> Entry:
-    suits = replace(entry.suits, complexity=entry.suits.complexity + 1)
+    complexity = entry.suits.complexity
+    suits = replace(entry.suits, complexity=complexity + (complexity < NOT_READ))
     summary = f"{entry.summary.rstrip('.')}. {SUMMARIES[scale]}"
     return replace(entry, name=variant(entry.name, scale), suits=suits, summary=summary)
