@@ -24,7 +24,7 @@ NOT_READ = 5
 """Complexity from which on a model is asked and not read: another scale then adds nothing to understand."""
 
 FOLDS = 5
-MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 300
+MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 150
 """Residuals that are kept, as quantiles, and those from which on no further fold is fitted for them."""
 
 WORDS = {"log": "log target", "yeo-johnson": "Yeo–Johnson target"}
