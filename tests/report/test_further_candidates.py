@@ -207,10 +207,14 @@ def test_another_scale_adds_nothing_to_understand_where_a_model_is_asked_and_not
     assert list(added.values()) == [1, 1, 0, 0]
 
 
-def test_the_two_best_are_tried_where_no_method_is_named(prices):
+def test_the_best_of_two_families_are_tried_where_no_method_is_named(prices):
     found = compare(prices, repeats=1, folds=3)
-    tried = [item.name for item in found.candidates if "target)" in item.name]
-    assert len(tried) == 2
+    tried = [item for item in found.candidates if "target)" in item.name]
+    assert len(tried) == len({item.family for item in tried}) == 2
+    plain = [item for item in found.candidates if item.name in {other.name.split(" (")[0] for other in tried}]
+    for item in plain:  # the first of its family
+        kin = [other for other in found.candidates if other.family == item.family and other not in tried]
+        assert item.score == max(other.score for other in kin if "link" not in other.name)
     assert found.candidates[-1].name == "Ensemble"
     plain = next(item for item in found.candidates if item.name == "LinearRegression")
     assert (plain.predictions < 0).any()
