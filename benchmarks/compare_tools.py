@@ -62,8 +62,9 @@ def with_assay(train: Any, test: Any, table: Table, folder: Path) -> Any:
         subprocess.run(asked, **run)  # type: ignore[call-overload]
         said[tool] = pd.read_csv(out)["prediction"].to_numpy()
     results = json.loads((folder / "report" / "results.json").read_text(encoding="utf-8"))
-    names = [item["name"] for item in results["candidates"] if item["name"] != "Baseline"]
-    sys.stderr.write(f"{table.name}: recommended {results['recommended']}, best {names[0]}\n")
+    models = [item for item in results["candidates"] if item["name"] != "Baseline"]
+    best = max(models, key=lambda item: item["score"])["name"]
+    sys.stderr.write(f"{table.name}: recommended {results['recommended']}, best {best}\n")
     return said
 
 

@@ -1,6 +1,7 @@
 """The command `assay`, which here keeps the best model of the leaderboard beside the recommended one.
 
-`python -m benchmarks.keep_best compare TABLE ...` does what `assay compare` does, and writes `best.skops`.
+`python -m benchmarks.keep_best compare TABLE ...` does what `assay compare` does, and writes `best.skops`:
+the model of the greatest score out of fold, the ensemble on the last line among them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def keeping_best(write: Any) -> Any:
 
     def wrapped(comparison: Any, folder: Any, **options: Any) -> Any:
         written = write(comparison, folder, **options)
-        best = comparison.best
+        models = [candidate for candidate in comparison.candidates if not candidate.is_baseline]
+        best = max(models, key=lambda candidate: candidate.score)
         about = about_fit(comparison.data, comparison.task, best.name, best.certificates)
         save(best.model, Path(folder) / BEST, about=about)
         return written

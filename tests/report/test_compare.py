@@ -33,7 +33,7 @@ def test_leaderboard_of_diabetes(regression):
     expected = {entry.name for entry in entries() if entry.task == "regression"} - {"GeneralizedLinear"}
     expected |= {"GeneralizedLinear (gamma, log link)"}
     assert set(found) == {"Baseline", "Ensemble", *expected} >= {"LinearRegression", "Ridge", "KernelRidge"}
-    assert 11 <= len(expected) <= 13
+    assert 11 <= len(expected) <= 15
     *scores, _ = [candidate.score for candidate in regression.candidates]
     assert scores == sorted(scores, reverse=True)
     assert regression.candidates[-1].is_ensemble, "the ensemble is the last line"
@@ -244,7 +244,8 @@ def test_plus_minus(value, error, shown):
 def test_classes_are_compared_on_stratified_folds(classification):
     found = by_name(classification)
     expected = {entry.name for entry in roster("classification", 150, 4)[0]}
-    trees = {"DecisionTreeClassifier", "HistGradientBoostingClassifier", "RandomForestClassifier"}
+    kinds = ("DecisionTree", "ExtraTrees", "HistGradientBoosting", "RandomForest")
+    trees = {f"{kind}Classifier" for kind in kinds}
     assert set(found) == {"Baseline", "Ensemble", *expected}
     assert expected == {"AdaBoostClassifier", "LogisticRegression", "LinearSVC", *trees}
     logistic = found["LogisticRegression"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ import assay
 from assay.linear import LinearRegression, LogisticRegression, Ridge
 from assay.models.stacking import convex_weights
 from assay.report import Data, SmearedTarget, WeightedEnsemble, certificates_of, compare
+from assay.report.trials.roster import entries
 from assay.report.trials.scoring.resampling import FoldSplit
 from assay.report.trials.stacking import can_join, heavy_members, stacked_answers
-from assay.report.trials.target_transform import TransformedRecipe
+from assay.report.trials.target_transform import TransformedRecipe, transformed_recipes
 from assay.report.trials.trial import Answers
 
 
@@ -209,10 +211,24 @@ def test_a_skewed_target_is_tried_on_its_logarithm_and_that_helps(prices, tmp_pa
     assert step.certify(logarithm.model[0].transform(prices.X), prices.y).holds
 
 
-def test_the_two_best_are_tried_where_no_method_is_named(prices):
+def test_another_scale_adds_nothing_to_understand_where_a_model_is_asked_and_not_read(prices):
+    known = {entry.name: entry for entry in entries() if entry.task == "regression"}
+    added = {}
+    for name in ("LinearRegression", "SplineRegression", "KernelRidge", "HistGradientBoostingRegressor"):
+        tried = [SimpleNamespace(name=name, score=1.0)]
+        (recipe,) = transformed_recipes(tried, [known[name]], prices.y)
+        added[name] = recipe.entry.suits.complexity - known[name].suits.complexity
+    assert list(added.values()) == [1, 1, 0, 0]
+
+
+def test_the_best_of_two_families_are_tried_where_no_method_is_named(prices):
     found = compare(prices, repeats=1, folds=3)
-    tried = [item.name for item in found.candidates if "target)" in item.name]
-    assert len(tried) == 2
+    tried = [item for item in found.candidates if "target)" in item.name]
+    assert len(tried) == len({item.family for item in tried}) == 2
+    plain = [item for item in found.candidates if item.name in {other.name.split(" (")[0] for other in tried}]
+    for item in plain:  # the first of its family
+        kin = [other for other in found.candidates if other.family == item.family and other not in tried]
+        assert item.score == max(other.score for other in kin if "link" not in other.name)
     assert found.candidates[-1].name == "Ensemble"
     plain = next(item for item in found.candidates if item.name == "LinearRegression")
     assert (plain.predictions < 0).any()

@@ -13,13 +13,15 @@ from sklearn.base import clone
 
 from assay.report import Data, choose_data, compare, read_table
 from assay.report.reproduction import script
+from assay.report.trials import rounds
 from assay.report.trials.explaining.learning_curve import _first
 from assay.report.trials.roster import entries
+from assay.report.trials.rounds import choose_rounds, parts_of_rounds
 from assay.report.trials.scoring.folds import GAP
 from assay.report.trials.scoring.metrics import KNOWN, metric_of, pinball
 from assay.report.trials.stacking import stacked_answers
 from assay.report.trials.trial import Answers, Recipe
-from assay.report.trials.tuning import GivenFolds, Tuning, choose_rounds
+from assay.report.trials.tuning import GivenFolds, Tuning
 
 CHOOSING = [entry for entry in entries() if entry.task != "clustering" and entry.suits.select is not None]
 
@@ -79,30 +81,79 @@ def test_a_fold_without_a_class_to_learn_from_is_left_out_and_none_at_all_is_tol
         assert Tuning(groups=np.zeros(60)).parts(times) == []
 
 
-def test_boosting_takes_the_rounds_that_later_rows_or_other_groups_ask_for(rows):
+BOOSTING = {
+    entry.task: entry for entry in entries() if entry.name.startswith("HistGradientBoosting")
+}  # by the task
+
+
+def losses_by_hand(leaf, X, y, parts, power=2):
+    """Mean loss of the rows not learnt from after each round, a fold that stopped going on as it stopped."""
+    curves, model = [], BOOSTING["regression"].make(0)
+    model.set_params(min_samples_leaf=leaf, learning_rate=0.2, max_iter=250, tol=2e-4)
+    for learn, held in parts:
+        probe = clone(model).fit(X[learn], y[learn], X_val=X[held], y_val=y[held])
+        curves.append([np.mean(np.abs(y[held] - said) ** power) for said in probe.staged_predict(X[held])])
+    longest = max(map(len, curves))
+    table = [curve + curve[-1:] * (longest - len(curve)) for curve in curves]
+    return np.average(table, axis=0, weights=[len(part.test) for part in parts])
+
+
+def test_boosting_takes_the_rounds_and_leaves_that_rows_not_learnt_from_ask_for(rows):
     X, y, who = rows
-    entry = next(item for item in entries() if item.name == "HistGradientBoostingRegressor")
-    for tuning in (Tuning(groups=who), Tuning(times=who), Tuning(metric=KNOWN["regression"][2])):
-        part = tuning.held_out(y)
-        if tuning.groups is not None:
-            assert not set(who[part.train]) & set(who[part.test])
-        elif tuning.times is not None:
-            assert who[part.train].max() + 1 < who[part.test].min()
-            assert who[part.test].max() == 29
-        assert 12 <= len(part.test) <= 40
-        model = choose_rounds(entry.make(0), X, y, tuning)
-        learn = clone(entry.make(0))  # which stops by its own loss on the same rows
-        learn.fit(X[part.train], y[part.train], X_val=X[part.test], y_val=y[part.test])
-        losses = [
-            np.mean(np.abs(y[part.test] - said) ** (1 if tuning.metric else 2))
-            for said in learn.staged_predict(X[part.test])
-        ]
-        assert model.n_iter_ == np.argmin(losses) + 1
+    entry = BOOSTING["regression"]
+    by_mistakes = Tuning(metric=KNOWN["regression"][2])
+    for tuning in (Tuning(), Tuning(groups=who), Tuning(times=who), by_mistakes):
+        parts = parts_of_rounds(y, tuning)
+        assert len(parts) == 3
+        for part in parts:
+            if tuning.groups is not None:
+                assert not set(who[part.train]) & set(who[part.test])
+            elif tuning.times is not None:
+                assert who[part.train].max() + 1 < who[part.test].min()
+        if tuning.times is None:
+            assert_array_equal(np.sort(np.concatenate([part.test for part in parts])), np.arange(240))
+        power = 1 if tuning.metric else 2
+        leaf = min((20, 5), key=lambda leaf: losses_by_hand(leaf, X, y, parts[:1], power).min())
+        n_rounds = 2 * (np.argmin(losses_by_hand(leaf, X, y, parts, power)) + 1)
         fitted = Recipe(entry).fit(X, y, tuning)
+        model = fitted.model
+        assert (model.min_samples_leaf, model.n_iter_) == (leaf, n_rounds)
         assert fitted.parameters["max_iter"] == model.n_iter_
-        assert_allclose(fitted.model.predict(X), model.predict(X))
         again = clone(model).fit(X, y)  # on all rows, so that its parameters give it again
         assert_allclose(again.predict(X), model.predict(X))
+
+
+def test_what_has_no_noise_gets_small_leaves_and_what_has_much_gets_large_ones(rng):
+    X = rng.uniform(size=(150, 2))
+    steps = np.floor(8 * X[:, 0]) ** 2
+    entry = BOOSTING["regression"]
+    assert Recipe(entry).fit(X, steps, Tuning()).model.min_samples_leaf == 5
+    noisy = X[:, 0] + 2 * rng.normal(size=150)
+    assert Recipe(entry).fit(X, noisy, Tuning()).model.min_samples_leaf == 20
+
+
+def test_every_fold_of_rounds_learns_from_all_classes(rng):
+    y = np.repeat(["a", "b", "c"], [40, 18, 2])
+    X, tuning = rng.normal(size=(60, 2)), Tuning(labels=np.unique(y))
+    for part in parts_of_rounds(y, tuning):
+        assert len(np.unique(y[part.train])) == 3
+    model = Recipe(BOOSTING["classification"]).fit(X, y, tuning).model
+    assert list(model.classes_) == ["a", "b", "c"]
+
+
+def test_a_larger_table_holds_out_a_tenth_and_a_large_one_stops_by_itself(rng, monkeypatch):
+    monkeypatch.setattr(rounds, "SMALL_TABLE", 100)
+    monkeypatch.setattr(rounds, "MANY_ROWS", 300)
+    X, who = rng.normal(size=(400, 2)), np.repeat(np.arange(40), 10)
+    y = X[:, 0] + 0.1 * rng.normal(size=400)
+    (part,) = parts_of_rounds(y[:250], Tuning())
+    assert len(part.test) == 25
+    (last,) = parts_of_rounds(y, Tuning(times=who))
+    assert who[last.test].max() == 39
+    entry = BOOSTING["regression"]
+    assert choose_rounds(entry.make(0), X, y, Tuning()) is None
+    assert Recipe(entry).fit(X, y, Tuning()).model.n_held_out_ == 40
+    assert choose_rounds(entry.make(0), X, y, Tuning(groups=who)).n_held_out_ == 0
 
 
 def test_what_groups_remember_is_not_taken_for_knowledge(rng):

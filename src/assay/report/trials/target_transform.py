@@ -18,13 +18,14 @@ from assay.report.trials.trial import FittedMethod, Recipe
 from assay.report.trials.tuning import Tuning
 
 HOW_MANY = 2
-"""Methods that are tried on the other scale: those with the best scores."""
+"""Methods that are tried on the other scale: those with the best scores, of different families."""
+
+NOT_READ = 5
+"""Complexity from which on a model is asked and not read: another scale then adds nothing to understand."""
 
 FOLDS = 5
-MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 300
+MAX_RESIDUALS, ENOUGH_RESIDUALS = 100, 150
 """Residuals that are kept, as quantiles, and those from which on no further fold is fitted for them."""
-
-"""Residuals that the way back averages over."""
 
 WORDS = {"log": "log target", "yeo-johnson": "Yeo–Johnson target"}
 SUMMARIES = {
@@ -131,7 +132,9 @@ class TransformedRecipe(Recipe):
 def transformed_recipes(
     candidates: Sequence[Candidate], entries: Sequence[Entry], y: NDArray, names: Sequence[str] = ()
 ) -> list[TransformedRecipe]:
-    """The best methods on a scale on which the target is less skewed; none where there is no such scale.
+    """The best methods of different families on a scale on which the target is less skewed.
+
+    None where there is no such scale. Methods of one family, two forests say, gain or lose alike on it.
 
     Parameters
     ----------
@@ -148,7 +151,10 @@ def transformed_recipes(
     # A method for counts or for numbers above zero has its own scale.
     known = {entry.name: entry for entry in entries if entry.suits.target is None}
     ordered = sorted(candidates, key=lambda candidate: -candidate.score)
-    best = [candidate.name for candidate in ordered if candidate.name in known][:HOW_MANY]
+    leading: dict[str, str] = {}
+    for name in (candidate.name for candidate in ordered if candidate.name in known):
+        leading.setdefault(known[name].room, name)
+    best = [*leading.values()][:HOW_MANY]
     chosen = [name for name in known if variant(name, scale) in names] if names else best
     return [TransformedRecipe(_renamed(known[name], scale), scale=scale) for name in chosen]
 
@@ -170,6 +176,7 @@ def is_variant(name: str) -> bool:
 
 
 def _renamed(entry: Entry, scale: str) -> Entry:
-    suits = replace(entry.suits, complexity=entry.suits.complexity + 1)
+    complexity = entry.suits.complexity
+    suits = replace(entry.suits, complexity=complexity + (complexity < NOT_READ))
     summary = f"{entry.summary.rstrip('.')}. {SUMMARIES[scale]}"
     return replace(entry, name=variant(entry.name, scale), suits=suits, summary=summary)

@@ -25,8 +25,9 @@ from assay.report.tables.encoding.plain_numbers import read_once
 from assay.report.tables.schema import Column
 from assay.report.trials.explaining.effects import Traced, Tracing, traced_columns
 from assay.report.trials.explaining.importance import Examination
+from assay.report.trials.rounds import choose_rounds
 from assay.report.trials.scoring.resampling import COVERAGE, FoldSplit
-from assay.report.trials.tuning import Tuning, choose_rounds
+from assay.report.trials.tuning import Tuning
 
 MEMORY = 1 << 30
 """EncodedSplit splits are kept up to so many bytes; beyond, a split is encoded again for every method."""
@@ -177,9 +178,8 @@ class Recipe:
             return FittedMethod(self.baseline().fit(features, target), {}, None)
         model = entry.make(seed)
         if entry.suits.select is None:
-            chosen = None
-            if getattr(model, "early_stopping", False) and not (tuning.is_shuffled and tuning.metric is None):
-                chosen = choose_rounds(model, features, target, tuning)
+            stops = getattr(model, "early_stopping", False)
+            chosen = choose_rounds(model, features, target, tuning) if stops else None
             model = model.fit(features, target) if chosen is None else chosen
             return FittedMethod(model, chosen_parameters(entry, model, seed), None)
         options = tuning.options(entry, model.select, features.size, target)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from assay.models import Criterion
@@ -39,6 +38,7 @@ class ClassFolds(NamedTuple):
 
     seed: int
     n_used: int = TUNING_FOLDS  # folds that are predicted
+    n_folds: int = TUNING_FOLDS
 
     def split(self, X: Any, y: NDArray) -> Iterator[tuple[NDArray, NDArray]]:
         """Rows to learn from and rows to predict."""
@@ -46,7 +46,7 @@ class ClassFolds(NamedTuple):
         for label in np.unique(y):
             rows = rng.permutation(np.flatnonzero(y == label))
             if len(rows) > 1:
-                fold[rows] = (place + np.arange(len(rows))) % TUNING_FOLDS
+                fold[rows] = (place + np.arange(len(rows))) % self.n_folds
                 place += len(rows)
         for number in range(self.n_used):
             if (fold == number).any():
@@ -193,32 +193,3 @@ class Tuning:
         part = FoldSplit(np.sort(order[cut:]), np.sort(order[:cut]))
         lacking = self.labels is not None and len(np.unique(target[part.train])) < len(np.unique(target))
         return None if lacking or not len(part.train) else part
-
-
-def choose_rounds(model: Any, features: NDArray, target: NDArray, tuning: Tuning) -> Any | None:
-    """Boosting with as many rounds as rows that are held out in the way of the folds ask for, fitted on all.
-
-    None where no rows can be held out.
-    """
-    part = tuning.held_out(target)
-    if part is None:
-        return None
-    (learn, held), labels, criterion = part, tuning.labels, tuning.criterion
-    probe = clone(model).fit(features[learn], target[learn], X_val=features[held], y_val=target[held])
-    losses = -probe.validation_score_
-    if criterion is not None:
-        stages = probe.staged_predict if labels is None else probe.staged_predict_proba
-        said = (_staged(probe, stage, labels) for stage in stages(features[held]))
-        losses = np.array([criterion.loss(target[held], *answers, held) for answers in said])
-    known = np.flatnonzero(np.isfinite(losses))
-    best = int(known[np.argmin(losses[known])]) if known.size else probe.n_iter_ - 1
-    return clone(model).set_params(early_stopping=False, max_iter=best + 1).fit(features, target)
-
-
-def _staged(model: Any, stage: NDArray, labels: NDArray | None) -> tuple[NDArray, NDArray | None]:
-    """Predictions after a round, and probabilities of all classes for a classification."""
-    if labels is None:
-        return stage, None
-    chances = np.zeros((len(stage), len(labels)))
-    chances[:, np.searchsorted(labels, model.classes_)] = stage
-    return labels[chances.argmax(axis=1)], chances

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from assay import parameters
 from assay.models.classes import CLASS_WEIGHT
 from assay.parameters import Domain
+from assay.suitability import Suitability
 from assay.trees.calibration.probabilities import CALIBRATION_METHOD
 from assay.trees.decision.solver import CLASS_CRITERIA, NUMBER_CRITERIA
 from assay.trees.forest.base import FOREST_DOMAINS
@@ -126,6 +127,12 @@ class ExtraTreesClassifier(ForestClassifier):
     Wei §8.3; Sangnier §1.6.4; Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=6,
+        max_numbers=1_000_000,
+        encoding="codes",
+        summary="The votes of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FOREST_DOMAINS,
         "criterion": parameters.one_of(*CLASS_CRITERIA),
@@ -290,6 +297,12 @@ class ExtraTreesRegressor(ForestRegressor):
     Wei §8.3; Sangnier §1.6.4; Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
     """
 
+    _suits: ClassVar[Suitability | None] = Suitability(
+        complexity=6,
+        max_numbers=500_000,
+        encoding="codes",
+        summary="The mean of a hundred trees, each with cuts drawn at random, the best of a few at a time.",
+    )
     _domains: ClassVar[Mapping[str, Domain]] = {
         **FOREST_DOMAINS,
         "criterion": parameters.one_of(*NUMBER_CRITERIA),
