@@ -34,13 +34,15 @@ from assay.trees.stagewise.committee import (
 from assay.trees.stagewise.engine import Array, State
 from assay.trees.stagewise.fitting import FitRows, fit_rows, labels_of, surveyed
 from assay.trees.stagewise.history import BoostingHistory, MarginHistory, margin_history
+from assay.trees.stagewise.oracles import centred_logs
 from assay.trees.stagewise.proofs import DELTA, THETA, BoostedRows, replay, training_error
 from assay.trees.stagewise.risk import MarginBound, bound_margins, margins_of, risk_claims, stump_bound
+from assay.trees.stagewise.summed import ExplainedSum
 
 LOSSES: Mapping[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
-class BoostedVote(HasClassSets, Classifier, HasRounds, Transformer):
+class BoostedVote(ExplainedSum, HasClassSets, Classifier, HasRounds, Transformer):
     """Base of weighted votes of classifiers: reads the fitted learners, weighs rows by their margins."""
 
     estimator: Any
@@ -129,6 +131,28 @@ class BoostedVote(HasClassSets, Classifier, HasRounds, Transformer):
         opened = self._reopened(X, y, sample_weight)
         labels, weight = labels_of(opened)
         return fit_rows(opened, labels, self._weight_of_fit(len(labels), weight))
+
+    # Why.
+
+    def _trees_of_rounds(self) -> list[Any]:
+        return self.estimators_
+
+    def _node_values(self, place: int, member: Any) -> Array:
+        committee, step = self._committee(), self._committee().steps[place]
+        shares = np.zeros((member.tree_.node_count, len(self.classes_)))
+        shares[:, rows.code(member.classes_, self.classes_)] = member.tree_.value
+        if committee.chances:
+            values = (len(self.classes_) - 1) * centred_logs(shares)
+        else:
+            said = shares.argmax(axis=1)[:, np.newaxis] == np.arange(len(self.classes_))
+            values = np.where(said, 1.0, committee.other)
+        return np.asarray(step * (values[:, 1:] if len(self.classes_) == 2 else values))
+
+    def _summed_scores(self) -> tuple[Array, NDArray[np.int64], Any]:
+        committee = self._committee()
+        n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
+        first = np.zeros(len(self.estimators_), dtype=np.int64)
+        return np.zeros(n_scores), first, lambda X: committee.scores(X).reshape(len(X), -1)
 
     # Rows kept aside.
 
