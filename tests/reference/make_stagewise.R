@@ -17,10 +17,11 @@ n <- 200
 X <- data.frame(a = round(runif(n), 2), b = round(runif(n), 2), c = round(runif(n), 2))
 y <- round(3 * X$a - 2 * (X$b > 0.4) + X$c^2 + rnorm(n, sd = 0.5), 3)
 label <- as.numeric(y > median(y))
+weight <- round(runif(n, 0.5, 1.5), 4) # residuals of the absolute loss are signs: weights keep gains apart
 
-fitted <- function(target, law) {
+fitted <- function(target, law, w = rep(1, n), least = 10) {
   model <- gbm.fit(X, target, distribution = law, n.trees = 20, interaction.depth = 1, shrinkage = 0.1,
-                   bag.fraction = 1, n.minobsinnode = 10, verbose = FALSE)
+                   w = w, bag.fraction = 1, n.minobsinnode = least, verbose = FALSE)
   predict(model, X, n.trees = 20)
 }
 
@@ -31,7 +32,8 @@ lines <- c(
   paste0('"y": ', numbers(y)), paste0('"label": ', numbers(label)),
   paste0('"gaussian": ', numbers(fitted(y, "gaussian"))),
   paste0('"bernoulli": ', numbers(fitted(label, "bernoulli"))),
-  paste0('"laplace": ', numbers(fitted(y, "laplace"))),
+  paste0('"weight": ', numbers(weight)),
+  paste0('"laplace": ', numbers(fitted(y, "laplace", weight, 1))),
   paste0('"adaboost": ', numbers(fitted(label, "adaboost")))
 )
 writeLines(paste0("{", paste(lines, collapse = ",\n "), "}"), file.path(here, "stagewise.json"))

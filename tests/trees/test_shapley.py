@@ -13,10 +13,13 @@ import pytest
 
 from assay import rows
 from assay.trees import (
+    AdaBoostClassifier,
     DecisionStump,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -184,6 +187,81 @@ def test_the_proof_fails_when_a_leaf_a_weight_or_a_value_is_moved(place):
     assert not model.certify_shap(dataclasses.replace(explained, values=moved), X).holds
     shifted = dataclasses.replace(explained, base_value=np.asarray(explained.base_value) * 1.01 + 0.01)
     assert not model.certify_shap(shifted, X).holds
+
+
+def sums():
+    X, y = table()
+    classes = np.array(["low", "middle", "top"])[np.digitize(y, [-0.5, 0.7])]
+    some = DecisionTreeRegressor(max_depth=3, categorical_features=[N_COLUMNS - 1])
+    yield GradientBoostingRegressor(n_estimators=5, estimator=some).fit(X, y)
+    yield GradientBoostingClassifier(n_estimators=4).fit(X, classes)
+    yield GradientBoostingClassifier(n_estimators=4, direction="correlation").fit(X, y > 0.3)
+    yield AdaBoostClassifier(n_estimators=9).fit(X, y > 0.3)
+    yield AdaBoostClassifier(n_estimators=5).fit(X, classes)
+    yield AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=4, algorithm="samme_r").fit(
+        X, classes
+    )
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_sums_and_votes_of_trees_are_explained_by_their_definition(place):
+    model = next(itertools.islice(sums(), place, None))
+    X, _ = table(3, 12)
+    background = table(4, 5)[0]
+    said = model.decision_function if hasattr(model, "decision_function") else model.predict
+    explained = model.shap_values(X)
+    assert explained.certificates.holds
+    total = explained.values.sum(axis=1) + explained.base_value
+    np.testing.assert_allclose(total, said(X), rtol=1e-9, atol=1e-9)
+    proof = model.certify_shap(explained, X)
+    assert proof.holds, proof
+    assert f"{len(model._trees_of_rounds())} of {len(model._trees_of_rounds())} trees" in proof[2].claim
+    # Against background rows: all sets of the columns of one row, mixed by hand.
+    given = model.shap_values(X[:1], background=background).values.reshape(N_COLUMNS, -1)
+    says = {}
+    for chosen in itertools.product([False, True], repeat=N_COLUMNS):
+        mixed = background.copy()
+        mixed[:, np.array(chosen)] = X[0][np.array(chosen)]
+        says[chosen] = np.asarray(said(mixed)).reshape(len(mixed), -1).mean(axis=0)
+    for j in range(N_COLUMNS):
+        value = 0.0
+        for chosen in (c for c in says if not c[j]):
+            joined = (*chosen[:j], True, *chosen[j + 1 :])
+            value = value + set_weight(sum(chosen), N_COLUMNS) * (says[joined] - says[chosen])
+        np.testing.assert_allclose(given[j], value, atol=1e-10)
+    # The value and the weight of a leaf are seen.
+    for name in ("value", "weighted_n_node_samples"):
+        other = copy.deepcopy(model)
+        leaf = getattr(other._trees_of_rounds()[1].tree_, name)
+        leaf[-1] = leaf[-1][::-1] if leaf[-1].size > 1 else leaf[-1] * 1.01
+        assert not other.certify_shap(explained, X).holds, name
+
+
+def test_sums_of_other_learners_are_not_explained():
+    from sklearn.linear_model import LinearRegression
+
+    X, y = np.nan_to_num(table()[0]), table()[1]
+    for options in ({"estimator": LinearRegression()}, {"init": LinearRegression()}):
+        with pytest.raises(ValueError, match="trees"):
+            GradientBoostingRegressor(n_estimators=2, **options).fit(X, y).shap_values(X)
+
+
+def test_rows_on_dask_are_explained_as_those_in_memory():
+    dask_array = pytest.importorskip("dask.array")
+    X, y = table(n_rows=90)
+    lazy = dask_array.from_array(X, chunks=(25, N_COLUMNS))
+    for model in (
+        HistGradientBoostingRegressor(max_iter=4).fit(X, y),
+        RandomForestRegressor(3, max_depth=4, random_state=0).fit(X, y),
+        GradientBoostingRegressor(n_estimators=3).fit(X, y),
+        AdaBoostClassifier(n_estimators=4).fit(X, y > 0.3),
+    ):
+        whole = model.shap_values(X, interactions=True)
+        there = model.shap_values(lazy, interactions=True)
+        assert there.certificates.holds
+        np.testing.assert_allclose(there.values, whole.values, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(there.interactions, whole.interactions, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(there.scores, whole.scores)
 
 
 def test_a_column_that_no_split_uses_says_nothing_and_trees_of_one_column_do_not_interact():

@@ -365,6 +365,33 @@ def test_the_stump_of_a_round_is_that_of_an_exhaustive_search(missing, n_classes
         assert_allclose(model.estimator_errors_[0], 1 - best / weight.sum(), atol=1e-12)
 
 
+@pytest.mark.spec("sangnier/T-1.3.1-d", "sangnier/T-1.3.1-f")
+def test_the_risk_is_certified_at_margins_fixed_beforehand(moons, fitted):
+    X, y = moons
+    first, second = fitted.risk_certificate(X, y, 0.3)
+    rest = 4 / 0.3 * np.sqrt(2 * np.log(2 * 2 * 121) / 120) + np.sqrt(np.log(20) / 240)
+    assert_allclose(first.bound, np.mean(fitted.margins(X, y) < 0.3) + rest)
+    assert_allclose(second.bound, fitted.margin_history(X, y, 0.3).lemma[-1] + rest)
+    assert first.verdict == second.verdict == "vacuous"
+    # The best of a grid costs confidence, that of a grid of one nothing.
+    grid = [0.1, 0.3, 0.8]
+    best = fitted.risk_certificate(X, y, grid)[0]
+    alone = [fitted.risk_certificate(X, y, theta, delta=0.05 / 3)[0].bound for theta in grid]
+    assert_allclose(best.bound, min(alone))
+    for tuned in ("best", None, np.argmin):
+        with pytest.raises(ValueError, match="fixed before the data were seen"):
+            fitted.risk_certificate(X, y, tuned)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        fitted.risk_certificate(X, y, [0.2, 1.2])
+    tree = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="'complexity'"):
+        tree.risk_certificate(X, y)
+    assert tree.risk_certificate(X, y, 0.5, complexity=0.001)[0].verdict == "bound"
+    assert sum("With probability 0.95" in item.claim for item in fitted.certify(X, y)) == 2
+    shrunk = AdaBoostClassifier(n_estimators=3, learning_rate=0.5).fit(X, y)
+    assert len(shrunk.risk_certificate(X, y)) == 1  # no lemma without exact steps
+
+
 # Certificates fail when what they speak of is damaged.
 
 

@@ -12,6 +12,8 @@ from sklearn.base import clone
 from assay.parameters import integer, real, refusal, require
 from assay.randomness import RandomState, generator
 from assay.trees import AdaBoostClassifier
+from assay.trees.stagewise.risk import MarginBound as MarginBound
+from assay.trees.stagewise.risk import stump_bound
 from assay.trees.stagewise.stumps import best_stump, sort_rows
 
 Array = NDArray[np.float64]
@@ -46,11 +48,6 @@ class RademacherComplexity(NamedTuple):
     standard_error: float
     bound: float
     draws: Array
-
-
-def stump_bound(n_rows: int, n_columns: int) -> float:
-    """√(2 log N/n) with N = 2d(n + 1), more than the sign vectors of stumps on n rows of d columns."""
-    return float(np.sqrt(2.0 * np.log(2.0 * n_columns * (n_rows + 1)) / n_rows))
 
 
 def rademacher_complexity(
@@ -121,45 +118,6 @@ def rademacher_complexity(
     )
 
 
-class MarginBound(NamedTuple):
-    """Bounds of the risk of a vote, one for each margin θ.
-
-    Attributes
-    ----------
-    theta : array
-    margin_share : array
-        Share of rows with a margin below θ.
-    lemma : array
-        What bounds that share by the errors of the rounds alone; NaN where the steps are not exact.
-    complexity : float
-        R_n of the learners.
-    confidence : float
-        √(log(1/δ)/(2n)), with δ divided among the margins.
-    measured : array
-        Theorem 15: margin share + (4/θ) R_n + confidence.
-    predicted : array
-        Theorem 17: the lemma in place of the share.
-    """
-
-    theta: Array
-    margin_share: Array
-    lemma: Array
-    complexity: float
-    confidence: float
-    measured: Array
-    predicted: Array
-
-    @property
-    def value(self) -> float:
-        """The least of the measured bounds, all of which hold together."""
-        return float(self.measured.min())
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether the bound is no better than 1."""
-        return self.value >= 1.0
-
-
 def margin_bound(
     model: AdaBoostClassifier,
     X: Any,
@@ -198,28 +156,9 @@ def margin_bound(
     ----------
     Sangnier §1.3.1, theorems 15 and 17.
     """
-    if theta is None or isinstance(theta, str):
-        raise refusal(
-            "margin_bound",
-            "theta",
-            "a margin or a grid of margins that was fixed before the data were seen",
-            theta,
-        )
-    grid = np.atleast_1d(np.asarray(theta, dtype=np.float64))
-    if not np.all((grid > 0) & (grid < 1)):
-        raise refusal("margin_bound", "theta", "between 0 and 1", theta)
-    require("margin_bound", real(above=0.0, at_most=1.0), delta=delta)
     if len(model.classes_) != 2:
         raise refusal("margin_bound", "model", "a vote of two classes", model)
-    margins = model.margins(X, y)
-    n_rows = len(margins)
-    if complexity is None:
-        complexity = stump_bound(n_rows, model.n_features_in_)
-    confidence = float(np.sqrt(np.log(len(grid) / delta) / (2.0 * n_rows)))
-    share = np.array([np.mean(margins < value) for value in grid])
-    lemma = np.array([model.margin_history(X, y, float(value)).lemma[-1] for value in grid])
-    rest = 4.0 / grid * complexity + confidence
-    return MarginBound(grid, share, lemma, complexity, confidence, share + rest, lemma + rest)
+    return model._margin_bound("margin_bound", X, y, theta, delta, complexity)
 
 
 class ErrorDecomposition(NamedTuple):

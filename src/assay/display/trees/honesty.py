@@ -14,6 +14,7 @@ from assay.display.trees.shapley import extend
 from assay.models.calibration import calibration_curve
 from assay.numbers import shown
 from assay.trees import (
+    AdaBoostClassifier,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
@@ -118,7 +119,8 @@ class ReliabilityDisplay(Display, needs=("X", "y")):
                 f"The 'reliability' picture of {type(estimator).__name__} needs a fit with "
                 "calibration_method."
             )
-        said = row_scores(estimator, estimator._open_new_rows(X))
+        data, keeps = estimator._open_new_rows(X), hasattr(estimator, "_row_scores")
+        said = estimator._row_scores(data) if keeps else row_scores(estimator, data)
         said = estimator._chances(said) if hasattr(estimator, "_chances") else said
         curves = []
         for chances in (said, calibrator.apply(said)):
@@ -142,6 +144,7 @@ class ReliabilityDisplay(Display, needs=("X", "y")):
 
 extend(HistGradientBoostingRegressor, RandomForestRegressor, ExtraTreesRegressor, intervals=IntervalsDisplay)
 extend(
+    AdaBoostClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     ExtraTreesClassifier,

@@ -12,14 +12,17 @@ from assay.display.base import Display
 from assay.display.plane import column_names, n_rows, plain, rows_at, sampled, shortened
 from assay.display.registry import Pictures, pictures
 from assay.display.style import ACCENT, DASHES, FAINT_INK, PALETTE, caption, require_matplotlib
-from assay.display.trees import boosting, forest, single
+from assay.display.trees import boosting, forest, single, stagewise
 from assay.numbers import shown
 from assay.trees import (
+    AdaBoostClassifier,
     DecisionStump,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -27,7 +30,7 @@ from assay.trees import (
     ShapValues,
 )
 
-DECLARED = (boosting, forest, single)
+DECLARED = (boosting, forest, single, stagewise)
 """Modules whose pictures are extended here: they must be there before."""
 
 MOST_BARS, MOST_ROWS, MOST_STEPS = 15, 1000, 9
@@ -46,8 +49,10 @@ def explained(
 def what_is_explained(estimator: Any, output: Any) -> str:
     """What the values add up to, in words."""
     if hasattr(estimator, "classes_"):
-        kind = "log-odds" if isinstance(estimator, HistGradientBoostingClassifier) else "probability"
-        single = isinstance(estimator, HistGradientBoostingClassifier) and len(estimator.classes_) == 2
+        summed = (AdaBoostClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier)
+        odds = isinstance(estimator, HistGradientBoostingClassifier)
+        kind = "log-odds" if odds else "score" if isinstance(estimator, summed) else "probability"
+        single = isinstance(estimator, summed) and len(estimator.classes_) == 2
         name = estimator.classes_[-1] if single or output is None else output
         return f"{kind} of {name}"
     if getattr(estimator, "_is_logarithm", False):
@@ -335,6 +340,9 @@ extend(
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     shap=ShapBarsDisplay,
     beeswarm=ShapBeeswarmDisplay,
     waterfall=ShapWaterfallDisplay,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.trees.boosting.ensemble import BoostedTrees
 from assay.trees.forest.trees import Trees
-from assay.trees.tree import Tree
+from assay.trees.shapley.splits import Fitted, SummedTrees
 
 
 class OneTree(NamedTuple):
@@ -50,7 +50,7 @@ class OneTree(NamedTuple):
         return int(self.left[node] if goes_left else self.right[node])
 
 
-def each_tree(fitted: Tree | Trees | BoostedTrees) -> Iterator[OneTree]:
+def each_tree(fitted: Fitted) -> Iterator[OneTree]:
     """The trees of a fitted model, one by one, divided by their number where they are averaged."""
     if isinstance(fitted, BoostedTrees):
         for place in range(fitted.n_trees):
@@ -60,11 +60,16 @@ def each_tree(fitted: Tree | Trees | BoostedTrees) -> Iterator[OneTree]:
             sets = (fitted.levels[part], fitted.bits, fitted.weight[part], fitted.value[part, np.newaxis])
             yield OneTree(*split, *sides, *sets, place % fitted.n_outputs)
         return
-    trees = fitted if isinstance(fitted, Trees) else [fitted]
-    for tree in trees:
+    trees: Any = fitted if isinstance(fitted, Trees) else [fitted]
+    values: Any = [tree.value / len(trees) for tree in trees] if not isinstance(fitted, SummedTrees) else []
+    outputs: Any = [0] * len(trees)
+    if isinstance(fitted, SummedTrees):
+        trees, outputs = fitted.trees, fitted.output
+        values = np.split(fitted.value, fitted.trees.starts[1:-1])
+    for tree, value, output in zip(trees, values, outputs, strict=True):
         sides = (tree.children_left, tree.children_right, tree.missing_go_to_left)
-        sets = (tree.levels, tree.bits, tree.weighted_n_node_samples, tree.value / len(trees))
-        yield OneTree(tree.feature, tree.threshold, *sides, *sets, 0)
+        sets = (tree.levels, tree.bits, tree.weighted_n_node_samples, value)
+        yield OneTree(tree.feature, tree.threshold, *sides, *sets, int(output))
 
 
 def set_values(tree: OneTree, row: NDArray, background: NDArray | None) -> NDArray[np.float64]:

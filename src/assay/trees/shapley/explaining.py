@@ -25,9 +25,8 @@ from assay.trees.shapley.background import (
 )
 from assay.trees.shapley.definition import each_tree, set_values, shapley_pairs
 from assay.trees.shapley.loops import LANES, Rule, add_interactions, add_shap, gauss_rules, make_scratch
-from assay.trees.shapley.splits import Told, one_of, splits_of
+from assay.trees.shapley.splits import Fitted, SummedTrees, Told, one_of, splits_of
 from assay.trees.shapley.values import SOURCE, TOLERANCE, ShapValues, adds_up
-from assay.trees.tree import Tree
 
 BLOCK_ROWS = 1024
 """Rows that one thread explains at a time."""
@@ -105,6 +104,8 @@ def scores_of_rows(block: Block, fitted: Any, columns: Columns) -> NDArray[np.fl
     """The scores that are explained, as the model computes them to predict: shape (n_rows, n_outputs)."""
     if isinstance(fitted, BoostedTrees):
         return fitted.scores(block.X, columns)
+    if isinstance(fitted, SummedTrees):
+        return fitted.score(np.ascontiguousarray(block.dense))
     values = columns.levels_as_codes(np.ascontiguousarray(block.dense))
     return fitted.mean(values) if isinstance(fitted, Trees) else fitted.predict(values)
 
@@ -112,7 +113,6 @@ def scores_of_rows(block: Block, fitted: Any, columns: Columns) -> NDArray[np.fl
 class Explained:
     """What tree models say about why: Shapley values of their scores."""
 
-    columns_: Columns
     n_features_in_: int
 
     def shap_values(self, X: Any, *, background: Any = None, interactions: bool = False) -> ShapValues:
@@ -146,19 +146,20 @@ class Explained:
         >>> explained.values.shape, explained.certificates.holds
         ((442, 10), True)
         """
-        check_is_fitted(self, "columns_")
+        check_is_fitted(self)
         model: Any = self
-        fitted, data = fitted_trees(model), model._open_new_rows(X)
+        fitted, columns = fitted_trees(model), columns_of(model)
+        data = model._open_new_rows(X)
         others = open_background(model, background)
-        explainer = make_explainer(fitted, self.columns_, others, pairs=False)
+        explainer = make_explainer(fitted, columns, others, pairs=False)
         k, d = explainer.told.n_outputs, self.n_features_in_
         how: Any = {"dtype": np.float64}
         values = np.asarray(cut(data, BLOCK_ROWS).map(values_of_rows, explainer, width=d * k, **how))
         values = values.reshape(-1, d, k)
-        scores = np.asarray(data.map(scores_of_rows, fitted, self.columns_, width=k, **how))
+        scores = np.asarray(data.map(scores_of_rows, fitted, columns, width=k, **how))
         base = explainer.told.expected
         if others is not None:
-            base = np.mean(scores_of_rows(Block(others, None, None, 0), fitted, self.columns_), axis=0)
+            base = np.mean(scores_of_rows(Block(others, None, None, 0), fitted, columns), axis=0)
         pairs = self._pairs(cut(data, PAIR_ROWS), explainer, values) if interactions else None
         proof = Certificates([adds_up(values, base, scores)])
         one = k == 1
@@ -224,12 +225,12 @@ class Explained:
 
 def by_definition(model: Any, X: NDArray, background: NDArray | None) -> Any:
     """The certificate that values of some rows are the sums over all sets, tree by tree while it is cheap."""
-    fitted = fitted_trees(model)
-    codes = model.columns_.levels_as_codes(np.ascontiguousarray(X)).astype(np.float64)
+    fitted, columns = fitted_trees(model), columns_of(model)
+    codes = columns.levels_as_codes(np.ascontiguousarray(X)).astype(np.float64)
     others = None
     if background is not None:
-        others = model.columns_.levels_as_codes(np.ascontiguousarray(background)).astype(np.float64)
-    whole = make_explainer(fitted, model.columns_, background, pairs=False)
+        others = columns.levels_as_codes(np.ascontiguousarray(background)).astype(np.float64)
+    whole = make_explainer(fitted, columns, background, pairs=False)
     left, worst, checked, n_trees, most_value = float(MOST_SETS), 0.0, 0, 0, 0.0
     for place, tree in enumerate(each_tree(fitted)):
         n_trees += 1
@@ -260,9 +261,16 @@ def by_definition(model: Any, X: NDArray, background: NDArray | None) -> Any:
     )
 
 
-def fitted_trees(model: Any) -> Tree | Trees | BoostedTrees:
+def fitted_trees(model: Any) -> Fitted:
     """The trees of a fitted model."""
+    if hasattr(model, "_summed_trees"):
+        return model._summed_trees()
     return model.trees_ if hasattr(model, "trees_") else model.tree_
+
+
+def columns_of(model: Any) -> Columns:
+    """How columns of categories become codes."""
+    return model._columns_of_trees() if hasattr(model, "_summed_trees") else model.columns_
 
 
 def open_background(model: Any, background: Any) -> NDArray | None:

@@ -7,6 +7,7 @@ edges of one column act as one: the row passes all of them or is out, and the sh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,31 @@ class Splits(NamedTuple):
     value: NDArray[np.float64]
 
 
+class SummedTrees(NamedTuple):
+    """Trees whose values, other than their own, add up to scores.
+
+    Attributes
+    ----------
+    trees : Trees
+    value : float64 array of shape (n_nodes, n_values)
+        What every node adds.
+    output : int64 array of shape (n_trees,)
+        The first output that the values of a tree add to.
+    start : float64 array of shape (n_outputs,)
+    score : callable
+        From rows to their scores, of shape (n_rows, n_outputs), as the model computes them.
+    """
+
+    trees: Trees
+    value: NDArray[np.float64]
+    output: NDArray[np.int64]
+    start: NDArray[np.float64]
+    score: Callable[[NDArray], NDArray]
+
+
+Fitted = Tree | Trees | BoostedTrees | SummedTrees
+
+
 class Told(NamedTuple):
     """The trees of a model and the constants that their sum starts from."""
 
@@ -95,18 +121,22 @@ def one_of(splits: Splits, place: int) -> Splits:
     )
 
 
-def splits_of(fitted: Tree | Trees | BoostedTrees) -> Told:
+def splits_of(fitted: Fitted) -> Told:
     """The trees of a fitted model, with the factor of an average in their values."""
     if isinstance(fitted, BoostedTrees):
         outputs = np.arange(fitted.n_trees) % fitted.n_outputs
         value, levels = fitted.value[:, np.newaxis], fitted.levels
         arrays = (fitted, fitted.weight, levels, value, fitted.starts, outputs)
         return Told(_ordered(*arrays), fitted.baseline.astype(np.float64))
-    trees = fitted if isinstance(fitted, Trees) else Trees.together([fitted])
+    trees: Trees
+    if isinstance(fitted, SummedTrees):
+        trees, value, outputs, start = fitted[:4]
+    else:
+        trees = fitted if isinstance(fitted, Trees) else Trees.together([fitted])
+        value, outputs = trees.nodes.value / len(trees), np.zeros(len(trees), dtype=np.int64)
+        start = np.zeros(value.shape[1])
     nodes, owner = trees.nodes, trees.tree_of_node
     levels = np.where(nodes.levels >= 0, nodes.levels + trees.bit_starts[owner], -1).astype(np.int32)
-    value, outputs = nodes.value / len(trees), np.zeros(len(trees), dtype=np.int64)
-    start = np.zeros(nodes.value.shape[1])
     return Told(_ordered(nodes, nodes.weighted_n_node_samples, levels, value, trees.starts, outputs), start)
 
 

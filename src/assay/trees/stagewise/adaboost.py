@@ -71,8 +71,8 @@ class AdaBoostClassifier(BoostedVote):
     Certificates: the votes of the stored learners have the risk Π Z_t of the rounds, no learner is worse
     than chance, training error ≤ Π Z_t ≤ exp(−2 Σ γ_t²) ≤ exp(−2 T min γ²); `certify` plays every round
     again from the answers of the learners and adds that weights, errors and normalisers are right, that a
-    learner is worth nothing after its round, that every stump is the best of its class, and the bounds on
-    small margins.
+    learner is worth nothing after its round, that every stump is the best of its class, the bounds on small
+    margins, and for stumps those of the risk (Theorems 15 and 17, at θ = 0.1; see `risk_certificate`).
 
     Parameters
     ----------
@@ -368,6 +368,7 @@ class AdaBoostClassifier(BoostedVote):
                 claims.append(certify_stumps(boosted, X, columns.n_codes))
             else:
                 claims.append(certify_stumps(boosted, X))
+        claims += self._risk_claims(boosted) if given is None else []
         return Certificates([*claims, *self._claims_aside(opened, labels, given)])
 
     def refit_weights(

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from assay import rows
+from assay.certificates import Certificate, Certificates
 from assay.losses import Exponential, Logistic, Loss
 from assay.models.capabilities import Transformer
 from assay.models.classes import Classifier, class_of
@@ -33,12 +34,15 @@ from assay.trees.stagewise.committee import (
 from assay.trees.stagewise.engine import Array, State
 from assay.trees.stagewise.fitting import FitRows, fit_rows, labels_of, surveyed
 from assay.trees.stagewise.history import BoostingHistory, MarginHistory, margin_history
-from assay.trees.stagewise.proofs import BoostedRows, replay
+from assay.trees.stagewise.oracles import centred_logs
+from assay.trees.stagewise.proofs import DELTA, THETA, BoostedRows, replay, training_error
+from assay.trees.stagewise.risk import MarginBound, bound_margins, margins_of, risk_claims, stump_bound
+from assay.trees.stagewise.summed import ExplainedSum
 
 LOSSES: Mapping[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 
 
-class BoostedVote(HasClassSets, Classifier, HasRounds, Transformer):
+class BoostedVote(ExplainedSum, HasClassSets, Classifier, HasRounds, Transformer):
     """Base of weighted votes of classifiers: reads the fitted learners, weighs rows by their margins."""
 
     estimator: Any
@@ -127,6 +131,28 @@ class BoostedVote(HasClassSets, Classifier, HasRounds, Transformer):
         opened = self._reopened(X, y, sample_weight)
         labels, weight = labels_of(opened)
         return fit_rows(opened, labels, self._weight_of_fit(len(labels), weight))
+
+    # Why.
+
+    def _trees_of_rounds(self) -> list[Any]:
+        return self.estimators_
+
+    def _node_values(self, place: int, member: Any) -> Array:
+        committee, step = self._committee(), self._committee().steps[place]
+        shares = np.zeros((member.tree_.node_count, len(self.classes_)))
+        shares[:, rows.code(member.classes_, self.classes_)] = member.tree_.value
+        if committee.chances:
+            values = (len(self.classes_) - 1) * centred_logs(shares)
+        else:
+            said = shares.argmax(axis=1)[:, np.newaxis] == np.arange(len(self.classes_))
+            values = np.where(said, 1.0, committee.other)
+        return np.asarray(step * (values[:, 1:] if len(self.classes_) == 2 else values))
+
+    def _summed_scores(self) -> tuple[Array, NDArray[np.int64], Any]:
+        committee = self._committee()
+        n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
+        first = np.zeros(len(self.estimators_), dtype=np.int64)
+        return np.zeros(n_scores), first, lambda X: committee.scores(X).reshape(len(X), -1)
 
     # Rows kept aside.
 
@@ -243,6 +269,76 @@ class BoostedVote(HasClassSets, Classifier, HasRounds, Transformer):
         boosted = self._open_boosted(X, y, sample_weight)
         shares = replay(boosted, exact=self.history_.exact, theta=theta).shares
         return margin_history(self.history_, theta, shares)
+
+    def _margin_bound(
+        self, owner: str, X: Any, y: Any, theta: Any, delta: float, complexity: float | None
+    ) -> MarginBound:
+        grid, boosted = margins_of(owner, theta), self._open_boosted(X, y, None)
+        return self._bound_of_rows(boosted, grid, delta, complexity)
+
+    def _bound_of_rows(
+        self, boosted: BoostedRows, grid: Array, delta: float, complexity: float | None
+    ) -> MarginBound:
+        committee = boosted.committee
+        margins = committee.margins(committee.scores(boosted.X), boosted.labels)
+        margins = margins / (float(np.abs(committee.steps).sum()) or 1.0)
+        known = stump_bound(len(margins), self.n_features_in_) if complexity is None else complexity
+        return bound_margins(margins, self.history_, grid, delta, known)
+
+    def _risk_claims(self, boosted: BoostedRows) -> list[Certificate]:
+        """The bounds at a margin that was fixed with this library, where learners are stumps."""
+        if not self._has_stumps or self.algorithm == "samme_r" or len(self.classes_) > 2:
+            return []
+        bound = self._bound_of_rows(boosted, np.array([THETA]), DELTA, None)
+        return risk_claims(bound, float(self.history_.training_error[-1]), DELTA)
+
+    def risk_certificate(
+        self, X: Any, y: Any, theta: Any = THETA, *, delta: float = DELTA, complexity: float | None = None
+    ) -> Certificates:
+        """Bounds of the risk of the vote on new rows, from its margins (Theorems 15 and 17).
+
+        Parameters
+        ----------
+        X, y
+            The rows of the fit, of two classes, drawn independently from the law of those to come.
+        theta : float or sequence of floats in (0, 1), default=0.1
+            The margin θ, fixed before the data were seen; or a grid of them fixed before, which share δ so
+            that the best may be taken. A margin chosen by looking at the data has no bound and is refused.
+        delta : float, default=0.05
+            The bounds hold with probability 1 − δ over the rows.
+        complexity : float, optional
+            Rademacher complexity of the learners; that of stumps, √(2 log(2d(n + 1))/n), by default. Needed
+            for other learners.
+
+        Returns
+        -------
+        certificates : Certificates
+            `vacuous` where a bound is no better than 1, as it is on few rows.
+
+        Examples
+        --------
+        >>> from assay.datasets import iris
+        >>> from assay.trees import AdaBoostClassifier
+        >>> X, y = iris(return_X_y=True)
+        >>> model = AdaBoostClassifier(n_estimators=20).fit(X[50:], y[50:])
+        >>> [item.verdict for item in model.risk_certificate(X[50:], y[50:], 0.2)]
+        ['vacuous', 'vacuous']
+        """
+        check_is_fitted(self)
+        if len(self.classes_) != 2 or self.algorithm == "samme_r":
+            raise ValueError(
+                f"{type(self).__name__}.risk_certificate needs a vote of two classes that is no sum of "
+                f"probabilities. Got {len(self.classes_)} classes and algorithm={self.algorithm!r}."
+            )
+        if complexity is None and not self._has_stumps:
+            raise ValueError(
+                f"{type(self).__name__}.risk_certificate needs the 'complexity' of learners besides stumps."
+            )
+        grid, boosted = margins_of("risk_certificate", theta), self._open_boosted(X, y, None)
+        bound = self._bound_of_rows(boosted, grid, delta, complexity)
+        scores = boosted.committee.scores(boosted.X)
+        error = training_error(scores, boosted.labels, boosted.weight)
+        return Certificates(risk_claims(bound, error, delta))
 
     def row_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """D_{T+1}: how the rows of the fit weigh after the last round; 0 for those that it did not see."""

@@ -42,6 +42,7 @@ from assay.trees.stagewise.gradient.proofs import (
     rate_product,
 )
 from assay.trees.stagewise.steps import bounded_step, falling_step, unit_step
+from assay.trees.stagewise.summed import ExplainedSum
 
 TREE_RULES = (
     "min_samples_split",
@@ -76,7 +77,7 @@ GRADIENT_DOMAINS: Mapping[str, Domain] = {
 }
 
 
-class GradientModel(HasRounds):
+class GradientModel(ExplainedSum, HasRounds):
     """Base of gradient boosting: Algorithm 3 on any regressor."""
 
     learning_rate: float
@@ -322,6 +323,23 @@ class GradientModel(HasRounds):
                 "loss", "strongly convex and smooth for a linear rate, such as 'squared_error'"
             )
         return self.history_.risk[0] * rate_product(self.history_, self.learning_rate)
+
+    def _trees_of_rounds(self) -> list[Any]:
+        if "init_" in vars(self):
+            raise self._refuse("init", "None or 'zero' for shap_values: columns speak through trees alone")
+        return list(self.estimators_.ravel())
+
+    def _node_values(self, place: int, member: Any) -> Array:
+        if self.direction == "correlation":
+            said = member.classes_[member.tree_.value.argmax(axis=1)]
+            return self.steps_[place] * np.where(said > 0, 1.0, -1.0)[:, np.newaxis]
+        return np.asarray(self.steps_[place // self.estimators_.shape[1]] * member.tree_.value)
+
+    def _summed_scores(self) -> tuple[Array, NDArray[np.int64], Any]:
+        additive, (n_rounds, n_scores) = self._additive(), self.estimators_.shape
+        start = np.broadcast_to(np.asarray(self.init_score_, dtype=np.float64), n_scores)
+        outputs = np.tile(np.arange(n_scores), n_rounds)
+        return start.copy(), outputs, lambda X: additive.scores(X).reshape(len(X), -1)
 
     def _staged_answers(self, X: Any) -> Iterator[NDArray]:
         data: Any = self._open_new_rows(X)
