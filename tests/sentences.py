@@ -161,7 +161,10 @@ class Audit:
                 self.chances,
             ),
             (r"(.*) names classes without a probability\.", lambda name: self.chosen.probabilities is None),
-            (rf"{n} % of the rows are '(.*)', which flatters .* right in {n} % of cases\.", self.flattered),
+            (
+                rf"{n} % of the rows are '(.*)', which flatters .* right in {n} % of cases; --metric .*\.",
+                self.flattered,
+            ),
             (
                 rf"Labels look noisy: of the half of the rows that (.*) is surest of, {n} % have another "
                 rf"class, hardly fewer where it is surest\. (.*) puts {n} % of its weight on these {n} of "
@@ -169,7 +172,7 @@ class Audit:
                 self.noisy,
             ),
             (rf"With {n} rows, another sample could well rank the methods otherwise\.", self.few),
-            (r"It relies most on (.*): shuffling .*", self.relies),
+            (r"It relies most on (.*): shuffling (.*)", self.relies),
             (
                 r"No single column matters by itself: .*",
                 lambda: self.it.explanation.importances.matters == (),
@@ -302,9 +305,16 @@ class Audit:
     def few(self, count: str) -> bool:
         return value(count) == len(self.y) < 100
 
-    def relies(self, _: str) -> bool:
+    def relies(self, names: str, sizes: str) -> bool:
         found = self.it.explanation.importances
-        return bool(found.matters) and all(found.means[: len(found.matters)] > 0)
+        listed, told = re.split(", | and ", names), re.findall(rf"({NUMBER}) ± ({NUMBER})", sizes)
+        assert tuple(listed) == found.matters[: len(listed)]
+        assert len(told) == len(listed)
+        for name, (mean, error) in zip(listed, told, strict=True):
+            place = found.columns.index(name)
+            assert shows(mean, found.means[place]), (name, mean)
+            assert shows(error, found.errors[place]), (name, error)
+        return bool(listed)
 
     def named(self, _: str | None, cut: str, caught: str, label: str, *rest: str) -> bool:
         before_caught, right, _before_right, _measure, after, before = rest

@@ -97,7 +97,7 @@ def _verdict(comparison: Comparison) -> str:
     if others:
         remarks += f'<ul class="remarks">{_items(others)}</ul>'
     best, (rows, columns) = comparison.recommended, data.X.shape
-    figures = {comparison.score_name: best.shown_score}
+    figures = {comparison.score_name: comparison.shown_score(best)}
     if comparison.task == "regression":
         figures["error (RMSE)"] = shown(best.measures["RMSE"], 3)
     elif comparison.task == "classification":
@@ -222,6 +222,7 @@ def command(comparison: Comparison) -> str:
     if comparison.folds is not None:
         words += ["--folds", str(comparison.folds), "--repeats", str(comparison.repeats or 1)]
     names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})
+    words += ["--metric", comparison.metric] if comparison.metric is not None else []
     words += ["--methods", ",".join(names), "--seed", str(comparison.seed)]
     return shlex.join(words) + "\n"
 

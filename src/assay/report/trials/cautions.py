@@ -94,8 +94,13 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
         commonest = short((data.classes or labels)[counts.argmax()])
         yield (
             f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
-            f"the classes, it is right in {100 * balanced:.0f} % of cases."
+            f"the classes, it is right in {100 * balanced:.0f} % of cases{_other_metric(comparison)}."
         )
+
+
+def _other_metric(comparison: Comparison) -> str:
+    """What lets every class count the same, where the user has named no measure."""
+    return "" if comparison.metric else "; --metric balanced-accuracy lets each class count the same"
 
 
 def of_labels(comparison: Comparison) -> Iterator[str]:
