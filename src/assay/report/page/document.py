@@ -12,7 +12,7 @@ from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.page.groups import HOW_CLUSTERING
 from assay.report.page.models import leaderboard, models
-from assay.report.page.pieces import anchor, breakable, section
+from assay.report.page.pieces import anchor, breakable, kept_together, section
 from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
@@ -93,7 +93,7 @@ def _verdict(comparison: Comparison) -> str:
     """The answer in a sentence, what one must know beside it, and the figures that say most."""
     data = comparison.data
     first, *others = comparison.remarks or ("",)
-    remarks = f'<p class="lead">{escape(first)}</p>' if first else ""
+    remarks = f'<p class="lead">{kept_together(first)}</p>' if first else ""
     if others:
         remarks += f'<ul class="remarks">{_items(others)}</ul>'
     best, (rows, columns) = comparison.recommended, data.X.shape
@@ -123,7 +123,7 @@ def alarms(comparison: Comparison) -> str:
 
 
 def _items(sentences: Iterable[str]) -> str:
-    return "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return "".join(f"<li>{kept_together(sentence)}</li>" for sentence in sentences)
 
 
 def _facts(facts: Mapping[str, str]) -> str:

@@ -43,8 +43,8 @@ GREAT_IS_GOOD = {"balanced accuracy", "ROC AUC", "explained", "stability", "cove
 ROOM = 101
 """Letters of a line of the leaderboard on a screen of 1280 pixels, beside the strips."""
 
-FIXED = 46
-"""Letters of the columns that are always there: what is lost against the best, certificates, the time."""
+FIXED, PAIRED = 30, 16
+"""Letters of the columns that are always there: certificates and the time; what is lost to the best."""
 
 
 def leaderboard(comparison: Comparison) -> str:
@@ -85,7 +85,7 @@ def measures_shown(comparison: Comparison) -> list[str]:
     own = [name for name in MEASURES[comparison.task] if name in there]
     names = max(len(item.name) for item in comparison.candidates)
     scores = max(len(comparison.shown_score(item)) for item in comparison.candidates)
-    room: float = ROOM - FIXED - names - scores
+    room: float = ROOM - FIXED - names - scores - PAIRED * (comparison.task != "clustering")
     kept: list[str] = []
     for name in (*own, *(name for name in there if name not in own)):
         said = [item.measures[name] for item in comparison.candidates if name in item.measures]
