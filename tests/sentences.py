@@ -152,10 +152,10 @@ class Audit:
             ),
             (rf"(.*) is the best single model; (.*) gains {n} ± {n} on it\.", self.stacked),
             (
-                rf"(Its|It has no).* 90 % .*held {n} % of unseen rows(, fewer[^;]*|, more[^;]*)?[.;].*",
+                rf"Its 90 % intervals(, .*,)? held {n} % of unseen rows(, fewer[^;]*|, more[^;]*)?; they are "
+                rf"{n} wide on average\.",
                 self.held,
             ),
-            (r"It has no intervals of its own: .*", lambda: False),
             (
                 rf"Its probabilities miss .* by {n} percentage points on average, out of fold(.*)\.",
                 self.chances,
@@ -246,15 +246,18 @@ class Audit:
         own = self.difference(self.scores[chosen], self.scores[best])
         return shows(mean, own[0]) and shows(error, own[1]) and own[2] < 0.05
 
-    def held(self, _: str, said: str, verdict: str | None) -> bool:
-        shares = []
+    def held(self, source: str | None, said: str, verdict: str | None, width: str) -> bool:
+        assert (source is None) == all(one.bounds is not None for one in self.chosen.repeats)
+        shares, widths = [], []
         for one in self.chosen.repeats:
             low, high = self.bounds(one)
             known = ~np.isnan(low)
+            widths.append(np.mean((high - low)[known]))
             shares.append(np.mean((low[known] <= self.y[known]) & (self.y[known] <= high[known])))
         share = float(np.mean(shares))
         noise = 2 * np.sqrt(0.09 / len(self.y))
         told = "fewer" if share < 0.9 - noise else "more" if share > 0.9 + noise else ""
+        assert float(f"{value(width):.3g}") == float(f"{np.mean(widths):.3g}")
         return shows(said, 100 * share) and ((verdict or "").strip(", ").split(" ")[0] == told)
 
     def bounds(self, said: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -131,8 +131,8 @@ def breakable(name: str) -> str:
     return "<wbr/>".join(escape(part) for part in BETWEEN_WORDS.split(name))
 
 
-FIGURE = re.compile(r"−?[\d.,]*\d (?:%|± [\d.,]*\d)")
-"""A number that is not to be parted from its error or its per cent sign."""
+FIGURE = re.compile(r"−?[\d.,]*\d (?:%|± [\d.,]*\d)|--[a-z][a-z-]*(?: [a-z0-9-]+)?")
+"""A number that is not to be parted from its error or its per cent sign; an option with its value."""
 
 
 def kept_together(sentence: str) -> str:

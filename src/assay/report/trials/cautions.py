@@ -63,10 +63,8 @@ def of_intervals(comparison: Comparison) -> Iterator[str]:
         fewer = intervals.held < intervals.coverage
         held += ", fewer than they promise" if fewer else ", more than they need to"
     width = f"{shown(intervals.width, 3)} wide on average"
-    if intervals.source == OWN:
-        yield f"Its {meant} intervals {held}; they are {width}."
-    else:
-        yield f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and {held}."
+    where = "" if intervals.source == OWN else f", {intervals.source},"
+    yield f"Its {meant} intervals{where} {held}; they are {width}."
 
 
 def of_classes(comparison: Comparison) -> Iterator[str]:
