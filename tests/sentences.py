@@ -152,16 +152,19 @@ class Audit:
             ),
             (rf"(.*) is the best single model; (.*) gains {n} ± {n} on it\.", self.stacked),
             (
-                rf"(Its|It has no).* 90 % .*held {n} % of unseen rows(, fewer[^;]*|, more[^;]*)?[.;].*",
+                rf"Its 90 % intervals(, .*,)? held {n} % of unseen rows(, fewer[^;]*|, more[^;]*)?; they are "
+                rf"{n} wide on average\.",
                 self.held,
             ),
-            (r"It has no intervals of its own: .*", lambda: False),
             (
                 rf"Its probabilities miss .* by {n} percentage points on average, out of fold(.*)\.",
                 self.chances,
             ),
             (r"(.*) names classes without a probability\.", lambda name: self.chosen.probabilities is None),
-            (rf"{n} % of the rows are '(.*)', which flatters .* right in {n} % of cases\.", self.flattered),
+            (
+                rf"{n} % of the rows are '(.*)', which flatters .* right in {n} % of cases; --metric .*\.",
+                self.flattered,
+            ),
             (
                 rf"Labels look noisy: of the half of the rows that (.*) is surest of, {n} % have another "
                 rf"class, hardly fewer where it is surest\. (.*) puts {n} % of its weight on these {n} of "
@@ -169,7 +172,7 @@ class Audit:
                 self.noisy,
             ),
             (rf"With {n} rows, another sample could well rank the methods otherwise\.", self.few),
-            (r"It relies most on (.*): shuffling .*", self.relies),
+            (r"It relies most on (.*): shuffling (.*)", self.relies),
             (
                 r"No single column matters by itself: .*",
                 lambda: self.it.explanation.importances.matters == (),
@@ -243,15 +246,18 @@ class Audit:
         own = self.difference(self.scores[chosen], self.scores[best])
         return shows(mean, own[0]) and shows(error, own[1]) and own[2] < 0.05
 
-    def held(self, _: str, said: str, verdict: str | None) -> bool:
-        shares = []
+    def held(self, source: str | None, said: str, verdict: str | None, width: str) -> bool:
+        assert (source is None) == all(one.bounds is not None for one in self.chosen.repeats)
+        shares, widths = [], []
         for one in self.chosen.repeats:
             low, high = self.bounds(one)
             known = ~np.isnan(low)
+            widths.append(np.mean((high - low)[known]))
             shares.append(np.mean((low[known] <= self.y[known]) & (self.y[known] <= high[known])))
         share = float(np.mean(shares))
         noise = 2 * np.sqrt(0.09 / len(self.y))
         told = "fewer" if share < 0.9 - noise else "more" if share > 0.9 + noise else ""
+        assert float(f"{value(width):.3g}") == float(f"{np.mean(widths):.3g}")
         return shows(said, 100 * share) and ((verdict or "").strip(", ").split(" ")[0] == told)
 
     def bounds(self, said: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -302,9 +308,16 @@ class Audit:
     def few(self, count: str) -> bool:
         return value(count) == len(self.y) < 100
 
-    def relies(self, _: str) -> bool:
+    def relies(self, names: str, sizes: str) -> bool:
         found = self.it.explanation.importances
-        return bool(found.matters) and all(found.means[: len(found.matters)] > 0)
+        listed, told = re.split(", | and ", names), re.findall(rf"({NUMBER}) ± ({NUMBER})", sizes)
+        assert tuple(listed) == found.matters[: len(listed)]
+        assert len(told) == len(listed)
+        for name, (mean, error) in zip(listed, told, strict=True):
+            place = found.columns.index(name)
+            assert shows(mean, found.means[place]), (name, mean)
+            assert shows(error, found.errors[place]), (name, error)
+        return bool(listed)
 
     def named(self, _: str | None, cut: str, caught: str, label: str, *rest: str) -> bool:
         before_caught, right, _before_right, _measure, after, before = rest

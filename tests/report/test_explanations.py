@@ -193,9 +193,13 @@ def test_every_figure_of_an_explanation_comes_from_all_repetitions(law, monkeypa
     found = compare(data, repeats=2, folds=3, methods=["LinearRegression"])
     assert set(counts) == {6}
     chosen = found.recommended
-    assert found.explanation.learning.scores[-1] == pytest.approx(chosen.score)
-    assert found.explanation.learning.errors[-1] == pytest.approx(chosen.standard_error)
     assert found.explanation.n_splits is None
+    learning = found.explanation.learning
+    assert learning.n_splits == 3
+    assert learning.scores[-1] == pytest.approx(chosen.scores[:3].mean())
+    page = explanations(found)
+    assert page.count("Out of fold, 3 of 6 splits.") == 1  # the learning curve takes a choice of parameters
+    assert page.count("Out of fold.") == page.count("<figure>") - 1
 
 
 def test_of_a_large_table_it_is_said_that_some_splits_explain_it(law, monkeypatch):
@@ -300,6 +304,11 @@ def test_the_remarks_tell_importances_and_more_rows(explained):
 def test_no_column_that_matters_is_said_so():
     nothing = Importances("R²", ("a", "b"), np.array([0.01, -0.02]), np.array([0.02, 0.02]))
     assert weight_of_columns(nothing).startswith("No single column matters")
+    between = Importances("R²", ("a", "b", "c"), np.array([0.3, 0.2, 0.1]), np.array([0.02, 0.2, 0.01]))
+    assert weight_of_columns(between) == (
+        "It relies most on a and c: shuffling one of them takes 0.30 ± 0.02 and 0.10 ± 0.01 from the R², in "
+        "turn."
+    )
     one = Importances("Brier score", ("a", "b"), np.array([0.3, 0.0]), np.array([0.02, 0.02]))
     assert weight_of_columns(one) == (
         "It relies most on a: shuffling it adds 0.30 ± 0.02 to the Brier score."

@@ -90,7 +90,7 @@ def bike_rentals(rng):
     return Kind(
         csv(weather=weather, casual=casual, registered=registered, price=casual + registered),
         alarms=("price is casual + registered: together they give it away", "So good a score"),
-        headline="LinearRegression has R² 1.00 ± 0.00, but the table may give price away",
+        headline="LinearRegression has R² 1.000 ± 0.000, but the table may give price away",
     )
 
 

@@ -85,7 +85,7 @@ def test_errors_decide_and_are_told_as_errors(numbers, wish):
     assert all(item.score < 0 for item in found.candidates)
     best = found.best
     assert not best.shown_score.startswith("−")
-    assert f"{metric.name} {found.recommended.shown_score}" in found.headline
+    assert f"{metric.name} {found.shown_score(found.recommended)}" in found.headline
     told = json.loads(to_json(found))
     assert told["greater_is_better"] is False
     assert told["candidates"][0]["score"] == pytest.approx(-best.score)

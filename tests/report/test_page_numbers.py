@@ -110,16 +110,23 @@ def test_the_leaderboard_is_the_results(case):
                 assert agrees(text.rstrip("%"), 100 * value if text.endswith("%") else value)
 
 
+def test_scores_of_a_leaderboard_have_the_same_decimals(case):
+    comparison, _, _ = case
+    shown = [comparison.shown_score(item) for item in comparison.candidates]
+    digits = {len(part.partition(".")[2]) for text in shown for part in text.split(" ± ")}
+    assert len(digits) == 1
+
+
 def test_the_same_score_stands_in_every_place(case):
     comparison, page, told = case
     chosen = next(item for item in told["candidates"] if item["name"] == told["recommended"])
-    said = comparison.recommended.shown_score
+    said = comparison.shown_score(comparison.recommended)
     assert agrees(said, chosen["score"])
     assert page.headline == told["headline"]
     assert page.headline.endswith(f"{told['score']} {said}")
     assert page.cards[told["score"]] == said
     for item in comparison.candidates:
-        assert page.scores[item.name] == f"{told['score']} {item.shown_score}"
+        assert page.scores[item.name] == f"{told['score']} {comparison.shown_score(item)}"
 
 
 def test_the_sentences_are_computed_from_the_same_splits(case):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -209,14 +210,14 @@ def tables_to_compare(
 
 
 def names(listed: str | None) -> tuple[str, ...]:
-    """Names that are separated by commas.
+    """Names that are separated by commas; one inside brackets belongs to a name.
 
     Examples
     --------
-    >>> names("Ridge, Lasso,")
-    ('Ridge', 'Lasso')
+    >>> names("Ridge, GeneralizedLinear (Poisson, log link),")
+    ('Ridge', 'GeneralizedLinear (Poisson, log link)')
     """
-    return tuple(name.strip() for name in (listed or "").split(",") if name.strip())
+    return tuple(name.strip() for name in re.split(r",(?![^(]*\))", listed or "") if name.strip())
 
 
 def seconds(budget: str | None) -> float | None:

@@ -173,7 +173,7 @@ def _columns(comparison: Comparison, star: str) -> list[BoardColumn]:
     ]
     return [
         BoardColumn("  method", 9, name, "left"),
-        BoardColumn(comparison.score_name, 9, lambda item: item.shown_score),
+        BoardColumn(comparison.score_name, 9, comparison.shown_score),
         *(BoardColumn(title, 3 - place, measure(title)) for place, title in enumerate(listed)),
         BoardColumn("fit time", 1, lambda candidate: f"{candidate.fit_seconds:.3f} s"),
         BoardColumn("certificates", 8, _verdict, "left"),

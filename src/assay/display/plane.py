@@ -245,7 +245,7 @@ class Plane(NamedTuple):
         if len(names) == 2:
             return names[0], names[1]
         first, second = (f"{share:.0%}" for share in self.share)
-        return f"first principal axis ({first} of the variance)", f"second principal axis ({second})"
+        return f"first principal axis ({first} of the variance)", f"second axis ({second})"
 
 
 def principal_plane(points: NDArray) -> Plane:

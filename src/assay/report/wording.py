@@ -101,7 +101,12 @@ OF_ORDER_ONE = {"balanced accuracy", "ROC AUC", "log-loss", "Brier score", "cali
 """Measures that lie near 0 and 1 whatever the table: three decimals tell all."""
 
 
-def plus_minus(value: float, error: float) -> str:
+def decimals_of(error: float) -> int:
+    """Decimals that a standard error justifies: two or three."""
+    return int(np.clip(np.ceil(-np.log10(error)), 2, 3)) if error > 0 else 2
+
+
+def plus_minus(value: float, error: float, decimals: int | None = None) -> str:
     """A value and its standard error, to the decimals that the error justifies: "0.48 ± 0.02".
 
     Examples
@@ -110,10 +115,12 @@ def plus_minus(value: float, error: float) -> str:
     '0.48 ± 0.02'
     >>> plus_minus(0.48311, 0.00213)
     '0.483 ± 0.002'
+    >>> plus_minus(0.48311, 0.0213, 3)
+    '0.483 ± 0.021'
     """
     if not (np.isfinite(value) and np.isfinite(error)):
         return f"{value:.2f}"
-    decimals = 2 if error <= 0 else int(np.clip(np.ceil(-np.log10(error)), 2, 3))
+    decimals = decimals_of(error) if decimals is None else decimals
     if abs(value) >= 1000:
         return f"{shown(value, 3)} ± {shown(error, 2)}"
     return f"{value:z.{decimals}f} ± {error:.{decimals}f}".replace("-", "−")
@@ -124,7 +131,7 @@ BELOW = f"below {shown(FLOOR)}"
 """A score that is so low says no more by its digits."""
 
 
-def shown_score(value: float, error: float, *, is_error: bool = False) -> str:
+def shown_score(value: float, error: float, *, is_error: bool = False, decimals: int | None = None) -> str:
     """A score and its standard error; of a model that explodes, that it does.
 
     Examples
@@ -132,7 +139,7 @@ def shown_score(value: float, error: float, *, is_error: bool = False) -> str:
     >>> shown_score(0.48311, 0.0213), shown_score(-3.7e6, 2e6), shown_score(1130.4, 61.0, is_error=True)
     ('0.48 ± 0.02', 'below −1,000', '1,130 ± 61')
     """
-    return plus_minus(value, error) if is_error or value >= FLOOR else BELOW
+    return plus_minus(value, error, decimals) if is_error or value >= FLOOR else BELOW
 
 
 def shown_difference(value: float) -> str:

@@ -215,7 +215,9 @@ class SplitTreeDisplay(Display):
         ax.set_xticks(np.arange(len(self.leaves)), [str(label) for label in self.labels])
         ax.set_ylim(bottom=0.0)
         ax.grid(visible=False, axis="x")
-        ax.set(xlabel="cluster", ylabel="inertia", title=f"{len(self.forks)} splits")
+        ax.set(
+            xlabel="cluster", ylabel="inertia", title=f"{len(self.forks)} split{'s' * (len(self.forks) != 1)}"
+        )
 
 
 def _leaf_order(children: NDArray) -> NDArray:

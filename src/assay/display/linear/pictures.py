@@ -139,7 +139,7 @@ def chosen_alpha(model: Any) -> float:
     return float(alpha) if alpha.ndim == 0 else float(alpha.mean())
 
 
-def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
+def mark_alpha(ax: Any, alpha: float, alphas: NDArray, name: str = "alpha") -> None:
     """A dashed line at the penalty of the model, named on the side where there is more room."""
     if alpha <= 0:
         return
@@ -149,7 +149,7 @@ def mark_alpha(ax: Any, alpha: float, alphas: NDArray) -> None:
     ax.axvline(alpha, color=ACCENT, linewidth=1.3, linestyle=DASHES, zorder=4)
     look: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "color": ACCENT, "va": "top"}
     look |= {"by": (-4, -2), "ha": "right"} if at_right else {"by": (4, -2), "ha": "left"}
-    write_beside(f"alpha = {shown(alpha, 3)}", (alpha, 1.0), ax, **look)
+    write_beside(f"{name} = {shown(alpha, 3)}" if name else shown(alpha, 3), (alpha, 1.0), ax, **look)
 
 
 LINEAR: dict[str, type[Display]] = {
@@ -232,6 +232,8 @@ class SelectionDisplay(OfSelection, needs=("X", "y")):
         Place of the largest penalty within one standard error.
     rule : str
         The rule that chose.
+    parameter : str, default="alpha"
+        What the penalty is called.
 
     Examples
     --------
@@ -248,18 +250,20 @@ class SelectionDisplay(OfSelection, needs=("X", "y")):
     alpha: float
     one_se_index: int
     rule: str
+    parameter: str = "alpha"
 
     @classmethod
     def _read(cls, selection: Any) -> Self:
         curves = selection.alphas, np.asarray(selection.curve), np.asarray(selection.standard_error)
         choice = float(selection.alpha), int(selection.one_se_index), str(selection.rule)
-        return cls(*curves, selection.criterion, *choice)
+        return cls(*curves, selection.criterion, *choice, str(selection.parameter))
 
     @classmethod
     def _collect(cls, estimator: Any, X: Any, y: Any, *, feature_names: Any = None, **options: Any) -> Self:
         return cls._read(estimator.select(X, y, **options))
 
     def _draw(self, ax: Any) -> None:
+        name = self.parameter.replace("_", " ")
         noisy = bool(np.any(self.standard_error > 0))
         ax.plot(self.alphas, self.criterion, color=PALETTE[0])
         if noisy:
@@ -270,10 +274,10 @@ class SelectionDisplay(OfSelection, needs=("X", "y")):
         if noisy:
             place = self.one_se_index
             ax.plot(self.alphas[place], self.criterion[place], "D", color=ACCENT, markersize=6)
-        mark_alpha(ax, self.alpha, self.alphas)
+        mark_alpha(ax, self.alpha, self.alphas, name if len(name) < 10 else "")
         ax.set_xscale("log")
-        title = f"rule {self.rule!r} chooses alpha = {shown(self.alpha, 3)}"
-        caption(ax, "alpha (penalty)", self.criterion_name, title)
+        title = f"rule {self.rule!r} chooses {name} = {shown(self.alpha, 3)}"
+        caption(ax, name if "penalty" in name else f"{name} (penalty)", self.criterion_name, title)
 
 
 declare(SparseModel, default=ON_PATH, path=SparsePathDisplay, selection=SelectionDisplay, **LINEAR)

@@ -25,7 +25,7 @@ COLUMN = re.compile(r"^\s*\S|\s\s\S")
 WORD = re.compile(r"(?<!\S)\S")
 SUBSCRIPT = re.compile(
     r"(?P<base>(?<![A-Za-z0-9_<])[^\W\d_]|[‖′]|\b(?:min|max|argmin|mean))_"
-    r"(?P<script>\{[^{}]*\}|\*|[·A-Za-zα-ω0-9]{1,2}′?·?(?![a-z0-9;])|row\b|col\b)"
+    r"(?P<script>\{[^{}]*\}|\*|[·A-Za-zα-ω0-9]{1,2}′?·?(?![a-z0-9])|row\b|col\b)"
 )
 SUPERSCRIPT = re.compile(
     r"(?P<base>[\w)>‖|])\^(?P<script>\{[^{}]*\}|\((?:[^()]|\([^()]*\))*\)|⊥|[−]?[\w½](?!\w))"

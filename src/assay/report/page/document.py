@@ -12,7 +12,7 @@ from assay.report.page.data import data_section
 from assay.report.page.explanations import explanations
 from assay.report.page.groups import HOW_CLUSTERING
 from assay.report.page.models import leaderboard, models
-from assay.report.page.pieces import anchor, breakable, section
+from assay.report.page.pieces import anchor, breakable, kept_together, section
 from assay.report.page.proofs import certificates_overview
 from assay.report.reproduction import reading_options, source_of
 from assay.report.results import fingerprint, versions
@@ -93,11 +93,11 @@ def _verdict(comparison: Comparison) -> str:
     """The answer in a sentence, what one must know beside it, and the figures that say most."""
     data = comparison.data
     first, *others = comparison.remarks or ("",)
-    remarks = f'<p class="lead">{escape(first)}</p>' if first else ""
+    remarks = f'<p class="lead">{kept_together(first)}</p>' if first else ""
     if others:
         remarks += f'<ul class="remarks">{_items(others)}</ul>'
     best, (rows, columns) = comparison.recommended, data.X.shape
-    figures = {comparison.score_name: best.shown_score}
+    figures = {comparison.score_name: comparison.shown_score(best)}
     if comparison.task == "regression":
         figures["error (RMSE)"] = shown(best.measures["RMSE"], 3)
     elif comparison.task == "classification":
@@ -123,7 +123,7 @@ def alarms(comparison: Comparison) -> str:
 
 
 def _items(sentences: Iterable[str]) -> str:
-    return "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return "".join(f"<li>{kept_together(sentence)}</li>" for sentence in sentences)
 
 
 def _facts(facts: Mapping[str, str]) -> str:
@@ -149,7 +149,8 @@ HOW_REGRESSION = (
     *HOW_FOLDS,
     "R² is 1 − (squared error) / (squared error of the fold's mean), averaged over the splits.",
     "Coverage is the share of unseen rows that the 90 % prediction intervals held. A method without "
-    "intervals of its own gets them from its residuals on other folds.",
+    "intervals of its own gets them from its residuals on other folds, and so does boosting: its own would "
+    "take a fifth of the rows away from what it learns from, and be wider for it.",
     *HOW_NOISE,
 )
 HOW_CLASSIFICATION = (
@@ -222,6 +223,7 @@ def command(comparison: Comparison) -> str:
     if comparison.folds is not None:
         words += ["--folds", str(comparison.folds), "--repeats", str(comparison.repeats or 1)]
     names = sorted({candidate.name for candidate in comparison.candidates if not candidate.is_baseline})
+    words += ["--metric", comparison.metric] if comparison.metric is not None else []
     words += ["--methods", ",".join(names), "--seed", str(comparison.seed)]
     return shlex.join(words) + "\n"
 

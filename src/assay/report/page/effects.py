@@ -19,6 +19,9 @@ LONGEST_NAME, LONGEST_LEVEL = 24, 12
 WITHOUT_WEIGHT = 4
 """Effects that are shown of a model that needs no single column."""
 
+LEVEL_LINE = 0.01
+"""An effect that goes less far than this share of the farthest is a level line."""
+
 TOGETHER, LONGEST_LABEL = 5, 14
 """Columns whose effects stand in one picture, and letters of their names."""
 
@@ -30,7 +33,13 @@ def effects_that_matter(effects: Sequence[Effect], importances: Importances | No
     """
     matters = importances.matters if importances is not None else ()
     kept = tuple(effect for effect in effects if effect.column in matters)
-    return kept or tuple(effects[:WITHOUT_WEIGHT])
+    moving = [effect for effect in effects if np.ptp(effect.curves) > LEVEL_LINE * size_of(effects)]
+    return kept or tuple(moving[:WITHOUT_WEIGHT])
+
+
+def size_of(effects: Sequence[Effect]) -> float:
+    """How far the farthest of the effects goes."""
+    return max((float(np.ptp(effect.curves)) for effect in effects), default=0.0)
 
 
 def errors_of(effect: Effect) -> Any:
@@ -114,7 +123,7 @@ def draw_effects(effects: Sequence[Effect], ax: Any) -> None:
     )
     outputs = effects[0].outputs
     ax.set_ylabel("prediction" if not outputs else "probability")
-    ax.set_title(shortened(outputs[0], LONGEST_NAME) if len(outputs) > 1 else "effect of each column")
+    ax.set_title(f"effect on {shortened(outputs[0], LONGEST_NAME)}" if outputs else "effect of each column")
 
 
 def _shares(effect: Effect) -> NDArray:

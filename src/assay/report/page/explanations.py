@@ -23,7 +23,13 @@ from assay.report.page.pictures import OnAxes, Picture, draw
 from assay.report.page.pieces import figure, notes, section
 from assay.report.trials.candidate import Candidate
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.explaining.explanation import Effect, LearningCurve, Threshold, weight_of_columns
+from assay.report.trials.explaining.explanation import (
+    Effect,
+    Explanation,
+    LearningCurve,
+    Threshold,
+    weight_of_columns,
+)
 from assay.report.trials.explaining.importance import Importances
 from assay.report.wording import capital, joined, plus_minus, short
 
@@ -39,8 +45,8 @@ TOGETHER_NOTE = (
     "there are."
 )
 EFFECTS_NOTE = (
-    "How the prediction moves around its mean with the columns that matter, in the units of the table; "
-    "shaded: two standard errors over the models of the folds. All columns have the same scale."
+    "How {what} around its mean with {which}, in the units of the table; shaded: two standard errors over "
+    "the models of the folds. All columns have the same scale."
 )
 SIZE_OF_SMALL = (2.3, 1.7)
 """Inches of a picture of which five stand side by side."""
@@ -52,9 +58,8 @@ def explanations(comparison: Comparison) -> str:
     if explained is None:
         return ""
     effects = effects_that_matter(explained.effects, explained.importances)
-    basis = _basis(comparison)
-    drawn = [*_overviews(comparison, basis), *effect_pictures(effects, basis)]
-    body = f"<p>{escape(EFFECTS_NOTE)}{_key(effects[0].outputs)}</p>" if effects else ""
+    drawn = [*_overviews(comparison), *effect_pictures(effects, _basis(comparison, explained.n_splits))]
+    body = f"<p>{escape(_effects_note(explained, effects))}{_key(effects[0].outputs)}</p>" if effects else ""
     if drawn:
         body += f'<div class="figures small">{"".join(figure(picture) for picture in drawn)}</div>'
     name = comparison.recommended.name
@@ -62,6 +67,17 @@ def explanations(comparison: Comparison) -> str:
         name = explained.threshold.method
     said = [*_beside(comparison, effects)]
     return section("explained", f"What {escape(name)} has learnt", body + notes(said))
+
+
+def _effects_note(explained: Explanation, effects: Sequence[Effect]) -> str:
+    """What the pictures of the effects show: of which class, and with columns that matter or any."""
+    outputs = effects[0].outputs
+    what = "the prediction moves"
+    if outputs:
+        what = f"the probability of {outputs[0]} moves" if len(outputs) == 1 else "each probability moves"
+    matters = explained.importances is not None and explained.importances.matters
+    which = "the columns that matter" if matters else "the first columns, none of which matters by itself"
+    return EFFECTS_NOTE.format(what=what, which=which)
 
 
 def _key(outputs: Sequence[str]) -> str:
@@ -75,25 +91,26 @@ def _key(outputs: Sequence[str]) -> str:
     return f" Classes: {' '.join(names)}"
 
 
-def _basis(comparison: Comparison) -> str:
-    """Which rows the pictures show, and of how many splits where those are not all."""
-    explained = comparison.explanation
-    if explained is None or explained.n_splits is None:
+def _basis(comparison: Comparison, n_splits: int | None) -> str:
+    """Which rows a picture shows, and of how many splits where those are not all."""
+    if n_splits is None:
         return OUT_OF_FOLD
     n_all = (comparison.folds or 0) * (comparison.repeats or 1)
-    return f"{OUT_OF_FOLD}, {explained.n_splits} of {n_all} splits"
+    return f"{OUT_OF_FOLD}, {n_splits} of {n_all} splits"
 
 
-def _overviews(comparison: Comparison, basis: str) -> Iterator[Picture]:
+def _overviews(comparison: Comparison) -> Iterator[Picture]:
     """Importances, learning curve, threshold."""
     explained = comparison.explanation
     assert explained is not None
     if explained.importances is not None:
         on_axes = partial(_draw_importances, explained.importances)
+        basis = _basis(comparison, explained.n_splits)
         yield _small(on_axes, IMPORTANCE_CAPTION, "importances", basis=basis)
     if explained.learning is not None:
         on_axes = partial(_draw_learning, explained.learning)
         caption = f"{explained.learning.verdict} Lines: two standard errors."
+        basis = _basis(comparison, explained.learning.n_splits)
         yield _small(on_axes, caption, "learning", basis=basis)
     if explained.threshold is not None:
         on_axes = partial(_draw_threshold, explained.threshold)

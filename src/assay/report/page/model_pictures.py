@@ -28,7 +28,7 @@ from assay.display import (
 from assay.display.style import ACCENT, FAINT_INK, GRID, PALETTE, write_beside
 from assay.report.page.effects import draw_effects, effects_that_matter
 from assay.report.page.patterns import patterns
-from assay.report.tables.data import Data
+from assay.report.tables.data import Data, rarer_class
 from assay.report.trials.candidate import Candidate, final_step
 from assay.report.trials.clusters.comparison import CRITERIA, Clustering, ClusteringComparison
 from assay.report.trials.comparison import Comparison
@@ -109,6 +109,7 @@ MODEL_PICTURES = {
 """Kinds of pictures of a fitted model that the page shows, the most telling first, with their captions."""
 
 MOVES = "How the prediction moves with the columns that matter."
+MOVES_A_LITTLE = "How the prediction moves; no column matters by itself."
 
 TELLING = {"curve", "effects", "coefficients", "map", "shap", "importance", "risk"}
 """Those that say what a model has learnt; the first one stands for a model that is not recommended."""
@@ -124,7 +125,7 @@ def of_regression(comparison: Comparison, candidate: Candidate) -> Drawn:
     if candidate.is_baseline:
         return
     basis = _out_of_fold(comparison)
-    score = f"{comparison.score_name} {candidate.shown_score}"
+    score = f"{comparison.score_name} {comparison.shown_score(candidate)}"
     remarks = " ".join(patterns(data.y, candidate.predictions))
     if candidate is not comparison.recommended:  # what that means is told of the recommended one
         remarks = " ".join(f"{said.partition(':')[0]}." for said in patterns(data.y, candidate.predictions))
@@ -153,17 +154,26 @@ def of_classes(comparison: Comparison, candidate: Candidate) -> Drawn:
         return
     basis = _out_of_fold(comparison)
 
+    assert data.y is not None
+    labels, names = data.labels, data.classes or tuple(str(label) for label in data.labels)
+    # Pictures of two classes are about the second: that is to be the rarer one.
+    turn = -1 if len(labels) == 2 and rarer_class(data.y, labels) == 0 else 1
+
     def draw(display: Any, said: NDArray) -> OnAxes:
-        return _on(partial(display.from_predictions, data.y, said, classes=data.labels, names=data.classes))
+        return _on(
+            partial(display.from_predictions, data.y, said, classes=labels[::turn], names=names[::turn])
+        )
 
     caption = "The diagonal is right."
     many = len(data.labels) > FEW_CLASSES
-    yield Drawing("confusion", caption, draw(ConfusionDisplay, candidate.predictions), basis, many)
+    confusion = partial(ConfusionDisplay.from_predictions, data.y, candidate.predictions)
+    drawn = _on(partial(confusion, classes=labels, names=names))
+    yield Drawing("confusion", caption, drawn, basis, many)
     if candidate.probabilities is not None:
         kinds_shown = PROBABILITY_PICTURES if candidate is comparison.recommended else ("calibration",)
         for kind in kinds_shown:
             display, caption = PROBABILITY_PICTURES[kind]
-            yield Drawing(kind, caption, draw(display, candidate.probabilities), basis, many)
+            yield Drawing(kind, caption, draw(display, candidate.probabilities[:, ::turn]), basis, many)
     yield from of_the_model(comparison, candidate)
 
 
@@ -189,7 +199,9 @@ def of_the_model(comparison: Comparison, candidate: Candidate) -> Drawn:
     listed = model_kinds(model, len(data.X))
     effects = () if chosen else _effects(candidate)
     if effects:
-        yield Drawing("moves", MOVES, partial(draw_effects, effects), _out_of_fold(comparison))
+        matters = candidate.importances is not None and candidate.importances.matters
+        caption = MOVES if matters else MOVES_A_LITTLE
+        yield Drawing("moves", caption, partial(draw_effects, effects), OUT_OF_FOLD)
         return
     for kind in listed if chosen else [kind for kind in listed if kind in TELLING][:1]:
         options: dict[str, Any] = {}

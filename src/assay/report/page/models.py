@@ -43,8 +43,8 @@ GREAT_IS_GOOD = {"balanced accuracy", "ROC AUC", "explained", "stability", "cove
 ROOM = 101
 """Letters of a line of the leaderboard on a screen of 1280 pixels, beside the strips."""
 
-FIXED = 46
-"""Letters of the columns that are always there: what is lost against the best, certificates, the time."""
+FIXED, PAIRED = 30, 16
+"""Letters of the columns that are always there: certificates and the time; what is lost to the best."""
 
 
 def leaderboard(comparison: Comparison) -> str:
@@ -84,8 +84,8 @@ def measures_shown(comparison: Comparison) -> list[str]:
     there = dict.fromkeys(name for item in comparison.candidates for name in item.measures)
     own = [name for name in MEASURES[comparison.task] if name in there]
     names = max(len(item.name) for item in comparison.candidates)
-    scores = max(len(score_in_words(item)) for item in comparison.candidates)
-    room: float = ROOM - FIXED - names - scores
+    scores = max(len(comparison.shown_score(item)) for item in comparison.candidates)
+    room: float = ROOM - FIXED - names - scores - PAIRED * (comparison.task != "clustering")
     kept: list[str] = []
     for name in (*own, *(name for name in there if name not in own)):
         said = [item.measures[name] for item in comparison.candidates if name in item.measures]
@@ -101,10 +101,16 @@ def _cells(
 ) -> list[str | Cell]:
     paired, score = comparison.task != "clustering", candidate.score
     chosen = candidate is comparison.recommended
-    drawn = strip(scale, candidate, chosen=chosen, words=comparison.score_name, splits=paired)
+    drawn = strip(
+        scale,
+        candidate,
+        chosen=chosen,
+        words=f"{comparison.score_name} {comparison.shown_score(candidate)}",
+        splits=paired,
+    )
     return [
         f'<a href="#{anchor(rank)}" class="name">{escape(candidate.name)}</a>{tag(comparison, candidate)}',
-        Cell(escape(score_in_words(candidate)), score),
+        Cell(escape(comparison.shown_score(candidate)), score),
         Cell(drawn, score),
         *([_loss(comparison, candidate)] if paired else []),
         badge(candidate),
@@ -116,11 +122,6 @@ def _cells(
         ),
         Cell(duration(candidate.fit_seconds), candidate.fit_seconds),
     ]
-
-
-def score_in_words(candidate: Candidate) -> str:
-    """The score and its standard error; of a model that explodes, that it does."""
-    return candidate.shown_score
 
 
 def _loss(comparison: Comparison, candidate: Candidate) -> Cell:
@@ -154,7 +155,7 @@ def _model(comparison: Comparison, candidate: Candidate, rank: int) -> str:
     figures += "".join(
         scrolling(picture.caption, figure(picture, wide=True)) for picture in drawn if picture.wide
     )
-    score = f"{comparison.score_name} {score_in_words(candidate)}"
+    score = f"{comparison.score_name} {comparison.shown_score(candidate)}"
     proof = f'<span class="proof">{badge(candidate) if candidate.certificates else ""}</span>'
     family = f'<span class="family">{escape(candidate.family)}</span>' if candidate.family else ""
     body = (

@@ -131,6 +131,21 @@ def breakable(name: str) -> str:
     return "<wbr/>".join(escape(part) for part in BETWEEN_WORDS.split(name))
 
 
+FIGURE = re.compile(r"−?[\d.,]*\d (?:%|± [\d.,]*\d)|--[a-z][a-z-]*(?: [a-z0-9-]+)?")
+"""A number that is not to be parted from its error or its per cent sign; an option with its value."""
+
+
+def kept_together(sentence: str) -> str:
+    """A sentence as HTML in which no line ends inside a figure.
+
+    Examples
+    --------
+    >>> kept_together("It gains 0.7 ± 0.2, or 5 %.")
+    'It gains <span class="figure">0.7 ± 0.2</span>, or <span class="figure">5 %</span>.'
+    """
+    return FIGURE.sub(r'<span class="figure">\g<0></span>', escape(sentence))
+
+
 def badge(candidate: Candidate) -> str:
     """The certificates of a candidate in a few words."""
     if not candidate.certificates:

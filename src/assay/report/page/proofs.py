@@ -61,10 +61,9 @@ def _alike(comparison: Comparison, plain: Ranked, holding: Ranked) -> str:
     for assumption, those in resting.items():
         who = joined([_link(item, rank) for rank, item in those])
         verb, each = ("holds", "") if len(those) == 1 else ("hold", " each")
-        text += (
-            f" {who} {verb} too, {_number_of_certificates(those)}{each}, of which some assume that "
-            f"{escape(assumption)}."
-        )
+        counts = _number_of_certificates(those)
+        which = "which assumes" if counts == "1 certificate" else "of which some assume"
+        text += f" {who} {verb} too, {counts}{each}, {which} that {escape(assumption)}."
     return f'<p class="alike">{text}</p>'
 
 

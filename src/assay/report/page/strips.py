@@ -76,7 +76,7 @@ def _error(candidate: Candidate) -> float:
 def strip(scale: Scale, candidate: Candidate, *, chosen: bool, words: str, splits: bool) -> str:
     """The scores of a candidate on the scale, as SVG."""
     score, error = candidate.score, _error(candidate)
-    middle, told = HEIGHT / 2, f"{words} {candidate.shown_score}"
+    middle, told = HEIGHT / 2, words
     parts = [f'<path class="base" d="M{MARGIN} {middle}H{WIDTH - MARGIN}"/>']
     if scale.baseline is not None:
         parts.append(f'<path class="none" d="M{scale.place(scale.baseline):.1f} 0V{HEIGHT}"/>')
@@ -92,7 +92,7 @@ def strip(scale: Scale, candidate: Candidate, *, chosen: bool, words: str, split
         tip, back = (WIDTH - 1, WIDTH - 9) if above else (1, 9)
         parts.append(f'<path class="mean" d="M{tip} {middle}L{back} {middle - 6}V{middle + 6}Z"/>')
         told += ", beyond the scale"
-    mark = " chosen" if chosen else ""
+    mark = " picked" if chosen else ""
     return (
         f'<svg class="strip{mark}" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'role="img" aria-label="{escape(told)}">{"".join(parts)}</svg>'

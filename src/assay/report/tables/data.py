@@ -121,6 +121,18 @@ class Data:
         return np.unique(self.y)
 
 
+def rarer_class(y: NDArray, labels: NDArray) -> int:
+    """Place of the class of two that pictures and effects are about: the rarer; the second of equal ones.
+
+    Examples
+    --------
+    >>> rarer_class(np.array(["fraud", "no", "no"]), np.array(["fraud", "no"]))
+    0
+    """
+    first, second = (np.count_nonzero(y == label) for label in labels)
+    return 0 if first < second else 1
+
+
 SAMPLE_ROWS = 100_000
 """Beyond so many rows, what only describes the table is measured on that many, drawn at random."""
 

@@ -95,7 +95,12 @@ class Candidate:
     @property
     def shown_score(self) -> str:
         """The measure of the comparison and its standard error as one writes them: errors are positive."""
-        return shown_score(self.sign * self.score, self.standard_error, is_error=self.sign < 0)
+        return self.score_to(None)
+
+    def score_to(self, decimals: int | None) -> str:
+        """The same to so many decimals; None for those that its own error justifies."""
+        value, is_error = self.sign * self.score, self.sign < 0
+        return shown_score(value, self.standard_error, is_error=is_error, decimals=decimals)
 
     @property
     def is_baseline(self) -> bool:

@@ -63,10 +63,8 @@ def of_intervals(comparison: Comparison) -> Iterator[str]:
         fewer = intervals.held < intervals.coverage
         held += ", fewer than they promise" if fewer else ", more than they need to"
     width = f"{shown(intervals.width, 3)} wide on average"
-    if intervals.source == OWN:
-        yield f"Its {meant} intervals {held}; they are {width}."
-    else:
-        yield f"It has no intervals of its own: those of {meant} {intervals.source} are {width} and {held}."
+    where = "" if intervals.source == OWN else f", {intervals.source},"
+    yield f"Its {meant} intervals{where} {held}; they are {width}."
 
 
 def of_classes(comparison: Comparison) -> Iterator[str]:
@@ -94,8 +92,13 @@ def of_classes(comparison: Comparison) -> Iterator[str]:
         commonest = short((data.classes or labels)[counts.argmax()])
         yield (
             f"{100 * share:.0f} % of the rows are {commonest!r}, which flatters the accuracy: averaged over "
-            f"the classes, it is right in {100 * balanced:.0f} % of cases."
+            f"the classes, it is right in {100 * balanced:.0f} % of cases{_other_metric(comparison)}."
         )
+
+
+def _other_metric(comparison: Comparison) -> str:
+    """What lets every class count the same, where the user has named no measure."""
+    return "" if comparison.metric else "; --metric balanced-accuracy lets each class count the same"
 
 
 def of_labels(comparison: Comparison) -> Iterator[str]:

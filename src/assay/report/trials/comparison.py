@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
+import numpy as np
+
 from assay.report.tables.checks.leakage import alarms
 from assay.report.tables.data import Data, Task
 from assay.report.trials.candidate import Candidate
@@ -13,7 +15,7 @@ from assay.report.trials.cautions import FEW_ROWS, is_rounding, of_classes, of_i
 from assay.report.trials.explaining.explanation import Explanation
 from assay.report.trials.scoring.resampling import Difference, compare_scores
 from assay.report.trials.scoring.verdict import LEVEL, Verdict, decide
-from assay.report.wording import joined, plus_minus, shown
+from assay.report.wording import decimals_of, joined, plus_minus, shown
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Comparison:
         Share of the rows of a split that it predicts, where it is not one part of so many folds.
     explanation : Explanation or None
         What the recommended model has learnt: effects of the columns, learning curve, threshold.
+    metric : str or None
+        The measure that the user asked for, as it was named.
     """
 
     task: Task
@@ -55,6 +59,7 @@ class Comparison:
     seconds: float = field(default=0.0, compare=False)
     share: float | None = None
     explanation: Explanation | None = None
+    metric: str | None = None
 
     @property
     def best(self) -> Candidate:
@@ -103,6 +108,13 @@ class Comparison:
             return self.share
         return 1 / self.folds if self.folds else 0.0
 
+    def shown_score(self, candidate: Candidate) -> str:
+        """The score of a candidate: to the same decimals for all of them, so that their order is seen."""
+        errors = [item.standard_error for item in self.candidates if not item.is_baseline]
+        return candidate.score_to(
+            max((decimals_of(error) for error in errors if np.isfinite(error)), default=2)
+        )
+
     def against_best(self, candidate: Candidate) -> Difference:
         """What a candidate loses against the best one, split by split or row by row."""
         return compare_scores(self.best.scores, candidate.scores, self.test_share)
@@ -111,7 +123,7 @@ class Comparison:
     def headline(self) -> str:
         """The answer in one sentence."""
         chosen, target = self.recommended, self.data.target
-        score = f"{self.score_name} {chosen.shown_score}"
+        score = f"{self.score_name} {self.shown_score(chosen)}"
         if not any(self.verdict.beating):
             common = "its mean" if self.task == "regression" else "always naming the commonest class"
             none = f"No model predicts {target} clearly better than {common}"
@@ -175,7 +187,7 @@ class Comparison:
         if chosen.is_baseline:
             return (
                 f"Every model is worse than the baseline, {self.best.name} least so "
-                f"({self.score_name} {self.best.shown_score}).",
+                f"({self.score_name} {self.shown_score(self.best)}).",
             )
         if chosen.is_ensemble:
             gain = compare_scores(chosen.scores, self.best.scores, self.test_share)

@@ -132,7 +132,7 @@ def compare_predictions(
         shown = data if judged is None else data.at(judged)
         comparison = Comparison(task, shown, name, ordered, folds, seed, repeats, skipped=said, share=share)
         comparison = afterwards.explain(comparison)
-    return replace(comparison, seconds=perf_counter() - start)
+    return replace(comparison, seconds=perf_counter() - start, metric=metric)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class LearningCurve(NamedTuple):
     score_name : str
     sign : int
         −1 where the score is an error, which better models have less of.
+    n_splits : int or None
+        Splits that the scores are means over, where those are not all.
     """
 
     sizes: NDArray
@@ -84,6 +86,7 @@ class LearningCurve(NamedTuple):
     gain: Difference
     score_name: str
     sign: int = 1
+    n_splits: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -217,7 +220,8 @@ def weight_of_columns(importances: Importances) -> str:
     names = importances.matters[:NAMED]
     if not names:
         return "No single column matters by itself: shuffling any one costs nothing clear."
-    sizes = [plus_minus(importances.means[place], importances.errors[place]) for place in range(len(names))]
+    places = [importances.columns.index(name) for name in names]  # one that is not clear may stand between
+    sizes = [plus_minus(importances.means[place], importances.errors[place]) for place in places]
     cost = f"takes {joined(sizes)} from the R²"
     if importances.measure != "R²":
         cost = f"adds {joined(sizes)} to the {importances.measure}"

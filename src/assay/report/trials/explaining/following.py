@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from assay.registry import Entry
+from assay.report.tables.data import rarer_class
 from assay.report.tables.encoding.code_encoder import BothEncoder, CodeEncoder, OnColumns, n_plain_features
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate
@@ -240,7 +241,8 @@ class Afterwards:
     def _learning(self, chosen: Candidate, contender: ValidatedMethod) -> LearningCurve | None:
         encodings, settings, rows = contender.encodings, self.settings, []
         metric, labels = settings.question.metric, settings.labels
-        for number in range(self._n_splits):
+        # Every point takes fits with a choice of parameters: one repetition is enough for a difference.
+        for number in range(min(self._n_splits, settings.folds)):
             encoded = encodings[number]
             rows.append((encoded.train, encoded.target, encoded.test))
 
@@ -252,7 +254,7 @@ class Afterwards:
             said = np.asarray(model.predict(features))
             return metric.score(Judged(encodings.target[shown], said, chances, labels, costs))
 
-        return learning_curve(
+        curve = learning_curve(
             lambda number, some: (
                 contender.recipe.fit(
                     rows[number][0][some], rows[number][1][some], settings.tuning_of(number).at(some)
@@ -268,6 +270,8 @@ class Afterwards:
             share=settings.share,
             tunings=[settings.tuning_of(number) for number in range(len(rows))],
         )
+        partly = len(rows) < len(encodings.parts)
+        return curve._replace(n_splits=len(rows)) if partly and curve is not None else curve
 
     def _threshold(self, comparison: Comparison, chosen: Candidate) -> Threshold | None:
         settings, data = self.settings, comparison.data
@@ -337,10 +341,11 @@ def _entry(candidates: Sequence[Candidate]) -> Entry:
 
 
 def followed_classes(classes: Sequence[str] | None, labels: NDArray, y: NDArray) -> Mapping[str, int]:
-    """Classes whose probabilities are followed: the second of two, else the most frequent ones."""
+    """Classes whose probabilities are followed: the rarer of two, else the most frequent ones."""
     names = classes or tuple(str(label) for label in labels)
     if len(names) == 2:
-        return {names[1]: 1}
+        place = rarer_class(y, labels)
+        return {names[place]: place}
     counts = np.array([np.sum(y == label) for label in labels])
     order = np.sort(np.argsort(-counts, kind="stable")[:MAX_CLASSES])
     return {names[place]: int(place) for place in order}

@@ -35,13 +35,13 @@ def contradicting_rows(y: NDArray, shares: NDArray, labels: NDArray) -> NDArray[
 
     Examples
     --------
-    >>> y = np.tile([0, 1], 200)
+    >>> y = np.tile([0, 1], 500)
     >>> sure = np.where(y[:, None] == [0, 1], 0.9, 0.1)
     >>> contradicting_rows(y, sure, np.array([0, 1])).size
     0
-    >>> flipped = np.where(np.arange(400) % 10 == 0, 1 - y, y)
+    >>> flipped = np.where(np.arange(1000) % 10 == 0, 1 - y, y)
     >>> contradicting_rows(flipped, sure, np.array([0, 1])).size
-    20
+    50
     """
     wrong = labels[shares.argmax(axis=1)] != y
     order = np.argsort(-shares.max(axis=1), kind="stable")
