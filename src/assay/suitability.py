@@ -30,6 +30,8 @@ class Suitability:
         noise, the one of least complexity is recommended.
     max_rows, max_features, max_numbers : int, optional
         Size beyond which a fit takes too long for a comparison; numbers are rows × features.
+    per_class : bool, default=False
+        Whether a fit does the same for each of more than two classes: numbers then count once for each.
     min_rows : int, optional
         Rows below which others do the same better.
     select : mapping of str to Any, optional
@@ -58,6 +60,8 @@ class Suitability:
     False
     >>> Suitability(complexity=3, max_numbers=10**7).admits(n_rows=10**6, n_features=50)
     False
+    >>> Suitability(complexity=3, max_numbers=10**7, per_class=True).admits(10**5, 50, n_classes=9)
+    False
     >>> Suitability(complexity=2, target="counts").serves([3, 0, 1])
     True
     """
@@ -74,10 +78,12 @@ class Suitability:
     otherwise: Suitability | None = None
     encoding: Literal["numbers", "codes"] = "numbers"
     form: str = ""
+    per_class: bool = False
 
-    def admits(self, n_rows: int, n_features: int) -> bool:
+    def admits(self, n_rows: int, n_features: int, n_classes: int = 2) -> bool:
         """Whether a table is small enough."""
-        sizes = (n_rows, n_features, n_rows * n_features)
+        times = n_classes if self.per_class and n_classes > 2 else 1
+        sizes = (n_rows, n_features, times * n_rows * n_features)
         limits = (self.max_rows, self.max_features, self.max_numbers)
         return all(most is None or size <= most for size, most in zip(sizes, limits, strict=True))
 

@@ -437,6 +437,17 @@ def test_memory_sparse_parquet_and_dask_agree(two, tmp_path, l1_ratio):
         assert other.certificates_.holds
 
 
+def test_many_columns_take_quasi_newton_steps_to_the_same_minimum(rng):
+    X = rng.normal(size=(400, 300))
+    y = (X[:, 0] + rng.logistic(size=400) > 0).astype(int)
+    quick, full = (LogisticRegression(C=0.01, solver=solver).fit(X, y) for solver in ("auto", "newton"))
+    assert (quick.solver_, full.solver_) == ("quasi_newton", "newton")
+    assert_allclose(quick.coef_, full.coef_, atol=1e-7)
+    quick.certificates_.require()
+    few = LogisticRegression(C=0.01).fit(X[:, :200], y)
+    assert few.solver_ == "newton"
+
+
 def test_many_rows_take_quasi_newton_steps_to_the_same_minimum():
     X, y = GaussianClasses([[0.3] * 5, [-0.3] * 5]).sample(120_000, random_state=0)
     quick, full = LogisticRegression().fit(X, y), LogisticRegression(solver="newton").fit(X, y)

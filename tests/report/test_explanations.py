@@ -15,6 +15,7 @@ from assay.report import Data, RawTable, TableEncoder, choose_data, compare, des
 from assay.report.page.explanations import explanations, relies_on
 from assay.report.page.model_pictures import of_the_model
 from assay.report.results import about_model, to_json
+from assay.report.trials.explaining import following
 from assay.report.trials.explaining.effects import Tracing, traced_columns
 from assay.report.trials.explaining.explanation import (
     Explanation,
@@ -33,7 +34,7 @@ from assay.report.trials.explaining.thresholds import (
 )
 from assay.report.trials.scoring.metrics import ACCURACY, BALANCED, Judged, metric_of
 from assay.report.trials.scoring.resampling import Difference
-from assay.report.trials.trial import Outputs
+from assay.report.trials.trial import Outputs, Recipe
 
 SLOPE, TOWNS = 4.0, {"Lyon": 0.0, "Nice": 3.0, "Brest": -2.0}
 
@@ -552,3 +553,16 @@ def test_predictions_below_zero_of_a_target_that_never_is_are_told():
 
 def test_an_explanation_of_nothing_says_nothing():
     assert Explanation().sentences == ()
+
+
+@pytest.mark.parametrize(("limit", "n_splits"), [("LARGE_TABLE", 2), ("LARGE_NUMBERS", 2), (None, 5)])
+def test_two_splits_explain_a_model_of_many_rows_or_numbers(rng, monkeypatch, limit, n_splits):
+    refits, real = [], Recipe.refit
+    monkeypatch.setattr(Recipe, "refit", lambda self, *rest: refits.append(rest) or real(self, *rest))
+    if limit is not None:
+        monkeypatch.setattr(following, limit, 50)
+    X = rng.normal(size=(60, 2))
+    data = Data.from_frame(pd.DataFrame(X, columns=["a", "b"]), X[:, 0] + 0.1 * rng.normal(size=60))
+    told = compare(data, methods=("LinearRegression",), repeats=1).explanation
+    assert len(refits) == n_splits
+    assert told.effects

@@ -12,7 +12,7 @@ from assay.linear import Ridge, SplineRegression
 from assay.report import Data, compare, render
 from assay.report.results import results
 from assay.report.trials.comparison import Comparison
-from assay.report.trials.roster import entries, roster
+from assay.report.trials.roster import entries, limits_in_words, roster
 from assay.suitability import Suitability
 
 
@@ -106,6 +106,23 @@ def test_a_suitability_knows_its_sizes():
     assert not suits.admits(100, 11)
     assert Suitability(complexity=3, max_numbers=1000).admits(100, 10)
     assert not Suitability(complexity=3, max_numbers=1000).admits(100, 11)
+
+
+def test_a_fit_for_each_class_counts_its_numbers_once_for_each():
+    suits = Suitability(complexity=3, max_numbers=1000, per_class=True)
+    assert suits.admits(100, 10, n_classes=2)
+    assert suits.admits(100, 3, n_classes=3)
+    assert not suits.admits(100, 4, n_classes=3)
+    assert limits_in_words(suits) == "1,000 numbers times classes"
+
+
+def test_trees_are_tried_by_the_columns_that_they_are_given():
+    """Words become many features for other methods, and one for a tree."""
+    wide, _ = roster("regression", 1000, 3000)
+    narrow, _ = roster("regression", 1000, 3000, n_plain=100)
+    added = {entry.name for entry in narrow} - {entry.name for entry in wide}
+    assert "RandomForestRegressor" in added
+    assert all(entry.suits.encoding == "codes" for entry in narrow if entry.name in added)
 
 
 def test_a_large_table_is_told_which_trees_take_too_long():

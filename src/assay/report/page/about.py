@@ -106,7 +106,7 @@ def _limits(suits: Suitability | None) -> str:
         for limit, what in (
             (suits.max_rows, "rows"),
             (suits.max_features, "columns of numbers"),
-            (suits.max_numbers, "numbers in all"),
+            (suits.max_numbers, f"numbers in all{', times the classes' * suits.per_class}"),
         )
         if limit is not None
     ]

@@ -30,6 +30,8 @@ def roster(
     methods: Sequence[str] = (),
     exclude: Sequence[str] = (),
     metric: Metric | None = None,
+    n_plain: int | None = None,
+    n_classes: int = 2,
 ) -> tuple[list[Entry], list[str]]:
     """The estimators to try, and a sentence for each that the size of the table leaves out.
 
@@ -49,6 +51,10 @@ def roster(
         Names not to try.
     metric : Metric, optional
         What predictions are judged by; methods that do not give what it judges are left out.
+    n_plain : int, optional
+        Features for methods that take columns as they are; `n_features` by default.
+    n_classes : int, default=2
+        Classes of the target.
     """
     # Names are compared in small letters throughout; those that the user gave are tried whatever the size.
     known = {entry.name.lower(): entry for entry in entries() if entry.task == task}
@@ -64,6 +70,7 @@ def roster(
             raise ReportError(f"There is no method {name!r} for {task}.{way}")
     wanted = {name.lower() for name in methods} or set(known)
     unwanted = {name.lower() for name in exclude}
+    widths = {"numbers": n_features, "codes": n_features if n_plain is None else n_plain}
     chosen, left_out = [], []
     for key, entry in known.items():
         if key not in wanted or key in unwanted:
@@ -77,7 +84,7 @@ def roster(
                 left_out.append(f"{entry.name} was left out: it is {_purpose(entry.suits)}.")
         elif suits.min_rows is not None and n_rows < suits.min_rows and not methods:
             continue
-        elif methods or suits.admits(n_rows, n_features):
+        elif methods or suits.admits(n_rows, widths[suits.encoding], n_classes):
             summary = suits.summary or entry.summary
             chosen.append(replace(entry, name=named(entry.name, suits), suits=suits, summary=summary))
         else:
@@ -92,7 +99,8 @@ def roster(
 
 def limits_in_words(suits: Suitability) -> str:
     """The size beyond which a method takes too long, in words."""
-    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, "numbers"))
+    numbers = "numbers times classes" if suits.per_class else "numbers"
+    sizes = ((suits.max_rows, "rows"), (suits.max_features, "features"), (suits.max_numbers, numbers))
     return " or ".join(f"{limit:,} {what}" for limit, what in sizes if limit is not None)
 
 

@@ -17,7 +17,7 @@ from assay.models.calibration import calibration_error
 from assay.registry import Entry
 from assay.report.errors import ReportError
 from assay.report.tables.data import Data
-from assay.report.tables.encoding.code_encoder import places_of_categories
+from assay.report.tables.encoding.code_encoder import n_plain_features, places_of_categories
 from assay.report.tables.encoding.encoder import TableEncoder
 from assay.report.trials.candidate import Candidate, certificates_of, ranked
 from assay.report.trials.comparison import Comparison
@@ -108,9 +108,10 @@ def compare_predictions(
     n_features = len(TableEncoder(data.columns).fit(data.X.iloc[:1000]).feature_names_out_)
     target = y if labels is None else None
     plain = Afterwards.without_made(methods)
-    chosen, skipped = roster(
-        task, y.size, n_features, target=target, methods=plain, exclude=exclude, metric=question.metric
-    )
+    sizes: dict[str, Any] = {"n_plain": n_plain_features(data.columns)}
+    sizes["n_classes"] = 2 if labels is None else labels.size
+    wanted: dict[str, Any] = {"methods": plain, "exclude": exclude, "metric": question.metric}
+    chosen, skipped = roster(task, y.size, n_features, target=target, **wanted, **sizes)
     if budget is not None:  # what is simple is quick: a short time then holds as many methods as it can
         chosen.sort(key=lambda entry: entry.suits.complexity)
     jobs = _check_jobs(jobs, y.size * n_features)

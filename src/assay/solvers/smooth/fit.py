@@ -22,6 +22,9 @@ from assay.solvers.smooth.wide import NarrowRisk, narrowed
 LARGEST_HESSIAN = 1024
 """Parameters up to which "auto" takes Newton steps."""
 
+MANY_COLUMNS = 256
+"""Columns in memory from which on "auto" forms one Hessian for all steps of a single score, not one each."""
+
 LARGEST_FACTOR = 4096
 """Columns up to which a d × d matrix guides the quasi-Newton steps; beyond, its diagonal does."""
 
@@ -115,7 +118,8 @@ def fit_smooth(
     if solver == "auto":
         in_memory = isinstance(risk.data, MemoryRows)
         long = k == 1 and risk.data.shape[0] >= max(MANY_ROWS, 4 * ROWS_PER_COLUMN * p)
-        guided = p * k > LARGEST_HESSIAN or (long and in_memory)
+        wide = k == 1 and p > MANY_COLUMNS
+        guided = p * k > LARGEST_HESSIAN or ((long or wide) and in_memory)
         if not guided and in_memory and max_iter > PATIENCE:
             return _with_patience(risk, start, tol=tol, max_iter=max_iter, report=report)
         solver = "quasi_newton" if guided else "newton"

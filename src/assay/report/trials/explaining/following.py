@@ -54,8 +54,8 @@ from assay.suitability import Suitability
 if TYPE_CHECKING:
     from assay.report.trials.supervised import ValidatedMethod, Validation
 
-LARGE_TABLE = 20_000
-"""Beyond so many rows two splits explain a model, in place of all."""
+LARGE_TABLE, LARGE_NUMBERS = 20_000, 2_000_000
+"""Beyond so many rows or numbers two splits explain a model, in place of all."""
 
 MAX_CLASSES = 4
 """Classes whose probabilities are followed, the most frequent ones."""
@@ -197,18 +197,20 @@ class Afterwards:
             said = np.concatenate([repeat.predictions for repeat in chosen.repeats])
             cautions = tuple(below_zero(y, said, data.target))
         threshold = self._threshold(comparison, chosen)
-        n_splits = self._n_splits if self._n_splits < len(self.settings.encodings.parts) else None
-        return Explanation(importances, effects, learning, threshold, cautions, n_splits)
+        n_splits = self._n_splits(contender)
+        told = n_splits if n_splits < len(self.settings.encodings.parts) else None
+        return Explanation(importances, effects, learning, threshold, cautions, told)
 
-    @property
-    def _n_splits(self) -> int:
-        large = self.settings.encodings.target.size > LARGE_TABLE
+    def _n_splits(self, contender: ValidatedMethod) -> int:
+        """Splits that explain a model: all of them, or two of a large table."""
+        train = contender.encodings[0].train
+        large = self.settings.encodings.target.size > LARGE_TABLE or train.size > LARGE_NUMBERS
         return min(2, self.settings.folds) if large else len(self.settings.encodings.parts)
 
     def _splits(self, chosen: Candidate, contender: ValidatedMethod) -> list[Split]:
         """Models with the parameters that were chosen, each with the rows that it has not seen."""
         splits, encodings = [], contender.encodings
-        for number in range(self._n_splits):
+        for number in range(self._n_splits(contender)):
             encoded = encodings[number]
             tuning = self.settings.tuning_of(number)
             model = contender.recipe.refit(chosen.model[-1], encoded.train, encoded.target, tuning)
@@ -242,7 +244,7 @@ class Afterwards:
         encodings, settings, rows = contender.encodings, self.settings, []
         metric, labels = settings.question.metric, settings.labels
         # Every point takes fits with a choice of parameters: one repetition is enough for a difference.
-        for number in range(min(self._n_splits, settings.folds)):
+        for number in range(min(self._n_splits(contender), settings.folds)):
             encoded = encodings[number]
             rows.append((encoded.train, encoded.target, encoded.test))
 
