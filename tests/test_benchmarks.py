@@ -75,7 +75,21 @@ def test_tools_are_compared_on_the_cuts_that_all_have_answered():
     assert "as good on 1; **worse on 0**" in compare_page.standing(measured, ["assay", "LightGBM"])
     assert "random forest on 1 of 1 tables.\n" in compare_page.against_defaults(measured)
     behind = [one("assay", [0.5]), one(compare_page.BEST, [0.4]), *singles]
-    assert "0 of 1 tables; behind on a (−0.10)" in compare_page.against_defaults(behind)
+    assert "0 of 1 tables; behind on a (−0.100)" in compare_page.against_defaults(behind)
+
+
+def test_the_best_of_the_leaderboard_is_level_within_the_error_over_all_its_cuts():
+    def one(tool, scores):
+        return Measured("a", "R", "regression", (100, 5), tool, scores, [1.0] * len(scores))
+
+    fits = [one("LightGBM", [0.5, 0.6, 0.7]), one("XGBoost", [0.4] * 3), one("random forest", [0.3] * 3)]
+    flaml = one("FLAML", [0.9])  # measured on fewer cuts, which are not those of this table
+    (near,) = compare_page.beside_defaults([one(compare_page.BEST, [0.4, 0.6, 0.75]), *fits, flaml])
+    assert (near.rival, len(near.gains), near.is_level) == ("LightGBM", 3, True)
+    assert near.shown_gain == "−0.017 ± 0.044"
+    (far,) = compare_page.beside_defaults([one(compare_page.BEST, [0.4, 0.5, 0.58]), *fits, flaml])
+    assert not far.is_level
+    assert compare_page.beside_defaults([one(compare_page.BEST, [0.4]), *fits[:2]]) == []
 
 
 def test_the_standing_among_tools_counts_what_is_worse_too():
