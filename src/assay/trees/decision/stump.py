@@ -73,6 +73,7 @@ class DecisionStump(DecisionTreeClassifier):
         "class_weight": CLASS_WEIGHT,
         "categorical_features": CATEGORICAL_FEATURES,
     }
+    _takes_several: ClassVar[bool] = False
     criterion = "misclassification"
     splitter = "best"
     max_depth = 1
