@@ -28,6 +28,7 @@ from assay.trees.growing.criteria import AbsoluteError, Several
 from assay.trees.opening import CATEGORICAL_FEATURES, TreeModel
 from assay.trees.outputs import numbers_of_values
 from assay.trees.tree import Tree
+from assay.trees.walking import Walk
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -124,7 +125,8 @@ class DecisionTree(HasPruning, TreeModel):
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row, as a node of `tree_`: an array, or a lazy Dask array for Dask input."""
-        return self._open_new_rows(X).map(leaf_of_rows, self.tree_, self.columns_, dtype=np.int64)
+        data = self._open_new_rows(X)
+        return data.map(leaf_of_rows, self.tree_.walk(data.shape[0]), self.columns_, dtype=np.int64)
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Which nodes each row passes: a sparse matrix of ones of shape (n_samples, node_count)."""
@@ -229,16 +231,16 @@ def n_features_tried(asked: Any, n_columns: int) -> int:
     return max(1, int(asked * n_columns))
 
 
-def leaf_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+def leaf_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The leaf of each row of a block."""
-    return tree.apply(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
+    return walk.leaves(columns.levels_as_codes(block.dense))[:, 0]
 
 
-def value_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+def value_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The value of the leaf of each row of a block."""
-    return tree.value[leaf_of_rows(block, tree, columns)]
+    return walk.mean(columns.levels_as_codes(block.dense))
 
 
-def number_of_rows(block: Block, tree: Tree, columns: Columns) -> NDArray:
+def number_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The number, or numbers, that each row of a block is predicted."""
-    return numbers_of_values(value_of_rows(block, tree, columns))
+    return numbers_of_values(value_of_rows(block, walk, columns))

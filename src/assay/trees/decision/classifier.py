@@ -24,7 +24,7 @@ from assay.trees.outputs import (
     refuse_several,
     share_weights,
 )
-from assay.trees.tree import Tree
+from assay.trees.walking import Walk
 
 
 class DecisionTreeClassifier(ClassOutputs, DecisionTree):
@@ -213,14 +213,14 @@ class DecisionTreeClassifier(ClassOutputs, DecisionTree):
     def predict(self, X: Any) -> Any:
         """The commonest class of the leaf of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        how = (self.tree_, self.columns_, self.classes_)
+        how = (self.tree_.walk(data.shape[0]), self.columns_, self.classes_)
         return data.map(class_of_rows, *how, **self._answer)
 
     def predict_proba(self, X: Any) -> Any:
         """Share of each class in the leaf of each row; a list of arrays for several outputs."""
         data = self._open_new_rows(X)
         how: Any = {"dtype": data.dtype, "width": self.tree_.value.shape[1]}
-        return self._apart(data.map(value_of_rows, self.tree_, self.columns_, **how))
+        return self._apart(data.map(value_of_rows, self.tree_.walk(data.shape[0]), self.columns_, **how))
 
     def predict_random(self, X: Any, random_state: Any = None) -> NDArray:
         """A label drawn from the shares of the leaf of each row.
@@ -253,6 +253,6 @@ class DecisionTreeClassifier(ClassOutputs, DecisionTree):
         return odds[:, 1] if odds.shape[1] == 2 else odds
 
 
-def class_of_rows(block: Block, tree: Tree, columns: Columns, classes: Any) -> NDArray:
+def class_of_rows(block: Block, walk: Walk, columns: Columns, classes: Any) -> NDArray:
     """The class that each row of a block is predicted."""
-    return classes_of_shares(value_of_rows(block, tree, columns), classes)
+    return classes_of_shares(value_of_rows(block, walk, columns), classes)

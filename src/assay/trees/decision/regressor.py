@@ -195,7 +195,8 @@ class DecisionTreeRegressor(NumberOutputs, DecisionTree):
     def predict(self, X: Any) -> Any:
         """The mean of the leaf of each row: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        return data.map(number_of_rows, self.tree_, self.columns_, dtype=data.dtype, **self._answer)
+        walk = self.tree_.walk(data.shape[0])
+        return data.map(number_of_rows, walk, self.columns_, dtype=data.dtype, **self._answer)
 
 
 def require_targets(model: Any, target: NDArray) -> None:

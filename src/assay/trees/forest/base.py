@@ -38,6 +38,7 @@ from assay.trees.growing.criteria import Several
 from assay.trees.opening import TreeModel
 from assay.trees.outputs import numbers_of_values
 from assay.trees.tree import Tree
+from assay.trees.walking import Walk
 
 FOREST_DOMAINS: Mapping[str, Domain] = {
     **{name: domain for name, domain in GROWTH_DOMAINS.items() if name != "splitter"},
@@ -197,7 +198,7 @@ class ForestModel(TreeModel):
         """The leaf of each row in each tree: shape (n_samples, n_estimators)."""
         data = self._open_new_rows(X)
         how: Any = {"dtype": np.int32, "width": len(self.trees_)}
-        return data.map(leaves_of_rows, self.trees_, self.columns_, **how)
+        return data.map(leaves_of_rows, self.trees_.walk(data.shape[0]), self.columns_, **how)
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """The nodes that each row passes in all trees, and the first column of each tree in the matrix."""
@@ -285,20 +286,19 @@ class ForestModel(TreeModel):
         return single
 
 
-def leaves_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray[np.int32]:
+def leaves_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray[np.int32]:
     """The leaf of each row of a block in each tree."""
-    return trees.apply(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
+    return walk.leaves(columns.levels_as_codes(block.dense))
 
 
-def mean_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray:
+def mean_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The mean over the trees of the values of the leaf of each row of a block."""
-    mean = trees.mean(columns.levels_as_codes(np.ascontiguousarray(block.dense)))
-    return mean.astype(block.X.dtype, copy=False)
+    return walk.mean(columns.levels_as_codes(block.dense)).astype(block.X.dtype, copy=False)
 
 
-def number_of_rows(block: Block, trees: Trees, columns: Columns) -> NDArray:
+def number_of_rows(block: Block, walk: Walk, columns: Columns) -> NDArray:
     """The mean over the trees of the number, or numbers, that each row of a block is predicted."""
-    return numbers_of_values(mean_of_rows(block, trees, columns))
+    return numbers_of_values(mean_of_rows(block, walk, columns))
 
 
 def _paths(tree: Tree, leaves: NDArray) -> sparse.csr_matrix:

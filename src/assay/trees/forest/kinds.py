@@ -20,9 +20,9 @@ from assay.trees.forest.base import ForestModel, mean_of_rows, number_of_rows
 from assay.trees.forest.intervals import KeptRows
 from assay.trees.forest.proofs.certificates import certify_forest, fit_certificates
 from assay.trees.forest.solver import Forest
-from assay.trees.forest.trees import Trees
 from assay.trees.growing.columns import Columns
 from assay.trees.outputs import ClassOutputs, NumberOutputs, classes_of_shares, share_weights
+from assay.trees.walking import Walk
 
 
 class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
@@ -81,7 +81,8 @@ class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
     def predict(self, X: Any) -> Any:
         """The class of the largest mean share: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        how = (self.trees_, self.columns_, self.classes_, getattr(self, "calibrator_", None))
+        walk = self.trees_.walk(data.shape[0])
+        how = (walk, self.columns_, self.classes_, getattr(self, "calibrator_", None))
         return data.map(class_of_rows, *how, **self._answer)
 
     def predict_proba(self, X: Any) -> Any:
@@ -93,7 +94,8 @@ class ForestClassifier(CalibratesVotes, ClassOutputs, ForestModel):
         data = self._open_new_rows(X)
         how: Any = {"dtype": data.dtype, "width": int(self._ends[-1])}
         calibrator = getattr(self, "calibrator_", None)
-        return self._apart(data.map(chances_of_rows, self.trees_, self.columns_, calibrator, **how))
+        walk = self.trees_.walk(data.shape[0])
+        return self._apart(data.map(chances_of_rows, walk, self.columns_, calibrator, **how))
 
 
 class ForestRegressor(NumberOutputs, ForestModel):
@@ -201,7 +203,8 @@ class ForestRegressor(NumberOutputs, ForestModel):
     def predict(self, X: Any) -> Any:
         """Mean over the trees of what their leaves predict: an array, or a lazy Dask array for Dask input."""
         data = self._open_new_rows(X)
-        return data.map(number_of_rows, self.trees_, self.columns_, dtype=data.dtype, **self._answer)
+        walk = self.trees_.walk(data.shape[0])
+        return data.map(number_of_rows, walk, self.columns_, dtype=data.dtype, **self._answer)
 
 
 def require_rows_in_memory(model: Any, X: Any) -> None:
@@ -211,13 +214,13 @@ def require_rows_in_memory(model: Any, X: Any) -> None:
 
 
 def class_of_rows(
-    block: Block, trees: Trees, columns: Columns, classes: Any, calibrator: Calibrator | None
+    block: Block, walk: Walk, columns: Columns, classes: Any, calibrator: Calibrator | None
 ) -> NDArray:
     """The class that each row of a block is predicted."""
-    return classes_of_shares(chances_of_rows(block, trees, columns, calibrator), classes)
+    return classes_of_shares(chances_of_rows(block, walk, columns, calibrator), classes)
 
 
-def chances_of_rows(block: Block, trees: Trees, columns: Columns, calibrator: Calibrator | None) -> NDArray:
+def chances_of_rows(block: Block, walk: Walk, columns: Columns, calibrator: Calibrator | None) -> NDArray:
     """Probabilities of the classes of the rows of a block."""
-    said = mean_of_rows(block, trees, columns)
+    said = mean_of_rows(block, walk, columns)
     return said if calibrator is None else calibrator.apply(said)

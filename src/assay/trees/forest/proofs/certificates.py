@@ -116,7 +116,7 @@ def recounted(
     for first in range(0, len(trees), step):
         some = Trees.together(trees[first : first + step])
         how: Any = {"dtype": np.int32, "width": len(some)}
-        leaves = np.asarray(data.map(leaves_of_rows, some, model.columns_, **how))
+        leaves = np.asarray(data.map(leaves_of_rows, some.walk(data.shape[0]), model.columns_, **how))
 
         def count(place: int, first: int = first, leaves: NDArray = leaves) -> Recount:
             return recount(
